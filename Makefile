@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# Each target installs what it needs first: a newcomer needs git, make and Node.js (20 or newer; hack/node brings 24).
+
+NODE := hack/node
+MODULES := node_modules/.package-lock.json
+ARGS ?=
+TESTS ?= 'test/unit/**/*.test.ts' 'test/integration/**/*.test.ts'
+
+.DEFAULT_GOAL := help
+.PHONY: help install check format generate test coverage build bundle demo bench e2e run clean
+
+help: ## Show the targets.
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(MODULES): package.json package-lock.json
+	npm ci --no-audit --no-fund --loglevel=error
+	@touch $(MODULES)
+
+install: $(MODULES) ## Install the dependencies (npm ci) and, where PATH has none, Node.js 24.
+	@$(NODE) --prepare
+
+check: $(MODULES) ## Format, lint, types, layers, dead exports, generated files.
+	$(NODE) hack/check.ts $(ARGS)
+
+format: $(MODULES) ## Format all sources.
+	npm run --silent format
+
+generate: $(MODULES) ## Write the generated parts of docs, README and charts anew.
+	$(NODE) hack/generate.ts
+
+test: $(MODULES) ## Unit and integration tests; needs no root and no network but npm's.
+	@$(NODE) node_modules/mocha/bin/mocha.js $(TESTS) $(ARGS)
+
+coverage: $(MODULES) ## The same with coverage and its thresholds.
+	npm run --silent coverage
+
+build: $(MODULES) ## JavaScript and declarations for importers (dist/).
+	npm run --silent build
+
+bundle: $(MODULES) ## One self-contained file a command (dist/bundle/).
+	npm run --silent bundle
+
+demo: $(MODULES) ## See the whole story in under a minute. ARGS=--keep leaves it running; KUBERNETES=real plays it on a real control plane.
+	@$(NODE) test/demo/main.ts $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) $(ARGS)
+
+bench: $(MODULES) ## Benchmarks side by side with a Go peer. ARGS=--quick for a short one.
+	$(NODE) test/bench/main.ts $(ARGS)
+
+e2e: $(MODULES) ## Real etcd, kube-apiserver, kube-controller-manager and kube-proxies; needs root, Go, iproute2 and nftables.
+	test/e2e/run $(ARGS)
+
+run: $(MODULES) ## settings-reconciler against a cluster: make run KUBECONFIG=... CONFIG=... ARGS=--dry-run
+	$(NODE) cmd/settings-reconciler/main.ts $(if $(KUBECONFIG),--kubeconfig $(KUBECONFIG)) $(if $(CONFIG),--config $(CONFIG)) $(ARGS)
+
+clean: ## Remove what the targets made, except the downloads.
+	rm -rf dist coverage .cache

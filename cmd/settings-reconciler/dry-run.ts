@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the reconciler would change, as a table or as JSON: decisions from the caches, not a single write.
+import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
+import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
+import { reasonOf } from '../../pkg/controllers/settings/summary.ts';
+import type { NamespaceDecision } from '../../pkg/controllers/settings/types.ts';
+import { createView } from '../../pkg/controllers/settings/view.ts';
+import { renderJson } from '../../pkg/report/json.ts';
+import { renderTable } from '../../pkg/report/table.ts';
+import type { KubernetesVersion } from '../../pkg/routing/types.ts';
+import { formatVersion } from '../../pkg/routing/version.ts';
+import { createDecider } from './deciders.ts';
+
+/** One field that would change. */
+export interface PlannedChange {
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly field: string;
+  /** null: not set. */
+  readonly before: string | null;
+  readonly after: string | null;
+  /** `Enabled`, or why settings are taken back. */
+  readonly reason: string;
+}
+
+/** One object that stays without settings, and why. */
+export interface Refused {
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface DryRunReport {
+  readonly kubernetesVersion: string | null;
+  readonly changes: readonly PlannedChange[];
+  readonly refused: readonly Refused[];
+  /** Objects that have all they shall have. */
+  readonly unchanged: number;
+}
+
+/** All decisions, namespaces in name order. */
+export const collectDecisions = (
+  landscape: Landscape,
+  config: SettingsReconcilerConfiguration,
+  version: KubernetesVersion | undefined,
+): NamespaceDecision[] => {
+  const decide = createDecider(
+    landscape,
+    createView(landscape, () => version),
+    config,
+  );
+  return landscape.namespaces
+    .list()
+    .map(({ metadata }) => metadata?.name ?? '')
+    .sort()
+    .flatMap((name) => decide(name) ?? []);
+};
+
+export const reportOf = (
+  decisions: readonly NamespaceDecision[],
+  version: KubernetesVersion | undefined,
+): DryRunReport => {
+  const objects = decisions.flatMap((decision) => decision.objects);
+  const changes = objects.flatMap((item) =>
+    item.plan.kind === 'unchanged'
+      ? []
+      : item.plan.changes.map(({ field, before, after }) => ({
+          namespace: item.ref.namespace,
+          kind: item.kind,
+          name: item.ref.name,
+          field,
+          before: before ?? null,
+          after: after ?? null,
+          reason: reasonOf(item),
+        })),
+  );
+  const refused = objects.flatMap((item) => {
+    const { kind, ref, decision } = item;
+    if (decision.kind === 'enabled') return [];
+    return [{ namespace: ref.namespace, kind, name: ref.name, reason: decision.reason, message: decision.message }];
+  });
+  const unchanged = objects.filter((item) => item.plan.kind === 'unchanged' && item.want !== undefined).length;
+  return { kubernetesVersion: version === undefined ? null : formatVersion(version), changes, refused, unchanged };
+};
+
+/** The report as text for a terminal (`table`) or for programs (`json`), ending in a line break. */
+export const renderReport = (report: DryRunReport, format: 'table' | 'json'): string => {
+  if (format === 'json') return renderJson(report);
+  const { changes, refused, unchanged, kubernetesVersion } = report;
+  const changeTable = renderTable(
+    ['NAMESPACE', 'OBJECT', 'FIELD', 'BEFORE', 'AFTER', 'REASON'],
+    changes.map((row) => [
+      row.namespace,
+      `${row.kind}/${row.name}`,
+      row.field,
+      row.before ?? '-',
+      row.after ?? '-',
+      row.reason,
+    ]),
+  );
+  const refusedTable = renderTable(
+    ['NAMESPACE', 'OBJECT', 'REASON', 'MESSAGE'],
+    refused.map((row) => [row.namespace, `${row.kind}/${row.name}`, row.reason, row.message]),
+  );
+  const touched = new Set(changes.map(({ namespace, kind, name }) => `${kind}/${namespace}/${name}`)).size;
+  const summary = `Kubernetes ${kubernetesVersion ?? 'unknown'}: ${touched} object(s) would be changed, ${unchanged} are as they shall be, ${refused.length} stay without. Nothing was written.`;
+  const parts = [changes.length > 0 ? changeTable : '', refused.length > 0 ? refusedTable : '', `${summary}\n`];
+  return parts.filter((part) => part !== '').join('\n');
+};

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Wires caches, version, deciders and writers into the controllers that run while this process leads.
+import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
+import type { EndpointSlice } from '../../pkg/apis/core.ts';
+import { COMMANDS, LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
+import { createEffectivenessReport } from '../../pkg/controllers/effectiveness/reconciler.ts';
+import type { EffectivenessReport } from '../../pkg/controllers/effectiveness/reconciler.ts';
+import { createHintRepair } from '../../pkg/controllers/hint-repair/reconciler.ts';
+import type { HintRepair } from '../../pkg/controllers/hint-repair/reconciler.ts';
+import { needsTouch } from '../../pkg/controllers/hint-repair/select.ts';
+import { createDriftGuard } from '../../pkg/controllers/settings/drift.ts';
+import { slicesOf } from '../../pkg/controllers/settings/landscape.ts';
+import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
+import { createSettingsMetrics } from '../../pkg/controllers/settings/metrics.ts';
+import type { SettingsMetrics } from '../../pkg/controllers/settings/metrics.ts';
+import { ownerOf } from '../../pkg/controllers/settings/ownership.ts';
+import type { Owner } from '../../pkg/controllers/settings/ownership.ts';
+import { createSettingsReconciler } from '../../pkg/controllers/settings/reconciler.ts';
+import { createReporter } from '../../pkg/controllers/settings/reporter.ts';
+import type { Reporter } from '../../pkg/controllers/settings/reporter.ts';
+import { connectTriggers } from '../../pkg/controllers/settings/triggers.ts';
+import type { Decider } from '../../pkg/controllers/settings/types.ts';
+import { createView } from '../../pkg/controllers/settings/view.ts';
+import type { View } from '../../pkg/controllers/settings/view.ts';
+import { createController } from '../../pkg/kubernetes/controller.ts';
+import type { Client, Clock, EventRecorder, Reconciler, WorkQueue } from '../../pkg/kubernetes/types.ts';
+import { createWorkQueue } from '../../pkg/kubernetes/work-queue.ts';
+import type { KubernetesVersion } from '../../pkg/routing/types.ts';
+import { createControllerMetrics } from '../../pkg/telemetry/controller-metrics.ts';
+import type { ControllerMetrics } from '../../pkg/telemetry/controller-metrics.ts';
+import type { Metrics } from '../../pkg/telemetry/metrics.ts';
+import type { Logger } from '../../pkg/telemetry/types.ts';
+import { createDecider } from './deciders.ts';
+
+export interface EngineOptions {
+  config: SettingsReconcilerConfiguration;
+  client: Client;
+  landscape: Landscape;
+  version: () => KubernetesVersion | undefined;
+  events: EventRecorder;
+  metrics: Metrics;
+  /** Namespace of this process: what events about the webhook are about. */
+  namespace: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface Engine {
+  /** Decides every namespace again, for example because the version changed. */
+  enqueueAll(owners?: readonly Owner[]): void;
+  /** A Service that has settings of ours, to try new ones on. */
+  trialSubject(): { namespace: string; name: string } | undefined;
+  /** Counts a list or watch that failed. */
+  failed(): void;
+  /** Reconciles until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Namespaces worked on at once: enough to keep one connection busy, few enough to be a good citizen. */
+const CONCURRENCY = 4;
+/** Slices come unhinted for a moment where the EndpointSlice controller mirrors a new label. */
+const REPAIR_DELAY_MS = 5_000;
+const REPAIR_KEY = 'slices';
+const REPAIR_TIMEOUT_MS = 3_600_000;
+
+/** Controllers by name; each has a queue of its own. */
+type ControllerName = 'settings' | 'effectiveness' | 'hint-repair';
+
+/** What the controllers share. */
+interface Shared {
+  readonly view: View;
+  readonly decide: Decider;
+  readonly reporter: Reporter;
+  readonly queues: Record<ControllerName, WorkQueue>;
+  readonly hooks: ControllerMetrics;
+  /** Whether some mode owns the namespace. */
+  isOwned(namespace: string): boolean;
+}
+
+const createShared = ({ config, landscape, version, events, metrics, clock, logger }: EngineOptions): Shared => {
+  const view = createView(landscape, version);
+  const hooks = createControllerMetrics(metrics);
+  const queue = (name: ControllerName): WorkQueue => createWorkQueue({ clock, hooks: hooks.queue(name) });
+  return {
+    view,
+    decide: createDecider(landscape, view, config),
+    reporter: createReporter({ logger, events }),
+    queues: {
+      settings: queue('settings'),
+      effectiveness: queue('effectiveness'),
+      'hint-repair': queue('hint-repair'),
+    },
+    hooks,
+    isOwned(name) {
+      const namespace = view.namespace(name);
+      return namespace !== undefined && ownerOf(namespace, config) !== undefined;
+    },
+  };
+};
+
+const createEffectiveness = ({ landscape, clock, events, logger }: EngineOptions): EffectivenessReport =>
+  createEffectivenessReport({
+    service: (namespace, name) => landscape.services.get({ namespace, name }),
+    slices: (namespace, name) => slicesOf(landscape.slices, namespace, name),
+    nodes: () => landscape.nodes.list(),
+    clock,
+    events,
+    logger,
+  });
+
+const createRepair = (options: EngineOptions, { isOwned }: Shared, figures: () => SettingsMetrics): HintRepair => {
+  const { config, client, landscape, clock, events, logger, namespace } = options;
+  return createHintRepair({
+    client,
+    slices: () => landscape.slices.list().filter(({ metadata }) => isOwned(metadata?.namespace ?? '')),
+    clock,
+    writesPerSecond: config.hintRepair.writesPerSecond,
+    backoffMs: config.hintRepair.backoffSeconds * 1_000,
+    events,
+    regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
+    logger,
+    onTouch: (outcome) => figures().touched(outcome),
+  });
+};
+
+const createSettings = (
+  { config, client, clock, logger }: EngineOptions,
+  { view, decide, isOwned, reporter, queues }: Shared,
+  figures: SettingsMetrics,
+  effectiveness: EffectivenessReport,
+): Reconciler =>
+  createSettingsReconciler({
+    decide,
+    isOwned,
+    namespaceOf: (name) => view.namespace(name),
+    keep: config.keep,
+    apply: {
+      client,
+      drift: createDriftGuard({
+        clock,
+        minIntervalMs: config.drift.minIntervalSeconds * 1_000,
+        fightAfterRepairs: config.drift.fightAfterRepairs,
+        fightWindowMs: config.drift.fightWindowSeconds * 1_000,
+      }),
+      services: view.recent.services,
+      etcds: view.recent.etcds,
+      prunedEtcds: view.prunedEtcds,
+      logger,
+      onWrite: (kind, cause) => figures.wrote(kind, cause),
+    },
+    label: { client, namespaces: view.recent.namespaces },
+    reporter,
+    onDecided(namespace, decision) {
+      effectiveness.decided(namespace, decision);
+      queues.effectiveness.add(namespace);
+    },
+  });
+
+/** Slices feed the effectiveness report, and the repair when they lack what the webhook should have written. */
+const connectSlices = ({ config, landscape }: EngineOptions, { queues, isOwned }: Shared): void =>
+  landscape.slices.onChange((slice: EndpointSlice, _previous, deleted) => {
+    const { namespace = '', labels } = slice.metadata ?? {};
+    if (labels?.[LABEL_SERVICE_NAME] === undefined) return;
+    if (isOwned(namespace)) queues.effectiveness.add(namespace);
+    const touch = !deleted && config.hintRepair.enabled && needsTouch(slice);
+    if (touch) queues['hint-repair'].addAfter(REPAIR_KEY, REPAIR_DELAY_MS);
+  });
+
+const namesOf = ({ namespaces }: Landscape): string[] => namespaces.list().map(({ metadata }) => metadata?.name ?? '');
+
+export const createEngine = (options: EngineOptions): Engine => {
+  const { config, landscape, metrics, clock, logger } = options;
+  const shared = createShared(options);
+  const { view, decide, reporter, queues, hooks } = shared;
+  const effectiveness = createEffectiveness(options);
+  const repair = createRepair(options, shared, () => figures);
+  const figures: SettingsMetrics = createSettingsMetrics(metrics, {
+    decisions: () => reporter.counts(),
+    foreignValues: () => reporter.foreignValues(),
+    effectiveness: () => effectiveness.counts(),
+    webhookUnavailable: () => repair.webhookUnavailable,
+    staleness: () => landscape.local.map((of) => ({ resource: of.resource.plural, milliseconds: of.stalenessMs() })),
+  });
+  const settings = createSettings(options, shared, figures, effectiveness);
+
+  const enqueueAll = (owners?: readonly Owner[]): void => {
+    for (const name of namesOf(landscape)) {
+      const namespace = view.namespace(name);
+      const owner = namespace === undefined ? undefined : ownerOf(namespace, config);
+      if (owner !== undefined && (owners === undefined || owners.includes(owner))) queues.settings.add(name);
+    }
+    for (const name of effectiveness.namespaces()) queues.effectiveness.add(name);
+  };
+  connectTriggers({ landscape, enqueue: (namespace) => queues.settings.add(namespace), enqueueAll });
+  connectSlices(options, shared);
+
+  const run = (name: ControllerName, reconciler: Reconciler, signal: AbortSignal, more = {}): Promise<void> =>
+    createController({
+      name,
+      reconciler,
+      queue: queues[name],
+      clock,
+      logger,
+      hooks: hooks.controller(name),
+      ...more,
+    }).run(signal);
+
+  return {
+    enqueueAll,
+    trialSubject() {
+      for (const name of namesOf(landscape)) {
+        const found = decide(name)?.objects.find(({ kind, want }) => kind === 'Service' && want !== undefined);
+        if (found !== undefined) return found.ref;
+      }
+      return undefined;
+    },
+    failed: () => figures.failed(),
+    async run(signal) {
+      reporter.adopt(namesOf(landscape));
+      enqueueAll();
+      await Promise.all([
+        run('settings', settings, signal, { concurrency: CONCURRENCY }),
+        run('effectiveness', effectiveness.reconciler, signal),
+        // Touching thousands of slices at 20 a second takes its time.
+        run('hint-repair', repair.reconciler, signal, { reconcileTimeoutMs: REPAIR_TIMEOUT_MS }),
+      ]);
+      logger.info('controllers stopped', { command: COMMANDS.settingsReconciler });
+    },
+  };
+};

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the reconciler until the signal: caches in every replica, controllers in the one that leads, health and metrics in all.
+import { acceptsSettingsOf } from '../../pkg/controllers/settings/trial-write.ts';
+import { createVersionTracker } from '../../pkg/controllers/settings/version-tracker.ts';
+import type { VersionTracker } from '../../pkg/controllers/settings/version-tracker.ts';
+import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
+import { COMMANDS } from '../../pkg/apis/names.ts';
+import { createEventRecorder } from '../../pkg/kubernetes/events.ts';
+import { informerFreshness } from '../../pkg/kubernetes/freshness.ts';
+import { runLeaderElection } from '../../pkg/kubernetes/leader-election.ts';
+import type { EventRecorder } from '../../pkg/kubernetes/types.ts';
+import { startHealthServer } from '../../pkg/telemetry/health.ts';
+import type { RunningServer } from '../../pkg/telemetry/http.ts';
+import { startMetricsServer } from '../../pkg/telemetry/metrics-server.ts';
+import { createMetrics } from '../../pkg/telemetry/metrics.ts';
+import type { Metrics } from '../../pkg/telemetry/metrics.ts';
+import type { HealthCheck } from '../../pkg/telemetry/types.ts';
+import { createEngine } from './engine.ts';
+import type { Engine } from './engine.ts';
+import { electionOptions } from './election.ts';
+import { landscapeSettled, openLandscape, runLandscape } from './session.ts';
+import type { Session } from './session.ts';
+
+/** Bookmarks prove a quiet watch alive every minute; ten of them missing is more than an outage that heals itself. */
+const MAX_STALENESS_MS = 600_000;
+/** A flip of the setting records one event a namespace at once. */
+const EVENT_QUEUE = 10_000;
+const EVENT_FLUSH_MS = 2_000;
+
+interface Ports {
+  readonly health: RunningServer;
+  readonly metrics: RunningServer;
+}
+
+const openPorts = async (session: Session, landscape: Landscape, metrics: Metrics): Promise<Ports> => {
+  const { config, logger } = session;
+  const synced: HealthCheck = {
+    name: 'informer-sync',
+    check() {
+      const pending = landscape.local.filter(({ state }) => state === 'pending').map(({ resource }) => resource.plural);
+      return pending.length === 0 ? undefined : `still listing ${pending.join(', ')}`;
+    },
+  };
+  const health = await startHealthServer({
+    address: config.health.bindAddress,
+    port: config.health.port,
+    liveness: [informerFreshness(landscape.local, MAX_STALENESS_MS)],
+    readiness: [synced],
+    logger,
+  });
+  try {
+    const { bindAddress: address, port } = config.metrics;
+    return { health, metrics: await startMetricsServer({ address, port, metrics, logger }) };
+  } catch (error) {
+    await health.close();
+    throw error;
+  }
+};
+
+const trackVersion = (session: Session, engineOf: () => Engine): VersionTracker => {
+  const { config, client, clock, logger } = session;
+  const { override, rereadSeconds, stableSeconds } = config.kubernetesVersion;
+  return createVersionTracker({
+    client,
+    clock,
+    logger,
+    ...(override === undefined ? {} : { override }),
+    rereadMs: rereadSeconds * 1_000,
+    stableMs: stableSeconds * 1_000,
+    trial: (version, signal) =>
+      acceptsSettingsOf({ client, subject: engineOf().trialSubject(), version, logger }, signal),
+    onChange: () => engineOf().enqueueAll(),
+  });
+};
+
+const lead = async (session: Session, engine: Engine, signal: AbortSignal): Promise<void> => {
+  const { config, logger } = session;
+  if (!config.leaderElection.enabled) {
+    await engine.run(signal);
+    return;
+  }
+  const result = await runLeaderElection(
+    {
+      ...electionOptions(session),
+      onStartedLeading: (leaderSignal) => engine.run(leaderSignal),
+      onStoppedLeading: () => logger.info('stopped leading'),
+    },
+    signal,
+  );
+  if (result.kind === 'failed') throw result.error;
+  if (result.kind === 'lost') throw new Error(result.message);
+};
+
+const flushEvents = async (events: EventRecorder, { clock }: Session): Promise<void> => {
+  const limit = new AbortController();
+  const timer = clock.setTimeout(() => limit.abort(new Error('time is up')), EVENT_FLUSH_MS);
+  await events.flush(limit.signal).catch(() => undefined);
+  timer.cancel();
+};
+
+/** Resolves after a clean stop; rejects when leadership is lost or a port cannot be opened. */
+export const serve = async (session: Session, signal: AbortSignal): Promise<void> => {
+  const { config, client, clock, logger, print } = session;
+  const metrics = createMetrics();
+  const stop = new AbortController();
+  const running = AbortSignal.any([signal, stop.signal]);
+  // Outlives the controllers a little, so that the last events are sent.
+  const eventsStop = new AbortController();
+  const events = createEventRecorder(
+    {
+      client,
+      clock,
+      logger,
+      component: COMMANDS.settingsReconciler,
+      instance: session.identity,
+      queueSize: EVENT_QUEUE,
+    },
+    eventsStop.signal,
+  );
+  const landscape = openLandscape(session, () => {
+    engine.failed();
+    version.poke();
+  });
+  const version: VersionTracker = trackVersion(session, () => engine);
+  const engine: Engine = createEngine({
+    ...session,
+    landscape,
+    version: () => version.current,
+    events,
+    metrics,
+  });
+  const ports = await openPorts(session, landscape, metrics);
+  print(`health on port ${ports.health.port}, metrics on port ${ports.metrics.port}\n`);
+  logger.info('starting', { modes: Object.keys(config.modes), server: client.server });
+  const background = [runLandscape(landscape, running), version.run(running)];
+  try {
+    await version.read(running);
+    await landscapeSettled(landscape, session, running);
+    logger.info('caches are filled');
+    await lead(session, engine, running);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await flushEvents(events, session);
+    eventsStop.abort();
+    stop.abort();
+    await Promise.all(background);
+    await Promise.all([ports.health.close(), ports.metrics.close()]);
+  }
+};

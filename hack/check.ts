@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// `make check`: format, lint, types, layers, dead exports, file sizes, generated files. Runs all, then says which failed.
+import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { deadExports } from './lib/dead-exports.ts';
+import { checkLayers } from './lib/layers.ts';
+import { readSources } from './lib/sources.ts';
+
+const root = resolve(import.meta.dirname, '..');
+
+const command =
+  (...argv: string[]) =>
+  (): string[] => {
+    const { status, stdout, stderr, error } = spawnSync(process.execPath, argv, { cwd: root, encoding: 'utf8' });
+    if (status === 0) return [];
+    return [`${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`.trim() || `exit code ${status}`];
+  };
+
+const sources = () => readSources(root, ['cmd', 'pkg', 'test', 'hack']);
+
+const steps: readonly (readonly [string, () => string[]])[] = [
+  ['format', command('node_modules/prettier/bin/prettier.cjs', '--check', '--log-level', 'warn', '.')],
+  ['lint', command('node_modules/oxlint/bin/oxlint', '--type-aware', '--deny-warnings', 'cmd', 'pkg', 'test', 'hack')],
+  ['types', command('node_modules/typescript/bin/tsc', '-p', 'tsconfig.json')],
+  ['layers', () => checkLayers(sources())],
+  ['exports', () => deadExports(sources())],
+  ['generated', command('hack/generate.ts', '--check')],
+];
+
+const only = process.argv.slice(2);
+let failed = 0;
+for (const [name, run] of steps) {
+  if (only.length > 0 && !only.includes(name)) continue;
+  const findings = run();
+  console.log(`${findings.length === 0 ? 'ok  ' : 'FAIL'} ${name}`);
+  for (const finding of findings) console.log(finding.replaceAll(/^/gm, '     '));
+  if (findings.length > 0) failed += 1;
+}
+process.exitCode = failed === 0 ? 0 : 1;

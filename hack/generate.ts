@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// `make generate`: writes the generated files and sections anew; with --check only says which are out of date.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { architecture } from './generate/architecture.ts';
+import { commands } from './generate/commands.ts';
+import { metricsReference } from './generate/metrics.ts';
+import { supportMatrix } from './generate/support-matrix.ts';
+import type { Generator } from './generate/types.ts';
+
+const GENERATORS: readonly Generator[] = [architecture, commands, metricsReference, supportMatrix];
+
+const root = resolve(import.meta.dirname, '..');
+const NOTE = '<!-- Written by `make generate`; do not edit. -->';
+
+const marks = (section: string) => ({ from: `<!-- generated: ${section} -->`, to: `<!-- /generated: ${section} -->` });
+
+/** The whole file's text with the generator's part replaced. */
+const merge = (generator: Generator, before: string, rendered: string): string => {
+  if (generator.section === undefined) return `${NOTE}\n\n${rendered.trim()}\n`;
+  const { from, to } = marks(generator.section);
+  const start = before.indexOf(from);
+  const end = before.indexOf(to);
+  if (start < 0 || end < start) throw new Error(`${generator.path}: the marks "${from}" and "${to}" are missing`);
+  return `${before.slice(0, start + from.length)}\n\n${rendered.trim()}\n\n${before.slice(end)}`;
+};
+
+const check = process.argv.includes('--check');
+let stale = 0;
+for (const generator of GENERATORS) {
+  const path = resolve(root, generator.path);
+  const before = existsSync(path) ? readFileSync(path, 'utf8') : '';
+  const after = merge(generator, before, await generator.render());
+  if (after === before) continue;
+  if (!check) {
+    writeFileSync(path, after);
+    console.log(`wrote ${generator.path}`);
+    continue;
+  }
+  stale += 1;
+  console.log(
+    `${generator.path}${generator.section ? ` (${generator.section})` : ''} is out of date: run make generate`,
+  );
+}
+process.exitCode = stale === 0 ? 0 : 1;

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layers of the project as data, and the rule that arrows between them only point down.
+import { isBuiltin } from 'node:module';
+import type { SourceFile } from './sources.ts';
+import { withoutComments } from './sources.ts';
+
+interface Layer {
+  /** Other layers that this one may import. */
+  readonly layers: readonly string[];
+  /** Packages from the registry that it may import. */
+  readonly packages: readonly string[];
+  /** Node's built-in modules that it may import; `all` for layers that do I/O. */
+  readonly builtins: readonly string[] | 'all';
+  /** Decisions only: no clock, no randomness, no process, no timers. */
+  readonly pure: boolean;
+}
+
+const PURE = ['routing', 'gardener', 'hints', 'upstream', 'flow'] as const;
+const pure = (...layers: string[]): Layer => ({ layers: ['apis', ...layers], packages: [], builtins: [], pure: true });
+const io = (layers: readonly string[], ...packages: string[]): Layer => ({
+  layers: ['apis', ...layers],
+  packages,
+  builtins: 'all',
+  pure: false,
+});
+
+/** Which layer may import what. `cmd` is each command's composition root and may import everything below it. */
+export const LAYERS: Readonly<Record<string, Layer>> = {
+  apis: { layers: [], packages: ['ajv', 'yaml'], builtins: [], pure: true },
+  routing: pure(),
+  gardener: pure('routing'),
+  hints: pure('routing'),
+  upstream: pure('routing'),
+  flow: pure('upstream', 'hints'),
+  telemetry: io([], 'winston', 'prom-client'),
+  kubernetes: io(['telemetry'], 'undici', '@kubernetes/client-node', 'yaml'),
+  metrics: io(['telemetry', 'kubernetes', 'flow'], 'undici'),
+  webhook: io([...PURE, 'telemetry', 'kubernetes'], 'express'),
+  controllers: io([...PURE, 'telemetry', 'kubernetes', 'metrics']),
+  report: io([...PURE]),
+  cmd: io([...PURE, 'telemetry', 'kubernetes', 'metrics', 'webhook', 'controllers', 'report'], 'commander'),
+};
+
+/** The only file that loads client-node at run time; everybody else takes its types. */
+const CLIENT_NODE_FILE = 'pkg/kubernetes/kubeconfig.ts';
+
+const IMPURE = [
+  [/\bDate\.now\b|\bnew Date\(\s*\)/, 'reads the clock'],
+  [/\bMath\.random\b|\bcrypto\b/, 'reads random numbers'],
+  [/\bperformance\./, 'reads the clock'],
+  [/\bprocess\./, 'reads the process'],
+  [/\bset(?:Timeout|Interval|Immediate)\b/, 'starts a timer'],
+  [/\bfetch\(/, 'talks to the network'],
+  [/\bconsole\./, 'writes output'],
+] as const;
+
+export const layerOf = (path: string): string | undefined => {
+  const [top, second] = path.split('/');
+  if (top === 'cmd') return 'cmd';
+  return top === 'pkg' ? second : undefined;
+};
+
+const packageOf = (specifier: string): string =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+
+const checkImport = (
+  file: SourceFile,
+  name: string,
+  layer: Layer,
+  statement: SourceFile['imports'][number],
+): string[] => {
+  const at = `${file.path}:${statement.line}`;
+  if (statement.target !== undefined) {
+    const target = layerOf(statement.target);
+    if (target === undefined) return [`${at}: imports ${statement.target}, which is not part of the product`];
+    if (target === 'cmd' && name === 'cmd') {
+      const same =
+        file.path.split('/')[1] === statement.target.split('/')[1] || statement.target.startsWith('cmd/shared/');
+      return same ? [] : [`${at}: one command imports another: ${statement.target}`];
+    }
+    if (target === name || layer.layers.includes(target)) return [];
+    return [`${at}: layer ${name} must not import layer ${target} (${statement.target})`];
+  }
+  if (isBuiltin(statement.specifier)) {
+    if (layer.builtins === 'all' || layer.builtins.includes(statement.specifier)) return [];
+    return [`${at}: layer ${name} does no I/O and must not import ${statement.specifier}`];
+  }
+  const imported = packageOf(statement.specifier);
+  if (imported === '@kubernetes/client-node' && (statement.typeOnly || file.path === CLIENT_NODE_FILE)) return [];
+  if (imported === '@kubernetes/client-node') return [`${at}: only ${CLIENT_NODE_FILE} loads client-node at run time`];
+  return layer.packages.includes(imported) ? [] : [`${at}: layer ${name} must not import package ${imported}`];
+};
+
+const checkPurity = (file: SourceFile): string[] =>
+  withoutComments(file.text)
+    .replaceAll(/'(?:[^'\\\n]|\\.)*'/g, "''")
+    .split('\n')
+    .flatMap((line, index) =>
+      IMPURE.filter(([pattern]) => pattern.test(line)).map(
+        ([, what]) => `${file.path}:${index + 1}: a pure package ${what}: ${line.trim()}`,
+      ),
+    );
+
+/** One message per arrow that points up or sideways and per impurity; empty when the structure holds. */
+export const checkLayers = (files: readonly SourceFile[]): string[] =>
+  files.flatMap((file) => {
+    const name = layerOf(file.path);
+    if (name === undefined) return [];
+    const layer = LAYERS[name];
+    if (layer === undefined) return [`${file.path}: pkg/${name} is not a known layer; add it to hack/lib/layers.ts`];
+    return [
+      ...file.imports.flatMap((statement) => checkImport(file, name, layer, statement)),
+      ...(layer.pure ? checkPurity(file) : []),
+    ];
+  });

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The error that says where a configuration file is wrong and what would be right.
+
+/** One thing wrong with a configuration file. */
+export interface ConfigProblem {
+  /** 1-based line in the file. */
+  readonly line: number;
+  /** 1-based column in the file. */
+  readonly column: number;
+  /** Field path such as `modes.seed.namespaces[2]`; empty for the document as a whole. */
+  readonly field: string;
+  /** What is wrong and what to do, one sentence without the place. */
+  readonly message: string;
+  /** Values the field accepts, where there is a list of them. */
+  readonly allowed?: readonly string[];
+}
+
+const render = (file: string, { line, column, field, message, allowed }: ConfigProblem): string => {
+  const place = `${file}:${line}:${column}`;
+  const hint = allowed === undefined || allowed.length === 0 ? '' : ` (allowed: ${allowed.join(', ')})`;
+  return field === '' ? `${place}: ${message}${hint}` : `${place}: ${field}: ${message}${hint}`;
+};
+
+/** A configuration file that cannot be used; the message has one line a problem, in file order. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  /** Name of the file as the caller gave it. */
+  readonly file: string;
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(file: string, problems: readonly ConfigProblem[]) {
+    super(problems.map((problem) => render(file, problem)).join('\n'));
+    this.file = file;
+    this.problems = problems;
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of Gardener's and etcd-druid's resources that this project reads or writes.
+import type { KubernetesObject, StringMap } from './meta.ts';
+
+/** settings.topologyAwareRouting of a Seed (`spec.settings`) and a Garden (`spec.runtimeCluster.settings`). */
+export interface TopologyAwareRoutingSettings {
+  topologyAwareRouting?: { enabled?: boolean };
+}
+
+/** core.gardener.cloud/v1beta1 Seed (virtual garden). */
+export interface Seed extends KubernetesObject {
+  spec?: {
+    provider?: { type?: string; region?: string; zones?: string[] };
+    settings?: TopologyAwareRoutingSettings;
+    [field: string]: unknown;
+  };
+  status?: { kubernetesVersion?: string; clusterIdentity?: string; [field: string]: unknown };
+}
+
+/** operator.gardener.cloud/v1alpha1 Garden (garden runtime cluster). */
+export interface Garden extends KubernetesObject {
+  spec?: {
+    runtimeCluster?: {
+      provider?: { region?: string; zones?: string[] };
+      settings?: TopologyAwareRoutingSettings;
+      [field: string]: unknown;
+    };
+    virtualCluster?: { controlPlane?: { highAvailability?: object }; [field: string]: unknown };
+    [field: string]: unknown;
+  };
+  status?: unknown;
+}
+
+/** core.gardener.cloud/v1beta1 Shoot (virtual garden; a copy stands in Cluster). */
+export interface Shoot extends KubernetesObject {
+  spec?: {
+    seedName?: string;
+    controlPlane?: { highAvailability?: { failureTolerance?: { type?: string } } };
+    provider?: { type?: string; workers?: { name?: string; controlPlane?: object; [field: string]: unknown }[] };
+    [field: string]: unknown;
+  };
+  status?: { technicalID?: string; seedName?: string; lastOperation?: { type?: string }; [field: string]: unknown };
+}
+
+/** extensions.gardener.cloud/v1alpha1 Cluster (seed; named like the shoot namespace). */
+export interface Cluster extends KubernetesObject {
+  spec?: { seed?: Seed; shoot?: Shoot; cloudProfile?: unknown };
+}
+
+/** druid.gardener.cloud/v1alpha1 Etcd. */
+export interface Etcd extends KubernetesObject {
+  spec?: {
+    etcd?: {
+      clientService?: { labels?: StringMap; annotations?: StringMap; trafficDistribution?: string };
+      [field: string]: unknown;
+    };
+    [field: string]: unknown;
+  };
+  status?: { observedGeneration?: number; [field: string]: unknown };
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every label, annotation, value and well-known name that objects carry and processes know each other by.
+
+/** This project's API group; prefix of its labels and annotations. */
+export const GROUP = 'topology.extensions.gardener.cloud';
+/** Group of the versioned configuration files. */
+export const CONFIG_GROUP = `config.${GROUP}`;
+
+/** Service label: "true" asks for our settings, "false" excludes the Service. */
+export const LABEL_MANAGED = `${GROUP}/managed`;
+/** Service label (mirrored to slices): which hint strategy admission applies. */
+export const LABEL_STRATEGY = `${GROUP}/strategy`;
+/** Namespace label set by the settings reconciler where it manages Services: scope of the settings webhook. */
+export const LABEL_ROUTING = `${GROUP}/routing`;
+/** Annotation: what the settings reconciler set on this object, so that it takes back exactly that. */
+export const ANNOTATION_APPLIED = `${GROUP}/applied`;
+/** Slice annotation written by the flow controller; value `spread` means: no hints on purpose. */
+export const ANNOTATION_PLAN = `${GROUP}/plan`;
+export const PLAN_SPREAD = 'spread';
+
+/** Gardener's label; means same-zone. Mirrored from the Service to its slices. */
+export const LABEL_CONSIDER = 'endpoint-slice-hints.resources.gardener.cloud/consider';
+
+/** Kubernetes < 1.27. */
+export const ANNOTATION_TOPOLOGY_AWARE_HINTS = 'service.kubernetes.io/topology-aware-hints';
+/** Kubernetes >= 1.27; a domain-prefixed value names a custom heuristic. */
+export const ANNOTATION_TOPOLOGY_MODE = 'service.kubernetes.io/topology-mode';
+
+/** Labels that Gardener puts on namespaces. */
+export const LABEL_GARDENER_ROLE = 'gardener.cloud/role';
+export const LABEL_SERVICE_NAME = 'kubernetes.io/service-name';
+export const LABEL_ZONE = 'topology.kubernetes.io/zone';
+export const LABEL_NAMESPACE_NAME = 'kubernetes.io/metadata.name';
+
+/** Hint strategies that a Service may ask for. */
+export const STRATEGIES = ['same-zone', 'same-node', 'proportional', 'load-aware'] as const;
+export type Strategy = (typeof STRATEGIES)[number];
+
+/** Names of the commands, also used as Lease, ServiceAccount and field manager names. */
+export const COMMANDS = {
+  settingsReconciler: 'settings-reconciler',
+  endpointSliceWebhook: 'endpointslice-webhook',
+  flowController: 'flow-controller',
+} as const;
+
+/** Extension type and name of chart and image. */
+export const EXTENSION_TYPE = 'topology-aware-routing';
+export const EXTENSION_NAME = `gardener-extension-${EXTENSION_TYPE}`;

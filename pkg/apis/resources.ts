@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which REST resource each kind is served as.
+
+/** A REST resource: everything needed to build its URL. */
+export interface Resource {
+  /** API group; empty for core. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** Plural, lower-case name in URLs. */
+  readonly plural: string;
+  readonly namespaced: boolean;
+}
+
+const resource = (group: string, version: string, kind: string, plural: string, namespaced: boolean): Resource => ({
+  group,
+  version,
+  kind,
+  plural,
+  namespaced,
+});
+
+export const SERVICES = resource('', 'v1', 'Service', 'services', true);
+export const NAMESPACES = resource('', 'v1', 'Namespace', 'namespaces', false);
+export const NODES = resource('', 'v1', 'Node', 'nodes', false);
+export const PODS = resource('', 'v1', 'Pod', 'pods', true);
+export const SECRETS = resource('', 'v1', 'Secret', 'secrets', true);
+export const EVENTS = resource('', 'v1', 'Event', 'events', true);
+export const LEASES = resource('coordination.k8s.io', 'v1', 'Lease', 'leases', true);
+export const ENDPOINT_SLICES = resource('discovery.k8s.io', 'v1', 'EndpointSlice', 'endpointslices', true);
+export const CUSTOM_RESOURCE_DEFINITIONS = resource(
+  'apiextensions.k8s.io',
+  'v1',
+  'CustomResourceDefinition',
+  'customresourcedefinitions',
+  false,
+);
+export const MUTATING_WEBHOOK_CONFIGURATIONS = resource(
+  'admissionregistration.k8s.io',
+  'v1',
+  'MutatingWebhookConfiguration',
+  'mutatingwebhookconfigurations',
+  false,
+);
+export const SEEDS = resource('core.gardener.cloud', 'v1beta1', 'Seed', 'seeds', false);
+export const SHOOTS = resource('core.gardener.cloud', 'v1beta1', 'Shoot', 'shoots', true);
+export const GARDENS = resource('operator.gardener.cloud', 'v1alpha1', 'Garden', 'gardens', false);
+export const CLUSTERS = resource('extensions.gardener.cloud', 'v1alpha1', 'Cluster', 'clusters', false);
+export const ETCDS = resource('druid.gardener.cloud', 'v1alpha1', 'Etcd', 'etcds', true);
+
+/** apiVersion of a resource as objects carry it. */
+export const apiVersionOf = ({ group, version }: Resource): string => (group === '' ? version : `${group}/${version}`);

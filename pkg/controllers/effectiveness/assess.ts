@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Says whether a Service that shall route by zone really does: hints on every ready endpoint, every client zone served. Pure.
+import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
+
+/** Why routing by zone has no (full) effect; stable words for metrics, events and docs. */
+export type IneffectiveReason =
+  | 'ServiceMissing'
+  | 'Pending'
+  | 'Headless'
+  | 'NoReadyEndpoints'
+  | 'EndpointWithoutZone'
+  | 'HintsMissing'
+  | 'ZoneNotServed';
+
+export type Effectiveness =
+  | { readonly kind: 'effective' }
+  | { readonly kind: 'ineffective'; readonly reason: IneffectiveReason; readonly message: string };
+
+export interface AssessInput {
+  /** `namespace/name`, for messages. */
+  readonly name: string;
+  readonly service: Service | undefined;
+  /** Settings were written to an Etcd but its client Service does not show them yet. */
+  readonly pending: boolean;
+  readonly slices: readonly EndpointSlice[];
+  /** Zones of ready Nodes: clients may be in any of them. */
+  readonly clientZones: ReadonlySet<string>;
+}
+
+const ineffective = (reason: IneffectiveReason, message: string): Effectiveness => ({
+  kind: 'ineffective',
+  reason,
+  message,
+});
+
+/** Absent means ready, as upstream's consumers read it. */
+const isReady = ({ conditions }: Endpoint): boolean => conditions?.ready !== false;
+
+const hintedZones = ({ hints }: Endpoint): string[] => (hints?.forZones ?? []).map(({ name }) => name);
+
+/** One address family: proxies decide for each by itself. */
+const assessFamily = (
+  family: string,
+  endpoints: readonly Endpoint[],
+  input: AssessInput,
+): Effectiveness | undefined => {
+  const { name, clientZones } = input;
+  const ready = endpoints.filter(isReady);
+  if (ready.length === 0) return ineffective('NoReadyEndpoints', `Service ${name} has no ready ${family} endpoint`);
+  const unhinted = ready.filter((endpoint) => hintedZones(endpoint).length === 0);
+  const zoneless = unhinted.filter(({ zone }) => zone === undefined || zone === '');
+  if (zoneless.length > 0) {
+    const message = `Service ${name}: ${zoneless.length} of ${ready.length} ready ${family} endpoints are on Nodes without a zone, so proxies ignore all hints; label the Nodes`;
+    return ineffective('EndpointWithoutZone', message);
+  }
+  if (unhinted.length > 0) {
+    const message = `Service ${name}: ${unhinted.length} of ${ready.length} ready ${family} endpoints have no hint, so proxies ignore the others`;
+    return ineffective('HintsMissing', message);
+  }
+  const served = new Set(ready.flatMap(hintedZones));
+  const unserved = [...clientZones].filter((zone) => !served.has(zone)).sort();
+  if (unserved.length === 0) return undefined;
+  const message = `Service ${name}: no ready ${family} endpoint is hinted for ${unserved.join(', ')}; clients there use all zones`;
+  return ineffective('ZoneNotServed', message);
+};
+
+const byFamily = (slices: readonly EndpointSlice[]): Map<string, Endpoint[]> => {
+  const families = new Map<string, Endpoint[]>();
+  for (const { addressType = 'IPv4', endpoints } of slices) {
+    families.set(addressType, [...(families.get(addressType) ?? []), ...(endpoints ?? [])]);
+  }
+  return families;
+};
+
+export const assessEffectiveness = (input: AssessInput): Effectiveness => {
+  const { name, service, pending, slices } = input;
+  if (service === undefined) return ineffective('ServiceMissing', `Service ${name} does not exist`);
+  if (pending) {
+    const message = `Service ${name} does not show the settings of its Etcd yet; etcd-druid acts at the owner's next reconcile`;
+    return ineffective('Pending', message);
+  }
+  if (service.spec?.clusterIP === 'None') {
+    return ineffective('Headless', `Service ${name} is headless: clients choose among all addresses themselves`);
+  }
+  const families = byFamily(slices);
+  if (families.size === 0) return ineffective('NoReadyEndpoints', `Service ${name} has no EndpointSlice`);
+  for (const [family, endpoints] of families) {
+    const found = assessFamily(family, endpoints, input);
+    if (found !== undefined) return found;
+  }
+  return { kind: 'effective' };
+};

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows whether Services that shall route by zone really do, and tells when that changes: metric, log line, one event a namespace.
+import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
+import { LABEL_ZONE } from '../../apis/names.ts';
+import type { Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
+import { settingsOf } from '../../routing/slots.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import type { NamespaceDecision, ObjectDecision } from '../settings/types.ts';
+import { assessEffectiveness } from './assess.ts';
+import type { Effectiveness } from './assess.ts';
+
+export interface EffectivenessOptions {
+  service(namespace: string, name: string): Service | undefined;
+  slices(namespace: string, service: string): readonly EndpointSlice[];
+  nodes(): readonly Node[];
+  clock: Pick<Clock, 'monotonic'>;
+  events: Pick<EventRecorder, 'record'>;
+  logger: Logger;
+  /** How long a Service may be without effect before an event says so: endpoints come and go. Default 5 minutes. */
+  graceMs?: number;
+}
+
+export interface EffectivenessReport {
+  /** What is on in a namespace; undefined: nothing any more. */
+  decided(namespace: string, decision: NamespaceDecision | undefined): void;
+  /** Assesses every Service of the namespace (the key). */
+  readonly reconciler: Reconciler;
+  /** Namespaces with something to assess. */
+  namespaces(): string[];
+  /** Services by state: `Effective` or the reason why not. */
+  counts(): { state: string; services: number }[];
+}
+
+interface State {
+  readonly result: Effectiveness;
+  /** Monotonic milliseconds. */
+  readonly since: number;
+  readonly told: boolean;
+}
+
+/** What is kept of a decision: thousands are remembered. */
+interface Subject {
+  readonly regarding: NamespaceDecision['regarding'];
+  readonly items: readonly Item[];
+}
+
+type Item = Pick<ObjectDecision, 'kind' | 'ref' | 'want'>;
+
+const DEFAULT_GRACE_MS = 300_000;
+const DONE: Result = { kind: 'done' };
+
+/** Zones of the ready Nodes; a Node without zone counts for none. */
+export const readyZones = (nodes: readonly Node[]): string[] =>
+  nodes.flatMap(({ metadata, status }) => {
+    const zone = metadata?.labels?.[LABEL_ZONE];
+    const ready = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
+    return ready && zone !== undefined && zone !== '' ? [zone] : [];
+  });
+
+/** The Service whose traffic an object is about: an Etcd's is made by etcd-druid. */
+export const serviceNameOf = ({ kind, ref }: Pick<ObjectDecision, 'kind' | 'ref'>): string =>
+  kind === 'Etcd' ? `${ref.name}-client` : ref.name;
+
+const isPending = ({ kind, want }: Item, service: Service | undefined): boolean => {
+  if (kind !== 'Etcd' || want === undefined || service === undefined) return false;
+  const shown = settingsOf('Service', service);
+  const shows = (wanted: Readonly<Record<string, string>>, has: Readonly<Record<string, string>> = {}): boolean =>
+    Object.entries(wanted).every(([key, value]) => has[key] === value);
+  const field = want.trafficDistribution === undefined || shown.trafficDistribution === want.trafficDistribution;
+  return !field || !shows(want.labels, shown.labels) || !shows(want.annotations, shown.annotations);
+};
+
+export const stateOf = (result: Effectiveness): string => (result.kind === 'effective' ? 'Effective' : result.reason);
+
+/** Normal while Pods start or etcd-druid waits for its owner: told in log and metric, no reason to alarm anybody. */
+const QUIET = new Set(['ServiceMissing', 'Pending', 'NoReadyEndpoints']);
+
+const assess = (
+  namespace: string,
+  item: Item,
+  clientZones: ReadonlySet<string>,
+  options: EffectivenessOptions,
+): Effectiveness => {
+  const name = serviceNameOf(item);
+  const found = options.service(namespace, name);
+  return assessEffectiveness({
+    name: `${namespace}/${name}`,
+    service: found,
+    pending: isPending(item, found),
+    slices: options.slices(namespace, name),
+    clientZones,
+  });
+};
+
+const next = (
+  before: State | undefined,
+  result: Effectiveness,
+  name: string,
+  { clock, logger }: EffectivenessOptions,
+): State => {
+  if (before !== undefined && stateOf(before.result) === stateOf(result)) return { ...before, result };
+  const detail = result.kind === 'effective' ? {} : { detail: result.message };
+  // The first look after a start, or after the setting was switched on, changes nothing that was told before.
+  const level = before === undefined ? 'debug' : 'info';
+  logger[level]('effectiveness changed', { service: name, state: stateOf(result), ...detail });
+  return { result, since: clock.monotonic(), told: false };
+};
+
+/** One event for all that have been without effect for long enough and were not told yet; returns when to look again. */
+const tell = (
+  { regarding }: Subject,
+  current: Map<string, State>,
+  options: EffectivenessOptions,
+): number | undefined => {
+  const { clock, events, graceMs = DEFAULT_GRACE_MS } = options;
+  const due: string[] = [];
+  let waitMs: number | undefined;
+  for (const [name, state] of current) {
+    const { result, told, since } = state;
+    if (result.kind === 'effective' || told || QUIET.has(result.reason)) continue;
+    const remaining = since + graceMs - clock.monotonic();
+    if (remaining > 0) waitMs = Math.min(waitMs ?? remaining, remaining);
+    else {
+      due.push(result.message);
+      current.set(name, { ...state, told: true });
+    }
+  }
+  const message = due.join('; ').slice(0, 1_000);
+  if (due.length > 0) events.record({ regarding, type: 'Warning', reason: 'RoutingNotEffective', message });
+  return waitMs;
+};
+
+const countStates = (
+  states: ReadonlyMap<string, ReadonlyMap<string, State>>,
+): { state: string; services: number }[] => {
+  const counts = new Map<string, number>();
+  for (const current of states.values()) {
+    for (const { result } of current.values()) counts.set(stateOf(result), (counts.get(stateOf(result)) ?? 0) + 1);
+  }
+  return [...counts].map(([state, services]) => ({ state, services }));
+};
+
+export const createEffectivenessReport = (options: EffectivenessOptions): EffectivenessReport => {
+  const enabled = new Map<string, Subject>();
+  const states = new Map<string, Map<string, State>>();
+
+  const reconcile = (namespace: string): Result => {
+    const subject = enabled.get(namespace);
+    if (subject === undefined) {
+      states.delete(namespace);
+      return DONE;
+    }
+    const before = states.get(namespace);
+    const current = new Map<string, State>();
+    const clientZones = new Set(readyZones(options.nodes()));
+    for (const item of subject.items) {
+      const name = serviceNameOf(item);
+      const result = assess(namespace, item, clientZones, options);
+      current.set(name, next(before?.get(name), result, `${namespace}/${name}`, options));
+    }
+    states.set(namespace, current);
+    const afterMs = tell(subject, current, options);
+    return afterMs === undefined ? DONE : { kind: 'requeue', afterMs };
+  };
+
+  return {
+    decided(namespace, decision) {
+      const items = (decision?.objects ?? []).filter(({ want }) => want !== undefined);
+      if (decision === undefined || items.length === 0) {
+        enabled.delete(namespace);
+        return;
+      }
+      const kept = items.map(({ kind, ref, want }) => ({ kind, ref, want }));
+      enabled.set(namespace, { regarding: decision.regarding, items: kept });
+    },
+    reconciler: { reconcile: (namespace) => Promise.resolve(reconcile(namespace)) },
+    namespaces: () => [...new Set([...enabled.keys(), ...states.keys()])],
+    counts: () => countStates(states),
+  };
+};

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides the settings of labelled Services in the namespace of a seed extension: the Seed's setting alone. Pure.
+import type { Service } from '../../apis/core.ts';
+import { decideSeedExtensionRouting } from '../../gardener/decide.ts';
+import { decideObjects } from '../settings/decide-objects.ts';
+import type { SeedReading } from '../settings/seed-source.ts';
+import type { NamespaceDecision, RoutingContext } from '../settings/types.ts';
+
+export interface ExtensionSnapshot {
+  readonly namespace: string;
+  readonly seed: SeedReading;
+  readonly services: readonly Service[];
+  readonly context: RoutingContext;
+}
+
+export const decideExtensionSettings = ({
+  namespace,
+  seed,
+  services,
+  context,
+}: ExtensionSnapshot): NamespaceDecision => {
+  const decision = decideSeedExtensionRouting(seed.seed);
+  return {
+    owner: 'extension-settings',
+    namespace,
+    decision,
+    regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
+    source: seed.source,
+    objects: decideObjects({ decision, scope: undefined, services, etcds: [], context }),
+  };
+};

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes planned settings: one merge patch an object, repairs a minute apart, nothing written twice, pruned fields noticed.
+import type { Service } from '../../apis/core.ts';
+import type { Etcd } from '../../apis/gardener.ts';
+import { ETCDS, SERVICES } from '../../apis/resources.ts';
+import { ApiError, isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import type { Client } from '../../kubernetes/types.ts';
+import { settingsOf } from '../../routing/slots.ts';
+import type { RoutingSettings, SettingsTarget } from '../../routing/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import type { DriftGuard } from './drift.ts';
+import { projectEtcd, projectService } from './projections.ts';
+import type { RecentWrites } from './recent-writes.ts';
+import type { ObjectDecision } from './types.ts';
+
+/** Why an object was written; label of the metric. */
+export type WriteCause = 'change' | 'repair' | 'takeback';
+
+export interface ApplyOptions {
+  client: Pick<Client, 'patch'>;
+  drift: DriftGuard;
+  services: RecentWrites<Service>;
+  etcds: RecentWrites<Etcd>;
+  /** Etcds (`namespace/name`) whose write was pruned; added to here, cleared when the CRD changes. */
+  prunedEtcds: Set<string>;
+  logger: Logger;
+  onWrite?: (kind: SettingsTarget, cause: WriteCause) => void;
+}
+
+/** What came of writing the objects of one namespace. */
+export interface ApplyResult {
+  readonly written: readonly ObjectDecision[];
+  /** Milliseconds until something that was held back may be written; undefined: nothing was. */
+  readonly retryAfterMs: number | undefined;
+  /** Objects whose owner keeps rewriting them. */
+  readonly fighting: readonly ObjectDecision[];
+  /** First of what went wrong, after every object had its turn. */
+  readonly error: unknown;
+}
+
+/** After a conflict the watch brings the newer object; this is only the net below. */
+const CONFLICT_RETRY_MS = 1_000;
+
+const keyOf = ({ kind, ref }: Pick<ObjectDecision, 'kind' | 'ref'>): string => `${kind}/${ref.namespace}/${ref.name}`;
+
+/** Drops what is remembered about an object that is gone, or no longer ours. */
+export const forgetObject = (item: Pick<ObjectDecision, 'kind' | 'ref'>, options: ApplyOptions): void => {
+  const key = `${item.ref.namespace}/${item.ref.name}`;
+  options.drift.forget(keyOf(item));
+  (item.kind === 'Service' ? options.services : options.etcds).forget(key);
+  if (item.kind === 'Etcd') options.prunedEtcds.delete(key);
+};
+
+/** Held decisions and refusals are different wishes, so that one after the other is no drift. */
+const wishOf = ({ decision, want }: ObjectDecision): string =>
+  want === undefined ? `none:${decision.kind === 'refused' ? decision.reason : ''}` : JSON.stringify(want);
+
+/** A field that was sent but did not come back was pruned by the CRD. */
+const isPruned = (answer: Etcd, want: RoutingSettings | undefined): boolean => {
+  const has = settingsOf('Etcd', answer);
+  const keeps = (wanted: Readonly<Record<string, string>>, kept: Readonly<Record<string, string>> = {}): boolean =>
+    Object.keys(wanted).every((key) => kept[key] !== undefined);
+  if (want === undefined) return false;
+  const field = want.trafficDistribution === undefined || has.trafficDistribution !== undefined;
+  return !field || !keeps(want.labels, has.labels) || !keeps(want.annotations, has.annotations);
+};
+
+/** The patch under optimistic lock: `applied` must never claim a value that somebody else set in the same moment. */
+const lockedPatch = ({ plan, object }: ObjectDecision): Record<string, unknown> => {
+  const patch = plan.kind === 'patch' ? plan.patch : {};
+  const metadata = patch['metadata'] as Record<string, unknown> | undefined;
+  return { ...patch, metadata: { ...metadata, resourceVersion: object.metadata?.resourceVersion } };
+};
+
+type Outcome =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'written' }
+  | { readonly kind: 'retry'; readonly afterMs: number }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+const write = async (item: ObjectDecision, options: ApplyOptions, signal: AbortSignal): Promise<void> => {
+  const { client, services, etcds, prunedEtcds } = options;
+  const key = `${item.ref.namespace}/${item.ref.name}`;
+  const before = item.object.metadata?.resourceVersion;
+  if (item.kind === 'Service') {
+    const answer = await client.patch<Service>(SERVICES, item.ref, 'merge', lockedPatch(item), {}, signal);
+    services.remember(key, projectService(answer), before);
+    return;
+  }
+  const answer = await client.patch<Etcd>(ETCDS, item.ref, 'merge', lockedPatch(item), {}, signal);
+  etcds.remember(key, projectEtcd(answer), before);
+  if (isPruned(answer, item.want)) prunedEtcds.add(key);
+};
+
+const causeOf = ({ want }: ObjectDecision, repair: boolean): WriteCause => {
+  if (want === undefined) return 'takeback';
+  return repair ? 'repair' : 'change';
+};
+
+const applyOne = async (item: ObjectDecision, options: ApplyOptions, signal: AbortSignal): Promise<Outcome> => {
+  const { drift, onWrite } = options;
+  const key = keyOf(item);
+  const wish = wishOf(item);
+  if (item.plan.kind === 'unchanged') {
+    drift.confirmed(key, wish);
+    return { kind: 'none' };
+  }
+  const permit = drift.admit(key, wish);
+  if (permit.kind === 'wait') return { kind: 'retry', afterMs: permit.afterMs };
+  try {
+    await write(item, options, signal);
+  } catch (error) {
+    if (isNotFound(error)) return { kind: 'none' };
+    if (isConflict(error)) return { kind: 'retry', afterMs: CONFLICT_RETRY_MS };
+    if (error instanceof ApiError) return { kind: 'failed', error };
+    throw error;
+  }
+  drift.written(key, wish, permit.repair);
+  onWrite?.(item.kind, causeOf(item, permit.repair));
+  return { kind: 'written' };
+};
+
+const earliest = (one: number | undefined, other: number): number => (one === undefined ? other : Math.min(one, other));
+
+/** Writes what differs, object by object; what fails does not keep the others from being written. */
+export const applyObjects = async (
+  objects: readonly ObjectDecision[],
+  options: ApplyOptions,
+  signal: AbortSignal,
+): Promise<ApplyResult> => {
+  const written: ObjectDecision[] = [];
+  let retryAfterMs: number | undefined;
+  let error: unknown;
+  for (const item of objects) {
+    const outcome = await applyOne(item, options, signal);
+    if (outcome.kind === 'written') written.push(item);
+    if (outcome.kind === 'retry') retryAfterMs = earliest(retryAfterMs, outcome.afterMs);
+    if (outcome.kind === 'failed') {
+      const { kind, ref } = item;
+      options.logger.warn('cannot write', { kind, namespace: ref.namespace, name: ref.name, error: outcome.error });
+      error ??= outcome.error;
+    }
+  }
+  return { written, retryAfterMs, fighting: objects.filter((item) => options.drift.fighting(keyOf(item))), error };
+};

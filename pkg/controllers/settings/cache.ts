@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cache of one resource that may not exist yet: it says so, goes on without, and fills once the resource is served.
+import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
+import type { Resource } from '../../apis/resources.ts';
+import { isForbidden, isNotFound } from '../../kubernetes/errors.ts';
+import { createInformer } from '../../kubernetes/informer.ts';
+import { sleep } from '../../kubernetes/sleep.ts';
+import type { Client, Clock, Indexers, Informer, Selection } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+
+export interface CacheOptions<T extends KubernetesObject> {
+  client: Pick<Client, 'list' | 'pages' | 'watch'>;
+  resource: Resource;
+  selection?: Selection;
+  /** Keeps only what is read. */
+  transform: (object: T) => T;
+  indexers?: Indexers<T>;
+  /** Objects a page; large ones (Clusters carry whole CloudProfiles) want small pages. Default 500. */
+  pageSize?: number;
+  clock: Clock;
+  random: () => number;
+  logger: Logger;
+  /** Called after a list or watch failed, for metrics and to read the server's version again. */
+  onFailure?: (error: unknown) => void;
+}
+
+/** `absent`: the API server does not serve the resource, or we may not read it. */
+export type CacheState = 'pending' | 'absent' | 'synced';
+
+/** Called for every object that came, changed (`previous` is what was cached) or went. */
+export type ChangeHandler<T> = (object: T, previous: T | undefined, deleted: boolean) => void;
+
+export interface Cache<T extends KubernetesObject> {
+  readonly resource: Resource;
+  readonly state: CacheState;
+  get(ref: ObjectRef): T | undefined;
+  list(): T[];
+  byIndex(index: string, value: string): T[];
+  onChange(handler: ChangeHandler<T>): void;
+  /** Milliseconds since the cache was proved current; 0 while there is nothing to be current about. */
+  stalenessMs(): number;
+  /** Resolves once the state is not pending any more. */
+  settled(signal: AbortSignal): Promise<void>;
+  /** Look again now whether the resource is served. */
+  poke(): void;
+  /** Follows the resource until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** While the resource is not served, this is how often it is looked for. */
+const PROBE_INTERVAL_MS = 60_000;
+const RETRY_INTERVAL_MS = 2_000;
+
+/** A list of waiters that all wake at once. */
+const createBell = () => {
+  const waiting = new Set<() => void>();
+  return {
+    ring(): void {
+      for (const wake of waiting) wake();
+      waiting.clear();
+    },
+    /** Aborted by the next ring. */
+    next(): AbortSignal {
+      const controller = new AbortController();
+      waiting.add(() => controller.abort());
+      return controller.signal;
+    },
+  };
+};
+
+/** What the parts of one cache share. */
+interface Shared<T extends KubernetesObject> {
+  state: CacheState;
+  informer: Informer<T> | undefined;
+  readonly changeHandlers: ChangeHandler<T>[];
+  readonly settled: ReturnType<typeof createBell>;
+  readonly poked: ReturnType<typeof createBell>;
+}
+
+const enter = <T extends KubernetesObject>(shared: Shared<T>, next: CacheState): void => {
+  if (shared.state === next) return;
+  shared.state = next;
+  shared.settled.ring();
+};
+
+/** Asks once whether the resource is served and ours to read. */
+const probe = async <T extends KubernetesObject>(
+  { client, resource, selection = {}, logger, onFailure }: CacheOptions<T>,
+  state: CacheState,
+  signal: AbortSignal,
+): Promise<'served' | 'absent' | 'unknown'> => {
+  const { plural, group } = resource;
+  try {
+    await client.list(resource, { ...selection, limit: 1 }, signal);
+    return 'served';
+  } catch (error) {
+    if (isNotFound(error) || isForbidden(error)) {
+      if (state !== 'absent')
+        logger.warn('resource cannot be read, going on without', { resource: plural, group, error });
+      return 'absent';
+    }
+    if (!signal.aborted) {
+      onFailure?.(error);
+      logger.warn('cannot reach the API server', { resource: plural, error });
+    }
+    return 'unknown';
+  }
+};
+
+/** Follows the resource until the signal aborts or the resource is no longer served. */
+const follow = async <T extends KubernetesObject>(
+  options: CacheOptions<T>,
+  shared: Shared<T>,
+  signal: AbortSignal,
+): Promise<void> => {
+  const gone = new AbortController();
+  const inner = AbortSignal.any([signal, gone.signal]);
+  const informer = createInformer<T>({
+    ...options,
+    onFailure(error) {
+      options.onFailure?.(error);
+      if (isNotFound(error)) gone.abort();
+    },
+  });
+  informer.addHandlers({
+    onUpsert: (object, previous) => shared.changeHandlers.forEach((handler) => handler(object, previous, false)),
+    onDelete: (last) => shared.changeHandlers.forEach((handler) => handler(last, last, true)),
+  });
+  shared.informer = informer;
+  informer.waitForSync(inner).then(
+    () => enter(shared, 'synced'),
+    () => undefined,
+  );
+  await informer.run(inner);
+  shared.informer = undefined;
+};
+
+const runCache = async <T extends KubernetesObject>(
+  options: CacheOptions<T>,
+  shared: Shared<T>,
+  signal: AbortSignal,
+): Promise<void> => {
+  while (!signal.aborted) {
+    const answer = await probe(options, shared.state, signal);
+    if (answer === 'served') await follow(options, shared, signal);
+    if (answer === 'absent') enter(shared, 'absent');
+    const wait = answer === 'absent' ? PROBE_INTERVAL_MS : RETRY_INTERVAL_MS;
+    await sleep(options.clock, wait, AbortSignal.any([signal, shared.poked.next()])).catch(() => undefined);
+  }
+};
+
+export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>): Cache<T> => {
+  const shared: Shared<T> = {
+    state: 'pending',
+    informer: undefined,
+    changeHandlers: [],
+    settled: createBell(),
+    poked: createBell(),
+  };
+  return {
+    resource: options.resource,
+    get state() {
+      return shared.state;
+    },
+    get: (ref) => shared.informer?.store.get(ref),
+    list: () => shared.informer?.store.list() ?? [],
+    byIndex: (index, value) => shared.informer?.store.byIndex(index, value) ?? [],
+    onChange: (handler) => void shared.changeHandlers.push(handler),
+    stalenessMs: () => shared.informer?.stalenessMs() ?? 0,
+    async settled(signal) {
+      while (shared.state === 'pending') {
+        signal.throwIfAborted();
+        await waitAny([signal, shared.settled.next()]);
+      }
+    },
+    poke: () => shared.poked.ring(),
+    run: (signal) => runCache(options, shared, signal),
+  };
+};
+
+/** Resolves when one of the signals aborts. */
+const waitAny = (signals: readonly AbortSignal[]): Promise<void> => {
+  const any = AbortSignal.any([...signals]);
+  return new Promise((resolve) => {
+    if (any.aborted) resolve();
+    else any.addEventListener('abort', () => resolve(), { once: true });
+  });
+};

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// The caches that the modes in use need, and only those, each reduced to the fields that decisions read.
+import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
+import type { EndpointSlice, Namespace, Node, Service } from '../../apis/core.ts';
+import type { Cluster, Etcd, Garden, Seed } from '../../apis/gardener.ts';
+import type { KubernetesObject } from '../../apis/meta.ts';
+import { GROUP, LABEL_CONSIDER, LABEL_SERVICE_NAME } from '../../apis/names.ts';
+import {
+  CLUSTERS,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  ENDPOINT_SLICES,
+  ETCDS,
+  GARDENS,
+  NAMESPACES,
+  NODES,
+  SEEDS,
+  SERVICES,
+} from '../../apis/resources.ts';
+import { CATALOGUE } from '../../gardener/catalogue.ts';
+import type { Client, Indexers } from '../../kubernetes/types.ts';
+import { etcdFieldSupportFromCrd } from '../../routing/etcd.ts';
+import type { EtcdFieldSupport } from '../../routing/types.ts';
+import { createCache } from './cache.ts';
+import type { Cache, CacheOptions } from './cache.ts';
+import {
+  projectCluster,
+  projectEtcd,
+  projectGarden,
+  projectMeta,
+  projectNamespace,
+  projectNode,
+  projectSeed,
+  projectService,
+  projectSlice,
+} from './projections.ts';
+
+/** The Etcd CRD reduced to what it lets us write. */
+export interface EtcdDefinition extends KubernetesObject {
+  support?: EtcdFieldSupport;
+}
+
+export interface Landscape {
+  readonly namespaces: Cache<Namespace>;
+  readonly services: Cache<Service>;
+  readonly nodes: Cache<Node>;
+  readonly slices: Cache<EndpointSlice>;
+  /** With mode garden or seed. */
+  readonly etcds?: Cache<Etcd>;
+  readonly etcdDefinition?: Cache<EtcdDefinition>;
+  /** With mode seed. */
+  readonly clusters?: Cache<Cluster>;
+  /** With mode seed and a garden kubeconfig: the Seed itself, in the virtual garden. */
+  readonly liveSeed?: Cache<Seed>;
+  /** With mode garden. */
+  readonly gardens?: Cache<Garden>;
+  /** All of the above in the cluster that is written to (not the virtual garden). */
+  readonly local: readonly Cache<never>[];
+}
+
+export interface LandscapeOptions extends Pick<
+  CacheOptions<KubernetesObject>,
+  'clock' | 'random' | 'logger' | 'onFailure'
+> {
+  client: Pick<Client, 'list' | 'pages' | 'watch'>;
+  /** Of the virtual garden. */
+  gardenClient: Pick<Client, 'list' | 'pages' | 'watch'> | undefined;
+  modes: SettingsReconcilerConfiguration['modes'];
+}
+
+const INDEX_NAMESPACE = 'namespace';
+const INDEX_SERVICE = 'service';
+
+/** Finds objects by namespace. */
+export const byNamespace = <T extends KubernetesObject>(cache: Cache<T> | undefined, namespace: string): T[] =>
+  cache?.byIndex(INDEX_NAMESPACE, namespace) ?? [];
+
+/** Finds the slices of a Service. */
+export const slicesOf = (cache: Cache<EndpointSlice>, namespace: string, service: string): EndpointSlice[] =>
+  cache.byIndex(INDEX_SERVICE, `${namespace}/${service}`);
+
+const namespaceIndex = <T extends KubernetesObject>(): Indexers<T> => ({
+  [INDEX_NAMESPACE]: ({ metadata }) => (metadata?.namespace === undefined ? [] : [metadata.namespace]),
+});
+
+const CATALOGUE_SERVICES = new Set(CATALOGUE.map(({ service }) => service));
+
+const serviceOf = ({ metadata }: EndpointSlice): string => metadata?.labels?.[LABEL_SERVICE_NAME] ?? '';
+
+/** Labels are mirrored from the Service, so a slice that carries none of ours matters only under a catalogue name. */
+const isInteresting = (slice: EndpointSlice): boolean =>
+  CATALOGUE_SERVICES.has(serviceOf(slice)) ||
+  Object.keys(slice.metadata?.labels ?? {}).some((key) => key === LABEL_CONSIDER || key.startsWith(`${GROUP}/`));
+
+const projectInteresting = (slice: EndpointSlice): EndpointSlice => {
+  if (isInteresting(slice)) return projectSlice(slice);
+  const { name, namespace, resourceVersion } = projectMeta(slice.metadata);
+  return {
+    metadata: { ...(name && { name }), ...(namespace && { namespace }), ...(resourceVersion && { resourceVersion }) },
+  };
+};
+
+const sliceIndex: Indexers<EndpointSlice> = {
+  [INDEX_SERVICE]: (slice) => {
+    const name = serviceOf(slice);
+    return name === '' ? [] : [`${slice.metadata?.namespace ?? ''}/${name}`];
+  },
+};
+
+const projectDefinition = (crd: EtcdDefinition): EtcdDefinition => ({
+  metadata: projectMeta(crd.metadata),
+  support: etcdFieldSupportFromCrd(crd, ETCDS.version),
+});
+
+export const createLandscape = ({ client, gardenClient, modes, ...rest }: LandscapeOptions): Landscape => {
+  const etcdName = `${ETCDS.plural}.${ETCDS.group}`;
+  const gardener = modes.garden !== undefined || modes.seed !== undefined;
+  const common = { client, ...rest };
+  const core = {
+    namespaces: createCache({ ...common, resource: NAMESPACES, transform: projectNamespace }),
+    services: createCache({
+      ...common,
+      resource: SERVICES,
+      transform: projectService,
+      indexers: namespaceIndex<Service>(),
+    }),
+    nodes: createCache({ ...common, resource: NODES, transform: projectNode }),
+    slices: createCache({ ...common, resource: ENDPOINT_SLICES, transform: projectInteresting, indexers: sliceIndex }),
+  };
+  const ofEtcd = gardener && {
+    etcds: createCache({ ...common, resource: ETCDS, transform: projectEtcd, indexers: namespaceIndex<Etcd>() }),
+    etcdDefinition: createCache<EtcdDefinition>({
+      ...common,
+      resource: CUSTOM_RESOURCE_DEFINITIONS,
+      selection: { fieldSelector: `metadata.name=${etcdName}` },
+      transform: projectDefinition,
+    }),
+  };
+  // A Cluster carries a whole CloudProfile: small pages keep the peak of memory small.
+  const ofSeed = modes.seed !== undefined && {
+    clusters: createCache({ ...common, resource: CLUSTERS, transform: projectCluster, pageSize: 50 }),
+  };
+  const ofGarden = modes.garden !== undefined && {
+    gardens: createCache({ ...common, resource: GARDENS, transform: projectGarden }),
+  };
+  const seedName = modes.seed?.seedName;
+  const live = gardenClient !== undefined &&
+    seedName !== undefined && {
+      liveSeed: createCache({
+        ...rest,
+        client: gardenClient,
+        resource: SEEDS,
+        selection: { fieldSelector: `metadata.name=${seedName}` },
+        transform: projectSeed,
+      }),
+    };
+  const local = Object.values({ ...core, ...ofEtcd, ...ofSeed, ...ofGarden }) as unknown as Cache<never>[];
+  return { ...core, ...ofEtcd, ...ofSeed, ...ofGarden, ...live, local };
+};

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Says which reconciler owns a namespace: exactly one, or none, whatever modes are on at once. Pure.
+import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
+import type { Namespace } from '../../apis/core.ts';
+import { classifyNamespace } from '../../gardener/namespaces.ts';
+
+export const OWNERS = ['shoot-settings', 'garden-settings', 'extension-settings', 'cluster-settings'] as const;
+export type Owner = (typeof OWNERS)[number];
+
+export type OwnershipRules = Pick<SettingsReconcilerConfiguration, 'modes' | 'excludedNamespaces'>;
+
+/** gardener-operator names the namespaces of extensions in the garden runtime cluster so; gardenlet's begin with `extension-`. */
+const RUNTIME_EXTENSION = 'runtime-extension-';
+
+/** The one reconciler that may write in a namespace; undefined where nobody may. */
+export const ownerOf = (namespace: Namespace, { modes, excludedNamespaces }: OwnershipRules): Owner | undefined => {
+  const name = namespace.metadata?.name ?? '';
+  if (excludedNamespaces.includes(name)) return undefined;
+  const { kind } = classifyNamespace(namespace);
+  if (modes.garden?.namespace === name) return 'garden-settings';
+  const shootLike = kind === 'shoot' || kind === 'selfHosted';
+  if (shootLike && modes.seed !== undefined) return 'shoot-settings';
+  if (kind === 'extension') {
+    const runtime = name.startsWith(RUNTIME_EXTENSION);
+    if (runtime && modes.garden !== undefined) return 'garden-settings';
+    if (!runtime && modes.seed !== undefined) return modes.seed.extensionServices ? 'extension-settings' : undefined;
+  }
+  if (modes.cluster === undefined) return undefined;
+  const { namespaces } = modes.cluster;
+  return namespaces.length === 0 || namespaces.includes(name) ? 'cluster-settings' : undefined;
+};

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reduces objects to the fields that decisions read before they enter the caches: memory is bounded by what is used.
+import type { EndpointSlice, Endpoint, Namespace, Node, Service } from '../../apis/core.ts';
+import type { Cluster, Etcd, Garden, Seed, Shoot } from '../../apis/gardener.ts';
+import type { ObjectMeta, StringMap } from '../../apis/meta.ts';
+import {
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  GROUP,
+  LABEL_CONSIDER,
+  LABEL_GARDENER_ROLE,
+  LABEL_SERVICE_NAME,
+  LABEL_ZONE,
+} from '../../apis/names.ts';
+
+const KEPT_KEYS = new Set([
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  LABEL_CONSIDER,
+  LABEL_GARDENER_ROLE,
+  LABEL_SERVICE_NAME,
+  LABEL_ZONE,
+  // Opt-out of L7 load balancing on a Shoot.
+  'shoot.gardener.cloud/disable-istio-tls-termination',
+]);
+
+const keep = (map: StringMap | undefined): StringMap | undefined => {
+  if (map === undefined) return undefined;
+  const kept = Object.entries(map).filter(([key]) => KEPT_KEYS.has(key) || key.startsWith(`${GROUP}/`));
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+};
+
+/** `{ field: value }`, or nothing where there is no value: exact optional properties stay absent. */
+const only = <K extends string, V>(field: K, value: V | undefined): { [P in K]?: V } =>
+  value === undefined ? {} : ({ [field]: value } as { [P in K]?: V });
+
+/** Identity, version and the labels and annotations of ours and Gardener's that decisions read. */
+export const projectMeta = (meta: ObjectMeta | undefined): ObjectMeta => ({
+  ...only('name', meta?.name),
+  ...only('namespace', meta?.namespace),
+  ...only('uid', meta?.uid),
+  ...only('resourceVersion', meta?.resourceVersion),
+  ...only('generation', meta?.generation),
+  ...only('deletionTimestamp', meta?.deletionTimestamp),
+  ...only('labels', keep(meta?.labels)),
+  ...only('annotations', keep(meta?.annotations)),
+});
+
+export const projectService = ({ metadata, spec }: Service): Service => ({
+  metadata: projectMeta(metadata),
+  spec: {
+    ...only('trafficDistribution', spec?.trafficDistribution),
+    ...only('type', spec?.type),
+    // Only "None" (headless) means something here.
+    ...only('clusterIP', spec?.clusterIP === 'None' ? 'None' : undefined),
+    ...only('ipFamilies', spec?.ipFamilies),
+  },
+});
+
+export const projectEtcd = ({ metadata, spec }: Etcd): Etcd => {
+  const service = spec?.etcd?.clientService;
+  if (service === undefined) return { metadata: projectMeta(metadata), spec: { etcd: {} } };
+  const clientService = {
+    ...only('labels', keep(service.labels)),
+    ...only('annotations', keep(service.annotations)),
+    ...only('trafficDistribution', service.trafficDistribution),
+  };
+  return { metadata: projectMeta(metadata), spec: { etcd: { clientService } } };
+};
+
+export const projectNamespace = ({ metadata }: Namespace): Namespace => ({ metadata: projectMeta(metadata) });
+
+export const projectNode = ({ metadata, status }: Node): Node => {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return {
+    metadata: projectMeta(metadata),
+    status: {
+      conditions: ready === undefined ? [] : [{ type: 'Ready', status: ready.status }],
+      nodeInfo: { ...only('kubeletVersion', status?.nodeInfo?.kubeletVersion) },
+    },
+  };
+};
+
+/** Setting and zones; the rest of a Seed is large and never read. */
+export const projectSeed = ({ metadata, spec, status }: Seed): Seed => ({
+  metadata: projectMeta(metadata),
+  spec: {
+    ...only('provider', spec?.provider?.zones === undefined ? undefined : { zones: spec.provider.zones }),
+    ...only(
+      'settings',
+      spec?.settings === undefined
+        ? undefined
+        : { ...only('topologyAwareRouting', spec.settings.topologyAwareRouting) },
+    ),
+  },
+  status: { ...only('kubernetesVersion', status?.kubernetesVersion) },
+});
+
+const projectShoot = ({ metadata, spec, status }: Shoot): Shoot => {
+  const workers = spec?.provider?.workers;
+  // Only whether a worker pool hosts a control plane (self-hosted Shoot) is read.
+  const provider = workers && {
+    workers: workers.flatMap(({ controlPlane }) => (controlPlane ? [{ controlPlane: {} }] : [])),
+  };
+  return {
+    metadata: projectMeta(metadata),
+    spec: {
+      ...only('seedName', spec?.seedName),
+      ...only('controlPlane', spec?.controlPlane),
+      ...only('provider', provider),
+    },
+    status: {
+      ...only('technicalID', status?.technicalID),
+      ...only('seedName', status?.seedName),
+      ...only('lastOperation', status?.lastOperation && { ...only('type', status.lastOperation.type) }),
+    },
+  };
+};
+
+export const projectCluster = ({ metadata, spec }: Cluster): Cluster => ({
+  metadata: projectMeta(metadata),
+  spec: {
+    ...only('seed', spec?.seed ? projectSeed(spec.seed) : undefined),
+    ...only('shoot', spec?.shoot ? projectShoot(spec.shoot) : undefined),
+  },
+});
+
+export const projectGarden = ({ metadata, spec }: Garden): Garden => ({
+  metadata: projectMeta(metadata),
+  spec: {
+    runtimeCluster: {
+      ...only('provider', spec?.runtimeCluster?.provider && { ...only('zones', spec.runtimeCluster.provider.zones) }),
+      ...only('settings', spec?.runtimeCluster?.settings),
+    },
+    virtualCluster: {
+      ...only(
+        'controlPlane',
+        spec?.virtualCluster?.controlPlane && {
+          ...only('highAvailability', spec.virtualCluster.controlPlane.highAvailability && {}),
+        },
+      ),
+    },
+  },
+});
+
+const NO_ADDRESSES: string[] = [];
+
+const projectEndpoint = ({ conditions, nodeName, zone, hints }: Endpoint): Endpoint => ({
+  addresses: NO_ADDRESSES,
+  ...only('conditions', conditions?.ready === undefined ? undefined : { ready: conditions.ready }),
+  ...only('nodeName', nodeName),
+  ...only('zone', zone),
+  ...only('hints', hints),
+});
+
+/** Zones, readiness and hints; addresses are not read and would be most of the memory. */
+export const projectSlice = ({ metadata, addressType, endpoints }: EndpointSlice): EndpointSlice => ({
+  metadata: projectMeta(metadata),
+  ...only('addressType', addressType),
+  endpoints: (endpoints ?? []).map(projectEndpoint),
+});

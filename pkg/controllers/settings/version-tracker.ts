@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows the API server's version: older at once, newer when it is stable and a trial write of its settings was accepted.
+import { sleep } from '../../kubernetes/sleep.ts';
+import type { Client, Clock } from '../../kubernetes/types.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
+import { compareVersions, formatVersion, isNewerThanKnown, parseKubernetesVersion } from '../../routing/version.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import { INITIAL_VERSION, acceptCandidate, stepVersion } from './version-step.ts';
+import type { VersionState } from './version-step.ts';
+
+export interface VersionTrackerOptions {
+  client: Pick<Client, 'raw'>;
+  clock: Clock;
+  logger: Logger;
+  /** Taken instead of what `/version` answers; then nothing is ever read. */
+  override?: string;
+  rereadMs: number;
+  stableMs: number;
+  /** Whether the API server accepts the settings of a newer version (a dry-run write). */
+  trial(version: KubernetesVersion, signal: AbortSignal): Promise<boolean>;
+  onChange(version: KubernetesVersion): void;
+}
+
+export interface VersionTracker {
+  readonly current: KubernetesVersion | undefined;
+  /** Asks the server once; what goes wrong is logged and the version stays as it was. */
+  read(signal: AbortSignal): Promise<void>;
+  /** Asks again soon, for example because a watch broke. */
+  poke(): void;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** A watch that broke is often one of many: they cause one more read together. */
+const POKE_DELAY_MS = 1_000;
+/** Nothing is done before the version is known, so it is asked for more often until then. */
+const FIRST_READ_INTERVAL_MS = 5_000;
+
+export const createVersionTracker = (options: VersionTrackerOptions): VersionTracker => {
+  const { client, clock, logger, rereadMs, stableMs, trial, onChange } = options;
+  const override = options.override === undefined ? undefined : parseKubernetesVersion(options.override);
+  let state: VersionState = override === undefined ? INITIAL_VERSION : acceptCandidate(override);
+  let wake = new AbortController();
+
+  const enter = (next: VersionState): void => {
+    const before = state.current;
+    const { current, candidate } = next;
+    if (candidate !== undefined && state.candidate === undefined) {
+      logger.info('API server answers a newer version, waiting until it is stable', {
+        version: formatVersion(candidate.version),
+      });
+    }
+    state = next;
+    if (current === undefined || (before !== undefined && compareVersions(before, current) === 0)) return;
+    logger.info('Kubernetes version', {
+      version: formatVersion(current),
+      ...(before === undefined ? {} : { before: formatVersion(before) }),
+    });
+    if (isNewerThanKnown(current)) {
+      logger.warn('Kubernetes is newer than the newest version examined; it is treated as that one', {
+        version: formatVersion(current),
+      });
+    }
+    onChange(current);
+  };
+
+  const tracker: VersionTracker = {
+    get current() {
+      return state.current;
+    },
+    async read(signal) {
+      if (override !== undefined) return;
+      try {
+        const answer = parseKubernetesVersion(await client.raw('/version', signal));
+        const step = stepVersion(state, answer, clock.monotonic(), stableMs);
+        const accepted = step.ready !== undefined && (await trial(step.ready, signal)) ? step.ready : undefined;
+        enter(accepted === undefined ? step.state : acceptCandidate(accepted));
+      } catch (error) {
+        if (!signal.aborted) logger.warn("cannot tell the API server's version", { error });
+      }
+    },
+    poke: () => wake.abort(),
+    async run(signal) {
+      while (override === undefined && !signal.aborted) {
+        wake = new AbortController();
+        const waitMs = state.current === undefined ? Math.min(rereadMs, FIRST_READ_INTERVAL_MS) : rereadMs;
+        await sleep(clock, waitMs, AbortSignal.any([signal, wake.signal])).catch(() => undefined);
+        if (wake.signal.aborted) await sleep(clock, POKE_DELAY_MS, signal).catch(() => undefined);
+        if (!signal.aborted) await tracker.read(signal);
+      }
+    },
+  };
+  return tracker;
+};

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What deciders see: the caches with our own last writes laid over them, and the context that all decisions share.
+import type { Namespace, Service } from '../../apis/core.ts';
+import type { Etcd } from '../../apis/gardener.ts';
+import type { KubernetesObject } from '../../apis/meta.ts';
+import { DRUID_FIELD_SUPPORT } from '../../routing/etcd.ts';
+import type { EtcdFieldSupport, KubernetesVersion } from '../../routing/types.ts';
+import { proxyNeedsAnnotation } from '../../routing/version.ts';
+import type { Landscape } from './landscape.ts';
+import { byNamespace } from './landscape.ts';
+import { createRecentWrites } from './recent-writes.ts';
+import type { RecentWrites } from './recent-writes.ts';
+import type { RoutingContext } from './types.ts';
+
+export interface View {
+  namespace(name: string): Namespace | undefined;
+  services(namespace: string): Service[];
+  etcds(namespace: string): Etcd[];
+  context(): RoutingContext;
+  /** What the served Etcd CRD accepts; the newest druid's where no CRD can be read. */
+  etcdSupport(): EtcdFieldSupport;
+  readonly recent: {
+    readonly namespaces: RecentWrites<Namespace>;
+    readonly services: RecentWrites<Service>;
+    readonly etcds: RecentWrites<Etcd>;
+  };
+  readonly prunedEtcds: Set<string>;
+}
+
+/** Whether some Node's kubelet, the stand-in for its proxy, wants the annotation. Unreadable versions say nothing. */
+export const hasOldKubelet = (landscape: Pick<Landscape, 'nodes'>): boolean =>
+  landscape.nodes.list().some(({ status }) => {
+    try {
+      return proxyNeedsAnnotation(status?.nodeInfo?.kubeletVersion);
+    } catch {
+      return false;
+    }
+  });
+
+const keyOf = ({ metadata }: KubernetesObject): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+
+export const createView = (landscape: Landscape, version: () => KubernetesVersion | undefined): View => {
+  const recent = {
+    namespaces: createRecentWrites<Namespace>(),
+    services: createRecentWrites<Service>(),
+    etcds: createRecentWrites<Etcd>(),
+  };
+  const prunedEtcds = new Set<string>();
+  // Counting Nodes for each of thousands of namespaces would be quadratic; Nodes change seldom.
+  let mixedKubelets: boolean | undefined;
+  landscape.nodes.onChange(() => (mixedKubelets = undefined));
+  landscape.etcdDefinition?.onChange(() => prunedEtcds.clear());
+
+  const etcdSupport = (): EtcdFieldSupport => landscape.etcdDefinition?.list()[0]?.support ?? DRUID_FIELD_SUPPORT;
+
+  return {
+    namespace(name) {
+      const cached = landscape.namespaces.get({ name });
+      return cached === undefined ? undefined : recent.namespaces.freshest(name, cached);
+    },
+    services: (namespace) =>
+      byNamespace(landscape.services, namespace).map((item) => recent.services.freshest(keyOf(item), item)),
+    etcds: (namespace) =>
+      byNamespace(landscape.etcds, namespace).map((item) => recent.etcds.freshest(keyOf(item), item)),
+    etcdSupport,
+    context() {
+      mixedKubelets ??= hasOldKubelet(landscape);
+      return { version: version(), mixedKubelets, etcdSupport: etcdSupport(), prunedEtcds };
+    },
+    recent,
+    prunedEtcds,
+  };
+};

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides whether Services of a shoot's control plane, of the garden and of extensions are routed by zone, with the reason if not.
+import type { Garden, Seed, Shoot } from '../apis/gardener.ts';
+import type { KubernetesObject } from '../apis/meta.ts';
+import { LABEL_MANAGED, LABEL_ZONE } from '../apis/names.ts';
+import type { Selection } from './catalogue.ts';
+import {
+  failureToleranceType,
+  isGardenHighAvailabilityEnabled,
+  isMultiZonalShootControlPlane,
+  isSelfHostedShoot,
+} from './high-availability.ts';
+import type { LayerSevenDecision } from './layer-seven.ts';
+import { gardenTopologyAwareRoutingEnabled, seedTopologyAwareRoutingEnabled } from './settings.ts';
+import type { RefusalReason, RoutingDecision } from './types.ts';
+import { assessZones, distinctZones } from './zones.ts';
+import type { ZoneAssessment } from './zones.ts';
+
+type Refusal = Extract<RoutingDecision, { kind: 'refused' }>;
+type Violation = NonNullable<Refusal['violations']>[number];
+
+const ENABLED: RoutingDecision = { kind: 'enabled' };
+const SEED_FIELD = 'spec.settings.topologyAwareRouting.enabled';
+const GARDEN_FIELD = 'spec.runtimeCluster.settings.topologyAwareRouting.enabled';
+
+// Gardener's validation, word for word: operators search for these sentences.
+const SEED_ZONES =
+  'topology-aware routing can only be enabled on multi-zone Seed clusters (with at least two zones in spec.provider.zones)';
+const GARDEN_ZONES =
+  'topology-aware routing can only be enabled on multi-zone garden runtime cluster (with at least two zones in spec.provider.zones)';
+const GARDEN_HA = "topology-aware routing can only be enabled when virtual cluster's high-availability is enabled";
+
+const refuse = (
+  reason: RefusalReason,
+  message: string,
+  details: Pick<Refusal, 'field' | 'violations'> = {},
+): RoutingDecision => ({ kind: 'refused', reason, message, ...details });
+
+const nameOf = (kind: string, object: KubernetesObject): string => {
+  const { namespace, name } = object.metadata ?? {};
+  if (name === undefined) return `the ${kind}`;
+  return `${kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
+};
+
+const describeZones = (field: string, assessment: Extract<ZoneAssessment, { kind: 'single' }>): string => {
+  const [zone] = assessment.zones;
+  if (zone === undefined) return `${field} lists no zone; list at least two`;
+  return assessment.reason === 'DuplicateZones'
+    ? `${field} lists only zone ${JSON.stringify(zone)}, more than once; list at least two different ones`
+    : `${field} lists only zone ${JSON.stringify(zone)}; list at least two`;
+};
+
+/** What a decision about shoots looks at; every part may be missing. */
+export interface ShootRoutingInput {
+  /** The Seed that hosts the control plane, from the freshest source there is. */
+  readonly seed: Pick<Seed, 'metadata' | 'spec'> | null | undefined;
+  /** The Shoot as its Cluster carries it. */
+  readonly shoot: Shoot | null | undefined;
+}
+
+const decideSeed = (seed: ShootRoutingInput['seed']): RoutingDecision => {
+  if (seed === undefined || seed === null) {
+    return refuse('SourceMissing', 'no Seed is known: neither the garden, the configuration nor the Cluster has it');
+  }
+  const name = nameOf('Seed', seed);
+  if (!seedTopologyAwareRoutingEnabled(seed)) {
+    return refuse('SettingDisabled', `${name}: ${SEED_FIELD} is not true`, { field: SEED_FIELD });
+  }
+  const zones = assessZones(seed.spec?.provider?.zones);
+  if (zones.kind === 'multi') return ENABLED;
+  return refuse(zones.reason, `${name}: ${describeZones('spec.provider.zones', zones)}`, {
+    field: SEED_FIELD,
+    violations: [{ field: SEED_FIELD, detail: SEED_ZONES }],
+  });
+};
+
+const decideShoot = (shoot: Shoot): RoutingDecision => {
+  const name = nameOf('Shoot', shoot);
+  if (isSelfHostedShoot(shoot)) {
+    return refuse(
+      'SelfHostedShoot',
+      `${name} hosts its own control plane (a worker in spec.provider.workers has controlPlane)`,
+      {
+        field: 'spec.provider.workers',
+      },
+    );
+  }
+  if (shoot.metadata?.deletionTimestamp !== undefined) {
+    return refuse('ShootBeingDeleted', `${name} is being deleted`, { field: 'metadata.deletionTimestamp' });
+  }
+  if (shoot.status?.lastOperation?.type === 'Migrate') {
+    return refuse('ShootMigrating', `${name} is moving to another seed`, { field: 'status.lastOperation.type' });
+  }
+  return ENABLED;
+};
+
+/**
+ * Services of one shoot's control plane: the setting of its Seed, more than one distinct zone, and failure tolerance `zone`.
+ * Conditions of a single Service (catalogue, L7) come on top: `decideObjectRouting`.
+ */
+export const decideShootRouting = ({ seed, shoot }: ShootRoutingInput): RoutingDecision => {
+  if (shoot === undefined || shoot === null) return refuse('SourceMissing', 'the Cluster carries no Shoot');
+  const byShoot = decideShoot(shoot);
+  if (byShoot.kind === 'refused') return byShoot;
+  const bySeed = decideSeed(seed);
+  if (bySeed.kind === 'refused') return bySeed;
+  if (isMultiZonalShootControlPlane(shoot)) return ENABLED;
+  const field = 'spec.controlPlane.highAvailability.failureTolerance.type';
+  const type = failureToleranceType(shoot);
+  const found = type === undefined ? 'is not set' : `is ${JSON.stringify(type)}`;
+  return refuse(
+    'FailureToleranceNotZone',
+    `${nameOf('Shoot', shoot)}: ${field} ${found}; only "zone" spreads the control plane over zones`,
+    {
+      field,
+    },
+  );
+};
+
+/** Services of extensions in a seed: the Seed's setting and zones; no shoot, hence no high availability. */
+export const decideSeedExtensionRouting = (seed: ShootRoutingInput['seed']): RoutingDecision => decideSeed(seed);
+
+/** Services of the garden runtime cluster, extensions' included: setting, zones, and a highly available virtual cluster. */
+export const decideGardenRouting = (garden: Pick<Garden, 'metadata' | 'spec'> | null | undefined): RoutingDecision => {
+  if (garden === undefined || garden === null) return refuse('SourceMissing', 'no Garden is known in this cluster');
+  const name = nameOf('Garden', garden);
+  if (!gardenTopologyAwareRoutingEnabled(garden)) {
+    return refuse('SettingDisabled', `${name}: ${GARDEN_FIELD} is not true`, { field: GARDEN_FIELD });
+  }
+  const zones = assessZones(garden.spec?.runtimeCluster?.provider?.zones);
+  const highlyAvailable = isGardenHighAvailabilityEnabled(garden);
+  const violations: Violation[] = [];
+  const sentences: string[] = [];
+  if (zones.kind === 'single') {
+    violations.push({ field: GARDEN_FIELD, detail: GARDEN_ZONES });
+    sentences.push(describeZones('spec.runtimeCluster.provider.zones', zones));
+  }
+  if (!highlyAvailable) {
+    violations.push({ field: GARDEN_FIELD, detail: GARDEN_HA });
+    sentences.push('spec.virtualCluster.controlPlane.highAvailability is not set');
+  }
+  if (violations.length === 0) return ENABLED;
+  const reason = zones.kind === 'single' ? zones.reason : 'NotHighlyAvailable';
+  return refuse(reason, `${name}: ${sentences.join('; ')}`, { field: GARDEN_FIELD, violations });
+};
+
+/**
+ * Services of a cluster without Gardener: nothing but more than one zone.
+ *
+ * @param zones zone labels of the ready Nodes; names repeat, one a Node.
+ */
+export const decideClusterRouting = (zones: readonly string[]): RoutingDecision => {
+  const [zone, second] = distinctZones(zones);
+  if (second !== undefined) return ENABLED;
+  const message =
+    zone === undefined
+      ? `no ready Node has the label ${LABEL_ZONE}; traffic can only be kept in a zone where Nodes say theirs`
+      : `all ready Nodes with the label ${LABEL_ZONE} are in zone ${JSON.stringify(zone)}; there is no other to keep traffic out of`;
+  return refuse('SingleZone', message, { field: `metadata.labels[${LABEL_ZONE}]` });
+};
+
+/** What a decision about one object looks at. */
+export interface ObjectRoutingInput {
+  /** The decision for the namespace: decideShootRouting, decideGardenRouting or decideSeedExtensionRouting. */
+  readonly decision: RoutingDecision;
+  /** Whether the object is ours to write. */
+  readonly selection: Selection;
+  /** The Service or Etcd, for its name in messages. */
+  readonly object: KubernetesObject;
+  /** Needed for rows with condition `notLayerSeven`; missing counts as L7. */
+  readonly layerSeven?: LayerSevenDecision;
+}
+
+/** One Service or Etcd: what keeps it out by itself goes before what its namespace decides. */
+export const decideObjectRouting = ({
+  decision,
+  selection,
+  object,
+  layerSeven,
+}: ObjectRoutingInput): RoutingDecision => {
+  const kind = object.kind ?? (selection.kind === 'catalogue' ? selection.entry.write.kind : 'Service');
+  const subject = nameOf(kind, object);
+  const field = `metadata.labels[${LABEL_MANAGED}]`;
+  switch (selection.kind) {
+    case 'excluded':
+      return refuse('Excluded', `${subject} is labelled ${LABEL_MANAGED}: "false"`, { field });
+    case 'none':
+      return refuse(
+        'NotInCatalogue',
+        `${subject} is not one that Gardener routes by zone, nor labelled ${LABEL_MANAGED}: "true"`,
+        { field },
+      );
+    case 'writtenThroughEtcd':
+      return refuse(
+        'WrittenThroughEtcd',
+        `${subject} gets its settings from Etcd ${selection.entry.write.name} in the same namespace`,
+      );
+    case 'labelled':
+      return decision;
+    case 'catalogue': {
+      if (decision.kind === 'refused' || selection.entry.condition !== 'notLayerSeven') return decision;
+      if (layerSeven?.active === false) return decision;
+      const why = layerSeven?.message ?? 'nothing was said about L7 load balancing';
+      return refuse('LayerSevenLoadBalancing', `${subject} is behind L7 load balancing: ${why}`);
+    }
+    default:
+      return selection satisfies never;
+  }
+};

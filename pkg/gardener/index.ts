@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public face of pkg/gardener: what Seed, Garden, Shoot and namespaces mean for routing by zone, and which Services it concerns.
+export {
+  gardenTopologyAwareRoutingEnabled,
+  isTopologyAwareRoutingEnabled,
+  seedTopologyAwareRoutingEnabled,
+} from './settings.ts';
+export { assessZones, distinctZones } from './zones.ts';
+export type { ZoneAssessment } from './zones.ts';
+export {
+  controlPlaneNamespace,
+  failureToleranceType,
+  isGardenHighAvailabilityEnabled,
+  isHighAvailabilityConfigured,
+  isMultiZonalShootControlPlane,
+  isSelfHostedShoot,
+  isTopologyAwareRoutingForShootControlPlaneEnabled,
+} from './high-availability.ts';
+export { decideLayerSeven, isIstioTlsTerminationDisabled, mtlsServiceName } from './layer-seven.ts';
+export type { LayerSevenDecision, LayerSevenEvidence } from './layer-seven.ts';
+export { classifyNamespace } from './namespaces.ts';
+export type { NamespaceClass } from './namespaces.ts';
+export {
+  CATALOGUE,
+  NOT_TOPOLOGY_AWARE,
+  catalogueEntriesOf,
+  entryOfEtcd,
+  entryOfService,
+  selectEtcd,
+  selectService,
+} from './catalogue.ts';
+export type { Selection } from './catalogue.ts';
+export {
+  decideClusterRouting,
+  decideGardenRouting,
+  decideObjectRouting,
+  decideSeedExtensionRouting,
+  decideShootRouting,
+} from './decide.ts';
+export type { ObjectRoutingInput, ShootRoutingInput } from './decide.ts';
+export type * from './types.ts';

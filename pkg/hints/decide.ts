@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides which hints the endpoints of a slice shall carry and returns the JSON Patch that brings them there.
+import type { JsonPatchOperation } from '../apis/admission.ts';
+import { sameHints } from './equal.ts';
+import type { ReadEndpoint } from './slice.ts';
+import { readEndpoint, readSlice } from './slice.ts';
+import { strategyOf } from './table.ts';
+import type { HintsDecision, HintsInput, WantedHints } from './types.ts';
+import { ruleFor } from './wanted.ts';
+
+const unchanged: HintsDecision = Object.freeze({ kind: 'unchanged' });
+
+/**
+ * `add` both creates and replaces a member, so one operation an endpoint is enough; `remove` needs the member to be there.
+ * Never `test`: a patch that does not apply fails the write even where the webhook's failures are ignored.
+ */
+const operationFor = (index: number, { hints }: ReadEndpoint, wanted: WantedHints): JsonPatchOperation | undefined => {
+  if (wanted === 'untouched') return undefined;
+  const present = hints !== undefined && hints !== null;
+  if (wanted === 'none') return present ? { op: 'remove', path: `/endpoints/${index}/hints` } : undefined;
+  if (present && sameHints(hints, wanted)) return undefined;
+  return { op: 'add', path: `/endpoints/${index}/hints`, value: wanted };
+};
+
+/**
+ * The admission table, on the labels of the new object only. Time and memory are linear in the size of both slices.
+ * The patch touches nothing but `hints`, applies to the object given, and applying it makes the next decision `unchanged`.
+ */
+export const decideHints = (input: HintsInput): HintsDecision => {
+  const slice = readSlice(input.object);
+  if (typeof slice === 'string') return { kind: 'invalid', message: slice };
+  const strategy = strategyOf(slice.labels);
+  const rule = strategy === undefined ? undefined : ruleFor(strategy, slice, input);
+  if (rule === undefined) return unchanged;
+  const operations: JsonPatchOperation[] = [];
+  for (let index = 0; index < slice.endpoints.length; index += 1) {
+    const endpoint = readEndpoint(slice.endpoints[index]);
+    if (typeof endpoint === 'string') return { kind: 'invalid', message: `endpoints[${index}] ${endpoint}` };
+    const operation = operationFor(index, endpoint, rule(endpoint));
+    if (operation !== undefined) operations.push(operation);
+  }
+  return operations.length === 0 ? unchanged : { kind: 'patch', operations };
+};

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client of the Kubernetes API: raw JSON over one pooled HTTP/2 connection.
+import type { KubernetesObject, ObjectList, ObjectRef } from '../apis/meta.ts';
+import { apiVersionOf } from '../apis/resources.ts';
+import type { Resource } from '../apis/resources.ts';
+import { systemClock } from './clock.ts';
+import type { KubeConfigSource } from './credentials.ts';
+import { createExchange } from './exchange.ts';
+import type { Call, Exchange } from './exchange.ts';
+import { pagesOf } from './pages.ts';
+import { CONTENT_TYPES, collectionPath, listQuery, objectPath, watchQuery, withQuery, writeQuery } from './request.ts';
+import { DEFAULT_RETRY } from './retry.ts';
+import type { RetryPolicy } from './retry.ts';
+import { createTransport } from './transport.ts';
+import type { Client, Clock, DeleteOptions, ListOptions, WatchEvent, WatchOptions } from './types.ts';
+import { readEvents, watchTimeoutSeconds } from './watch.ts';
+
+export interface ClientOptions {
+  config: KubeConfigSource;
+  /** `<command>/<version> (<platform>)`; the server derives the default field manager from the part before the slash. */
+  userAgent: string;
+  /** Default true: all watches and requests share one connection. */
+  allowH2?: boolean;
+  /** From sending a request to the end of its answer; default 30 s. Watches: to the head of the answer. */
+  requestTimeoutMs?: number;
+  /** How often and how patiently 429 and 503 are tried again; default four times, at most 10 s each. */
+  retry?: RetryPolicy;
+  /** Default: the system's. */
+  clock?: Clock;
+  /** In [0, 1); spreads watch timeouts and retries. Default Math.random. */
+  random?: () => number;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+
+// The server ends a watch at timeoutSeconds itself; later than this, the connection is dead without saying so.
+const WATCH_GRACE_SECONDS = 15;
+
+const refOf = ({ metadata }: KubernetesObject): ObjectRef => ({
+  name: metadata?.name ?? '',
+  ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
+});
+
+/** Items of a list come without apiVersion and kind, events of a watch with them; caches want one shape. */
+const completeItems = <T extends KubernetesObject>(list: ObjectList<T>, resource: Resource): ObjectList<T> => {
+  const apiVersion = apiVersionOf(resource);
+  // Go encodes an empty list of some aggregated servers as null.
+  const items = (list.items as T[] | null) ?? [];
+  for (const item of items) {
+    item.apiVersion ??= apiVersion;
+    item.kind ??= resource.kind;
+  }
+  return { ...list, metadata: list.metadata ?? {}, items };
+};
+
+const deleteBody = ({ dryRun, propagationPolicy, gracePeriodSeconds, preconditions }: DeleteOptions): unknown => ({
+  apiVersion: 'v1',
+  kind: 'DeleteOptions',
+  // In the body, not the query: the server ignores query options of a DELETE that has a body.
+  ...(dryRun === true ? { dryRun: ['All'] } : {}),
+  ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+  ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+  ...(preconditions === undefined ? {} : { preconditions }),
+});
+
+const createWatch = (exchange: Exchange, random: () => number): Client['watch'] =>
+  async function* watch<T extends KubernetesObject>(
+    resource: Resource,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchEvent<T>, void> {
+    const seconds = options.timeoutSeconds ?? watchTimeoutSeconds(random);
+    const path = withQuery(collectionPath(resource, options.namespace), watchQuery(options, seconds));
+    const call: Call = { method: 'GET', path };
+    const { body, deadline } = await exchange.open(call, signal);
+    try {
+      deadline.restart((seconds + WATCH_GRACE_SECONDS) * 1000);
+      options.onOpen?.();
+      for await (const event of readEvents<T>(body, { method: 'GET', path }, signal)) yield event;
+    } catch (error) {
+      throw exchange.failure(error, call, deadline, signal);
+    } finally {
+      deadline.dispose();
+      body.destroy();
+    }
+  };
+
+const createWrites = (exchange: Exchange): Pick<Client, 'create' | 'update' | 'patch' | 'delete'> => ({
+  create: async (resource, object, options = {}, signal) => {
+    const path = withQuery(collectionPath(resource, object.metadata?.namespace), writeQuery(options));
+    return await exchange.json({ method: 'POST', path, body: object }, signal);
+  },
+  update: async (resource, object, options = {}, signal) => {
+    const path = withQuery(objectPath(resource, refOf(object), options.subresource), writeQuery(options));
+    return await exchange.json({ method: 'PUT', path, body: object }, signal);
+  },
+  patch: async (resource, ref, type, patch, options = {}, signal) => {
+    const path = withQuery(objectPath(resource, ref, options.subresource), writeQuery(options));
+    return await exchange.json({ method: 'PATCH', path, body: patch, contentType: CONTENT_TYPES[type] }, signal);
+  },
+  delete: async (resource, ref, options = {}, signal) => {
+    await exchange.json({ method: 'DELETE', path: objectPath(resource, ref), body: deleteBody(options) }, signal);
+  },
+});
+
+/**
+ * Creates a client for one server and one identity. Close it when done: its connection and timers live until then.
+ *
+ * Requests refused with 429, and reads refused with 503 and a `Retry-After`, are sent again a few times. Nothing else
+ * is: the caller's work queue knows better.
+ */
+export const createClient = (options: ClientOptions): Client => {
+  const { config, userAgent, allowH2 = true, requestTimeoutMs = DEFAULT_TIMEOUT_MS, random = Math.random } = options;
+  const clock = options.clock ?? systemClock;
+  const transport = createTransport({ server: config.server, proxyUrl: config.proxyUrl, allowH2, clock });
+  const retry = options.retry ?? DEFAULT_RETRY;
+  const exchange = createExchange({ config, transport, userAgent, requestTimeoutMs, retry, clock, random });
+
+  const list: Client['list'] = async <T extends KubernetesObject>(
+    resource: Resource,
+    listOptions: ListOptions = {},
+    signal?: AbortSignal,
+  ) => {
+    const path = withQuery(collectionPath(resource, listOptions.namespace), listQuery(listOptions));
+    return completeItems(await exchange.json<ObjectList<T>>({ method: 'GET', path }, signal), resource);
+  };
+
+  return {
+    server: new URL(config.server).origin,
+    get: async (resource, ref, signal) =>
+      await exchange.json({ method: 'GET', path: objectPath(resource, ref) }, signal),
+    list,
+    pages: (resource, listOptions = {}, signal) =>
+      pagesOf((pageOptions, pageSignal) => list(resource, pageOptions, pageSignal), listOptions, signal),
+    ...createWrites(exchange),
+    watch: createWatch(exchange, random),
+    raw: async (path, signal) => await exchange.json({ method: 'GET', path }, signal),
+    close: () => transport.close(),
+  };
+};

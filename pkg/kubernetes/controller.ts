@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a reconciler on the keys of a work queue: workers, time limit, retries, and nothing that a reconcile throws escapes.
+import type { Logger } from '../telemetry/types.ts';
+import { createDeadline } from './deadline.ts';
+import type { Clock, Reconciler, Result, WorkQueue } from './types.ts';
+
+/** How a turn of a key ended; `aborted`: the controller stopped meanwhile. */
+export type ReconcileOutcome = 'success' | 'requeue' | 'error' | 'timeout' | 'aborted';
+
+/** What happens in the controller, for metrics. */
+export interface ControllerHooks {
+  onReconcile?(outcome: ReconcileOutcome, durationMs: number): void;
+  /** Workers that are busy now. */
+  onActive?(workers: number): void;
+}
+
+export interface ControllerOptions {
+  /** For log lines. */
+  name: string;
+  reconciler: Reconciler;
+  /** Owned by the controller from `run` on: it is shut down when the controller stops. */
+  queue: WorkQueue;
+  clock: Clock;
+  /** Keys that are worked on at the same time; default 1. */
+  concurrency?: number;
+  /** After this the reconcile's signal aborts and the turn counts as an error, milliseconds; default 120,000. */
+  reconcileTimeoutMs?: number;
+  /** How long `run` waits for reconciles that ignore their signal when it stops, milliseconds; default 10,000. */
+  stopGraceMs?: number;
+  logger: Logger;
+  hooks?: ControllerHooks;
+}
+
+export interface Controller {
+  /** Works until `signal` aborts and all workers have ended; rejects never. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** A reconcile took longer than its limit. */
+export class ReconcileTimeoutError extends Error {
+  override readonly name = 'ReconcileTimeoutError';
+  readonly timeoutMs: number;
+
+  constructor(timeoutMs: number) {
+    super(`reconcile took longer than ${timeoutMs} ms and was aborted`);
+    this.timeoutMs = timeoutMs;
+  }
+}
+
+type Turn = { kind: 'ended'; result: Result } | { kind: 'failed'; error: unknown };
+
+/** One call of the reconciler under a time limit; a synchronous throw counts as a rejection. */
+const runTurn = async (
+  key: string,
+  options: ControllerOptions,
+  timeoutMs: number,
+  stop: AbortSignal,
+): Promise<Turn> => {
+  const { reconciler, clock, logger } = options;
+  const deadline = createDeadline(clock, timeoutMs, stop);
+  const onAbort = (): void => {
+    // Said at once: a reconcile that ignores its signal may never get to the error below.
+    if (deadline.expired) logger.warn('reconcile exceeded its time limit, aborting it', { item: key, timeoutMs });
+  };
+  deadline.signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return { kind: 'ended', result: await reconciler.reconcile(key, deadline.signal) };
+  } catch (error) {
+    // Whatever the reconcile made of its aborted signal, the cause is the time limit.
+    return { kind: 'failed', error: deadline.expired ? new ReconcileTimeoutError(timeoutMs) : error };
+  } finally {
+    deadline.dispose();
+  }
+};
+
+/** Settles what a turn means for the queue. The key is given back by the caller afterwards. */
+const settleTurn = (
+  key: string,
+  turn: Turn,
+  { queue, logger }: ControllerOptions,
+  stop: AbortSignal,
+): ReconcileOutcome => {
+  if (turn.kind === 'failed') {
+    if (stop.aborted) return 'aborted';
+    // Named `item`, not `key`: values under `key` are redacted as key material.
+    logger.error('reconcile failed, will retry with back-off', { item: key, error: turn.error });
+    queue.addRateLimited(key);
+    return turn.error instanceof ReconcileTimeoutError ? 'timeout' : 'error';
+  }
+  queue.forget(key);
+  if (turn.result.kind === 'done') return 'success';
+  queue.addAfter(key, turn.result.afterMs);
+  return 'requeue';
+};
+
+/** Resolves when `work` is done, or `graceMs` after `stop` aborted, whichever is first; true if the work is done. */
+const withGrace = async (
+  work: Promise<unknown>,
+  graceMs: number,
+  clock: Clock,
+  stop: AbortSignal,
+): Promise<boolean> => {
+  let cancel = (): void => undefined;
+  const expired = new Promise<false>((resolve) => {
+    const onStop = (): void => {
+      const timer = clock.setTimeout(() => resolve(false), graceMs);
+      cancel = () => timer.cancel();
+    };
+    if (stop.aborted) onStop();
+    else {
+      stop.addEventListener('abort', onStop, { once: true });
+      cancel = () => stop.removeEventListener('abort', onStop);
+    }
+  });
+  try {
+    return await Promise.race([work.then(() => true), expired]);
+  } finally {
+    cancel();
+  }
+};
+
+export const createController = (options: ControllerOptions): Controller => {
+  const {
+    name,
+    queue,
+    clock,
+    concurrency = 1,
+    reconcileTimeoutMs = 120_000,
+    stopGraceMs = 10_000,
+    hooks = {},
+  } = options;
+  const logger = options.logger.child({ controller: name });
+  const scoped = { ...options, logger };
+  const active = new Set<string>();
+
+  const work = async (key: string, stop: AbortSignal): Promise<void> => {
+    const startedAt = clock.monotonic();
+    active.add(key);
+    hooks.onActive?.(active.size);
+    try {
+      const turn = await runTurn(key, scoped, reconcileTimeoutMs, stop);
+      hooks.onReconcile?.(settleTurn(key, turn, scoped, stop), clock.monotonic() - startedAt);
+    } catch (error) {
+      // Only our own bookkeeping or a hook can end here; a worker must outlive both.
+      logger.error('controller failed beside the reconcile', { item: key, error });
+    } finally {
+      active.delete(key);
+      hooks.onActive?.(active.size);
+      queue.done(key);
+    }
+  };
+
+  const worker = async (stop: AbortSignal): Promise<void> => {
+    // After the stop keys may still be in the queue; the next start lists everything again, so they are left there.
+    for (let key = await queue.get(); key !== undefined && !stop.aborted; key = await queue.get())
+      await work(key, stop);
+  };
+
+  return {
+    async run(stop) {
+      const onStop = (): void => queue.shutDown();
+      if (stop.aborted) onStop();
+      else stop.addEventListener('abort', onStop, { once: true });
+      const workers = Promise.all(Array.from({ length: concurrency }, () => worker(stop)));
+      if (!(await withGrace(workers, stopGraceMs, clock, stop))) {
+        logger.warn('stopped while reconciles ignored their aborted signal', { items: [...active] });
+      }
+    },
+  };
+};

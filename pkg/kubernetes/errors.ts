@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two ways a request to the API server fails: it answered with an error status, or there was no usable answer.
+import type { Status } from '../apis/meta.ts';
+
+/** What identifies the failed request; never its body and never its headers. */
+export interface RequestIdentity {
+  readonly method: string;
+  /** Path with query as sent, without scheme and host. */
+  readonly path: string;
+}
+
+export interface ApiErrorInput extends RequestIdentity {
+  /** HTTP status, or the `code` of a Status that came inside a watch. */
+  status: number;
+  /** `reason` of the Status body; when absent it is derived from the HTTP status. */
+  reason?: string;
+  /** `message` of the Status body. */
+  message?: string;
+  /** How long the server asks to wait, milliseconds. */
+  retryAfterMs?: number;
+}
+
+// The server's words can quote what was sent (validation errors do), so their length is bounded.
+const MAX_MESSAGE_LENGTH = 2_000;
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  406: 'NotAcceptable',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};
+
+/** The API server answered with an error status. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code = 'ApiError';
+  readonly status: number;
+  /** CamelCase, as in meta/v1 Status, for example `AlreadyExists`. */
+  readonly reason: string;
+  readonly method: string;
+  readonly path: string;
+  readonly retryAfterMs: number | undefined;
+
+  constructor({ status, reason, message, retryAfterMs, method, path }: ApiErrorInput) {
+    const known = reason === undefined || reason === '' ? (REASONS[status] ?? 'Unknown') : reason;
+    const detail = message === undefined || message === '' ? '' : `: ${message.slice(0, MAX_MESSAGE_LENGTH)}`;
+    super(`${method} ${path}: ${status} ${known}${detail}`);
+    this.status = status;
+    this.reason = known;
+    this.method = method;
+    this.path = path;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/**
+ * Why there was no usable answer. `Unreachable`: no connection came about, so nothing was sent. `Cut`: the connection
+ * broke before the answer was complete; a write may have taken effect. `Timeout`: our deadline passed.
+ * `InvalidResponse`: what came is not what the protocol allows. `Credentials`: a token, certificate or plug-in could not
+ * be read, so nothing was sent.
+ */
+export type ConnectionErrorReason = 'Unreachable' | 'Cut' | 'Timeout' | 'InvalidResponse' | 'Credentials';
+
+export interface ConnectionErrorInput extends RequestIdentity {
+  reason: ConnectionErrorReason;
+  /** A clause for a person; the cause's own message is appended by whoever logs the chain. */
+  message: string;
+  cause?: unknown;
+}
+
+/** The API server gave no usable answer. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError';
+  readonly code = 'ConnectionError';
+  readonly reason: ConnectionErrorReason;
+  readonly method: string;
+  readonly path: string;
+
+  constructor({ reason, message, cause, method, path }: ConnectionErrorInput) {
+    super(`${method} ${path}: ${message}`, cause === undefined ? undefined : { cause });
+    this.reason = reason;
+    this.method = method;
+    this.path = path;
+  }
+}
+
+const isStatus = (body: unknown): body is Status =>
+  typeof body === 'object' && body !== null && (body as Status).kind === 'Status';
+
+const SECRETS_PATH = /\/secrets(?:[/?]|$)/u;
+
+const retryAfterOf = (status: Status | undefined): number | undefined => {
+  const seconds = status?.details?.retryAfterSeconds;
+  return typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined;
+};
+
+/**
+ * Builds the error of an answer with an error status.
+ *
+ * Only a meta/v1 Status is quoted: other bodies come from proxies and may hold anything. For Secrets the message of a
+ * rejected body (400, 422) is left out as well, because it can quote the body that was sent.
+ *
+ * @param body - The parsed body, or undefined when it was not JSON.
+ * @param retryAfterMs - From the `Retry-After` header; wins over the Status' `details.retryAfterSeconds`.
+ */
+export const apiErrorOf = (
+  request: RequestIdentity,
+  httpStatus: number,
+  body: unknown,
+  retryAfterMs?: number,
+): ApiError => {
+  const status = isStatus(body) ? body : undefined;
+  const quotable = !(SECRETS_PATH.test(request.path) && (httpStatus === 400 || httpStatus === 422));
+  const delay = retryAfterMs ?? retryAfterOf(status);
+  return new ApiError({
+    ...request,
+    status: httpStatus,
+    ...(typeof status?.reason === 'string' ? { reason: status.reason } : {}),
+    ...(quotable && typeof status?.message === 'string' ? { message: status.message } : {}),
+    ...(delay === undefined ? {} : { retryAfterMs: delay }),
+  });
+};
+
+const hasStatus =
+  (status: number) =>
+  (error: unknown): error is ApiError =>
+    error instanceof ApiError && error.status === status;
+
+export const isUnauthorized = hasStatus(401);
+export const isForbidden = hasStatus(403);
+export const isNotFound = hasStatus(404);
+/** The resourceVersion is not the current one, or a precondition failed. AlreadyExists, also 409, is not a conflict. */
+export const isConflict = (error: unknown): error is ApiError =>
+  hasStatus(409)(error) && error.reason !== 'AlreadyExists';
+export const isAlreadyExists = (error: unknown): error is ApiError =>
+  hasStatus(409)(error) && error.reason === 'AlreadyExists';
+/** The resourceVersion or continue token is too old: list anew. */
+export const isGone = hasStatus(410);
+export const isTooManyRequests = hasStatus(429);
+export const isServiceUnavailable = hasStatus(503);

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records Kubernetes Events without ever getting in the way: repeats are counted on one Event, floods and failures are dropped.
+import { EVENTS } from '../apis/resources.ts';
+import type { Logger } from '../telemetry/types.ts';
+import { ApiError, isAlreadyExists, isNotFound } from './errors.ts';
+import { buildEvent, eventName, eventNamespace, eventTime } from './event-object.ts';
+import type { Occurrences, Reporter } from './event-object.ts';
+import { createLru } from './lru.ts';
+import { createTokenBucket } from './rate-limiter.ts';
+import type { TokenBucket } from './rate-limiter.ts';
+import { sleep } from './sleep.ts';
+import type { Client, Clock, EventInput, EventRecorder } from './types.ts';
+
+/** Why an event was not written. */
+export type EventDropReason = 'Flood' | 'QueueFull' | 'Refused' | 'Unreachable' | 'Stopped';
+
+export interface EventRecorderOptions extends Reporter {
+  client: Pick<Client, 'create' | 'patch'>;
+  clock: Clock;
+  logger: Logger;
+  /** Events of one object that may come at once; default 25 (client-go's spam filter). */
+  burstPerObject?: number;
+  /** Events of one object that may come in the long run, a second; default one in five minutes. */
+  ratePerObject?: number;
+  /** Events that wait to be sent; more are dropped. Default 1,000. */
+  queueSize?: number;
+  /** Objects and Events that are remembered; default 4,096 each. */
+  cacheSize?: number;
+  /** Tries of one event while the server cannot be reached; default 4. */
+  attempts?: number;
+  /** Between two tries, milliseconds; default 2,000. */
+  retryMs?: number;
+  onDropped?: (reason: EventDropReason) => void;
+}
+
+/** An Event that was written and can be counted up. */
+interface Known extends Occurrences {
+  readonly name: string;
+}
+
+interface Pending extends Occurrences {
+  readonly event: EventInput;
+}
+
+const objectKey = ({ regarding }: EventInput): string =>
+  JSON.stringify([regarding.apiVersion, regarding.kind, regarding.namespace, regarding.name, regarding.uid]);
+
+const eventKey = (event: EventInput): string =>
+  JSON.stringify([objectKey(event), event.type, event.reason, event.message]);
+
+/** Per object, so that one that flaps cannot crowd out the others. */
+const createSpamFilter = (options: EventRecorderOptions): ((event: EventInput) => boolean) => {
+  const { clock, cacheSize = 4_096, burstPerObject = 25, ratePerObject = 1 / 300 } = options;
+  const buckets = createLru<TokenBucket>(cacheSize);
+  return (event) => {
+    const key = objectKey(event);
+    const bucket =
+      buckets.get(key) ?? createTokenBucket({ clock, ratePerSecond: ratePerObject, burst: burstPerObject });
+    buckets.set(key, bucket);
+    return bucket.tryTake();
+  };
+};
+
+/** Writes one event: creates it, or counts up the one that is known. */
+const createWriter = (options: EventRecorderOptions): ((pending: Pending, signal: AbortSignal) => Promise<void>) => {
+  const { client, clock, cacheSize = 4_096 } = options;
+  const known = createLru<Known>(cacheSize);
+  let sequence = 0n;
+
+  const uniqueNumber = (): bigint => {
+    sequence += 1n;
+    return BigInt(clock.now()) * 1_000_000n + (sequence % 1_000_000n);
+  };
+
+  const create = async (key: string, pending: Pending, signal: AbortSignal): Promise<void> => {
+    const { event, count, firstAt, lastAt } = pending;
+    for (let retried = false; ; retried = true) {
+      const name = eventName(event, uniqueNumber());
+      try {
+        await client.create(EVENTS, buildEvent(event, name, pending, options), {}, signal);
+        known.set(key, { name, count, firstAt, lastAt });
+        return;
+      } catch (error) {
+        // Another process took this very name in this very millisecond.
+        if (retried || !isAlreadyExists(error)) throw error;
+      }
+    }
+  };
+
+  return async (pending, signal) => {
+    const { event, lastAt } = pending;
+    const key = eventKey(event);
+    const before = known.get(key);
+    if (before === undefined) return create(key, pending, signal);
+    const count = before.count + pending.count;
+    const ref = { namespace: eventNamespace(event), name: before.name };
+    try {
+      await client.patch(EVENTS, ref, 'merge', { count, lastTimestamp: eventTime(lastAt) }, {}, signal);
+      known.set(key, { ...before, count, lastAt });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      // Events live for an hour by default: the next one starts with the count so far.
+      known.delete(key);
+      await create(key, { ...pending, count, firstAt: before.firstAt }, signal);
+    }
+  };
+};
+
+/** Keeps failures out of the log after the first of each kind. */
+const createComplaints = ({ logger, onDropped }: EventRecorderOptions) => {
+  const said = new Set<EventDropReason>();
+  return (reason: EventDropReason, event: EventInput, error?: unknown): void => {
+    onDropped?.(reason);
+    const fields = {
+      cause: reason,
+      event: event.reason,
+      object: event.regarding,
+      ...(error === undefined ? {} : { error }),
+    };
+    if (said.has(reason)) logger.debug('event dropped', fields);
+    else logger.warn('event dropped; further ones for this cause are logged at debug level only', fields);
+    said.add(reason);
+  };
+};
+
+/** Sends in the background; when `signal` aborts, what waits is dropped. */
+export const createEventRecorder = (options: EventRecorderOptions, signal: AbortSignal): EventRecorder => {
+  const { clock, queueSize = 1_000, attempts = 4, retryMs = 2_000 } = options;
+  const allow = createSpamFilter(options);
+  const write = createWriter(options);
+  const drop = createComplaints(options);
+  /** By event, oldest first: repeats that wait are counted and sent once. */
+  const queue = new Map<string, Pending>();
+  let sending: Promise<void> | undefined;
+
+  const send = async (pending: Pending): Promise<void> => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await write(pending, signal);
+        return;
+      } catch (error) {
+        if (signal.aborted) return drop('Stopped', pending.event);
+        // An answer is final (the namespace is gone, we are not allowed to, …); no answer may change.
+        if (error instanceof ApiError && error.status < 500) return drop('Refused', pending.event, error);
+        if (attempt >= attempts) return drop('Unreachable', pending.event, error);
+        await sleep(clock, retryMs, signal).catch(() => undefined);
+      }
+    }
+  };
+
+  const drain = async (): Promise<void> => {
+    for (let [next] = queue; next !== undefined; [next] = queue) {
+      const [key, pending] = next;
+      queue.delete(key);
+      await send(pending);
+    }
+    sending = undefined;
+  };
+
+  return {
+    record(event) {
+      if (signal.aborted) return drop('Stopped', event);
+      if (!allow(event)) return drop('Flood', event);
+      const now = clock.now();
+      const key = eventKey(event);
+      const waiting = queue.get(key);
+      if (waiting !== undefined) {
+        waiting.count += 1;
+        waiting.lastAt = now;
+        return undefined;
+      }
+      if (queue.size >= queueSize) return drop('QueueFull', event);
+      queue.set(key, { event, count: 1, firstAt: now, lastAt: now });
+      sending ??= Promise.resolve().then(drain);
+      return undefined;
+    },
+    async flush(limit) {
+      limit?.throwIfAborted();
+      if (sending === undefined) return;
+      let stop = (): void => undefined;
+      const given = new Promise<never>((_resolve, reject) => {
+        const onAbort = (): void => reject(limit?.reason as Error);
+        limit?.addEventListener('abort', onAbort, { once: true });
+        stop = () => limit?.removeEventListener('abort', onAbort);
+      });
+      await Promise.race([sending, given]).finally(stop);
+    },
+  };
+};

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// One request and its answer: authentication, deadline, error mapping, and the few retries that are safe.
+import type { Dispatcher } from 'undici';
+import { abortable } from './abortable.ts';
+import { SILENT_CONNECTION } from './connection-guard.ts';
+import { sleep } from './sleep.ts';
+import type { KubeConfigSource, Credentials } from './credentials.ts';
+import { createDeadline } from './deadline.ts';
+import type { Deadline } from './deadline.ts';
+import { ApiError, apiErrorOf, ConnectionError, isUnauthorized } from './errors.ts';
+import type { ConnectionErrorReason, RequestIdentity } from './errors.ts';
+import { parseRetryAfter, retryDelay } from './retry.ts';
+import type { RetryPolicy } from './retry.ts';
+import type { Transport, TransportRequest } from './transport.ts';
+import type { Clock } from './types.ts';
+
+export interface ExchangeOptions {
+  config: KubeConfigSource;
+  transport: Transport;
+  userAgent: string;
+  /** From sending to the last byte of the answer; for a stream, to its head. */
+  requestTimeoutMs: number;
+  retry: RetryPolicy;
+  clock: Clock;
+  random: () => number;
+}
+
+export interface Call {
+  method: TransportRequest['method'];
+  path: string;
+  contentType?: string;
+  body?: unknown;
+}
+
+/** An answer whose body is still to come. `deadline` belongs to the reader: it must be disposed. */
+export interface OpenAnswer {
+  readonly body: Dispatcher.ResponseData['body'];
+  readonly deadline: Deadline;
+}
+
+export interface Exchange {
+  /** Sends, reads the whole answer and parses it. */
+  json<T>(call: Call, signal?: AbortSignal): Promise<T>;
+  /** Sends once, and hands over the stream. */
+  open(call: Call, signal: AbortSignal): Promise<OpenAnswer>;
+  /** What a failure of `call` means, given why its deadline ended. */
+  failure(error: unknown, call: Call, deadline: Deadline, signal?: AbortSignal): unknown;
+}
+
+const header = (answer: Dispatcher.ResponseData, name: string): string | undefined => {
+  const value = answer.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+};
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+const describe = (error: unknown): string => {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return [code, message].filter((part) => typeof part === 'string' && part !== '').join(' ') || 'unknown error';
+};
+
+// How undici and Node name an established connection or stream that broke; everything else failed while connecting.
+const CUT_CODES: ReadonlySet<unknown> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'UND_ERR_SOCKET',
+  'UND_ERR_INFO',
+  'UND_ERR_ABORTED',
+  'UND_ERR_DESTROYED',
+  'UND_ERR_CLOSED',
+  SILENT_CONNECTION,
+]);
+
+const reasonOf = (error: unknown): ConnectionErrorReason => {
+  const { code, name } = error as { code?: unknown; name?: unknown };
+  const http2 = typeof code === 'string' && code.startsWith('ERR_HTTP2');
+  return CUT_CODES.has(code) || http2 || name === 'HTTPParserError' ? 'Cut' : 'Unreachable';
+};
+
+const sameHeaders = (left: Credentials, right: Credentials): boolean =>
+  JSON.stringify(left.headers) === JSON.stringify(right.headers);
+
+export const createExchange = (options: ExchangeOptions): Exchange => {
+  const { config, transport, userAgent, requestTimeoutMs, retry, clock, random } = options;
+
+  const identityOf = ({ method, path }: Call): RequestIdentity => ({ method, path });
+
+  const authenticate = async (call: Call): Promise<Credentials> => {
+    try {
+      return await config.credentials();
+    } catch (cause) {
+      const message = `no credentials: ${describe(cause)}`;
+      throw new ConnectionError({ ...identityOf(call), reason: 'Credentials', message, cause });
+    }
+  };
+
+  const failure: Exchange['failure'] = (error, call, deadline, signal) => {
+    if (signal?.aborted === true) return signal.reason;
+    if (error instanceof ConnectionError || error instanceof ApiError) return error;
+    const identity = identityOf(call);
+    if (deadline.expired) {
+      return new ConnectionError({ ...identity, reason: 'Timeout', message: 'the deadline passed', cause: error });
+    }
+    return new ConnectionError({ ...identity, reason: reasonOf(error), message: describe(error), cause: error });
+  };
+
+  /** Rejects for every status but 2xx, with the body read to its end so that the connection stays usable. */
+  const head = async (call: Call, credentials: Credentials, deadline: Deadline): Promise<Dispatcher.ResponseData> => {
+    const body = call.body === undefined ? {} : { body: JSON.stringify(call.body) };
+    const answer = await transport.send(
+      {
+        method: call.method,
+        path: call.path,
+        headers: {
+          accept: 'application/json',
+          'user-agent': userAgent,
+          ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
+        },
+        ...body,
+        signal: deadline.signal,
+      },
+      credentials,
+    );
+    if (answer.statusCode >= 200 && answer.statusCode < 300) return answer;
+    const retryAfterMs = parseRetryAfter(header(answer, 'retry-after'), clock.now());
+    throw apiErrorOf(
+      identityOf(call),
+      answer.statusCode,
+      parsed(await abortable(answer.body.text(), deadline.signal)),
+      retryAfterMs,
+    );
+  };
+
+  /** A 401 was refused before anything was done: worth one more try if the credentials have changed meanwhile. */
+  const authenticated = async (call: Call, deadline: Deadline): Promise<Dispatcher.ResponseData> => {
+    const credentials = await authenticate(call);
+    try {
+      return await head(call, credentials, deadline);
+    } catch (error) {
+      if (!isUnauthorized(error)) throw error;
+      config.refresh();
+      const renewed = await authenticate(call);
+      if (sameHeaders(credentials, renewed)) throw error;
+      return await head(call, renewed, deadline);
+    }
+  };
+
+  const attempt = async <T>(call: Call, signal?: AbortSignal): Promise<T> => {
+    signal?.throwIfAborted();
+    const deadline = createDeadline(clock, requestTimeoutMs, signal);
+    try {
+      const answer = await authenticated(call, deadline);
+      const text = await abortable(answer.body.text(), deadline.signal);
+      const value = parsed(text);
+      if (value !== undefined) return value as T;
+      const message = `the answer (${text.length} characters) is not JSON`;
+      throw new ConnectionError({ ...identityOf(call), reason: 'InvalidResponse', message });
+    } catch (error) {
+      throw failure(error, call, deadline, signal);
+    } finally {
+      deadline.dispose();
+    }
+  };
+
+  return {
+    failure,
+    async json<T>(call: Call, signal?: AbortSignal) {
+      for (let retries = 0; ; retries++) {
+        try {
+          return await attempt<T>(call, signal);
+        } catch (error) {
+          const wait = retryDelay(error, retries, retry, random);
+          if (wait === undefined) throw error;
+          await sleep(clock, wait, signal);
+        }
+      }
+    },
+    async open(call, signal) {
+      signal.throwIfAborted();
+      const deadline = createDeadline(clock, requestTimeoutMs, signal);
+      try {
+        const { body } = await authenticated(call, deadline);
+        return { body, deadline };
+      } catch (error) {
+        deadline.dispose();
+        throw failure(error, call, deadline, signal);
+      }
+    },
+  };
+};

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Applies lists and watch events to an informer's store and tells the handlers what changed, and only that.
+import type { KubernetesObject } from '../apis/meta.ts';
+import type { Logger } from '../telemetry/types.ts';
+import { createStore, keyOfObject } from './store.ts';
+import type { WritableStore } from './store.ts';
+import type { Indexers, InformerHandlers, WatchEvent } from './types.ts';
+
+export interface InformerCacheOptions<T extends KubernetesObject> {
+  indexers: Indexers<T>;
+  transform: (object: T) => T;
+  logger: Logger;
+  /** A handler, an indexer or the transform threw. */
+  onHandlerError: ((error: unknown) => void) | undefined;
+}
+
+/** One list in the making: objects not seen by its end are gone from the server. */
+export interface ListRound<T extends KubernetesObject> {
+  add(items: readonly T[]): void;
+  complete(): void;
+}
+
+export interface InformerCache<T extends KubernetesObject> {
+  readonly store: WritableStore<T>;
+  beginList(): ListRound<T>;
+  apply(event: Exclude<WatchEvent<T>, { type: 'BOOKMARK' }>): void;
+  addHandlers(handlers: InformerHandlers<T>): void;
+}
+
+/** Versions are opaque: equal or different is all that may be asked. An object without one counts as changed. */
+const unchanged = (previous: KubernetesObject | undefined, next: KubernetesObject): boolean =>
+  previous?.metadata?.resourceVersion !== undefined &&
+  previous.metadata.resourceVersion === next.metadata?.resourceVersion;
+
+export const createInformerCache = <T extends KubernetesObject>(options: InformerCacheOptions<T>): InformerCache<T> => {
+  const { indexers, transform, logger, onHandlerError } = options;
+  const handlers: Array<InformerHandlers<T>> = [];
+
+  const report = (what: string, object: T, error: unknown): void => {
+    logger.error(`${what} threw`, { object: keyOfObject(object), error });
+    onHandlerError?.(error);
+  };
+  const store = createStore<T>({
+    indexers,
+    onIndexError: (index, object, error) => report(`index "${index}"`, object, error),
+  });
+
+  const guarded = (what: string, object: T, call: () => void): void => {
+    try {
+      call();
+    } catch (error) {
+      report(what, object, error);
+    }
+  };
+  const transformed = (object: T): T => {
+    try {
+      return transform(object);
+    } catch (error) {
+      // A cache with an object too large beats a cache without the object.
+      report('transform', object, error);
+      return object;
+    }
+  };
+
+  const upsert = (received: T): void => {
+    const previous = store.get({ name: '', ...received.metadata });
+    if (unchanged(previous, received)) return;
+    const object = transformed(received);
+    store.set(object);
+    for (const handler of handlers) guarded('upsert handler', object, () => handler.onUpsert?.(object, previous));
+  };
+  const remove = (key: string, last?: T): void => {
+    const previous = store.remove(key);
+    if (previous === undefined) return;
+    // The event carries the object's final state; a list only says that it is gone.
+    const object = last === undefined ? previous : transformed(last);
+    for (const handler of handlers) guarded('delete handler', object, () => handler.onDelete?.(object));
+  };
+
+  return {
+    store,
+    beginList() {
+      const seen = new Set<string>();
+      return {
+        add(items) {
+          for (const item of items) {
+            seen.add(keyOfObject(item));
+            upsert(item);
+          }
+        },
+        complete() {
+          for (const key of store.keys()) if (!seen.has(key)) remove(key);
+        },
+      };
+    },
+    apply({ type, object }) {
+      if (type === 'DELETED') remove(keyOfObject(object), object);
+      else upsert(object);
+    },
+    addHandlers(added) {
+      handlers.push(added);
+      // Late handlers are told what is there, so that the order of set-up does not matter.
+      for (const object of store.list()) guarded('upsert handler', object, () => added.onUpsert?.(object, undefined));
+    },
+  };
+};

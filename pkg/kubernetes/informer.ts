@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps a cache of one resource equal to the server: list, watch, and recovery from everything that goes wrong between.
+import type { KubernetesObject } from '../apis/meta.ts';
+import type { Resource } from '../apis/resources.ts';
+import type { Logger } from '../telemetry/types.ts';
+import { sleep } from './sleep.ts';
+import { ApiError, ConnectionError, isGone, isTooManyRequests } from './errors.ts';
+import { DEFAULT_INFORMER_BACKOFF, informerDelay } from './informer-backoff.ts';
+import type { InformerBackoff } from './informer-backoff.ts';
+import { createInformerCache } from './informer-cache.ts';
+import type { InformerCache } from './informer-cache.ts';
+import type { Client, Clock, Indexers, Informer, Selection } from './types.ts';
+
+/**
+ * Why everything is listed. `Initial`: the loop started. `Gone`: the server no longer has the version (410).
+ * `Silent`: several watches in a row ended without a single event, which some servers do instead of answering 410.
+ */
+export type RelistReason = 'Initial' | 'Gone' | 'Silent';
+
+export interface InformerOptions<T extends KubernetesObject> {
+  client: Pick<Client, 'pages' | 'watch'>;
+  resource: Resource;
+  /** Default: all objects of all namespaces. */
+  selection?: Selection;
+  /**
+   * Shrinks an object before it is cached; may change it in place. Must keep metadata name, namespace and
+   * resourceVersion. Default `dropManagedFields`, which more than halves a cached object; a transform of your own
+   * replaces it.
+   */
+  transform?: (object: T) => T;
+  indexers?: Indexers<T>;
+  clock: Clock;
+  /** In [0, 1): jitter of the back-off. */
+  random: () => number;
+  logger: Logger;
+  /** Objects per page of a list; default 500. */
+  pageSize?: number;
+  /** Default 0.8 s doubling to 30 s. */
+  backoff?: InformerBackoff;
+  /** Called when a list begins, for metrics. */
+  onRelist?: (reason: RelistReason) => void;
+  /** Called when a list or watch failed, for metrics; the informer recovers by itself. */
+  onFailure?: (error: unknown) => void;
+  /** Called when a handler, indexer or transform threw, for metrics. */
+  onHandlerError?: (error: unknown) => void;
+}
+
+/** The default transform: server-side bookkeeping that no reader here needs. */
+export const dropManagedFields = <T extends KubernetesObject>(object: T): T => {
+  delete object.metadata?.managedFields;
+  return object;
+};
+
+const MAX_SILENT_WATCHES = 3;
+// client-go's "very short watch": a server that ends watches this fast must not be asked in a tight loop.
+const SHORT_WATCH_MS = 1_000;
+// A watch that held this long shows that the server recovered; what follows is a new failure, not the next of a row.
+const HEALTHY_WATCH_MS = 60_000;
+
+/** Failures that say nothing about our version: listing would only add load to a server that has enough of it. */
+const isOutage = (error: unknown): boolean =>
+  error instanceof ApiError
+    ? error.status >= 500 || isTooManyRequests(error)
+    : error instanceof ConnectionError && error.reason !== 'Cut' && error.reason !== 'InvalidResponse';
+
+/** What survives from one turn of the loop to the next. */
+interface Progress {
+  relist: RelistReason | undefined;
+  version: string | undefined;
+  /** In a row. */
+  failures: number;
+  /** Watches in a row that ended without an event. */
+  silent: number;
+  /** Monotonic milliseconds; undefined before the first run. */
+  provenAt: number | undefined;
+}
+
+interface Turns {
+  /** Lists if due, then watches until the watch ends; returns how long to wait, milliseconds. */
+  next(signal: AbortSignal): Promise<number>;
+}
+
+const createTurns = <T extends KubernetesObject>(
+  options: InformerOptions<T>,
+  cache: InformerCache<T>,
+  progress: Progress,
+  synced: () => void,
+): Turns => {
+  const { client, resource, selection = {}, clock, random, logger, pageSize } = options;
+  const backoff = options.backoff ?? DEFAULT_INFORMER_BACKOFF;
+  const prove = (): void => void (progress.provenAt = clock.monotonic());
+
+  const list = async (reason: RelistReason, signal: AbortSignal): Promise<void> => {
+    options.onRelist?.(reason);
+    const round = cache.beginList();
+    let version: string | undefined;
+    const limit = pageSize === undefined ? {} : { limit: pageSize };
+    for await (const page of client.pages<T>(resource, { ...selection, ...limit }, signal)) {
+      round.add(page.items);
+      version = page.metadata.resourceVersion;
+    }
+    round.complete();
+    progress.version = version;
+    progress.relist = undefined;
+    progress.silent = 0;
+    prove();
+    synced();
+    logger.debug('listed', { reason, objects: cache.store.size });
+  };
+
+  const follow = async (seen: { events: number }, signal: AbortSignal): Promise<void> => {
+    const from = progress.version === undefined ? {} : { resourceVersion: progress.version };
+    for await (const event of client.watch<T>(resource, { ...selection, ...from, onOpen: prove }, signal)) {
+      if (event.type !== 'BOOKMARK') cache.apply(event);
+      progress.version = event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata?.resourceVersion;
+      progress.failures = 0;
+      seen.events += 1;
+      prove();
+    }
+    prove();
+  };
+
+  const countSilence = (events: number): void => {
+    progress.silent = events > 0 ? 0 : progress.silent + 1;
+    if (progress.silent >= MAX_SILENT_WATCHES) progress.relist ??= 'Silent';
+  };
+
+  const failed = (error: unknown): number => {
+    progress.failures += 1;
+    options.onFailure?.(error);
+    logger.warn('list or watch failed', { failures: progress.failures, error });
+    if (isGone(error)) progress.relist ??= 'Gone';
+    // A version that is gone is the ordinary way to fall behind: the first time, nothing is won by waiting.
+    if (isGone(error) && progress.failures === 1) return 0;
+    const asked = error instanceof ApiError ? error.retryAfterMs : undefined;
+    return informerDelay(progress.failures, backoff, random, asked);
+  };
+
+  const watchOnce = async (signal: AbortSignal): Promise<number> => {
+    const seen = { events: 0 };
+    const startedAt = clock.monotonic();
+    const lasted = (): number => clock.monotonic() - startedAt;
+    try {
+      await follow(seen, signal);
+    } catch (error) {
+      if (signal.aborted) return 0;
+      if (!isOutage(error)) countSilence(seen.events);
+      if (lasted() >= HEALTHY_WATCH_MS) progress.failures = 0;
+      return failed(error);
+    }
+    countSilence(seen.events);
+    progress.failures = lasted() < SHORT_WATCH_MS ? progress.failures + 1 : 0;
+    return progress.failures === 0 ? 0 : informerDelay(progress.failures, backoff, random);
+  };
+
+  return {
+    async next(signal) {
+      if (progress.relist !== undefined) {
+        try {
+          await list(progress.relist, signal);
+        } catch (error) {
+          return signal.aborted ? 0 : failed(error);
+        }
+      }
+      return await watchOnce(signal);
+    },
+  };
+};
+
+/** Promises that resolve once, all at the same time. */
+const createLatch = (): { open(): void; readonly isOpen: boolean; wait(signal: AbortSignal): Promise<void> } => {
+  let isOpen = false;
+  const waiting = new Set<() => void>();
+  return {
+    open() {
+      isOpen = true;
+      for (const resolve of waiting) resolve();
+      waiting.clear();
+    },
+    get isOpen() {
+      return isOpen;
+    },
+    async wait(signal) {
+      if (isOpen) return;
+      signal.throwIfAborted();
+      await new Promise<void>((resolve, reject) => {
+        const onAbort = (): void => {
+          waiting.delete(done);
+          reject(signal.reason as Error);
+        };
+        const done = (): void => {
+          signal.removeEventListener('abort', onAbort);
+          resolve();
+        };
+        waiting.add(done);
+        signal.addEventListener('abort', onAbort, { once: true });
+      });
+    },
+  };
+};
+
+/**
+ * Creates an informer; nothing is requested before `run`.
+ *
+ * Between two calls of `run` the cache stays as it was; the next call lists anew. A call while one is running joins it.
+ */
+export const createInformer = <T extends KubernetesObject>(options: InformerOptions<T>): Informer<T> => {
+  const { resource, clock } = options;
+  const logger = options.logger.child({ informer: resource.plural });
+  const cache = createInformerCache<T>({
+    indexers: options.indexers ?? {},
+    transform: options.transform ?? dropManagedFields,
+    logger,
+    onHandlerError: options.onHandlerError,
+  });
+  const latch = createLatch();
+  const progress: Progress = { relist: undefined, version: undefined, failures: 0, silent: 0, provenAt: undefined };
+  const turns = createTurns({ ...options, logger }, cache, progress, () => latch.open());
+  let running: Promise<void> | undefined;
+
+  const loop = async (signal: AbortSignal): Promise<void> => {
+    progress.provenAt ??= clock.monotonic();
+    progress.relist = 'Initial';
+    while (!signal.aborted) {
+      const wait = await turns.next(signal);
+      if (wait > 0) await sleep(clock, wait, signal).catch(() => undefined);
+    }
+  };
+
+  return {
+    resource,
+    store: cache.store,
+    get hasSynced() {
+      return latch.isOpen;
+    },
+    stalenessMs: () => (progress.provenAt === undefined ? 0 : clock.monotonic() - progress.provenAt),
+    addHandlers: (handlers) => cache.addHandlers(handlers),
+    waitForSync: (signal) => latch.wait(signal),
+    run(signal) {
+      running ??= loop(signal).finally(() => (running = undefined));
+      return running;
+    },
+  };
+};

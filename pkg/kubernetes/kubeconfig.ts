@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns a kubeconfig, or the Pod's service account, into a source of credentials. The only file that loads client-node.
+import { existsSync } from 'node:fs';
+import type { RequestOptions } from 'node:https';
+import { KubeConfig } from '@kubernetes/client-node';
+import type { Cluster, User } from '@kubernetes/client-node';
+import { systemClock } from './clock.ts';
+import type { Credentials, KubeConfigSource, TlsMaterial } from './credentials.ts';
+import { createFileSource } from './file-source.ts';
+import type { FileSource } from './file-source.ts';
+import { bindFiles } from './kubeconfig-bindings.ts';
+import type { Bound } from './kubeconfig-bindings.ts';
+import { defaultKubeconfigPaths, pluginConfig, userExtras } from './kubeconfig-extras.ts';
+import type { KubeconfigFile, UserExtras } from './kubeconfig-extras.ts';
+import type { Clock } from './types.ts';
+
+export type { KubeConfigSource } from './credentials.ts';
+
+export interface LoadKubeConfigOptions {
+  /** Path of a kubeconfig; omitted: `$KUBECONFIG`, `~/.kube/config`, then the Pod's service account. */
+  kubeconfig?: string;
+  /** Name of the context; omitted: the kubeconfig's current one. */
+  context?: string;
+  /** How often kubeconfig, token and certificate files are looked at, milliseconds; default 5 s. A 401 looks at once. */
+  fileCheckIntervalMs?: number;
+  /** Default: the system's. */
+  clock?: Clock;
+}
+
+/** The kubeconfig cannot be used; the message names file, context and what is wrong, and holds no credential. */
+export class KubeConfigError extends Error {
+  override readonly name = 'KubeConfigError';
+  readonly code = 'KubeConfigError';
+}
+
+interface Selected {
+  cluster: Cluster;
+  user: User;
+  context: string;
+  namespace: string | undefined;
+}
+
+/** A kubeconfig as loaded at one moment. */
+interface Loaded extends Selected {
+  bound: Bound;
+  extras: UserExtras;
+  /** client-node's state: it remembers what plug-ins and OpenID Connect issued. */
+  config: KubeConfig;
+}
+
+const DEFAULT_CHECK_INTERVAL_MS = 5_000;
+
+// Where client-node finds neither a kubeconfig nor a service account it falls back to plain HTTP on this address.
+const FALLBACK_SERVER = 'http://localhost:8080';
+
+const parseRules = (path: string | undefined, sources: readonly FileSource[], where: string) => {
+  const config = new KubeConfig();
+  try {
+    // Read before client-node reads: a change in between shows as a change later, and is never missed.
+    const seen = sources.map((source) => source.read());
+    if (path === undefined) config.loadFromDefault();
+    else config.loadFromFile(path);
+    return { config, seen };
+  } catch (error) {
+    // The YAML parser quotes the lines around a fault, and those may hold a token: only its first line is kept.
+    const reason = (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '';
+    throw new KubeConfigError(`cannot load ${where}: ${reason}`);
+  }
+};
+
+const select = (config: KubeConfig, where: string, wanted: string | undefined): Selected => {
+  const name = wanted ?? config.getCurrentContext();
+  const context = config.getContextObject(name);
+  if (context === null) {
+    const known = config.getContexts().map((candidate) => `"${candidate.name}"`);
+    const there = known.length === 0 ? 'none' : known.join(', ');
+    throw new KubeConfigError(`${where} has no context "${name ?? ''}"; it has ${there}`);
+  }
+  const cluster = config.getCluster(context.cluster);
+  if (cluster === null) {
+    throw new KubeConfigError(`${where}: context "${name}" names cluster "${context.cluster}", which does not exist`);
+  }
+  const user = config.getUser(context.user);
+  if (user === null && (context.user ?? '') !== '') {
+    throw new KubeConfigError(`${where}: context "${name}" names user "${context.user}", which does not exist`);
+  }
+  // Without any user client-node would leave out the cluster's authority as well.
+  return { cluster, user: user ?? { name: 'anonymous' }, context: name, namespace: context.namespace };
+};
+
+const checkServer = ({ cluster, context }: Selected, fromRules: boolean): void => {
+  const { server, skipTLSVerify, proxyUrl } = cluster;
+  if (fromRules && server === FALLBACK_SERVER && context === 'loaded-context') {
+    throw new KubeConfigError('no kubeconfig and no service account found: give --kubeconfig or set KUBECONFIG');
+  }
+  const protocol = URL.canParse(server) ? new URL(server).protocol : undefined;
+  if (protocol !== 'https:' && protocol !== 'http:') {
+    throw new KubeConfigError(`context "${context}": server "${server}" is not an https URL`);
+  }
+  if (protocol === 'http:' && !skipTLSVerify) {
+    throw new KubeConfigError(`context "${context}": server "${server}" needs insecure-skip-tls-verify for plain http`);
+  }
+  if (proxyUrl !== undefined && !/^https?:/u.test(proxyUrl)) {
+    throw new KubeConfigError(`context "${context}": proxy-url must begin with http:// or https://`);
+  }
+};
+
+const tlsOf = ({ ca, cert, key, pfx, passphrase, servername, rejectUnauthorized }: RequestOptions): TlsMaterial => {
+  const entries = Object.entries({ ca, cert, key, pfx, passphrase, servername, rejectUnauthorized });
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));
+};
+
+const headersOf = (options: RequestOptions, extras: UserExtras): Credentials['headers'] => {
+  const headers: Record<string, string | string[]> = { ...extras.headers };
+  for (const [name, value] of Object.entries(options.headers ?? {})) {
+    // Tokens from plug-ins may end in a newline, which HTTP would refuse.
+    if (value !== undefined && value !== null) headers[name.toLowerCase()] = String(value).trim();
+  }
+  if (typeof options.auth === 'string') {
+    headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
+  }
+  return headers;
+};
+
+/** Reads the kubeconfig files once, or again after they changed. */
+const createLoader = (options: LoadKubeConfigOptions, open: (path: string) => FileSource) => {
+  const { kubeconfig: path } = options;
+  const where = path ?? 'the default kubeconfig';
+  const paths = path === undefined ? defaultKubeconfigPaths(process.env).filter((file) => existsSync(file)) : [path];
+  const sources = paths.map((file) => open(file));
+  let seen: Buffer[] = [];
+
+  const load = (): Loaded => {
+    const { config, seen: texts } = parseRules(path, sources, where);
+    seen = texts;
+    const selected = select(config, where, options.context);
+    checkServer(selected, path === undefined);
+    const files: KubeconfigFile[] = paths.map((file, index) => ({ path: file, text: String(texts[index]) }));
+    const extras = userExtras(files, selected.user.name);
+    const plugin = pluginConfig(files, selected.cluster.name);
+    const bound = bindFiles({ ...selected, tokenFile: extras.tokenFile, pluginConfig: plugin, open });
+    const own = new KubeConfig();
+    own.loadFromClusterAndUser(bound.cluster, bound.user);
+    return { ...selected, bound, extras, config: own };
+  };
+  return {
+    load,
+    /** Whether a file's content differs from what was loaded. A source returns the same buffer until it changed. */
+    changed: (): boolean => sources.some((source, index) => source.read() !== seen[index]),
+    expire: (): void => sources.forEach((source) => source.expire()),
+  };
+};
+
+/**
+ * Loads a kubeconfig and follows it: the kubeconfig itself, token files, client certificates and authorities are read
+ * again when they change, plug-ins are run again when their credential expires or was refused.
+ *
+ * @throws KubeConfigError when there is none, it cannot be parsed, or the context does not lead to a server. Later, a
+ * changed kubeconfig that is no longer usable, or names another server, makes `credentials` reject with it.
+ */
+export const loadKubeConfig = (options: LoadKubeConfigOptions = {}): KubeConfigSource => {
+  const { clock = systemClock, fileCheckIntervalMs = DEFAULT_CHECK_INTERVAL_MS } = options;
+  const loader = createLoader(options, (path) => createFileSource(path, clock, fileCheckIntervalMs));
+  let loaded = loader.load();
+  const { server, proxyUrl } = loaded.cluster;
+  let pluginRefused = false;
+  let pending: Promise<Credentials> | undefined;
+
+  const current = (): Loaded => {
+    if (!pluginRefused && !loader.changed()) return loaded;
+    const next = loader.load();
+    if (next.cluster.server !== server || next.cluster.proxyUrl !== proxyUrl) {
+      throw new KubeConfigError(
+        `the kubeconfig now names ${next.cluster.server} instead of ${server}: restart to use it`,
+      );
+    }
+    pluginRefused = false;
+    loaded = next;
+    return loaded;
+  };
+  const evaluate = async (): Promise<Credentials> => {
+    const { bound, config, extras } = current();
+    bound.update();
+    const request: RequestOptions = {};
+    await config.applyToHTTPSOptions(request);
+    return { headers: headersOf(request, extras), tls: tlsOf(request) };
+  };
+
+  return {
+    server,
+    proxyUrl,
+    namespace: loaded.namespace,
+    context: loaded.context,
+    credentials() {
+      // client-node starts one plug-in process for each caller while a credential is expired; sharing starts one in all.
+      pending ??= evaluate().finally(() => (pending = undefined));
+      return pending;
+    },
+    refresh() {
+      loader.expire();
+      loaded.bound.expire();
+      // Only a new KubeConfig forgets a credential whose plug-in gave no expiry. Not so for OpenID Connect, whose
+      // refresh token may be good for one use only.
+      pluginRefused = loaded.user.exec !== undefined && loaded.user.exec !== null;
+    },
+  };
+};

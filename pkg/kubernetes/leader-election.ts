@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leader election on a Lease with client-go's protocol: of several processes one works, and it stops before another can start.
+import type { Logger } from '../telemetry/types.ts';
+import { createDeadline } from './deadline.ts';
+import type { Deadline } from './deadline.ts';
+import { createLeaseLock } from './lease-lock.ts';
+import type { Attempt, LeaseLock } from './lease-lock.ts';
+import { sleep } from './sleep.ts';
+import type { Client, Clock } from './types.ts';
+
+export interface LeaderElectionOptions {
+  client: Pick<Client, 'get' | 'create' | 'update'>;
+  /** Where the Lease is. */
+  namespace: string;
+  /** Name of the Lease. */
+  name: string;
+  /** Of this process; must differ from every other candidate's, also from this process' last life. */
+  identity: string;
+  clock: Clock;
+  /** In [0, 1); spreads the tries of candidates. */
+  random: () => number;
+  /** How long candidates wait after the last renewal they saw, milliseconds; default 15,000. Written in whole seconds, rounded up. */
+  leaseDurationMs?: number;
+  /** A leader that could not renew for this long stops, milliseconds; default 10,000. Less than the lease duration. */
+  renewDeadlineMs?: number;
+  /** Between two tries, milliseconds; default 2,000. Candidates add up to 1.2 times as much at random. */
+  retryPeriodMs?: number;
+  /** The leader's work. Its signal aborts when leadership ends; the work must stop then. */
+  onStartedLeading(signal: AbortSignal): Promise<void>;
+  /** Called once after leading, when the work has ended or was given up on. */
+  onStoppedLeading(): void;
+  logger: Logger;
+}
+
+/** How an election ended. After `lost` and `failed` the process should exit: a fresh one has no state from its old leadership. */
+export type LeaderElectionResult =
+  /** The signal aborted; a Lease that was held is released if the work ended in time. */
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'lost'; readonly reason: 'LeaseStolen' | 'RenewDeadlineExceeded'; readonly message: string }
+  /** The work returned although it was not asked to stop; the Lease is released. */
+  | { readonly kind: 'ended' }
+  /** The work threw; the Lease is released. */
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+type Lost = Extract<LeaderElectionResult, { kind: 'lost' }>;
+
+/** client-go's jitter of candidates. */
+const JITTER = 1.2;
+
+interface Settings extends LeaderElectionOptions {
+  leaseDurationMs: number;
+  renewDeadlineMs: number;
+  retryPeriodMs: number;
+}
+
+const withDefaults = (options: LeaderElectionOptions): Settings => {
+  const settings = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000, ...options };
+  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = settings;
+  if (!(leaseDurationMs > renewDeadlineMs)) {
+    throw new RangeError(`leaseDurationMs (${leaseDurationMs}) must be above renewDeadlineMs (${renewDeadlineMs})`);
+  }
+  if (!(renewDeadlineMs > retryPeriodMs * JITTER)) {
+    throw new RangeError(
+      `renewDeadlineMs (${renewDeadlineMs}) must be above ${JITTER} × retryPeriodMs (${retryPeriodMs})`,
+    );
+  }
+  if (settings.identity === '') throw new RangeError('identity must not be empty');
+  return settings;
+};
+
+/** One try that ends after `limitMs` at the latest; what goes wrong is logged and tried again later. */
+const attempt = async (lock: LeaseLock, limitMs: number, settings: Settings, signal: AbortSignal): Promise<Attempt> => {
+  const { clock, logger } = settings;
+  const deadline = createDeadline(clock, limitMs, signal);
+  try {
+    return await lock.tryAcquireOrRenew(deadline.signal);
+  } catch (error) {
+    if (!signal.aborted)
+      logger.warn('cannot reach the lease', { error: deadline.expired ? 'request timed out' : error });
+    return { kind: 'contended' };
+  } finally {
+    deadline.dispose();
+  }
+};
+
+/** Resolves with the moment (monotonic) from which leadership counts, or undefined when the signal aborts first. */
+const acquire = async (lock: LeaseLock, settings: Settings, signal: AbortSignal): Promise<number | undefined> => {
+  const { clock, random, retryPeriodMs, renewDeadlineMs } = settings;
+  while (!signal.aborted) {
+    const result = await attempt(lock, renewDeadlineMs, settings, signal);
+    // A late answer is not trusted: the deadline of leadership counts from before the request.
+    if (result.kind === 'held' && clock.monotonic() < result.sentAt + renewDeadlineMs) return result.sentAt;
+    await sleep(clock, retryPeriodMs * (1 + random() * JITTER), signal).catch(() => undefined);
+  }
+  return undefined;
+};
+
+/** One leadership: the deadline that ends it unless renewed, and why it was lost. */
+interface Term {
+  readonly deadline: Deadline;
+  /** Start of the last successful renewal, monotonic milliseconds. */
+  renewedAt: number;
+  stolenBy?: string;
+}
+
+/**
+ * Renews until the term ends. The term's deadline counts from when the last successful renewal was *sent*, and
+ * candidates wait from when they *saw* it, which is later: with a lease longer than the deadline the leader is
+ * first, whatever the clocks say.
+ */
+const renew = async (lock: LeaseLock, term: Term, settings: Settings): Promise<void> => {
+  const { clock, retryPeriodMs, renewDeadlineMs } = settings;
+  const { signal } = term.deadline;
+  while (!signal.aborted) {
+    await sleep(clock, retryPeriodMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    // Half the deadline, so that a connection that hangs leaves time for a second try.
+    const result = await attempt(lock, renewDeadlineMs / 2, settings, signal);
+    if (result.kind === 'held') {
+      term.renewedAt = result.sentAt;
+      term.deadline.restart(Math.max(0, result.sentAt + renewDeadlineMs - clock.monotonic()));
+    } else if (result.kind === 'other') {
+      term.stolenBy = result.holder;
+      term.deadline.abort(new Error(`lease is held by ${result.holder}`));
+    }
+  }
+};
+
+const lossOf = ({ deadline, stolenBy }: Term, { renewDeadlineMs }: Settings): Lost | undefined => {
+  if (stolenBy !== undefined)
+    return { kind: 'lost', reason: 'LeaseStolen', message: `the lease is held by ${stolenBy}` };
+  if (!deadline.expired) return undefined;
+  return {
+    kind: 'lost',
+    reason: 'RenewDeadlineExceeded',
+    message: `the lease could not be renewed for ${renewDeadlineMs} ms`,
+  };
+};
+
+/** True if `work` settles within `limitMs`. */
+const settlesWithin = async (work: Promise<unknown>, limitMs: number, clock: Clock): Promise<boolean> => {
+  const patience = new AbortController();
+  const expired = sleep(clock, limitMs, patience.signal).then(
+    () => false,
+    () => true,
+  );
+  const result = await Promise.race([work.then(() => true), expired]);
+  patience.abort();
+  return result;
+};
+
+const release = async (lock: LeaseLock, { clock, logger, renewDeadlineMs }: Settings): Promise<void> => {
+  const deadline = createDeadline(clock, renewDeadlineMs / 2);
+  try {
+    await lock.release(deadline.signal);
+    logger.info('released the lease');
+  } catch (error) {
+    logger.warn('cannot release the lease, others wait until it expires', { error });
+  } finally {
+    deadline.dispose();
+  }
+};
+
+const aborted = (signal: AbortSignal): Promise<undefined> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+
+const lead = async (
+  lock: LeaseLock,
+  since: number,
+  settings: Settings,
+  signal: AbortSignal,
+): Promise<LeaderElectionResult> => {
+  const { clock, logger, leaseDurationMs, renewDeadlineMs } = settings;
+  const deadline = createDeadline(clock, Math.max(0, since + renewDeadlineMs - clock.monotonic()), signal);
+  const term: Term = { deadline, renewedAt: since };
+  // A microtask later, so that a synchronous throw is a rejection.
+  const work = Promise.resolve()
+    .then(() => settings.onStartedLeading(deadline.signal))
+    .then(
+      (): LeaderElectionResult => ({ kind: 'ended' }),
+      (error: unknown): LeaderElectionResult => ({ kind: 'failed', error }),
+    );
+  const renewals = renew(lock, term, settings);
+  try {
+    const early = await Promise.race([work, aborted(deadline.signal)]);
+    const loss = lossOf(term, settings);
+    if (loss !== undefined) logger.error('lost leadership', { reason: loss.reason, detail: loss.message });
+    deadline.abort(new Error('leadership ended'));
+    const patienceMs = Math.max(0, term.renewedAt + leaseDurationMs - clock.monotonic());
+    if (!(await settlesWithin(Promise.all([work, renewals]), patienceMs, clock))) {
+      logger.error('the work of the leader did not stop before its lease ends');
+    } else if (loss === undefined) await release(lock, settings);
+    return loss ?? (signal.aborted ? undefined : early) ?? { kind: 'stopped' };
+  } finally {
+    deadline.dispose();
+    settings.onStoppedLeading();
+  }
+};
+
+/**
+ * Waits for leadership, works, and resolves when the election is over for this process: the signal aborted, the lease
+ * was lost, or the work ended. Throws RangeError for durations that do not fit each other; rejects otherwise never.
+ */
+export const runLeaderElection = async (
+  options: LeaderElectionOptions,
+  signal: AbortSignal,
+): Promise<LeaderElectionResult> => {
+  const { namespace, name, identity } = options;
+  const logger = options.logger.child({ lease: `${namespace}/${name}`, identity });
+  const settings = withDefaults({ ...options, logger });
+  const onHolder = (holder: string): void => logger.info('observed leader', { leader: holder });
+  const lock = createLeaseLock({ ...settings, onHolder });
+  const since = await acquire(lock, settings, signal);
+  if (since === undefined) return { kind: 'stopped' };
+  logger.info('started leading');
+  return lead(lock, since, settings, signal);
+};

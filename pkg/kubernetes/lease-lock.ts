@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// One try to take or renew a Lease, judged by when this process saw it change and never by the times written in it.
+import { LEASES } from '../apis/resources.ts';
+import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
+import { claimLease, holderOf, releaseLease } from './lease.ts';
+import type { Lease } from './lease.ts';
+import type { Client, Clock } from './types.ts';
+
+export interface LeaseLockOptions {
+  client: Pick<Client, 'get' | 'create' | 'update'>;
+  namespace: string;
+  /** Of the Lease. */
+  name: string;
+  identity: string;
+  clock: Clock;
+  leaseDurationMs: number;
+  /** Hears each change of the holder that is observed; empty: nobody. */
+  onHolder?: (holder: string) => void;
+}
+
+export type Attempt =
+  /** The Lease is ours; `sentAt` (monotonic) is before the write that made it so. */
+  | { readonly kind: 'held'; readonly sentAt: number }
+  /** Somebody else holds it. */
+  | { readonly kind: 'other'; readonly holder: string }
+  /** Another writer was faster: who holds it shows at the next try. */
+  | { readonly kind: 'contended' };
+
+export interface LeaseLock {
+  /** Takes the Lease if it is free or expired, renews it if it is ours. Rejects with what the client rejects with. */
+  tryAcquireOrRenew(signal: AbortSignal): Promise<Attempt>;
+  /** Gives the Lease up if it is still ours. */
+  release(signal: AbortSignal): Promise<void>;
+}
+
+export const createLeaseLock = (options: LeaseLockOptions): LeaseLock => {
+  const { client, namespace, name, identity, clock, leaseDurationMs, onHolder } = options;
+  const ref = { namespace, name };
+  let lease: Lease | undefined;
+  let observedSpec: string | undefined;
+  let observedAt = 0;
+  let observedHolder: string | undefined;
+
+  const observe = (next: Lease): void => {
+    lease = next;
+    const spec = JSON.stringify(next.spec ?? {});
+    if (spec === observedSpec) return;
+    observedSpec = spec;
+    observedAt = clock.monotonic();
+    const holder = holderOf(next);
+    if (holder === observedHolder) return;
+    observedHolder = holder;
+    onHolder?.(holder);
+  };
+
+  /** True while the holder may still believe in its Lease: its duration has not passed since this process saw it change. */
+  const isValid = (current: Lease): boolean => {
+    const durationMs = (current.spec?.leaseDurationSeconds ?? 0) * 1_000 || leaseDurationMs;
+    return clock.monotonic() < observedAt + durationMs;
+  };
+
+  const claim = async (current: Lease | undefined, signal: AbortSignal): Promise<Attempt> => {
+    const sentAt = clock.monotonic();
+    const next = claimLease(ref, current, { identity, leaseDurationMs, now: clock.now() });
+    try {
+      const stored = await (current === undefined
+        ? client.create<Lease>(LEASES, next, {}, signal)
+        : client.update<Lease>(LEASES, next, {}, signal));
+      observe(stored);
+      return { kind: 'held', sentAt };
+    } catch (error) {
+      if (isConflict(error) || isAlreadyExists(error) || isNotFound(error)) {
+        lease = undefined;
+        return { kind: 'contended' };
+      }
+      throw error;
+    }
+  };
+
+  const read = async (signal: AbortSignal): Promise<Lease | undefined> => {
+    try {
+      return await client.get<Lease>(LEASES, ref, signal);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  };
+
+  return {
+    async tryAcquireOrRenew(signal) {
+      // A holder renews what it wrote last without reading first; somebody else's write shows as a conflict.
+      if (lease !== undefined && holderOf(lease) === identity) {
+        const renewed = await claim(lease, signal);
+        if (renewed.kind === 'held') return renewed;
+      }
+      const current = await read(signal);
+      if (current === undefined) return claim(undefined, signal);
+      observe(current);
+      const holder = holderOf(current);
+      if (holder !== '' && holder !== identity && isValid(current)) return { kind: 'other', holder };
+      return claim(current, signal);
+    },
+    async release(signal) {
+      // What we know may be one renewal old, when its answer never came: then the server's word decides.
+      for (let fresh = false; ; fresh = true) {
+        const held = fresh || lease === undefined ? await read(signal) : lease;
+        if (held === undefined || holderOf(held) !== identity) return;
+        try {
+          observe(await client.update<Lease>(LEASES, releaseLease(held, clock.now()), {}, signal));
+          return;
+        } catch (error) {
+          if (fresh || !isConflict(error)) throw error;
+        }
+      }
+    },
+  };
+};

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parses Kubernetes quantities exactly, as whole nano units in a BigInt.
+
+/** A text that is not a Kubernetes quantity. */
+export class QuantityError extends Error {
+  override readonly name = 'QuantityError';
+  /** What was given, cut to a bounded length. */
+  readonly text: string;
+
+  constructor(text: string) {
+    const shown = text.length > 64 ? `${text.slice(0, 64)}…` : text;
+    super(`not a Kubernetes quantity: ${JSON.stringify(shown)}`);
+    this.text = shown;
+  }
+}
+
+/** Power of ten of each decimal suffix. */
+const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+
+/** Power of two of each binary suffix. */
+const BINARY: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n };
+
+// sign, digits with an optional fraction (one of both sides may be empty, not both), suffix or exponent
+const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(?:([KMGTPE]i)|([numkMGTPE])|[eE]([+-]?\d{1,3}))?$/;
+
+/** Longest text and largest exponent that are looked at: beyond is hostile, not a quantity of anything. */
+const MAX_LENGTH = 128;
+
+/** numerator / denominator, away from zero, as upstream rounds what is finer than a nano unit. */
+const divideUp = (numerator: bigint, denominator: bigint): bigint => (numerator + denominator - 1n) / denominator;
+
+/**
+ * Nano units of a quantity such as `1.5Gi`, `100m`, `2.5G` or `1e3` (grammar: apimachinery `pkg/api/resource`). Values finer
+ * than a nano unit are rounded away from zero. Throws QuantityError for anything else. Unlike upstream there is no upper
+ * bound of 2^63 - 1.
+ */
+export const parseQuantity = (text: string): bigint => {
+  const match = text.length > MAX_LENGTH ? null : QUANTITY.exec(text);
+  if (match === null) throw new QuantityError(text);
+  const [, sign = '', whole = '', fraction = '', binary, suffix = '', exponent] = match;
+  if (whole === '' && fraction === '') throw new QuantityError(text);
+  const power = exponent === undefined ? (DECIMAL[suffix] ?? 0) : Number(exponent);
+  const factor = binary === undefined ? 1n : 1n << (BINARY[binary] ?? 0n);
+  // digits × factor × 10^(power + 9 − length of the fraction)
+  const digits = BigInt(whole + fraction) * factor;
+  const shift = power + 9 - fraction.length;
+  const magnitude = shift >= 0 ? digits * 10n ** BigInt(shift) : divideUp(digits, 10n ** BigInt(-shift));
+  return sign === '-' ? -magnitude : magnitude;
+};
+
+/** Milli units, rounded up as upstream's MilliValue: CPU and request counts. Throws QuantityError. */
+export const parseMilli = (text: string): bigint => {
+  const nano = parseQuantity(text);
+  return nano >= 0n ? divideUp(nano, 1_000_000n) : nano / 1_000_000n;
+};

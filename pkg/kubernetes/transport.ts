@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends HTTP requests over one pooled undici agent, which is replaced when the TLS material changes and only then.
+import { Agent, buildConnector, Client, ProxyAgent, request } from 'undici';
+import type { Dispatcher } from 'undici';
+import { abortable } from './abortable.ts';
+import { guardConnection } from './connection-guard.ts';
+import { sameTls } from './credentials.ts';
+import type { Credentials, TlsMaterial } from './credentials.ts';
+import type { Clock } from './types.ts';
+
+export interface TransportOptions {
+  /** URL of the API server, path included. */
+  server: string;
+  proxyUrl: string | undefined;
+  /** Offers HTTP/2 in ALPN. Off, every watch holds a connection of its own. */
+  allowH2: boolean;
+  clock: Clock;
+}
+
+export interface TransportRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path with query below the server's URL. */
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body?: string;
+  /** Aborts the request and, later, the reading of its body. */
+  signal: AbortSignal;
+}
+
+export interface Transport {
+  /** Resolves with the head of the answer; the body must be read or destroyed. */
+  send(request: TransportRequest, credentials: Credentials): Promise<Dispatcher.ResponseData>;
+  /** Breaks every connection; whatever is pending rejects. */
+  close(): Promise<void>;
+}
+
+// Below the idle timeouts of common load balancers (60 s and more), so that we close first and never write to a dead socket.
+const KEEP_ALIVE_MS = 30_000;
+// client-go's probe of an idle HTTP/2 connection.
+const PING_INTERVAL_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+// undici's own ceiling of 100 would open a second connection for the 101st watch; the server's setting lowers it.
+const MAX_STREAMS = 1_000;
+
+const agentOptions = (allowH2: boolean): Agent.Options => ({
+  allowH2,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  // Deadlines are the client's, on its own clock; undici would cut quiet watches after five minutes.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+  h2Options: { pingInterval: PING_INTERVAL_MS, maxConcurrentStreams: MAX_STREAMS },
+});
+
+const createDirectAgent = (options: buildConnector.BuildOptions, allowH2: boolean, clock: Clock): Agent => {
+  const connect = buildConnector(options);
+  let overHttp2 = false;
+  const agent = new Agent({
+    ...agentOptions(allowH2),
+    connect: (target, callback) =>
+      connect(target, (...result) => {
+        const [error, socket] = result;
+        if (error === null) {
+          overHttp2 = 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';
+          if (overHttp2) guardConnection(socket, clock);
+        }
+        callback(...result);
+      }),
+  });
+  // After a GOAWAY frame undici replays unanswered requests on a new connection, but with a pipelining of 1 only once the
+  // last watch on the old one has ended. Over HTTP/1.1 more than 1 would queue requests behind watches.
+  agent.on('connect', (_origin, targets) => {
+    const client = targets.at(-1);
+    if (client instanceof Client) client.pipelining = overHttp2 ? MAX_STREAMS : 1;
+  });
+  return agent;
+};
+
+const createAgent = ({ proxyUrl, allowH2, clock }: TransportOptions, tls: TlsMaterial): Dispatcher => {
+  const connect: buildConnector.BuildOptions = {
+    ...(tls as buildConnector.BuildOptions),
+    allowH2,
+    timeout: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_MS,
+  };
+  if (proxyUrl === undefined) return createDirectAgent(connect, allowH2, clock);
+  return new ProxyAgent({ ...agentOptions(allowH2), uri: proxyUrl, requestTls: connect });
+};
+
+export const createTransport = (options: TransportOptions): Transport => {
+  const base = new URL(options.server);
+  const prefix = base.pathname === '/' ? '' : base.pathname.replace(/\/$/u, '');
+  let current: { agent: Dispatcher; tls: TlsMaterial } | undefined;
+  const open = new Set<Dispatcher>();
+
+  const agentFor = (tls: TlsMaterial): Dispatcher => {
+    if (current !== undefined && sameTls(current.tls, tls)) return current.agent;
+    const old = current?.agent;
+    const agent = createAgent(options, tls);
+    current = { agent, tls };
+    open.add(agent);
+    // Ends by itself when the last watch on it ends, at most its timeoutSeconds later.
+    if (old !== undefined) void old.close().finally(() => open.delete(old));
+    return agent;
+  };
+
+  return {
+    send({ method, path, headers, body, signal }, credentials) {
+      const answer = request(`${base.origin}${prefix}${path}`, {
+        dispatcher: agentFor(credentials.tls),
+        method,
+        headers: { ...headers, ...credentials.headers },
+        ...(body === undefined ? {} : { body }),
+        signal,
+      });
+      return abortable(answer, signal, (late) => late.body.destroy());
+    },
+    async close() {
+      const agents = [...open];
+      open.clear();
+      current = undefined;
+      await Promise.all(agents.map((agent) => agent.destroy()));
+    },
+  };
+};

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contracts of the Kubernetes layer: what controllers, webhooks and commands may rely on.
+import type { KubernetesObject, ObjectList, ObjectRef } from '../apis/meta.ts';
+import type { Resource } from '../apis/resources.ts';
+
+/** Wall clock and timers, injected so that tests own time. */
+export interface Clock {
+  /** Milliseconds since the epoch (wall clock; for timestamps that others read). */
+  now(): number;
+  /** Monotonic milliseconds (for durations and deadlines). */
+  monotonic(): number;
+  /** Calls `callback` once after `delayMs`; the handle cancels it. Never keeps the process alive on its own if `unref`. */
+  setTimeout(callback: () => void, delayMs: number): TimerHandle;
+}
+
+export interface TimerHandle {
+  cancel(): void;
+}
+
+/** Where a request selects objects; empty means all. */
+export interface Selection {
+  /** Only this namespace; omitted: all namespaces. */
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+}
+
+export interface ListOptions extends Selection {
+  /** Page size asked from the server; default 500; 0 asks for everything in one answer. */
+  limit?: number;
+  continue?: string;
+  resourceVersion?: string;
+  resourceVersionMatch?: 'NotOlderThan' | 'Exact';
+}
+
+export interface WatchOptions extends Selection {
+  /** Events after this version; omitted: the server's own choice. */
+  resourceVersion?: string;
+  /** How long the server shall keep the watch, seconds; default random 300..600. */
+  timeoutSeconds?: number;
+  /** Default true. */
+  allowWatchBookmarks?: boolean;
+  /** Called once when the server accepted the watch, before the first event: the cache it continues is current then. */
+  onOpen?: () => void;
+}
+
+export type WatchEvent<T extends KubernetesObject> =
+  { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T } | { type: 'BOOKMARK'; resourceVersion: string };
+
+export type PatchType = 'json' | 'merge' | 'apply';
+
+export interface WriteOptions {
+  /** Sent as `dryRun=All`: validated and admitted, not stored. */
+  dryRun?: boolean;
+  fieldManager?: string;
+  subresource?: 'status' | 'scale';
+  /** Server-side apply: take over fields of other managers. */
+  force?: boolean;
+}
+
+export interface DeleteOptions {
+  dryRun?: boolean;
+  propagationPolicy?: 'Foreground' | 'Background' | 'Orphan';
+  /** Seconds; 0 removes a Pod at once, without a kubelet's word. */
+  gracePeriodSeconds?: number;
+  preconditions?: { uid?: string; resourceVersion?: string };
+}
+
+/**
+ * A raw-JSON client over one pooled connection. Every method rejects with `ApiError` when the server answers with an
+ * error status, with `ConnectionError` when it cannot be reached, and with the signal's reason when aborted.
+ */
+export interface Client {
+  /** Scheme, host and port of the API server. */
+  readonly server: string;
+  get<T extends KubernetesObject>(resource: Resource, ref: ObjectRef, signal?: AbortSignal): Promise<T>;
+  /** One page. */
+  list<T extends KubernetesObject>(
+    resource: Resource,
+    options?: ListOptions,
+    signal?: AbortSignal,
+  ): Promise<ObjectList<T>>;
+  /** All pages, page by page; the last page's metadata carries the list's resourceVersion. */
+  pages<T extends KubernetesObject>(
+    resource: Resource,
+    options?: ListOptions,
+    signal?: AbortSignal,
+  ): AsyncIterableIterator<ObjectList<T>>;
+  create<T extends KubernetesObject>(
+    resource: Resource,
+    object: T,
+    options?: WriteOptions,
+    signal?: AbortSignal,
+  ): Promise<T>;
+  /** PUT: the object must carry metadata.resourceVersion for optimistic locking. */
+  update<T extends KubernetesObject>(
+    resource: Resource,
+    object: T,
+    options?: WriteOptions,
+    signal?: AbortSignal,
+  ): Promise<T>;
+  patch<T extends KubernetesObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    type: PatchType,
+    patch: unknown,
+    options?: WriteOptions,
+    signal?: AbortSignal,
+  ): Promise<T>;
+  delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions, signal?: AbortSignal): Promise<void>;
+  /** Yields events until the server ends the watch (normal return), fails (throws) or the signal aborts (throws its reason). */
+  watch<T extends KubernetesObject>(
+    resource: Resource,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncIterableIterator<WatchEvent<T>>;
+  /** GET of any path, for example `/version` or `/apis/apps/v1`; parsed JSON. */
+  raw<T = unknown>(path: string, signal?: AbortSignal): Promise<T>;
+  /** Closes the connection pool; pending requests reject. */
+  close(): Promise<void>;
+}
+
+/** Read side of an informer's cache. Objects are shared: treat them as frozen. */
+export interface Store<T extends KubernetesObject> {
+  get(ref: ObjectRef): T | undefined;
+  list(): T[];
+  /** Objects for which the indexer `index` returned `value`. */
+  byIndex(index: string, value: string): T[];
+  readonly size: number;
+}
+
+export type Indexers<T extends KubernetesObject> = Record<string, (object: T) => string[]>;
+
+export interface InformerHandlers<T extends KubernetesObject> {
+  /** A new object, or a changed one with what the cache held before. Must not throw; if it does, it is logged and counted. */
+  onUpsert?(object: T, previous: T | undefined): void;
+  onDelete?(last: T): void;
+}
+
+/** A cache that follows one resource of one server for as long as it runs. */
+export interface Informer<T extends KubernetesObject> {
+  readonly resource: Resource;
+  readonly store: Store<T>;
+  /** True once the first list is complete; stays true. */
+  readonly hasSynced: boolean;
+  /** Milliseconds (monotonic) since the server last proved the cache current (list, event, bookmark or open watch answered). */
+  stalenessMs(): number;
+  addHandlers(handlers: InformerHandlers<T>): void;
+  /** Resolves when synced; rejects with the signal's reason. */
+  waitForSync(signal: AbortSignal): Promise<void>;
+  /** Lists, watches and recovers until the signal aborts; resolves then, and rejects never. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** What a reconcile asks for: nothing more, or to be called again after `afterMs`. */
+export type Result = { kind: 'done' } | { kind: 'requeue'; afterMs: number };
+
+/** Brings one key in line with what is wanted. A rejection is logged, counted and retried with back-off. */
+export interface Reconciler {
+  reconcile(key: string, signal: AbortSignal): Promise<Result>;
+}
+
+/** client-go's work queue: a key is never with two workers, additions while it is processed coalesce into one more turn. */
+export interface WorkQueue {
+  add(key: string): void;
+  addAfter(key: string, delayMs: number): void;
+  /** Adds after the key's own exponential back-off (and the queue's overall rate). */
+  addRateLimited(key: string): void;
+  /** Ends the key's back-off. */
+  forget(key: string): void;
+  /** Resolves with the next key, or undefined once shut down. The caller must call `done`. */
+  get(signal?: AbortSignal): Promise<string | undefined>;
+  done(key: string): void;
+  shutDown(): void;
+  readonly length: number;
+}
+
+export interface EventInput {
+  /** The object the event is about. */
+  regarding: { apiVersion: string; kind: string; namespace?: string; name: string; uid?: string };
+  type: 'Normal' | 'Warning';
+  /** CamelCase, stable. */
+  reason: string;
+  message: string;
+}
+
+/** Records Kubernetes Events; repeats are counted on the same Event, floods are dropped. Never throws, never blocks. */
+export interface EventRecorder {
+  record(event: EventInput): void;
+  /** Waits until everything recorded so far is sent or dropped. */
+  flush(signal?: AbortSignal): Promise<void>;
+}

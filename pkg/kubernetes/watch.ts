@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the body of a watch: lines of JSON become typed events, and whatever is not an event becomes an error.
+import type { KubernetesObject, Status } from '../apis/meta.ts';
+import { apiErrorOf, ConnectionError } from './errors.ts';
+import type { RequestIdentity } from './errors.ts';
+import { createLineSplitter } from './lines.ts';
+import type { WatchEvent } from './types.ts';
+
+interface WireEvent<T> {
+  type?: unknown;
+  object?: T;
+}
+
+const invalid = (request: RequestIdentity, message: string, cause?: unknown): ConnectionError =>
+  new ConnectionError({ ...request, reason: 'InvalidResponse', message, cause });
+
+const parseLine = <T>(line: string, request: RequestIdentity): WireEvent<T> => {
+  let event: unknown;
+  try {
+    event = JSON.parse(line);
+  } catch {
+    // The parser's message quotes the line, which may be part of a Secret: it must not become the cause.
+    throw invalid(request, `the watch sent a line of ${line.length} characters that is not JSON`);
+  }
+  if (typeof event !== 'object' || event === null) throw invalid(request, 'the watch sent a line that is no object');
+  return event;
+};
+
+const inStreamError = (object: unknown, request: RequestIdentity): Error => {
+  const status = (object ?? {}) as Status;
+  // A Status without a code is still an error; 500 is what the server means by that.
+  return apiErrorOf(request, typeof status.code === 'number' ? status.code : 500, { kind: 'Status', ...status });
+};
+
+/**
+ * One event of a watch.
+ *
+ * @throws ApiError for an ERROR event (410 included); ConnectionError `InvalidResponse` for anything unknown: dropping
+ * it would let a cache drift in silence.
+ */
+export const parseEvent = <T extends KubernetesObject>(line: string, request: RequestIdentity): WatchEvent<T> => {
+  const { type, object } = parseLine<T>(line, request);
+  if (type === 'ERROR') throw inStreamError(object, request);
+  if (typeof object !== 'object' || object === null) throw invalid(request, 'the watch sent an event without object');
+  switch (type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      if (typeof object.metadata?.name !== 'string') throw invalid(request, `a ${type} event has no object name`);
+      return { type, object };
+    case 'BOOKMARK': {
+      const resourceVersion = object.metadata?.resourceVersion;
+      if (typeof resourceVersion !== 'string') throw invalid(request, 'a BOOKMARK event has no resourceVersion');
+      return { type, resourceVersion };
+    }
+    default:
+      throw invalid(request, 'the watch sent an event of unknown type');
+  }
+};
+
+/**
+ * Events of a watch body, until it ends or the signal aborts.
+ *
+ * @throws ConnectionError `Cut` when the body ends inside an event; the signal's reason as soon as it aborts, even with
+ * events received but not yet handed out; errors of the stream itself pass through.
+ */
+export const readEvents = async function* <T extends KubernetesObject>(
+  body: AsyncIterable<Uint8Array>,
+  request: RequestIdentity,
+  signal: AbortSignal,
+): AsyncGenerator<WatchEvent<T>, void> {
+  const splitter = createLineSplitter();
+  for await (const chunk of body) {
+    for (const line of splitter.push(chunk)) {
+      signal.throwIfAborted();
+      yield parseEvent<T>(line, request);
+    }
+  }
+  signal.throwIfAborted();
+  if (splitter.pendingBytes > 0) {
+    throw new ConnectionError({ ...request, reason: 'Cut', message: 'the watch ended inside an event' });
+  }
+};
+
+const MIN_TIMEOUT_SECONDS = 300;
+
+/** Random 300..599 s: spreads the watches of many processes, so that they do not come back in one instant. */
+export const watchTimeoutSeconds = (random: () => number): number =>
+  MIN_TIMEOUT_SECONDS + Math.floor(random() * MIN_TIMEOUT_SECONDS);

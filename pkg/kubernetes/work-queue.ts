@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The work queue between event handlers and reconcilers, with the semantics of client-go's rate-limiting queue.
+import { createItemBackoff, createTokenBucket } from './rate-limiter.ts';
+import type { Clock, TimerHandle, WorkQueue } from './types.ts';
+
+/** What happens in the queue, for metrics; all durations in milliseconds. */
+export interface WorkQueueHooks {
+  /** A key became ready to be taken. */
+  onAdd?(): void;
+  /** A key was taken after it waited `waitedMs`. */
+  onGet?(waitedMs: number): void;
+  /** A key was given back after `workedMs`. */
+  onDone?(workedMs: number): void;
+  /** A key was added with back-off. */
+  onRetry?(): void;
+}
+
+export interface WorkQueueOptions {
+  clock: Clock;
+  /** First delay of a failing key, milliseconds; default 5, doubles with each failure (client-go's values). */
+  baseDelayMs?: number;
+  /** Longest back-off of a key, milliseconds; default 1,000,000. */
+  maxDelayMs?: number;
+  /** Rate-limited additions a second over all keys; default 10. */
+  ratePerSecond?: number;
+  /** Rate-limited additions that may come at once; default 100. */
+  burst?: number;
+  hooks?: WorkQueueHooks;
+}
+
+interface Waiter {
+  resolve(key: string | undefined): void;
+}
+
+interface Delayed {
+  readonly dueAt: number;
+  readonly timer: TimerHandle;
+}
+
+/** First in, first out, without moving the whole array at each take. */
+const createFifo = <T>(): { push(item: T): void; shift(): T | undefined; readonly length: number } => {
+  let items: T[] = [];
+  let head = 0;
+  return {
+    push: (item) => void items.push(item),
+    shift() {
+      if (head >= items.length) return undefined;
+      const item = items[head];
+      head += 1;
+      if (head > 1_024 && head * 2 > items.length) {
+        items = items.slice(head);
+        head = 0;
+      }
+      return item;
+    },
+    get length() {
+      return items.length - head;
+    },
+  };
+};
+
+/**
+ * Keys live in two sets: `dirty` (wants a turn) and `processing` (a worker has it). A key is in the ready list when it
+ * is dirty and not processing, so it can be there once only and never with two workers; what is added during its
+ * turn stays dirty and becomes ready at `done`.
+ */
+export const createWorkQueue = (options: WorkQueueOptions): WorkQueue => {
+  const { clock, baseDelayMs = 5, maxDelayMs = 1_000_000, ratePerSecond = 10, burst = 100, hooks = {} } = options;
+  const backoff = createItemBackoff({ baseDelayMs, maxDelayMs });
+  const bucket = createTokenBucket({ clock, ratePerSecond, burst });
+  const ready = createFifo<string>();
+  /** Key → when it became dirty. */
+  const dirty = new Map<string, number>();
+  /** Key → when a worker took it. */
+  const processing = new Map<string, number>();
+  const delayed = new Map<string, Delayed>();
+  const waiters = new Set<Waiter>();
+  let stopped = false;
+
+  const take = (): string | undefined => {
+    const key = ready.shift();
+    if (key === undefined) return undefined;
+    const now = clock.monotonic();
+    hooks.onGet?.(now - (dirty.get(key) ?? now));
+    dirty.delete(key);
+    processing.set(key, now);
+    return key;
+  };
+
+  const makeReady = (key: string): void => {
+    ready.push(key);
+    const [waiter] = waiters;
+    if (waiter === undefined) return;
+    waiters.delete(waiter);
+    waiter.resolve(take());
+  };
+
+  const add = (key: string): void => {
+    if (stopped || dirty.has(key)) return;
+    dirty.set(key, clock.monotonic());
+    hooks.onAdd?.();
+    if (!processing.has(key)) makeReady(key);
+  };
+
+  const addAfter = (key: string, delayMs: number): void => {
+    if (stopped) return;
+    if (!(delayMs > 0)) {
+      add(key);
+      return;
+    }
+    const dueAt = clock.monotonic() + delayMs;
+    const earlier = delayed.get(key);
+    if (earlier !== undefined) {
+      if (earlier.dueAt <= dueAt) return;
+      earlier.timer.cancel();
+    }
+    const fire = (): void => {
+      delayed.delete(key);
+      add(key);
+    };
+    delayed.set(key, { dueAt, timer: clock.setTimeout(fire, delayMs) });
+  };
+
+  const wait = (signal: AbortSignal | undefined): Promise<string | undefined> =>
+    new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        waiters.delete(waiter);
+        reject(signal?.reason as Error);
+      };
+      const waiter: Waiter = {
+        resolve(key) {
+          signal?.removeEventListener('abort', onAbort);
+          resolve(key);
+        },
+      };
+      waiters.add(waiter);
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+
+  return {
+    add,
+    addAfter,
+    addRateLimited(key) {
+      if (stopped) return;
+      hooks.onRetry?.();
+      addAfter(key, Math.max(backoff.next(key), bucket.reserve()));
+    },
+    forget: (key) => backoff.forget(key),
+    async get(signal) {
+      signal?.throwIfAborted();
+      const key = take();
+      return key !== undefined || stopped ? key : wait(signal);
+    },
+    done(key) {
+      const takenAt = processing.get(key);
+      if (takenAt === undefined) return;
+      processing.delete(key);
+      hooks.onDone?.(clock.monotonic() - takenAt);
+      if (dirty.has(key)) makeReady(key);
+    },
+    shutDown() {
+      stopped = true;
+      for (const { timer } of delayed.values()) timer.cancel();
+      delayed.clear();
+      for (const waiter of waiters) waiter.resolve(undefined);
+      waiters.clear();
+    },
+    get length() {
+      return ready.length;
+    },
+  };
+};

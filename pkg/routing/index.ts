@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public face of pkg/routing: which mechanism keeps traffic in its zone, by version, and the settings it needs.
+export {
+  InvalidVersionError,
+  NEWEST_KNOWN_VERSION,
+  OLDEST_SUPPORTED_VERSION,
+  UnsupportedVersionError,
+  atLeast,
+  compareVersions,
+  formatVersion,
+  isNewerThanKnown,
+  parseKubernetesVersion,
+  parseVersion,
+  proxyNeedsAnnotation,
+} from './version.ts';
+export { domainPrefixedMode, mechanismOf, routingSettings, strategySettings, withOldProxies } from './mechanism.ts';
+export type { Mechanism } from './mechanism.ts';
+export { FieldNotSupportedError, reconcileEtcdTopologyAwareRouting, reconcileTopologyAwareRouting } from './helper.ts';
+export { DRUID_FIELD_SUPPORT, etcdFieldSupportFromCrd, etcdSettings } from './etcd.ts';
+export type { EtcdSettingsResult } from './etcd.ts';
+export { formatApplied, parseApplied } from './applied.ts';
+export type { ParsedApplied } from './applied.ts';
+export { planSettings } from './plan.ts';
+export type { PlanOptions } from './plan.ts';
+export {
+  conflictingMode,
+  planStrategyLabel,
+  requestedStrategy,
+  strategyFromAnnotation,
+  strategyFromLabels,
+} from './strategy.ts';
+export type * from './types.ts';

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which hint strategy a Service asks for: by our label, or by upstream's annotation with a domain-prefixed value.
+import { ANNOTATION_APPLIED, GROUP, STRATEGIES } from '../apis/names.ts';
+import type { Strategy } from '../apis/names.ts';
+import type { StringMap } from '../apis/meta.ts';
+import { parseApplied } from './applied.ts';
+import { planSlots } from './plan.ts';
+import { HINTS_SLOT, MODE_SLOT, STRATEGY_SLOT, fieldOf, isAuto, valueOf } from './slots.ts';
+import type { SettingsLike, Slot } from './slots.ts';
+import type { ForeignValue, ServiceLike, SettingsPlan } from './types.ts';
+
+const asStrategy = (value: string | undefined): Strategy | undefined =>
+  STRATEGIES.find((strategy) => strategy === value);
+
+/** The strategy that a value of `service.kubernetes.io/topology-mode` names; undefined for `auto`, other domains and typos. */
+export const strategyFromAnnotation = (value: string | undefined): Strategy | undefined =>
+  value?.startsWith(`${GROUP}/`) === true ? asStrategy(value.slice(GROUP.length + 1)) : undefined;
+
+/** The strategy that labels (of a Service or a slice) name; undefined without the label and for a value that is none. */
+export const strategyFromLabels = (labels: Readonly<StringMap> | undefined): Strategy | undefined =>
+  asStrategy(labels === undefined ? undefined : valueOf({ labels }, STRATEGY_SLOT));
+
+/** What the object's author set in a slot; undefined where `applied` says that the value is ours. */
+const authoredValue = (own: SettingsLike, applied: SettingsLike, slot: Slot): string | undefined => {
+  const value = valueOf(own, slot);
+  return value === valueOf(applied, slot) ? undefined : value;
+};
+
+const read = ({ metadata = {} }: ServiceLike): { own: SettingsLike; applied: SettingsLike } => {
+  const { labels = {}, annotations = {} } = metadata;
+  return { own: { labels, annotations }, applied: parseApplied(annotations[ANNOTATION_APPLIED]).record };
+};
+
+/**
+ * The strategy that the Service's author asks for. The label wins over the annotation; what `applied` names is our own
+ * (a copy of an annotation that may have changed or gone since) and asks for nothing.
+ */
+export const requestedStrategy = (service: ServiceLike): Strategy | undefined => {
+  const { own, applied } = read(service);
+  return (
+    asStrategy(authoredValue(own, applied, STRATEGY_SLOT)) ??
+    strategyFromAnnotation(authoredValue(own, applied, MODE_SLOT))
+  );
+};
+
+/**
+ * The author's own `auto`/`Auto` beside a strategy: kube-controller-manager and the strategy would both write hints.
+ * Gardener's consider label with `auto` is its documented form and no conflict.
+ */
+export const conflictingMode = (service: ServiceLike): ForeignValue | undefined => {
+  if (requestedStrategy(service) === undefined) return undefined;
+  const { own, applied } = read(service);
+  for (const slot of [HINTS_SLOT, MODE_SLOT]) {
+    const value = authoredValue(own, applied, slot);
+    if (value !== undefined && isAuto(value)) return { field: fieldOf('Service', slot), value };
+  }
+  return undefined;
+};
+
+/**
+ * The label change that a domain-prefixed annotation asks for: set, follow or take back the strategy label, which the
+ * EndpointSlice controller then mirrors to the slices. A label that the author set is never touched. Everything else of the
+ * Service, and what `applied` says about it, stays as it is.
+ */
+export const planStrategyLabel = (service: ServiceLike): SettingsPlan => {
+  const strategy = requestedStrategy(service);
+  const labels = strategy === undefined ? {} : { [STRATEGY_SLOT.key]: strategy };
+  return planSlots({ target: 'Service', object: service, want: { labels, annotations: {} }, slots: [STRATEGY_SLOT] });
+};

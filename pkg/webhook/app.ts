@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Express application: which path is served by what, and a Status for everything that is served by nothing.
+import express from 'express';
+import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
+import { statusText } from './answer.ts';
+import type { ExchangeOptions } from './exchange.ts';
+import { createExchange, send } from './exchange.ts';
+import type { AdmissionRoute } from './types.ts';
+
+export interface AppOptions extends ExchangeOptions {
+  routes: readonly AdmissionRoute[];
+}
+
+const refuse = (status: number, message: string, extra: Readonly<Record<string, string>> = {}): RequestHandler => {
+  const text = statusText(status, message);
+  // The body, if there is one, is not read: the connection ends with the answer.
+  return (_request, response) => send(response, status, text, { connection: 'close', ...extra });
+};
+
+/** Only a malformed URL leads here: exchanges answer their own failures. */
+const onError: ErrorRequestHandler = (error: unknown, _request, response, next) => {
+  if (response.headersSent) return next(error);
+  send(response, 400, statusText(400, 'the request cannot be read'), { connection: 'close' });
+};
+
+export const createApp = ({ routes, ...options }: AppOptions): Express => {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.disable('query parser');
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  for (const route of routes) {
+    app.post(route.path, createExchange(route, options));
+    app.all(route.path, refuse(405, 'only POST is allowed here', { allow: 'POST' }));
+  }
+  app.use(refuse(404, `not found; served here: ${routes.map(({ path }) => path).join(', ')}`));
+  app.use(onError);
+  return app;
+};

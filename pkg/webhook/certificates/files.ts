@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Certificates from mounted files: loaded at start, polled for changes, and never given up for a pair that does not fit.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sleep } from '../../kubernetes/sleep.ts';
+import type { Clock } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import { createHolder } from './holder.ts';
+import type { HeldCertificate } from './holder.ts';
+import { readPair, splitBundle } from './pair.ts';
+import { CertificateError } from './types.ts';
+import type { RefreshingCertificateSource } from './types.ts';
+
+export interface FileCertificatesOptions {
+  /** Folder with tls.crt and tls.key, and optionally ca.crt (what callers shall trust). */
+  directory: string;
+  clock: Clock;
+  logger: Logger;
+  /** Milliseconds between looks at the files; default 10,000. Polled, because a mounted Secret changes by a symbolic link that file events miss. */
+  pollIntervalMs?: number;
+}
+
+interface Contents {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string | undefined;
+}
+
+const readText = async (path: string): Promise<string> => {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error';
+    throw new CertificateError('Unreadable', `${path} cannot be read (${code})`, cause);
+  }
+};
+
+const readOptional = async (path: string): Promise<string | undefined> => {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new CertificateError('Unreadable', `${path} cannot be read`, cause);
+  }
+};
+
+const pathsIn = (directory: string) => ({
+  cert: join(directory, 'tls.crt'),
+  key: join(directory, 'tls.key'),
+  ca: join(directory, 'ca.crt'),
+});
+
+const readContents = async (directory: string): Promise<Contents> => {
+  const paths = pathsIn(directory);
+  const [cert, key, ca] = await Promise.all([readText(paths.cert), readText(paths.key), readOptional(paths.ca)]);
+  return { cert, key, ca };
+};
+
+/** Throws CertificateError if the pair does not fit. */
+const check = ({ cert, key, ca }: Contents, directory: string): HeldCertificate => {
+  const paths = pathsIn(directory);
+  const { notAfter } = readPair({ cert, key }, paths);
+  if (ca === undefined) return { cert, key, notAfter };
+  if (splitBundle(ca).length === 0)
+    throw new CertificateError('InvalidCertificate', `${paths.ca} holds no PEM certificate`);
+  return { cert, key, notAfter, caBundle: ca };
+};
+
+/** Loads the files; rejects with CertificateError if they cannot be used. Once resolved, a bad change is logged and not taken. */
+export const openFileCertificates = async (options: FileCertificatesOptions): Promise<RefreshingCertificateSource> => {
+  const { directory, clock, logger, pollIntervalMs = 10_000 } = options;
+  const warnIfExpired = ({ notAfter }: HeldCertificate): void => {
+    if (notAfter <= clock.now()) logger.warn('certificate has expired', { directory, notAfter: new Date(notAfter) });
+  };
+  const first = check(await readContents(directory), directory);
+  warnIfExpired(first);
+  const holder = createHolder(first, logger);
+  /** The problem that was said last, so that it is said once and not at every look. */
+  let complained: string | undefined;
+
+  const look = async (): Promise<void> => {
+    try {
+      const next = check(await readContents(directory), directory);
+      complained = undefined;
+      if (!holder.set(next)) return;
+      warnIfExpired(next);
+      logger.info('certificate files changed, reloaded', { directory, notAfter: new Date(next.notAfter) });
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      if (problem === complained) return;
+      complained = problem;
+      logger.warn('certificate files cannot be used, the last good pair stays in use', { directory, error });
+    }
+  };
+
+  return {
+    current: () => holder.current(),
+    onChange: (listener) => holder.onChange(listener),
+    get notAfter() {
+      return holder.notAfter;
+    },
+    async run(signal) {
+      while (!signal.aborted) {
+        // Rejects only when aborted, which ends the loop.
+        await sleep(clock, pollIntervalMs, signal).catch(() => undefined);
+        if (!signal.aborted) await look();
+      }
+    },
+  };
+};

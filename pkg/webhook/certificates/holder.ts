@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds the certificate in use and tells listeners when it changes; the common half of both certificate sources.
+import type { Clock } from '../../kubernetes/types.ts';
+import type { HealthCheck, Logger } from '../../telemetry/types.ts';
+import type { CertificateSource, ServingCertificate } from './types.ts';
+
+export interface HeldCertificate extends ServingCertificate {
+  /** Milliseconds since the epoch. */
+  readonly notAfter: number;
+}
+
+export interface CertificateHolder extends CertificateSource {
+  /** Takes over what differs; true if anything did. A listener that throws is logged and does not stop the others. */
+  set(next: HeldCertificate): boolean;
+}
+
+export const createHolder = (initial: HeldCertificate, logger: Logger): CertificateHolder => {
+  let held = initial;
+  const listeners = new Set<() => void>();
+  const notify = (listener: () => void): void => {
+    try {
+      listener();
+    } catch (error) {
+      logger.error('cannot take over the changed certificate', { error });
+    }
+  };
+  return {
+    current: () => held,
+    get notAfter() {
+      return held.notAfter;
+    },
+    onChange(listener) {
+      // Wrapped, so that one function given twice is two subscriptions.
+      const entry = (): void => listener();
+      listeners.add(entry);
+      return () => void listeners.delete(entry);
+    },
+    set(next) {
+      if (next.cert === held.cert && next.key === held.key && next.caBundle === held.caBundle) return false;
+      held = next;
+      for (const listener of listeners) notify(listener);
+      return true;
+    },
+  };
+};
+
+/** Fails once the certificate in use has expired: callers would refuse it. */
+export const certificateCheck = (
+  source: Pick<CertificateSource, 'notAfter'>,
+  clock: Pick<Clock, 'now'>,
+): HealthCheck => ({
+  name: 'certificate',
+  check: () =>
+    clock.now() < source.notAfter
+      ? undefined
+      : `serving certificate expired ${new Date(source.notAfter).toISOString()}`,
+});

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a PEM certificate and its key and makes sure that they belong together.
+import { X509Certificate, createPrivateKey } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { CertificateError } from './types.ts';
+
+/** PEM of a certificate (possibly with its chain) and of its private key. */
+export interface Pem {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** A certificate with the key that belongs to it. */
+export interface Pair extends Pem {
+  /** The first certificate of `cert`. */
+  readonly certificate: X509Certificate;
+  readonly privateKey: KeyObject;
+  /** Validity, milliseconds since the epoch. */
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
+/** Where a pair came from, for messages. */
+export interface PairOrigin {
+  /** For example `/certs/tls.crt` or `Secret garden/ca-x-webhook ca.crt`. */
+  readonly cert: string;
+  readonly key: string;
+}
+
+const parse = <T>(reason: 'InvalidCertificate' | 'InvalidKey', message: string, read: () => T): T => {
+  try {
+    return read();
+  } catch (cause) {
+    throw new CertificateError(reason, message, cause);
+  }
+};
+
+/** Throws CertificateError if one of the two is not PEM or they do not belong together. Expiry is not checked. */
+export const readPair = ({ cert, key }: Pem, origin: PairOrigin): Pair => {
+  const notCertificate = `${origin.cert} does not begin with a PEM certificate`;
+  const certificate = parse('InvalidCertificate', notCertificate, () => new X509Certificate(cert));
+  const notKey = `${origin.key} is not an unencrypted PEM private key`;
+  const privateKey = parse('InvalidKey', notKey, () => createPrivateKey(key));
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new CertificateError('KeyMismatch', `${origin.key} is not the key of the certificate in ${origin.cert}`);
+  }
+  return {
+    cert,
+    key,
+    certificate,
+    privateKey,
+    notBefore: certificate.validFromDate.getTime(),
+    notAfter: certificate.validToDate.getTime(),
+  };
+};
+
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+
+/** The certificates of a PEM bundle, one PEM each with a final line break. */
+export const splitBundle = (bundle: string): string[] => (bundle.match(PEM_CERTIFICATE) ?? []).map((pem) => `${pem}\n`);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides what to do about the stored authority and server certificate; a pure function of what is stored and the time.
+import { BACKDATE_MS } from './issue.ts';
+
+/** Validity of a certificate, milliseconds since the epoch; `notBefore` lies BACKDATE_MS before it was issued. */
+export interface Validity {
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
+export interface ServerFacts extends Validity {
+  /** Which stored authority signed it. */
+  readonly issuer: 'current' | 'previous' | 'unknown';
+  /** Wanted names that it does not cover. */
+  readonly missingNames: readonly string[];
+}
+
+/** What is stored and usable; unreadable or foreign content counts as absent. */
+export interface StoredFacts {
+  /** The newest authority. */
+  readonly current?: Validity;
+  /** The one before it, while it is still published. */
+  readonly previous?: Validity;
+  readonly server?: ServerFacts;
+}
+
+/** All in milliseconds. */
+export interface RotationPolicy {
+  readonly authorityLifetimeMs: number;
+  readonly serverLifetimeMs: number;
+  /** Part of a lifetime after which a certificate is renewed, 0..1. */
+  readonly renewAt: number;
+  /**
+   * How long a new authority is published before it signs, so that callers trust it before they meet it. Longer than
+   * two check intervals: the replica that registers the webhook must have seen it.
+   */
+  readonly propagationMs: number;
+  /** How long the previous authority stays published after it was replaced, so that all replicas have changed over. */
+  readonly retentionMs: number;
+}
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+/** Lifetimes as Gardener's secrets manager uses them for webhook certificates. */
+export const DEFAULT_POLICY: RotationPolicy = {
+  authorityLifetimeMs: 30 * DAY,
+  serverLifetimeMs: 30 * DAY,
+  renewAt: 2 / 3,
+  propagationMs: 15 * MINUTE,
+  retentionMs: DAY,
+};
+
+export type RotationDecision =
+  | { readonly kind: 'Keep' }
+  | {
+      readonly kind: 'RotateAuthority';
+      readonly reason: 'AuthorityMissing' | 'AuthorityExpiring';
+      readonly message: string;
+    }
+  | {
+      readonly kind: 'IssueServer';
+      readonly signer: 'current' | 'previous';
+      readonly reason: 'ServerMissing' | 'NamesChanged' | 'ForeignIssuer' | 'ServerExpiring' | 'AuthorityChanged';
+      readonly message: string;
+    }
+  | { readonly kind: 'DropPrevious'; readonly message: string };
+
+const issuedAt = ({ notBefore }: Validity): number => notBefore + BACKDATE_MS;
+
+const renewalAt = (validity: Validity, { renewAt }: RotationPolicy): number =>
+  issuedAt(validity) + (validity.notAfter - issuedAt(validity)) * renewAt;
+
+const day = (ms: number): string => new Date(ms).toISOString();
+
+/** Until when the previous authority keeps signing; undefined when the current one signs. */
+const previousSignsUntil = (
+  { current, previous }: StoredFacts,
+  policy: RotationPolicy,
+  now: number,
+): number | undefined => {
+  if (current === undefined || previous === undefined) return undefined;
+  const until = issuedAt(current) + policy.propagationMs;
+  // An authority that ends before the new one is known everywhere is no bridge.
+  return now < until && previous.notAfter > until ? until : undefined;
+};
+
+type IssueReason = Extract<RotationDecision, { kind: 'IssueServer' }>['reason'];
+
+const whyIssueServer = (
+  stored: StoredFacts,
+  policy: RotationPolicy,
+  now: number,
+): [IssueReason, string] | undefined => {
+  const { server } = stored;
+  if (server === undefined) return ['ServerMissing', 'there is no usable server certificate'];
+  if (server.missingNames.length > 0)
+    return ['NamesChanged', `the server certificate lacks ${server.missingNames.join(', ')}`];
+  if (server.issuer === 'unknown')
+    return ['ForeignIssuer', 'the server certificate was not signed by the stored authority'];
+  const bridge = previousSignsUntil(stored, policy, now);
+  if (now >= renewalAt(server, policy)) {
+    // A new authority signs soon: one renewal then is enough, if the certificate lasts that long.
+    if (bridge !== undefined && server.notAfter > bridge + policy.propagationMs) return undefined;
+    return ['ServerExpiring', `the server certificate ends ${day(server.notAfter)}`];
+  }
+  if (bridge === undefined && server.issuer === 'previous') {
+    return ['AuthorityChanged', 'the server certificate was signed by the previous authority'];
+  }
+  return undefined;
+};
+
+/**
+ * What to do next; call again after it is done, until the answer is Keep.
+ *
+ * An authority is replaced in steps, so that no caller ever meets a certificate it cannot check: the new one is
+ * published beside the old, after `propagationMs` it signs the server certificate, and after `retentionMs` the old
+ * one is withdrawn.
+ */
+export const decideRotation = (
+  stored: StoredFacts,
+  now: number,
+  policy: RotationPolicy = DEFAULT_POLICY,
+): RotationDecision => {
+  const { current, previous, server } = stored;
+  if (current === undefined) {
+    return { kind: 'RotateAuthority', reason: 'AuthorityMissing', message: 'there is no usable certificate authority' };
+  }
+  if (now >= renewalAt(current, policy)) {
+    const message = `the certificate authority ends ${day(current.notAfter)}`;
+    return { kind: 'RotateAuthority', reason: 'AuthorityExpiring', message };
+  }
+  const why = whyIssueServer(stored, policy, now);
+  if (why !== undefined) {
+    const signer = previousSignsUntil(stored, policy, now) === undefined ? 'current' : 'previous';
+    return { kind: 'IssueServer', signer, reason: why[0], message: why[1] };
+  }
+  if (previous !== undefined && server?.issuer === 'current') {
+    const overdue = now >= issuedAt(current) + policy.retentionMs || now >= previous.notAfter;
+    if (overdue) return { kind: 'DropPrevious', message: 'the previous certificate authority is no longer needed' };
+  }
+  return { kind: 'Keep' };
+};

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Certificates from the built-in authority, kept in two Secrets that all replicas share and agree on by optimistic locking.
+import { SECRETS } from '../../apis/resources.ts';
+import { sleep } from '../../kubernetes/sleep.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import type { Client, Clock } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import { createHolder } from './holder.ts';
+import type { HeldCertificate } from './holder.ts';
+import { issueAuthority, issueServerCertificate } from './issue.ts';
+import type { RandomBytes } from './issue.ts';
+import type { Pair } from './pair.ts';
+import { DEFAULT_POLICY, decideRotation } from './rotation.ts';
+import type { RotationDecision, RotationPolicy } from './rotation.ts';
+import { authoritySecret, bundleOf, factsOf, readSecrets, secretNames, serverSecret } from './secrets.ts';
+import type { Secret, StoredPairs } from './secrets.ts';
+import type { RefreshingCertificateSource } from './types.ts';
+
+export interface SecretCertificatesOptions {
+  client: Pick<Client, 'get' | 'create' | 'update'>;
+  /** Own namespace: where the Secrets are. */
+  namespace: string;
+  /** Of the extension or command: Secrets are `ca-<name>-webhook` and `<name>-webhook-server`. */
+  name: string;
+  /** DNS names and IP addresses that the server is called by. */
+  names: readonly string[];
+  clock: Clock;
+  randomBytes: RandomBytes;
+  logger: Logger;
+  /** Milliseconds between looks at the Secrets; default 5 minutes, as Gardener's extension library. */
+  checkIntervalMs?: number;
+  policy?: RotationPolicy;
+}
+
+/** First wait after a failed look, milliseconds; doubles up to the check interval. */
+const RETRY_MS = 10_000;
+
+/** Rounds of read, decide, write. Three are needed from nothing; more only when other replicas write at the same time. */
+const MAX_ROUNDS = 10;
+
+interface Snapshot {
+  readonly authority: Secret | undefined;
+  readonly server: Secret | undefined;
+  readonly stored: StoredPairs;
+}
+
+/** Names a Service is called by inside its cluster. The API server uses the one ending in `.svc`. */
+export const serviceNames = (service: string, namespace: string): string[] => [
+  service,
+  `${service}.${namespace}`,
+  `${service}.${namespace}.svc`,
+  `${service}.${namespace}.svc.cluster.local`,
+];
+
+const createAccess = (options: SecretCertificatesOptions) => {
+  const { client, namespace, name, names, clock, randomBytes, logger, policy = DEFAULT_POLICY } = options;
+  const secrets = secretNames(name);
+  const refs = { authority: { namespace, name: secrets.authority }, server: { namespace, name: secrets.server } };
+
+  const readOne = async (
+    ref: { namespace: string; name: string },
+    signal?: AbortSignal,
+  ): Promise<Secret | undefined> => {
+    try {
+      return await client.get<Secret>(SECRETS, ref, signal);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  };
+
+  const read = async (signal?: AbortSignal): Promise<Snapshot> => {
+    // The server first: an authority that was written between the two reads is then at least as new as its server.
+    const server = await readOne(refs.server, signal);
+    const authority = await readOne(refs.authority, signal);
+    const stored = readSecrets({ authority, server }, clock.now(), (problem) =>
+      logger.warn('stored certificate cannot be used and is replaced', { error: problem }),
+    );
+    return { authority, server, stored };
+  };
+
+  /** False if another replica was faster. */
+  const write = async (secret: Secret, exists: boolean, signal?: AbortSignal): Promise<boolean> => {
+    try {
+      await (exists ? client.update(SECRETS, secret, {}, signal) : client.create(SECRETS, secret, {}, signal));
+      return true;
+    } catch (error) {
+      if (isConflict(error) || isAlreadyExists(error) || (exists && isNotFound(error))) return false;
+      throw error;
+    }
+  };
+
+  const newAuthority = ({ authority, stored }: Snapshot): Secret => {
+    const lifetimeMs = policy.authorityLifetimeMs;
+    const issued = issueAuthority({ commonName: secrets.authority, now: clock.now(), lifetimeMs, randomBytes });
+    return authoritySecret(refs.authority, issued, stored.current, authority);
+  };
+
+  const newServer = ({ server }: Snapshot, authority: Pair): Secret => {
+    const common = { now: clock.now(), lifetimeMs: policy.serverLifetimeMs, randomBytes };
+    return serverSecret(refs.server, issueServerCertificate({ authority, commonName: name, names, ...common }), server);
+  };
+
+  /** The Secret that carries the decision out; undefined when there is nothing to write. */
+  const nextSecret = (snapshot: Snapshot, decision: RotationDecision): Secret | undefined => {
+    const { current, previous } = snapshot.stored;
+    if (decision.kind === 'RotateAuthority') return newAuthority(snapshot);
+    if (decision.kind === 'Keep' || current === undefined) return undefined;
+    if (decision.kind === 'DropPrevious')
+      return authoritySecret(refs.authority, current, undefined, snapshot.authority);
+    return newServer(snapshot, decision.signer === 'previous' ? (previous ?? current) : current);
+  };
+
+  /** One step: true if nothing is left to do. */
+  const step = async (snapshot: Snapshot, signal?: AbortSignal): Promise<boolean> => {
+    const decision = decideRotation(factsOf(snapshot.stored, names), clock.now(), policy);
+    const secret = nextSecret(snapshot, decision);
+    if (decision.kind === 'Keep' || secret === undefined) return true;
+    const exists = (decision.kind === 'IssueServer' ? snapshot.server : snapshot.authority) !== undefined;
+    const written = await write(secret, exists, signal);
+    const message = written ? 'certificates changed' : 'another replica changed the certificates first';
+    const { kind, message: why } = decision;
+    logger.info(message, { action: kind, why, secret: secret.metadata?.name });
+    return false;
+  };
+
+  return { read, step };
+};
+
+/** Brings the Secrets in order and returns what they hold. */
+const settle = async (options: SecretCertificatesOptions, signal?: AbortSignal): Promise<HeldCertificate> => {
+  const { read, step } = createAccess(options);
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const snapshot = await read(signal);
+    const { current, previous, server } = snapshot.stored;
+    if ((await step(snapshot, signal)) && server !== undefined) {
+      return { cert: server.cert, key: server.key, caBundle: bundleOf(current, previous), notAfter: server.notAfter };
+    }
+  }
+  throw new Error(
+    `certificates of ${options.name} did not settle: other writers changed the Secrets ${MAX_ROUNDS} times`,
+  );
+};
+
+/**
+ * Reads or creates authority and server certificate. Rejects if the Secrets cannot be read or written; once it
+ * resolved, failures only delay the next look.
+ */
+export const openSecretCertificates = async (
+  options: SecretCertificatesOptions,
+  signal?: AbortSignal,
+): Promise<RefreshingCertificateSource> => {
+  const { clock, logger, checkIntervalMs = 300_000 } = options;
+  const holder = createHolder(await settle(options, signal), logger);
+
+  /** Returns how long to wait for the next look. */
+  const look = async (waitedMs: number, signalOfRun: AbortSignal): Promise<number> => {
+    try {
+      if (holder.set(await settle(options, signalOfRun)))
+        logger.info('certificates taken over', { notAfter: new Date(holder.notAfter) });
+      return checkIntervalMs;
+    } catch (error) {
+      if (signalOfRun.aborted) return 0;
+      logger.warn('cannot check the certificates, the last ones stay in use', { error });
+      return waitedMs >= checkIntervalMs
+        ? Math.min(RETRY_MS, checkIntervalMs)
+        : Math.min(waitedMs * 2, checkIntervalMs - 1);
+    }
+  };
+
+  return {
+    current: () => holder.current(),
+    onChange: (listener) => holder.onChange(listener),
+    get notAfter() {
+      return holder.notAfter;
+    },
+    async run(signalOfRun) {
+      let waitMs = checkIntervalMs;
+      while (!signalOfRun.aborted) {
+        // Rejects only when aborted, which ends the loop.
+        await sleep(clock, waitMs, signalOfRun).catch(() => undefined);
+        if (!signalOfRun.aborted) waitMs = await look(waitMs, signalOfRun);
+      }
+    },
+  };
+};

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers reviews of EndpointSlices with the patch that gives their endpoints the hints which their labels ask for.
+import { decideHints, patchText } from '../../hints/index.ts';
+import type { AdmissionHandler } from '../types.ts';
+
+export interface EndpointSliceHintsOptions {
+  /** Users whose planned hints pass untouched. */
+  flowControllerUsers: ReadonlySet<string>;
+  /** False while the flow controller is known to be gone. */
+  plannerAlive: () => boolean;
+  /** Whether the API knows `forNodes` (Kubernetes 1.33 and newer). */
+  nodeHints: () => boolean;
+}
+
+export const createEndpointSliceHintsHandler =
+  ({ flowControllerUsers, plannerAlive, nodeHints }: EndpointSliceHintsOptions): AdmissionHandler =>
+  ({ object, oldObject, operation, userInfo }) => {
+    const decision = decideHints({
+      object,
+      oldObject: operation === 'UPDATE' ? oldObject : undefined,
+      userName: userInfo?.username ?? '',
+      flowControllerUsers,
+      plannerAlive: plannerAlive(),
+      nodeHints: nodeHints(),
+    });
+    switch (decision.kind) {
+      case 'unchanged':
+        return decision;
+      case 'patch':
+        return { kind: 'patch', patch: patchText(decision.operations), operations: decision.operations.length };
+      case 'invalid':
+        return { kind: 'unserved', reason: 'HostileFields', message: decision.message };
+    }
+  };

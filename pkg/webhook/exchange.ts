@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// One request to a webhook path, from its headers to its answer.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from '../telemetry/types.ts';
+import { allowedText, patchedText, statusText } from './answer.ts';
+import type { Body } from './body.ts';
+import { MAX_BODY_BYTES, readBody } from './body.ts';
+import type { Budget } from './budget.ts';
+import type { AdmissionMetrics, Outcome } from './metrics.ts';
+import { readReview } from './review.ts';
+import type { AdmissionDecision, AdmissionRoute, UnservedReason } from './types.ts';
+
+export interface ExchangeOptions {
+  budget: Budget;
+  metrics: AdmissionMetrics;
+  logger: Logger;
+  /** Monotonic milliseconds. */
+  monotonic: () => number;
+  /** True while the server shuts down: every answer then closes its connection. */
+  draining: () => boolean;
+}
+
+/** A finished answer. */
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly outcome: Outcome;
+}
+
+const CONTENT_TYPE = 'application/json';
+/** Seconds after which a client that was turned away may come again. */
+const RETRY_AFTER_SECONDS = '1';
+
+/** Writes status, headers and body in one go. */
+export const send = (
+  response: ServerResponse,
+  status: number,
+  text: string,
+  extra?: Readonly<Record<string, string>>,
+): void => {
+  response.writeHead(status, { 'content-type': CONTENT_TYPE, 'content-length': Buffer.byteLength(text), ...extra });
+  response.end(text);
+};
+
+const isJson = (contentType: string | undefined): boolean =>
+  contentType === CONTENT_TYPE || /^application\/json\s*(?:;|$)/i.test(contentType ?? '');
+
+const rejected = (status: number, message: string, outcome: Outcome = 'rejected'): Answer => ({
+  status,
+  text: statusText(status, message),
+  outcome,
+});
+
+/** Serves the webhook at one path. */
+export const createExchange = (route: AdmissionRoute, options: ExchangeOptions) => {
+  const { budget, metrics, monotonic, draining } = options;
+  const logger = options.logger.child({ webhook: route.name });
+
+  const unserved = (uid: string, reason: UnservedReason, message: string, error?: unknown): Answer => {
+    metrics.unserved(route.path, reason);
+    logger.warn('review not served, object allowed as it is', {
+      reason,
+      problem: message,
+      ...(error === undefined ? {} : { error }),
+    });
+    return { status: 200, text: allowedText(uid, `${route.name}: nothing changed: ${message}`), outcome: 'unserved' };
+  };
+
+  const answerReview = (text: string): Answer => {
+    const review = readReview(text, route.kinds);
+    if (review.kind === 'notAReview') return rejected(400, review.message);
+    if (review.kind === 'unserved') return unserved(review.uid, review.reason, review.message);
+    const { request } = review;
+    let decision: AdmissionDecision;
+    try {
+      decision = route.handle(request);
+    } catch (error) {
+      return unserved(request.uid, 'InternalError', 'the webhook failed, see its log', error);
+    }
+    if (decision.kind === 'unserved') return unserved(request.uid, decision.reason, decision.message);
+    if (decision.kind === 'unchanged') {
+      return { status: 200, text: allowedText(request.uid, decision.warning), outcome: 'unchanged' };
+    }
+    const { namespace, name, operation } = request;
+    logger.info('changed', { namespace, name, operation, operations: decision.operations });
+    return { status: 200, text: patchedText(request.uid, decision.patch, decision.warning), outcome: 'patched' };
+  };
+
+  const answerBody = (body: Body): Answer => {
+    switch (body.kind) {
+      case 'complete':
+        return answerReview(body.text);
+      case 'tooLarge':
+        return rejected(413, `the body is larger than ${MAX_BODY_BYTES} bytes`);
+      case 'busy':
+        return rejected(503, 'too many bytes are being read, try again', 'busy');
+      case 'truncated':
+        return rejected(400, 'the body is shorter than announced', 'truncated');
+    }
+  };
+
+  const finish = (response: ServerResponse, { status, text, outcome }: Answer, started: number): void => {
+    // What is still on its way of a body that was turned away must not be taken for the next request.
+    const close = draining() || outcome === 'rejected' || outcome === 'busy' || outcome === 'truncated';
+    const retry = outcome === 'busy' ? { 'retry-after': RETRY_AFTER_SECONDS } : {};
+    if (close) send(response, status, text, { connection: 'close', ...retry });
+    else send(response, status, text);
+    metrics.answered(route.path, outcome, (monotonic() - started) / 1000);
+  };
+
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    const started = monotonic();
+    if (!isJson(request.headers['content-type'])) {
+      return finish(response, rejected(415, `the content type must be ${CONTENT_TYPE}`), started);
+    }
+    if (!budget.enter())
+      return finish(response, rejected(503, 'too many requests are in flight, try again', 'busy'), started);
+    readBody(request, budget, (body) => {
+      budget.leave();
+      finish(response, answerBody(body), started);
+    });
+  };
+};

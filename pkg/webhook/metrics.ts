@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the admission server counts and times.
+import type { Metrics } from '../telemetry/metrics.ts';
+import { LATENCY_BUCKETS_SECONDS } from '../telemetry/metrics.ts';
+import type { Budget } from './budget.ts';
+import type { UnservedReason } from './types.ts';
+
+/** How a request to a webhook path ended. */
+export const OUTCOMES = ['patched', 'unchanged', 'unserved', 'rejected', 'busy', 'truncated'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+export interface AdmissionMetrics {
+  /** `seconds` between the request's headers and its answer. */
+  answered(path: string, outcome: Outcome, seconds: number): void;
+  unserved(path: string, reason: UnservedReason): void;
+}
+
+export interface AdmissionMetricsOptions {
+  metrics: Metrics;
+  budget: Budget;
+  /** End of the serving certificate's validity, milliseconds since the epoch. */
+  certificateNotAfter: () => number;
+}
+
+export const createAdmissionMetrics = ({
+  metrics,
+  budget,
+  certificateNotAfter,
+}: AdmissionMetricsOptions): AdmissionMetrics => {
+  const latency = metrics.histogram({
+    name: 'admission_duration_seconds',
+    help: 'Time from the headers of an admission request to its answer, by path and outcome.',
+    labels: ['path', 'outcome'],
+    buckets: LATENCY_BUCKETS_SECONDS,
+  });
+  const unserved = metrics.counter({
+    name: 'admission_unserved_total',
+    help: 'Admission reviews that were allowed unchanged because they could not be served, by path and reason.',
+    labels: ['path', 'reason'],
+  });
+  metrics.gauge({
+    name: 'admission_in_flight_requests',
+    help: 'Admission requests being read or answered.',
+    collect: (gauge) => gauge.set(budget.requests),
+  });
+  metrics.gauge({
+    name: 'admission_in_flight_bytes',
+    help: 'Bytes of admission request bodies held in memory.',
+    collect: (gauge) => gauge.set(budget.bytes),
+  });
+  metrics.gauge({
+    name: 'serving_certificate_expiration_timestamp_seconds',
+    help: 'When the serving certificate expires, seconds since the epoch.',
+    collect: (gauge) => gauge.set(certificateNotAfter() / 1000),
+  });
+  return {
+    answered: (path, outcome, seconds) => latency.observe({ path, outcome }, seconds),
+    unserved: (path, reason) => unserved.inc({ path, reason }),
+  };
+};

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a webhook's entry in the registration is made of.
+import type { MutatingWebhook } from '../apis/admission.ts';
+import type { KubernetesVersion } from '../routing/types.ts';
+
+/** Where API servers reach the webhook server. */
+export type ServerAddress =
+  | { readonly kind: 'service'; readonly namespace: string; readonly name: string; readonly port: number }
+  /** `https://host:port`, without path. */
+  | { readonly kind: 'url'; readonly url: string };
+
+export interface RegistrationOptions {
+  /** Name of the MutatingWebhookConfiguration. */
+  readonly name: string;
+  /** Version of the API server; before 1.28 nothing carries match conditions. */
+  readonly version: KubernetesVersion;
+  readonly address: ServerAddress;
+  /** PEM of the authorities that signed the serving certificate; undefined: whoever injects it. */
+  readonly caBundle?: string | undefined;
+  /** Never served: our own namespace, kube-system, default, and what was configured. */
+  readonly excludedNamespaces: readonly string[];
+  /** For slices; undefined keeps what the configuration in the cluster says, `Ignore` where there is none. */
+  readonly failurePolicy?: 'Ignore' | 'Fail' | undefined;
+  /** At most 5. */
+  readonly timeoutSeconds: number;
+  /** The user whose writes of settings are never changed. */
+  readonly settingsReconcilerUser: string;
+  /** Register what turns the domain-prefixed annotation into the strategy label; needs 1.28. */
+  readonly strategyAnnotation: boolean;
+  /** Register what puts dropped settings back. */
+  readonly keepSettings: boolean;
+}
+
+/** The part of an entry that its handler's folder decides; address, policy and timeout are common to all. */
+export interface WebhookEntry extends Pick<
+  MutatingWebhook,
+  'name' | 'rules' | 'namespaceSelector' | 'objectSelector' | 'matchConditions'
+> {
+  readonly path: string;
+  /** Whether the configured failure policy applies; every other entry is `Ignore`. */
+  readonly mayFail: boolean;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builds the MutatingWebhookConfiguration by which API servers know the webhook.
+import type { MutatingWebhook, MutatingWebhookConfiguration } from '../apis/admission.ts';
+import { COMMANDS, EXTENSION_NAME } from '../apis/names.ts';
+import { apiVersionOf, MUTATING_WEBHOOK_CONFIGURATIONS } from '../apis/resources.ts';
+import { atLeast } from '../routing/version.ts';
+import { hintsEntries } from './endpoint-slice-hints/add.ts';
+import type { RegistrationOptions, ServerAddress, WebhookEntry } from './registration-types.ts';
+import { settingsEntries } from './routing-settings/add.ts';
+
+/** Gardener looks after these two namespaces and takes webhooks away that could stand in its way there. */
+const GUARDED_NAMESPACES: readonly string[] = ['kube-system', 'default'];
+
+/** Namespaces that are never served: ours and the guarded ones unless included, and what else is excluded. */
+export const excludedNamespacesOf = (
+  ownNamespace: string,
+  { included, excluded }: { readonly included: readonly string[]; readonly excluded: readonly string[] },
+): string[] =>
+  [...new Set([ownNamespace, ...GUARDED_NAMESPACES, ...excluded])].filter((name) => !included.includes(name)).sort();
+
+const clientConfigOf = (
+  address: ServerAddress,
+  path: string,
+  caBundle: string | undefined,
+): MutatingWebhook['clientConfig'] => {
+  const ca = caBundle === undefined ? {} : { caBundle: Buffer.from(caBundle, 'utf8').toString('base64') };
+  if (address.kind === 'url') return { url: `${address.url}${path}`, ...ca };
+  const { namespace, name, port } = address;
+  return { service: { namespace, name, port, path }, ...ca };
+};
+
+/** Every field with a default is written out, so that what the API server stores is what is compared later. */
+const webhookOf = (entry: WebhookEntry, options: RegistrationOptions): MutatingWebhook => {
+  const { path, mayFail, matchConditions, ...selected } = entry;
+  return {
+    ...selected,
+    clientConfig: clientConfigOf(options.address, path, options.caBundle),
+    failurePolicy: mayFail ? (options.failurePolicy ?? 'Ignore') : 'Ignore',
+    matchPolicy: 'Equivalent',
+    ...(matchConditions !== undefined && atLeast(options.version, 28) ? { matchConditions } : {}),
+    sideEffects: 'None',
+    timeoutSeconds: options.timeoutSeconds,
+    admissionReviewVersions: ['v1'],
+    reinvocationPolicy: 'Never',
+  };
+};
+
+/** What the configuration shall be where nobody else has a say; see `mergeRegistration` for where somebody has. */
+export const buildRegistration = (options: RegistrationOptions): MutatingWebhookConfiguration => ({
+  apiVersion: apiVersionOf(MUTATING_WEBHOOK_CONFIGURATIONS),
+  kind: MUTATING_WEBHOOK_CONFIGURATIONS.kind,
+  metadata: {
+    name: options.name,
+    labels: { 'app.kubernetes.io/name': EXTENSION_NAME, 'app.kubernetes.io/component': COMMANDS.endpointSliceWebhook },
+  },
+  webhooks: [...hintsEntries(options), ...settingsEntries(options)].map((entry) => webhookOf(entry, options)),
+});

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The TLS server under the admission application: timeouts, certificate changes, and the way down.
+import { createServer } from 'node:https';
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Logger } from '../telemetry/types.ts';
+import { statusText } from './answer.ts';
+import type { CertificateSource } from './certificates/types.ts';
+
+export interface AdmissionServerOptions {
+  /** Address to bind. */
+  address: string;
+  /** 0 takes a free one. */
+  port: number;
+  certificates: Pick<CertificateSource, 'current' | 'onChange'>;
+  listener: RequestListener;
+  logger: Logger;
+}
+
+export interface AdmissionServer {
+  /** The port that is listened on. */
+  readonly port: number;
+  /** Open connections. */
+  readonly connections: number;
+  /** Stops listening and ends idle connections; cuts the rest after `graceMs`. Resolves when all are gone. */
+  close(graceMs: number): Promise<void>;
+}
+
+/**
+ * API servers keep idle connections for 90 seconds. A server that closes them earlier loses the request which is sent at
+ * the same moment, and admission requests are not sent again.
+ */
+const KEEP_ALIVE_MS = 120_000;
+const HEADERS_TIMEOUT_MS = 32_000;
+/** A webhook call lasts at most 30 seconds; Node wants it no shorter than the time for the headers. */
+const REQUEST_TIMEOUT_MS = HEADERS_TIMEOUT_MS;
+/** How often the two timeouts above are looked at. */
+const CHECK_INTERVAL_MS = 5_000;
+
+const STATUS_OF_CLIENT_ERROR: Readonly<Record<string, { code: number; title: string; message: string }>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: { code: 408, title: 'Request Timeout', message: 'the request took too long to arrive' },
+  HPE_HEADER_OVERFLOW: { code: 431, title: 'Request Header Fields Too Large', message: 'the headers are too large' },
+};
+const BAD_REQUEST = { code: 400, title: 'Bad Request', message: 'not a complete HTTP request' };
+
+/** Answers what never became a request, as far as the connection still takes an answer. */
+const onClientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+  const { code, title, message } = STATUS_OF_CLIENT_ERROR[error.code ?? ''] ?? BAD_REQUEST;
+  const body = statusText(code, message);
+  socket.end(
+    `HTTP/1.1 ${code} ${title}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  );
+};
+
+const listen = (server: Server, port: number, address: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, address, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+
+/** Resolves once it listens; rejects if the address cannot be bound or the certificate cannot be used. */
+export const startAdmissionServer = async (options: AdmissionServerOptions): Promise<AdmissionServer> => {
+  const { address, port, certificates, listener, logger } = options;
+  const contextOf = () => {
+    const { cert, key } = certificates.current();
+    return { cert, key, minVersion: 'TLSv1.2' } as const;
+  };
+  const server = createServer(
+    {
+      ...contextOf(),
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: CHECK_INTERVAL_MS,
+    },
+    listener,
+  );
+  server.on('clientError', onClientError);
+  server.on('tlsClientError', (error) => logger.debug('TLS handshake failed', { error }));
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  const actualPort = await listen(server, port, address);
+  server.on('error', (error) => logger.warn('admission server error', { error }));
+  const unsubscribe = certificates.onChange(() => {
+    // Connections that are open keep the certificate they began with.
+    server.setSecureContext(contextOf());
+    logger.info('serving certificate changed');
+  });
+  let closed: Promise<void> | undefined;
+  return {
+    port: actualPort,
+    get connections() {
+      return sockets.size;
+    },
+    close(graceMs) {
+      closed ??= new Promise((resolve) => {
+        unsubscribe();
+        const cut = setTimeout(() => sockets.forEach((socket) => socket.destroy()), graceMs);
+        server.close(() => {
+          clearTimeout(cut);
+          resolve();
+        });
+        server.closeIdleConnections();
+      });
+      return closed;
+    },
+  };
+};

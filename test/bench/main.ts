@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// `npm run bench`: runs the benchmarks, keeps their results as JSON and writes the tables in the docs.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { replaceGenerated } from './docs.ts';
+import { BENCHMARKS, parseOptions, USAGE, type BenchOptions, type Benchmark } from './options.ts';
+import { runReconcilerBench } from './reconciler/run.ts';
+import { reconcilerMarkdown } from './reconciler/table.ts';
+import type { ReconcilerResults } from './reconciler/types.ts';
+import { runWebhookBench } from './webhook/run.ts';
+import { webhookMarkdown } from './webhook/table.ts';
+import type { WebhookResults } from './webhook/types.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const docs = join(root, 'docs/development/benchmarks.md');
+const resultsFile = (benchmark: Benchmark): string => join(import.meta.dirname, 'results', `${benchmark}.json`);
+
+const started = performance.now();
+const report = (line: string): void =>
+  console.error(`[${String(Math.round((performance.now() - started) / 1000)).padStart(4)} s] ${line}`);
+
+const bundle = (): void => {
+  report('bundling the commands');
+  const { status } = spawnSync(process.execPath, [join(root, 'hack/bundle.ts')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  if (status !== 0) throw new Error('hack/bundle.ts failed');
+};
+
+const measure = (benchmark: Benchmark, quick: boolean): Promise<WebhookResults | ReconcilerResults> =>
+  benchmark === 'webhook' ? runWebhookBench({ quick, report }) : runReconcilerBench({ quick, report });
+
+const markdownOf = (benchmark: Benchmark, results: unknown): string =>
+  benchmark === 'webhook'
+    ? webhookMarkdown(results as WebhookResults)
+    : reconcilerMarkdown(results as ReconcilerResults);
+
+const writeDocs = (): void => {
+  let text = readFileSync(docs, 'utf8');
+  for (const benchmark of BENCHMARKS) {
+    if (!existsSync(resultsFile(benchmark))) continue;
+    const results: unknown = JSON.parse(readFileSync(resultsFile(benchmark), 'utf8'));
+    text = replaceGenerated(text, benchmark, markdownOf(benchmark, results));
+  }
+  writeFileSync(docs, text);
+  report('wrote docs/development/benchmarks.md');
+};
+
+const run = async ({ benchmarks, quick, writeDocs: documented }: BenchOptions): Promise<void> => {
+  if (benchmarks.length > 0) bundle();
+  for (const benchmark of benchmarks) {
+    const results = await measure(benchmark, quick);
+    console.log(markdownOf(benchmark, results));
+    if (quick) continue;
+    mkdirSync(join(import.meta.dirname, 'results'), { recursive: true });
+    writeFileSync(resultsFile(benchmark), `${JSON.stringify(results, undefined, 2)}\n`);
+    report(`wrote test/bench/results/${benchmark}.json`);
+  }
+  if (documented) writeDocs();
+};
+
+const parsed = parseOptions(process.argv.slice(2));
+if (parsed.kind === 'help') process.stdout.write(USAGE);
+else if (parsed.kind === 'wrong') {
+  process.stderr.write(`bench: ${parsed.message}\n\n${USAGE}`);
+  process.exitCode = 2;
+} else {
+  try {
+    await run(parsed.options);
+  } catch (error) {
+    process.stderr.write(`bench: ${(error as Error).message}\n`);
+    process.exitCode = 1;
+  }
+}

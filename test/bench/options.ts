@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of the benchmarks.
+import { parseArgs } from 'node:util';
+
+export const BENCHMARKS = ['webhook', 'reconciler'] as const;
+export type Benchmark = (typeof BENCHMARKS)[number];
+
+export interface BenchOptions {
+  /** Empty: only write the docs anew from the results that are there. */
+  readonly benchmarks: readonly Benchmark[];
+  readonly quick: boolean;
+  readonly writeDocs: boolean;
+}
+
+export type ParsedOptions =
+  | { readonly kind: 'run'; readonly options: BenchOptions }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'wrong'; readonly message: string };
+
+export const USAGE = `usage: npm run bench -- [webhook | reconciler | all | docs] [--quick] [--write-docs]
+
+  webhook       endpointslice-webhook beside a bare node:https handler and a Go program on controller-runtime
+  reconciler    settings-reconciler on 1,000 shoots, 5,000 Services and 2,000 Etcds: requests, memory, connections
+  all           both (default)
+  docs          measure nothing, write docs/development/benchmarks.md from the results in test/bench/results
+
+  --quick       seconds instead of minutes: to see that it works; results are printed and not kept
+  --write-docs  also write docs/development/benchmarks.md
+
+Examples:
+  npm run bench                                 # both, results in test/bench/results
+  npm run bench -- webhook --quick              # a first look
+  npm run bench -- all --write-docs             # the figures of a release, on an idle machine
+
+The Go program needs Go 1.26 or newer; without it the webhook is measured alone.
+`;
+
+const wrong = (message: string): ParsedOptions => ({ kind: 'wrong', message });
+
+const benchmarksOf = (name: string): readonly Benchmark[] | undefined => {
+  if (name === 'all') return BENCHMARKS;
+  if (name === 'docs') return [];
+  return BENCHMARKS.filter((benchmark) => benchmark === name);
+};
+
+/** Reads the arguments after the program's name. */
+export const parseOptions = (args: readonly string[]): ParsedOptions => {
+  let parsed;
+  try {
+    parsed = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        quick: { type: 'boolean', default: false },
+        'write-docs': { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+  } catch (error) {
+    return wrong((error as Error).message);
+  }
+  const { values, positionals } = parsed;
+  if (values.help) return { kind: 'help' };
+  const [name = 'all', ...more] = positionals;
+  const benchmarks = benchmarksOf(name);
+  if (benchmarks === undefined || (benchmarks.length === 0 && name !== 'docs'))
+    return wrong(`there is no benchmark "${name}"`);
+  if (more.length > 0) return wrong(`one benchmark at a time, or all: ${positionals.join(' ')}`);
+  if (values.quick && values['write-docs']) return wrong('figures of a --quick run are not for the docs');
+  return {
+    kind: 'run',
+    options: { benchmarks, quick: values.quick, writeDocs: values['write-docs'] || name === 'docs' },
+  };
+};

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Markdown that benchmark results are written in.
+import type { Environment } from './environment.ts';
+import { formatNumber } from './statistics.ts';
+
+/** A pipe table; the first two columns are text, the others figures. */
+export const markdownTable = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map((_, column) => (column < 2 ? '---' : '---:')), ...rows]
+    .map((row) => `| ${row.join(' | ')} |`)
+    .join('\n');
+
+/** One line about what the figures were taken on. */
+export const describeMachine = ({ date, node, cpu, cores, memoryGib, loadAverage }: Environment): string =>
+  `Measured ${date}: Node.js ${node}, ${cores} cores (${cpu}), ${memoryGib} GiB; load average ${formatNumber(loadAverage.begin, 2)} before, ${formatNumber(loadAverage.end, 2)} after.`;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs that are compared, and how each is started on a port.
+import { join } from 'node:path';
+import { NODE_FLAGS } from '../node-flags.ts';
+import { startChild, type Child } from '../processes.ts';
+
+export type ContenderName = 'webhook' | 'bare' | 'go';
+
+export interface StartOptions {
+  /** Holds tls.crt and tls.key. */
+  readonly certDir: string;
+  readonly port: number;
+  readonly metricsPort: number;
+  readonly logFile: string;
+  /** Core to pin to, if cores can be kept apart. */
+  readonly core: number | undefined;
+}
+
+export interface Contender {
+  readonly name: ContenderName;
+  readonly title: string;
+  /** Serves Prometheus metrics at the metrics port. */
+  readonly metrics: boolean;
+  start(options: StartOptions): Child;
+}
+
+const bundle = join(import.meta.dirname, '../../../dist/bundle/endpointslice-webhook.js');
+
+/** The program of this project as an image runs it: from the bundle, default log level, metrics served. */
+const webhook: Contender = {
+  name: 'webhook',
+  title: 'endpointslice-webhook (Express)',
+  metrics: true,
+  start: ({ certDir, port, metricsPort, logFile, core }) =>
+    startChild({
+      command: process.execPath,
+      args: NODE_FLAGS.concat(
+        [bundle, '--kubernetes-version', '1.36', '--bind-address', '127.0.0.1', '--cert-dir', certDir],
+        ['--port', String(port), '--health-port', '0', '--metrics-port', String(metricsPort)],
+      ),
+      logFile,
+      core,
+    }),
+};
+
+const bare: Contender = {
+  name: 'bare',
+  title: 'bare node:https, parse and answer only',
+  metrics: false,
+  start: ({ certDir, port, logFile, core }) =>
+    startChild({
+      command: process.execPath,
+      args: [...NODE_FLAGS, join(import.meta.dirname, 'bare-server.ts'), certDir, String(port)],
+      logFile,
+      core,
+    }),
+};
+
+const go = (binary: string): Contender => ({
+  name: 'go',
+  title: 'Go, controller-runtime',
+  metrics: true,
+  start: ({ certDir, port, metricsPort, logFile, core }) =>
+    startChild({
+      command: binary,
+      args: ['--cert-dir', certDir, '--port', String(port), '--metrics-port', String(metricsPort)],
+      env: { GOMAXPROCS: '1' },
+      logFile,
+      core,
+    }),
+});
+
+/** In the order in which they take turns; the peer only where it could be built. */
+export const listContenders = (peerBinary: string | undefined): Contender[] =>
+  peerBinary === undefined ? [webhook, bare] : [webhook, bare, go(peerBinary)];

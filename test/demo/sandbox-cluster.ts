@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The demo's cluster without anything installed: the in-process API server of test/sandbox.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createClient } from '../../pkg/kubernetes/client.ts';
+import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
+import type { DemoCluster } from './cluster.ts';
+
+/** Starts a sandbox that says it is of `kubernetesVersion`; kubeconfigs go below `folder`. */
+export const startSandboxCluster = async (folder: string, kubernetesVersion: string): Promise<DemoCluster> => {
+  const sandbox = await startSandbox({ kubernetesVersion });
+  const kubeconfig = async (user: string, groups?: readonly string[]): Promise<string> => {
+    const path = join(folder, `${user.replaceAll(/[^a-z0-9-]/gi, '_')}.kubeconfig`);
+    await writeFile(path, sandbox.kubeconfig(user, groups), { mode: 0o600 });
+    return path;
+  };
+  const config = loadKubeConfig({ kubeconfig: await kubeconfig('admin', ['system:masters']) });
+  const client = createClient({ config, userAgent: 'demo' });
+  return {
+    description: `the sandbox, an in-process Kubernetes API (${kubernetesVersion})`,
+    kubernetesVersion,
+    client,
+    kubeconfig,
+    podAddress: (index) => `198.19.${1 + Math.floor(index / 200)}.${10 + (index % 200)}`,
+    stop: async () => {
+      await client.close();
+      await sandbox.stop();
+    },
+  };
+};

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of one bed share: its record, its API client and who it may run things as.
+import { join } from 'node:path';
+import type { Api } from './api.ts';
+import type { Binaries } from './binaries.ts';
+import type { UserOptions } from './kubeconfig.ts';
+import type { BedRecord } from './state.ts';
+
+export interface BedContext {
+  readonly record: BedRecord;
+  /** Network namespace of the control plane. */
+  readonly controlPlane: string;
+  readonly api: Api;
+  /** Writes the kubeconfig of a user and returns its path; the same user gets the same file. */
+  readonly kubeconfig: (user: UserOptions) => Promise<string>;
+  /** The binaries of another version than the bed's own. */
+  readonly binariesOf: (version: string) => Promise<Binaries>;
+  readonly defaultVersion: string;
+}
+
+/** Path of a log file of the bed. */
+export const logOf = ({ record }: Pick<BedContext, 'record'>, name: string): string =>
+  join(record.directory, 'logs', `${name}.log`);

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts etcd, kube-apiserver and kube-controller-manager in the control-plane namespace of a bed.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { controlPlaneAddresses, serviceRanges } from './addresses.ts';
+import type { Binaries } from './binaries.ts';
+import { createComponent } from './component.ts';
+import type { Component, ComponentOptions } from './component.ts';
+import type { Pki } from './pki.ts';
+
+/** Controllers that a bed runs. Not among them: node lifecycle, which would mark silent nodes NotReady. */
+export const defaultControllers = [
+  'endpointslice-controller',
+  'endpointslice-mirroring-controller',
+  'namespace-controller',
+  'garbage-collector-controller',
+  'deployment-controller',
+  'replicaset-controller',
+  'statefulset-controller',
+  'clusterrole-aggregation-controller',
+] as const;
+
+/** The programs of a control plane, for faults. */
+export interface ControlPlane {
+  readonly etcd: Component;
+  readonly apiServer: Component;
+  readonly controllerManager: Component;
+}
+
+export interface ControlPlaneOptions {
+  /** Folder for data; logs go to `logs` beneath it. */
+  readonly directory: string;
+  readonly namespace: string;
+  readonly binaries: Binaries;
+  readonly pki: Pki;
+  /** Kubeconfig of the controller manager: a user of its own, so that its writes can be told from a test's. */
+  readonly controllerManagerKubeconfig: string;
+  readonly controllers: readonly string[];
+  /** Appended to the API server's flags. */
+  readonly apiServerFlags: readonly string[];
+  readonly onStart: ComponentOptions['onStart'];
+}
+
+const etcdUrl = 'http://127.0.0.1:2379';
+
+const etcdFlags = (directory: string): string[] => [
+  `--data-dir=${join(directory, 'etcd')}`,
+  `--listen-client-urls=${etcdUrl}`,
+  `--advertise-client-urls=${etcdUrl}`,
+  '--listen-peer-urls=http://127.0.0.1:2380',
+  // The data goes away with the bed: waiting for the disk would only cost time.
+  '--unsafe-no-fsync',
+  '--log-level=warn',
+];
+
+/** Who did what to which object, without bodies: enough to count the writes of each user. */
+const auditPolicy = {
+  apiVersion: 'audit.k8s.io/v1',
+  kind: 'Policy',
+  omitStages: ['RequestReceived'],
+  rules: [{ level: 'Metadata', verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'] }, { level: 'None' }],
+};
+
+/** Where the audit log of a bed is: one JSON event per line for every write. */
+export const auditLogOf = (directory: string): string => join(directory, 'logs', 'audit.log');
+
+const apiServerFlags = ({ directory, pki, apiServerFlags: extra }: ControlPlaneOptions): string[] => {
+  const policy = join(directory, 'audit-policy.json');
+  writeFileSync(policy, JSON.stringify(auditPolicy));
+  return [
+    `--etcd-servers=${etcdUrl}`,
+    '--bind-address=0.0.0.0',
+    // Without it the server looks for a default route, and there is none.
+    `--advertise-address=${controlPlaneAddresses.ipv4}`,
+    '--secure-port=6443',
+    `--service-cluster-ip-range=${serviceRanges.join(',')}`,
+    '--authorization-mode=RBAC',
+    '--allow-privileged=true',
+    // Pods need no service account, and new Nodes no taint that only the node lifecycle controller would remove.
+    '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
+    `--tls-cert-file=${pki.server.certificate}`,
+    `--tls-private-key-file=${pki.server.key}`,
+    `--client-ca-file=${pki.authority.certificate}`,
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${pki.serviceAccountKey}`,
+    `--service-account-signing-key-file=${pki.serviceAccountKey}`,
+    `--requestheader-client-ca-file=${pki.frontProxyAuthority.certificate}`,
+    '--requestheader-allowed-names=front-proxy',
+    '--requestheader-username-headers=X-Remote-User',
+    '--requestheader-group-headers=X-Remote-Group',
+    '--requestheader-extra-headers-prefix=X-Remote-Extra-',
+    `--proxy-client-cert-file=${pki.frontProxyClient.certificate}`,
+    `--proxy-client-key-file=${pki.frontProxyClient.key}`,
+    // Webhooks and API services are reached through the slices of their Service, as in a cluster.
+    '--enable-aggregator-routing=true',
+    `--audit-policy-file=${policy}`,
+    `--audit-log-path=${auditLogOf(directory)}`,
+    ...extra,
+  ];
+};
+
+const controllerManagerFlags = (options: ControlPlaneOptions): string[] => [
+  `--kubeconfig=${options.controllerManagerKubeconfig}`,
+  `--controllers=${options.controllers.join(',')}`,
+  // Each controller writes as its own service account, as kubeadm and Gardener set it up.
+  '--use-service-account-credentials=true',
+  '--leader-elect=false',
+  '--bind-address=127.0.0.1',
+];
+
+/** Describes the programs of a control plane; none runs yet. */
+export const describeControlPlane = (options: ControlPlaneOptions): ControlPlane => {
+  const { directory, namespace, binaries, onStart } = options;
+  const program = (name: Parameters<Binaries>[0], flags: readonly string[]): Component =>
+    createComponent({
+      name,
+      namespace,
+      command: [binaries(name), ...flags],
+      logFile: join(directory, 'logs', `${name}.log`),
+      onStart,
+    });
+  return {
+    etcd: program('etcd', etcdFlags(directory)),
+    apiServer: program('kube-apiserver', apiServerFlags(options)),
+    controllerManager: program('kube-controller-manager', controllerManagerFlags(options)),
+  };
+};

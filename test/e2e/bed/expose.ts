@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a program that listens in the control plane's namespace reachable through a Service, as webhooks are.
+import { controlPlaneAddresses } from './addresses.ts';
+import type { Api } from './api.ts';
+
+export interface ExposeOptions {
+  /** Namespace of the Service; must exist. */
+  readonly namespace: string;
+  /** Name of the Service. The program's certificate has to be for `<name>.<namespace>.svc`. */
+  readonly name: string;
+  /** The port that the program listens on, on all addresses or on `controlPlaneAddresses.ipv4`. */
+  readonly targetPort: number;
+  /** The Service's port. Default 443. */
+  readonly port?: number;
+}
+
+/** Host name under which the API server calls a Service. */
+export const serviceHost = ({ name, namespace }: Pick<ExposeOptions, 'name' | 'namespace'>): string =>
+  `${name}.${namespace}.svc`;
+
+/**
+ * Creates a Service without selector and its slice. The API server finds webhooks through slices
+ * (`--enable-aggregator-routing`), so it connects to the address itself and no kube-proxy takes part.
+ */
+export const exposeProgram = async (api: Api, options: ExposeOptions): Promise<void> => {
+  const { namespace, name, targetPort, port = 443 } = options;
+  await api.create(`/api/v1/namespaces/${namespace}/services`, {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name },
+    spec: { ports: [{ name: 'https', port, targetPort }] },
+  });
+  await api.create(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`, {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      name: `${name}-bed`,
+      labels: { 'kubernetes.io/service-name': name, 'endpointslice.kubernetes.io/managed-by': 'bed' },
+    },
+    addressType: 'IPv4',
+    ports: [{ name: 'https', port: targetPort, protocol: 'TCP' }],
+    endpoints: [{ addresses: [controlPlaneAddresses.ipv4], conditions: { ready: true } }],
+  });
+};

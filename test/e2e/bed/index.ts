@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real Kubernetes for tests on one machine: control plane, nodes as network namespaces, Pods that answer.
+import { cpSync, mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { controlPlaneAddresses } from './addresses.ts';
+import { startAgent } from './agent-client.ts';
+import { createApi } from './api.ts';
+import type { Api } from './api.ts';
+import { defaultVersion, ensureBinaries } from './binaries.ts';
+import type { Binaries } from './binaries.ts';
+import { createComponent } from './component.ts';
+import type { Component, ComponentOptions } from './component.ts';
+import { logOf } from './context.ts';
+import type { BedContext } from './context.ts';
+import { prepareControlPlaneNamespace } from './control-plane-namespace.ts';
+import type { ControlPlaneNamespace } from './control-plane-namespace.ts';
+import { auditLogOf, defaultControllers, describeControlPlane } from './control-plane.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { mastersGroup } from './kubeconfig.ts';
+import type { UserOptions } from './kubeconfig.ts';
+import { enterPrefix } from './namespaces.ts';
+import { startNode } from './node.ts';
+import type { BedNode, NodeOptions } from './node.ts';
+import { createPki } from './pki.ts';
+import type { Pki } from './pki.ts';
+import { startPod } from './pod.ts';
+import type { BedPod, PodOptions } from './pod.ts';
+import { missingRequirements } from './requirements.ts';
+import { createService } from './service.ts';
+import type { BedService, ServiceOptions } from './service.ts';
+import { createRecord, reapBeds } from './state.ts';
+import type { BedRecord } from './state.ts';
+import { connectTo } from './traffic.ts';
+import type { ConnectOptions, Traffic } from './traffic.ts';
+import { createUsers } from './users.ts';
+import { waitFor } from './wait-for.ts';
+
+export type { BedNode, BedPod, BedService, Traffic };
+
+export interface BedOptions {
+  /** Version of the control plane, a folder of hack/kubernetes. Default `1.36`. */
+  readonly version?: string;
+  /** An existing network namespace to use for the control plane, usually the caller's own. Default: a new one. */
+  readonly namespace?: string;
+  /** Controllers of kube-controller-manager. Default: see `defaultControllers`. */
+  readonly controllers?: readonly string[];
+  /** Flags to add to kube-apiserver, e.g. `--feature-gates=…`. Default: none. */
+  readonly apiServerFlags?: readonly string[];
+  /** Where beds keep their folders; the clean-up looks there only. Default: one folder of the temporary directory. */
+  readonly root?: string;
+  /** Ends a start that still waits. */
+  readonly signal?: AbortSignal;
+}
+
+export interface StopOptions {
+  /** Copies the logs to a folder that stays, and returns it. Default false. */
+  readonly keepLogs?: boolean;
+}
+
+export type ProgramOptions = Pick<ComponentOptions, 'name' | 'command' | 'environment'>;
+
+/** A running bed. Whoever started it has to stop it; what a crash leaves, the next start on this machine removes. */
+export interface Bed {
+  /** Unique on this machine. */
+  readonly id: string;
+  /** Folder of everything the bed writes. */
+  readonly directory: string;
+  /** Network namespace of the control plane: processes that talk to the API run in there. */
+  readonly namespace: string;
+  /** Programs of the control plane, for faults. */
+  readonly controlPlane: ControlPlane;
+  readonly pki: Pki;
+  /** Programs of the bed's version, e.g. kubectl. */
+  readonly binaries: Binaries;
+  /** The API as an administrator, from any namespace. */
+  readonly api: Api;
+  /** One JSON event per line for every write that the API server took. */
+  readonly auditLog: string;
+  /** Words to put before a command so that it runs in the control plane's namespace. */
+  readonly enter: readonly [string, ...string[]];
+  /** Writes a kubeconfig for a user with a client certificate of its own and returns its path. */
+  kubeconfig(user: UserOptions): Promise<string>;
+  /** Describes a program in the control plane's namespace, for commands under test; nothing runs before `start`. */
+  program(options: ProgramOptions): Component;
+  node(options: NodeOptions): Promise<BedNode>;
+  pod(options: PodOptions): Promise<BedPod>;
+  service(options: ServiceOptions): Promise<BedService>;
+  /** Opens connections from a node to a Service and counts where they arrive. */
+  connect(options: ConnectOptions): Promise<Traffic>;
+  /** Waits until the API server answers `/readyz`, after a fault. */
+  ready(signal?: AbortSignal): Promise<void>;
+  /** Ends everything the bed started. Returns the folder of the logs where they are kept. */
+  stop(options?: StopOptions): Promise<string | undefined>;
+}
+
+const keepLogs = ({ id, directory }: BedRecord): string => {
+  const kept = join(tmpdir(), 'topology-routing-bed-logs', id);
+  cpSync(join(directory, 'logs'), kept, { recursive: true });
+  return kept;
+};
+
+const waitUntilReady = (api: Api, { apiServer, etcd }: ControlPlane, signal?: AbortSignal): Promise<unknown> =>
+  waitFor(
+    'API server ready',
+    async () => {
+      await api.text('/readyz');
+      return api.get('/api/v1/namespaces/default');
+    },
+    () => true,
+    { assert: () => [etcd, apiServer].forEach((program) => program.assertRunning()), ...(signal && { signal }) },
+  );
+
+/**
+ * Starts a control plane and returns when it is ready, about four seconds after the binaries are there.
+ * Removes the beds of killed owners first.
+ *
+ * @throws Error naming what is missing on this machine, or with the end of the log of the program that failed.
+ */
+export const startBed = async (options: BedOptions = {}): Promise<Bed> => {
+  const { version = defaultVersion, root, signal } = options;
+  const missing = await missingRequirements(version);
+  if (missing.length > 0) throw new Error(`a bed cannot start here; missing: ${missing.join('; ')}`);
+  const binaries = await ensureBinaries(version, signal);
+  await reapBeds(root);
+
+  const record = createRecord(root);
+  let namespace: ControlPlaneNamespace | undefined;
+  try {
+    namespace = await prepareControlPlaneNamespace(record, options.namespace);
+    return await assemble(options, record, binaries, namespace);
+  } catch (error) {
+    await record.destroy();
+    await namespace?.release();
+    throw error;
+  }
+};
+
+const assemble = async (
+  options: BedOptions,
+  record: BedRecord,
+  binaries: Binaries,
+  namespace: ControlPlaneNamespace,
+): Promise<Bed> => {
+  const { version = defaultVersion, signal } = options;
+  const { directory } = record;
+  mkdirSync(join(directory, 'logs'));
+  const pki = await createPki(join(directory, 'pki'));
+  const kubeconfig = createUsers(directory, pki);
+  const controlPlane = describeControlPlane({
+    directory,
+    namespace: namespace.name,
+    binaries,
+    pki,
+    controllerManagerKubeconfig: await kubeconfig({ user: 'system:kube-controller-manager' }),
+    controllers: options.controllers ?? defaultControllers,
+    apiServerFlags: options.apiServerFlags ?? [],
+    onStart: record.addProcess,
+  });
+  controlPlane.etcd.start();
+  controlPlane.apiServer.start();
+  const api = await connectToApi(record, namespace.name, pki);
+  await waitUntilReady(api, controlPlane, signal);
+  controlPlane.controllerManager.start();
+
+  const context: BedContext = {
+    record,
+    controlPlane: namespace.name,
+    api,
+    kubeconfig,
+    binariesOf: async (wanted) => (wanted === version ? binaries : ensureBinaries(wanted)),
+    defaultVersion: version,
+  };
+  return {
+    id: record.id,
+    directory,
+    namespace: namespace.name,
+    controlPlane,
+    pki,
+    binaries,
+    api,
+    auditLog: auditLogOf(directory),
+    enter: enterPrefix(namespace.name),
+    kubeconfig,
+    program: (program) =>
+      createComponent({
+        ...program,
+        namespace: namespace.name,
+        logFile: logOf({ record }, program.name),
+        onStart: record.addProcess,
+      }),
+    ...partsOf(context),
+    connect: connectTo,
+    ready: async (waitSignal) => void (await waitUntilReady(api, controlPlane, waitSignal)),
+    async stop({ keepLogs: keep = false } = {}) {
+      const kept = keep ? keepLogs(record) : undefined;
+      await record.destroy();
+      await namespace.release();
+      return kept;
+    },
+  };
+};
+
+/** A Unix socket crosses network namespaces: the owner need not live in the control plane's. */
+const connectToApi = async (record: BedRecord, namespace: string, pki: Pki): Promise<Api> => {
+  const relay = startAgent({ namespace, logFile: logOf({ record }, 'agent-api'), onStart: record.addProcess });
+  const socketPath = join(record.directory, 'api.sock');
+  await relay.perform({ task: 'relay', socketPath, address: controlPlaneAddresses.ipv4, port: 6443 });
+  const client = await pki.client('bed', [mastersGroup]);
+  return createApi({ socketPath, authority: pki.authority.certificate, client });
+};
+
+const partsOf = (context: BedContext): Pick<Bed, 'node' | 'pod' | 'service'> => {
+  let lastNode = 0;
+  let lastPod = 0;
+  return {
+    node: (options) => startNode(context, ++lastNode, options),
+    pod: (options) => startPod(context, ++lastPod, options),
+    service: (options) => createService(context, options),
+  };
+};

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a program in a network namespace of its own, so that a bed it starts there shows nothing in the root namespace.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createNamespace, enterPrefix } from './namespaces.ts';
+import { createRecord, reapBeds } from './state.ts';
+
+/** Environment variable that tells an isolated program the name of its namespace. */
+export const namespaceVariable = 'BED_NAMESPACE';
+
+/** The namespace that this process was isolated in; undefined in the root namespace. */
+export const isolatedNamespace = (): string | undefined => process.env[namespaceVariable];
+
+export interface IsolateOptions {
+  /** Added to the environment of the program. Default: nothing. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Ends the program with SIGTERM. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Runs a program to its end and returns its exit code (128 when a signal ended it). Its standard streams are ours.
+ * Removes the namespace afterwards, with all that still runs inside and the beds that the program did not stop.
+ */
+export const runIsolated = async (
+  command: readonly [string, ...string[]],
+  { environment, signal }: IsolateOptions = {},
+): Promise<number> => {
+  await reapBeds();
+  const record = createRecord();
+  const namespace = `topology-${record.id}-control-plane`;
+  record.addNamespace(namespace);
+  try {
+    await createNamespace(namespace);
+    const [program, ...prefix] = enterPrefix(namespace);
+    const child = spawn(program, [...prefix, ...command], {
+      stdio: 'inherit',
+      env: { ...process.env, [namespaceVariable]: namespace, ...environment },
+    });
+    const end = (): boolean => child.kill('SIGTERM');
+    signal?.addEventListener('abort', end, { once: true });
+    const [code] = (await once(child, 'exit')) as [number | null];
+    signal?.removeEventListener('abort', end);
+    return code ?? 128;
+  } finally {
+    await record.destroy();
+    await reapBeds();
+  }
+};

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node of a bed: a network namespace with a real kube-proxy, an agent for Pods and clients, and a Node object.
+import { clusterRanges, addressesOf } from './addresses.ts';
+import type { AddressPair } from './addresses.ts';
+import { startAgent } from './agent-client.ts';
+import type { Agent } from './agent-client.ts';
+import { createComponent } from './component.ts';
+import type { Component } from './component.ts';
+import { logOf } from './context.ts';
+import type { BedContext } from './context.ts';
+import { createNamespace, removeNamespace } from './namespaces.ts';
+import { joinNode } from './network.ts';
+
+export interface NodeOptions {
+  /** Name of the Node, unique in its bed. */
+  readonly name: string;
+  /** Value of the label `topology.kubernetes.io/zone`. Default: no such label. */
+  readonly zone?: string;
+  /** Further labels. Default: none. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Allocatable CPU as a quantity; the EndpointSlice controller's `Auto` mode looks at it. Default 4. */
+  readonly cpu?: string;
+  /** Version of kube-proxy, a folder of hack/kubernetes. Default: the bed's version. */
+  readonly proxyVersion?: string;
+  /** Version that the kubelet reports in the Node's status. Default: that of the kube-proxy folder, patch 0. */
+  readonly kubeletVersion?: string;
+}
+
+/** A running node. */
+export interface BedNode {
+  readonly name: string;
+  readonly zone: string | undefined;
+  /** Its network namespace, for commands of a test. */
+  readonly namespace: string;
+  readonly addresses: AddressPair;
+  /** Its kube-proxy, for faults. */
+  readonly proxy: Component;
+  /** What answers for Pods and connects for clients. */
+  readonly agent: Agent;
+  /** The next free addresses for a Pod on this node. */
+  nextPodAddresses(): AddressPair;
+  /** Sets the condition Ready as a kubelet would. */
+  setReady(ready: boolean): Promise<void>;
+  /** Removes the Node object, its programs and its namespace. Its Pods' objects stay, as in a cluster. */
+  remove(): Promise<void>;
+}
+
+const readyCondition = (ready: boolean): object => ({
+  type: 'Ready',
+  status: ready ? 'True' : 'False',
+  reason: ready ? 'KubeletReady' : 'KubeletNotReady',
+  message: ready ? 'the bed says so' : 'switched off by a test',
+  lastHeartbeatTime: new Date().toISOString(),
+  lastTransitionTime: new Date().toISOString(),
+});
+
+const createNodeObject = async ({ api }: BedContext, options: NodeOptions, addresses: AddressPair): Promise<void> => {
+  const { name, zone, labels, cpu = '4', kubeletVersion } = options;
+  await api.create('/api/v1/nodes', {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name,
+      labels: {
+        'kubernetes.io/hostname': name,
+        'kubernetes.io/os': 'linux',
+        ...(zone === undefined ? {} : { 'topology.kubernetes.io/zone': zone }),
+        ...labels,
+      },
+    },
+  });
+  const resources = { cpu, memory: '8Gi', pods: '250' };
+  await api.patch(`/api/v1/nodes/${name}/status`, {
+    status: {
+      conditions: [readyCondition(true)],
+      addresses: [
+        { type: 'InternalIP', address: addresses.ipv4 },
+        { type: 'InternalIP', address: addresses.ipv6 },
+        { type: 'Hostname', address: name },
+      ],
+      capacity: resources,
+      allocatable: resources,
+      nodeInfo: {
+        kubeletVersion,
+        kubeProxyVersion: kubeletVersion,
+        operatingSystem: 'linux',
+        architecture: 'amd64',
+        osImage: 'bed',
+        kernelVersion: '0',
+        containerRuntimeVersion: 'bed://0',
+        machineID: name,
+        systemUUID: name,
+        bootID: name,
+      },
+    },
+  });
+};
+
+const createProxy = async (context: BedContext, options: NodeOptions, namespace: string): Promise<Component> => {
+  const { name, proxyVersion = context.defaultVersion } = options;
+  const binaries = await context.binariesOf(proxyVersion);
+  // Up to 1.30 the mode is behind a feature gate that is off.
+  const gated = Number(proxyVersion.split('.')[1]) <= 30;
+  return createComponent({
+    name: `kube-proxy on ${name}`,
+    namespace,
+    command: [
+      binaries('kube-proxy'),
+      `--kubeconfig=${await context.kubeconfig({ user: 'system:kube-proxy' })}`,
+      `--hostname-override=${name}`,
+      '--proxy-mode=nftables',
+      `--cluster-cidr=${clusterRanges.join(',')}`,
+      // These settings belong to the whole machine, not to a namespace.
+      '--conntrack-max-per-core=0',
+      '--conntrack-tcp-timeout-established=0',
+      '--conntrack-tcp-timeout-close-wait=0',
+      '--healthz-bind-address=127.0.0.1:10256',
+      ...(gated ? ['--feature-gates=NFTablesProxyMode=true'] : []),
+    ],
+    logFile: logOf(context, `kube-proxy-${name}`),
+    onStart: context.record.addProcess,
+  });
+};
+
+/** Starts a node; `index` decides its addresses. Its kube-proxy follows Services shortly after. */
+export const startNode = async (context: BedContext, index: number, options: NodeOptions): Promise<BedNode> => {
+  const { record, api, controlPlane } = context;
+  const { name, zone, proxyVersion = context.defaultVersion } = options;
+  const namespace = `topology-${record.id}-${name}`;
+  const addresses = addressesOf(index, 1);
+  record.addNamespace(namespace);
+  await createNamespace(namespace);
+  await joinNode(controlPlane, namespace, index, addresses);
+  await createNodeObject(context, { kubeletVersion: `v${proxyVersion}.0`, ...options }, addresses);
+
+  const agent = startAgent({ namespace, logFile: logOf(context, `agent-${name}`), onStart: record.addProcess });
+  const proxy = await createProxy(context, options, namespace);
+  proxy.start();
+
+  let lastHost = 1;
+  return {
+    name,
+    zone,
+    namespace,
+    addresses,
+    proxy,
+    agent,
+    nextPodAddresses: () => addressesOf(index, ++lastHost),
+    setReady: async (ready) =>
+      void (await api.patch(`/api/v1/nodes/${name}/status`, { status: { conditions: [readyCondition(ready)] } })),
+    async remove() {
+      await api.delete(`/api/v1/nodes/${name}`);
+      await Promise.all([proxy.stop(), agent.stop()]);
+      await removeNamespace(namespace);
+    },
+  };
+};

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Remembers on disk what a bed owns, so that the next one can clean up after an owner that was killed, and only after it.
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { removeNamespace } from './namespaces.ts';
+import { identify, isRunning, sendSignal } from './process-identity.ts';
+import type { ProcessIdentity } from './process-identity.ts';
+import { waitFor } from './wait-for.ts';
+
+/** What is on disk for one bed: its owner, and everything that has to go when the owner is gone. */
+export interface BedState {
+  readonly owner: ProcessIdentity;
+  readonly namespaces: readonly string[];
+  readonly processes: readonly ProcessIdentity[];
+}
+
+/** The record of one bed, owned by this process. Namespaces are recorded before they are created. */
+export interface BedRecord {
+  /** Unique among all beds of this machine; part of every name the bed gives. */
+  readonly id: string;
+  /** The bed's own folder: certificates, data, sockets, logs. */
+  readonly directory: string;
+  addNamespace(namespace: string): void;
+  addProcess(process: ProcessIdentity): void;
+  /** Ends and removes everything recorded, then the folder. */
+  destroy(): Promise<void>;
+}
+
+/** Folder that holds one folder per bed. Short, because the paths of Unix sockets end at 107 bytes. */
+export const defaultRoot = (): string => join(tmpdir(), 'topology-routing-beds');
+
+const stateFile = (directory: string): string => join(directory, 'state.json');
+
+const writeState = (directory: string, state: BedState): void => {
+  const partial = `${stateFile(directory)}.partial`;
+  writeFileSync(partial, JSON.stringify(state, undefined, 2));
+  renameSync(partial, stateFile(directory));
+};
+
+const readState = (directory: string): BedState | undefined => {
+  try {
+    return JSON.parse(readFileSync(stateFile(directory), 'utf8')) as BedState;
+  } catch {
+    // Another process may be removing the same folder right now.
+    return undefined;
+  }
+};
+
+/** Opens the record of a new bed that belongs to this process. */
+export const createRecord = (root: string = defaultRoot()): BedRecord => {
+  const owner = identify(process.pid);
+  if (owner === undefined) throw new Error('this process has no entry in /proc: a bed needs Linux');
+  const id = randomBytes(3).toString('hex');
+  const directory = join(root, id);
+  const partial = join(root, `.${id}`);
+  let state: BedState = { owner, namespaces: [], processes: [] };
+  mkdirSync(partial, { recursive: true, mode: 0o700 });
+  writeState(partial, state);
+  // Renamed when complete: whoever cleans up never meets a folder without a state.
+  renameSync(partial, directory);
+  const update = (change: Partial<BedState>): void => {
+    state = { ...state, ...change };
+    writeState(directory, state);
+  };
+  return {
+    id,
+    directory,
+    addNamespace: (namespace) => update({ namespaces: [...state.namespaces, namespace] }),
+    addProcess: (process) => update({ processes: [...state.processes.filter(isRunning), process] }),
+    destroy: () => destroyBed(directory, state),
+  };
+};
+
+const destroyBed = async (directory: string, { namespaces, processes }: BedState): Promise<void> => {
+  // Nothing in a bed is worth an orderly end: its data goes as well.
+  for (const process of processes) sendSignal(process, 'SIGKILL');
+  await waitFor(
+    'end of the processes of a bed',
+    () => processes.filter(isRunning),
+    (rest) => rest.length === 0,
+  );
+  for (const namespace of namespaces) await removeNamespace(namespace);
+  rmSync(directory, { recursive: true, force: true });
+};
+
+const entriesOf = (directory: string): string[] => {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+};
+
+const isAbandonedDraft = (directory: string): boolean => {
+  const age = Date.now() - (statSync(directory, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+  return age > 60 * 60 * 1000;
+};
+
+/** A bed found on this machine. */
+export interface FoundBed {
+  readonly id: string;
+  readonly directory: string;
+  readonly state: BedState;
+  /** Whether the process that started it still runs. */
+  readonly owned: boolean;
+}
+
+/** All beds recorded under `root`. */
+export const listBeds = (root: string = defaultRoot()): FoundBed[] => {
+  return entriesOf(root).flatMap((id) => {
+    const directory = join(root, id);
+    const state = readState(directory);
+    return id.startsWith('.') || state === undefined ? [] : [{ id, directory, state, owned: isRunning(state.owner) }];
+  });
+};
+
+/** Removes the beds whose owner is gone and returns their ids; beds of living owners are left alone. */
+export const reapBeds = async (root: string = defaultRoot()): Promise<string[]> => {
+  const abandoned = listBeds(root).filter(({ owned }) => !owned);
+  for (const { directory, state } of abandoned) {
+    await destroyBed(directory, state);
+  }
+  for (const entry of entriesOf(root)) {
+    const directory = join(root, entry);
+    if (entry.startsWith('.') && isAbandonedDraft(directory)) rmSync(directory, { recursive: true, force: true });
+  }
+  return abandoned.map(({ id }) => id);
+};

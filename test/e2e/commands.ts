@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the project's own commands in a bed as a cluster would: own namespace, own user, reached through a Service.
+import { fileURLToPath } from 'node:url';
+import { exposeProgram } from './bed/expose.ts';
+import type { Bed } from './bed/index.ts';
+import { mastersGroup } from './bed/kubeconfig.ts';
+import type { Component } from './bed/component.ts';
+import { waitFor } from './bed/wait-for.ts';
+
+/** The namespace that the chart would be installed in. */
+export const ownNamespace = 'topology-routing';
+
+const sourceOf = (command: string): string => fileURLToPath(new URL(`../../cmd/${command}/main.ts`, import.meta.url));
+
+/** Waits until a command says on its health port that it is ready. Works inside the control plane's namespace only. */
+export const commandReady = async (command: Component, healthPort: number): Promise<void> => {
+  await waitFor(
+    `${command.name} ready`,
+    async () => (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status,
+    (status) => status === 200,
+    { assert: () => command.assertRunning() },
+  );
+};
+
+const webhookHealthPort = 8081;
+
+/** Starts `endpointslice-webhook` with its defaults: it makes its certificates and registers itself. */
+export const startWebhook = async (bed: Bed): Promise<Component> => {
+  const name = 'endpointslice-webhook';
+  await bed.api.create('/api/v1/namespaces', { metadata: { name: ownNamespace } });
+  await exposeProgram(bed.api, { namespace: ownNamespace, name, targetPort: 10_250 });
+  const user = `system:serviceaccount:${ownNamespace}:${name}`;
+  const webhook = bed.program({
+    name,
+    command: [process.execPath, sourceOf(name)],
+    environment: {
+      POD_NAMESPACE: ownNamespace,
+      KUBECONFIG: await bed.kubeconfig({ user, groups: [mastersGroup] }),
+    },
+  });
+  webhook.start();
+  await commandReady(webhook, webhookHealthPort);
+  return webhook;
+};
+
+/** Starts it again after a kill. */
+export const restartWebhook = async (webhook: Component): Promise<void> => {
+  webhook.start();
+  await commandReady(webhook, webhookHealthPort);
+};

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows that the bed is a Kubernetes to rely on: controllers, proxies, traffic between zones, users, isolation, clean-up.
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { controlPlaneAddresses } from '../bed/addresses.ts';
+import { ApiFailure } from '../bed/api.ts';
+import { run } from '../bed/command.ts';
+import { exposeProgram, serviceHost } from '../bed/expose.ts';
+import type { BedNode, BedPod, BedService } from '../bed/index.ts';
+import { useBed } from '../bed/mocha.ts';
+import { base64Of } from '../bed/pki.ts';
+import type { SliceEndpoint } from '../bed/service.ts';
+import type { Traffic } from '../bed/traffic.ts';
+import { waitFor } from '../bed/wait-for.ts';
+
+const connections = 200;
+
+const zoneOf = ({ hints }: SliceEndpoint): string[] => (hints?.forZones ?? []).map(({ name }) => name);
+
+describe('bed', () => {
+  const bed = useBed();
+  const nodes: BedNode[] = [];
+  const pods: BedPod[] = [];
+  let service: BedService;
+
+  /** Waits until a node's proxy sends every one of a few connections where `accept` wants them. */
+  const settled = (node: BedNode, what: string, accept: (traffic: Traffic) => boolean): Promise<Traffic> =>
+    waitFor(
+      `${node.name}: ${what}`,
+      () => bed().connect({ node, service, count: 30, timeoutMs: 1000 }),
+      (traffic) => traffic.total === 30 && accept(traffic),
+    );
+
+  before('three zones, one of them with two nodes; a, b and c run 1, 2 and 1 Pods of web', async () => {
+    for (const [name, zone] of [
+      ['a1', 'a'],
+      ['b1', 'b'],
+      ['b2', 'b'],
+      ['c1', 'c'],
+    ] as const) {
+      nodes.push(await bed().node({ name, zone }));
+    }
+    for (const node of nodes) pods.push(await bed().pod({ node, app: 'web' }));
+    service = await bed().service({ name: 'web', ipFamilyPolicy: 'RequireDualStack' });
+  });
+
+  it('lets the real controller fill slices of both address families from Pods and Nodes', async () => {
+    await waitFor(
+      '8 endpoints',
+      () => service.endpoints(),
+      ({ length }) => length === 8,
+    );
+    const slices = await service.slices();
+    expect(slices.map(({ addressType }) => addressType).sort()).to.deep.equal(['IPv4', 'IPv6']);
+    for (const { addressType, endpoints } of slices) {
+      const family = addressType === 'IPv4' ? 'ipv4' : 'ipv6';
+      const expected = pods.map(({ addresses, node }) => [addresses[family], node.zone, node.name]);
+      const found = (endpoints ?? []).map((endpoint) => [endpoint.addresses[0], endpoint.zone, endpoint.nodeName]);
+      expect(found).to.have.deep.members(expected);
+    }
+  });
+
+  it('writes slices as the controller itself, so that webhooks and audit can tell who wrote', async () => {
+    const [slice] = await service.slices();
+    const managers = slice?.metadata['managedFields'] as { manager: string }[];
+    expect(managers.map(({ manager }) => manager)).to.deep.equal(['kube-controller-manager']);
+  });
+
+  for (const family of ['IPv4', 'IPv6'] as const) {
+    it(`spreads ${family} connections over all zones without hints`, async () => {
+      const node = nodes[0]!;
+      await settled(node, 'answers', () => true);
+      const traffic = await bed().connect({ node, service, count: connections, family });
+      expect(traffic.errors).to.deep.equal({});
+      expect(traffic.total).to.equal(connections);
+      expect(traffic.byPod).to.have.all.keys(pods.map(({ name }) => name));
+      // Each of four Pods gets 50 of 200 connections on average; fewer than 10 happens once in 10^13 runs.
+      for (const [pod, count] of Object.entries(traffic.byPod)) expect(count, pod).to.be.at.least(10);
+    });
+  }
+
+  it('does not answer for a Service without endpoints', async () => {
+    const empty = await bed().service({ name: 'empty', app: 'nothing' });
+    const refused = (traffic: Traffic): boolean => traffic.errors['ECONNREFUSED'] === 5;
+    const probe = (): Promise<Traffic> => bed().connect({ node: nodes[0]!, service: empty, count: 5, timeoutMs: 1000 });
+    const traffic = await waitFor('connections refused', probe, refused);
+    expect(traffic.total).to.equal(0);
+    await empty.remove();
+  });
+
+  describe('with trafficDistribution PreferSameZone', () => {
+    before(async () => {
+      await service.patch({ spec: { trafficDistribution: 'PreferSameZone' } });
+      const hinted = (endpoint: SliceEndpoint): boolean => zoneOf(endpoint).length > 0;
+      await waitFor(
+        'hints on all endpoints',
+        () => service.endpoints(),
+        (endpoints) => endpoints.every(hinted),
+      );
+    });
+
+    it('hints every endpoint for its own zone', async () => {
+      for (const endpoint of await service.endpoints()) expect(zoneOf(endpoint)).to.deep.equal([endpoint.zone]);
+    });
+
+    for (const index of [0, 1, 2, 3]) {
+      it(`keeps all connections of node ${['a1', 'b1', 'b2', 'c1'][index]} in its zone`, async () => {
+        const node = nodes[index]!;
+        await settled(node, 'only its own zone', ({ byZone }) => byZone[node.zone!] === 30);
+        for (const family of ['IPv4', 'IPv6'] as const) {
+          const traffic = await bed().connect({ node, service, count: connections, family });
+          expect(traffic.byZone, family).to.deep.equal({ [node.zone!]: connections });
+        }
+      });
+    }
+
+    it('sends a zone elsewhere while its only Pod is not ready, and back afterwards', async () => {
+      const [node, pod] = [nodes[3]!, pods[3]!];
+      await pod.setReady(false);
+      await settled(node, 'other zones', ({ byZone }) => byZone['c'] === undefined);
+      const endpoint = (await service.endpoints()).find(({ targetRef }) => targetRef?.name === pod.name);
+      expect(endpoint?.conditions?.ready).to.equal(false);
+
+      await pod.setReady(true);
+      await settled(node, 'its own zone again', ({ byZone }) => byZone['c'] === 30);
+    });
+
+    it('follows a Pod that terminates and ends, and one that takes its place', async () => {
+      const [node, old] = [nodes[0]!, pods[0]!];
+      await old.terminate();
+      const terminating = (endpoint: SliceEndpoint): boolean => endpoint.conditions?.terminating === true;
+      const ofOld = async (): Promise<SliceEndpoint[]> =>
+        (await service.endpoints()).filter(({ targetRef }) => targetRef?.uid === old.uid);
+      await waitFor('old Pod terminating', ofOld, (found) => found.length === 2 && found.every(terminating));
+      await settled(node, 'other zones', ({ byZone }) => byZone['a'] === undefined);
+
+      const next = await bed().pod({ node, app: 'web' });
+      await old.remove();
+      pods[0] = next;
+      await settled(node, 'the new Pod', ({ byPod }) => byPod[next.name] === 30);
+      await waitFor('old Pod out of the slices', ofOld, ({ length }) => length === 0);
+    });
+  });
+
+  describe('users', () => {
+    const user = 'system:serviceaccount:garden:reader';
+    const asUser = async (...args: string[]): Promise<string> => {
+      const kubeconfig = await bed().kubeconfig({ user, groups: ['readers'] });
+      return run(bed().binaries('kubectl'), ['--kubeconfig', kubeconfig, ...args]);
+    };
+    const bind = (subject: object): Promise<unknown> =>
+      bed().api.create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+        metadata: { generateName: 'bed-' },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'edit' },
+        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', ...subject }],
+      });
+
+    it('may do nothing without a binding', async () => {
+      const refusal = await asUser('get', 'services').catch((error: Error) => error.message);
+      expect(refusal).to.contain(`User "${user}" cannot list resource "services"`);
+    });
+
+    it('may do what their group is bound to, and are named in the audit log', async () => {
+      await bind({ kind: 'Group', name: 'readers' });
+      const listed = (): Promise<string> => asUser('get', 'services', '-o', 'name');
+      await waitFor('binding in force', listed, (names) => names.includes('service/web'));
+      await asUser('label', 'service', 'web', 'written-by=reader');
+      const wrote = (): boolean =>
+        readFileSync(bed().auditLog, 'utf8')
+          .split('\n')
+          .some((line) => line.includes(`"username":"${user}"`) && line.includes('"verb":"patch"'));
+      await waitFor('write in the audit log', wrote, Boolean);
+    });
+  });
+
+  it('answers a missing object with 404', async () => {
+    const missing = await bed()
+      .api.get('/api/v1/namespaces/default/services/absent')
+      .catch((error: unknown) => error);
+    expect(missing).to.be.instanceOf(ApiFailure).with.property('status', 404);
+  });
+
+  describe('a webhook in the control plane', () => {
+    let server: Server;
+
+    before(async () => {
+      const labeller = { namespace: 'default', name: 'labeller' };
+      const pair = await bed().pki.serving('labeller', [serviceHost(labeller)]);
+      server = createServer(
+        { cert: readFileSync(pair.certificate), key: readFileSync(pair.key) },
+        (request, response) => {
+          void json(request).then((review) => {
+            const { uid } = (review as { request: { uid: string } }).request;
+            const patch = [{ op: 'add', path: '/data', value: { seen: 'by the webhook' } }];
+            const answer = { uid, allowed: true, patchType: 'JSONPatch', patch: btoa(JSON.stringify(patch)) };
+            response.end(
+              JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: answer }),
+            );
+          });
+        },
+      );
+      server.listen(0, controlPlaneAddresses.ipv4);
+      await once(server, 'listening');
+      await exposeProgram(bed().api, { ...labeller, targetPort: (server.address() as AddressInfo).port });
+      await bed().api.create('/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations', {
+        metadata: { name: 'labeller' },
+        webhooks: [
+          {
+            name: 'labeller.bed.test',
+            clientConfig: { service: labeller, caBundle: base64Of(bed().pki.authority.certificate) },
+            rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] }],
+            sideEffects: 'None',
+            admissionReviewVersions: ['v1'],
+            failurePolicy: 'Fail',
+          },
+        ],
+      });
+    });
+    after(async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    });
+
+    it('is called through the slice of its Service', async () => {
+      const create = (): Promise<{ data?: object }> =>
+        bed().api.create('/api/v1/namespaces/default/configmaps', { metadata: { generateName: 'bed-' } });
+      const created = await waitFor('a change by the webhook', create, ({ data }) => data !== undefined);
+      expect(created.data).to.deep.equal({ seen: 'by the webhook' });
+    });
+  });
+
+  describe('isolation', () => {
+    it('leaves no way out of a namespace', async () => {
+      for (const namespace of [bed().namespace, ...nodes.map((node) => node.namespace)]) {
+        for (const family of ['-4', '-6']) {
+          const routes = await run('ip', ['-n', namespace, family, 'route', 'show', 'default']);
+          expect(routes, `default routes of ${namespace}`).to.equal('');
+        }
+      }
+    });
+
+    // The runner is our parent and stayed outside.
+    it('puts no device, address or rule into the root namespace', async () => {
+      const inRoot = (...command: string[]): Promise<string> =>
+        run('nsenter', [`--net=/proc/${process.ppid}/ns/net`, '--', ...command]);
+      expect(await inRoot('ip', '-o', 'link', 'show')).not.to.match(/bed0|node\d+[@:]/);
+      expect(await inRoot('ip', '-o', 'address', 'show')).not.to.match(/198\.1[89]\.|2001:db8:/);
+      expect(await inRoot('nft', 'list', 'tables')).not.to.contain('kube-proxy');
+    });
+  });
+});

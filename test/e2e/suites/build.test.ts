@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows that hack/kubernetes/build reuses, locks and completes its folders; a stand-in for go keeps it short.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { afterEach, beforeEach, describe, it } from 'mocha';
+
+const original = fileURLToPath(new URL('../../../hack/kubernetes/build', import.meta.url));
+
+/** Lists two tools and "builds" each into a file; FAIL names one whose build fails. Notes every build in $CALLS. */
+const standIn = `#!/usr/bin/env bash
+set -euo pipefail
+case $1 in
+  list) [[ $2 == tool ]] && printf 'k8s.io/kubernetes/cmd/kubectl\\ngo.etcd.io/etcd/server/v3\\n' || echo v1.99.7 ;;
+  build)
+    package=\${*: -1}
+    echo "$package" >>"$CALLS"
+    [[ \${FAIL:-} != "$package" ]] || exit 3
+    while [[ $1 != -o ]]; do [[ $1 == *gitVersion* ]] && flags=$1; shift; done
+    sleep 0.2
+    echo "\${flags:-none}" >"$2"
+    ;;
+esac
+`;
+
+interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+describe('hack/kubernetes/build', () => {
+  let folder: string;
+  let environment: Record<string, string>;
+
+  const build = async (args: string[], extra: Record<string, string> = {}): Promise<Outcome> => {
+    const child = spawn(join(folder, 'build'), args, { env: { ...environment, ...extra } });
+    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    return { code: code as number | null, stdout: stdout.trim(), stderr };
+  };
+  const builds = (): string[] => readFileSync(join(folder, 'calls'), 'utf8').split('\n').filter(Boolean);
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'build-'));
+    cpSync(original, join(folder, 'build'));
+    mkdirSync(join(folder, '1.99'));
+    writeFileSync(join(folder, '1.99/go.mod'), 'module example.org/one\n');
+    writeFileSync(join(folder, '1.99/go.sum'), '');
+    mkdirSync(join(folder, 'bin'));
+    writeFileSync(join(folder, 'bin/go'), standIn);
+    chmodSync(join(folder, 'bin/go'), 0o755);
+    writeFileSync(join(folder, 'calls'), '');
+    environment = {
+      PATH: `${join(folder, 'bin')}:/usr/bin:/bin`,
+      XDG_CACHE_HOME: join(folder, 'cache'),
+      CALLS: join(folder, 'calls'),
+    };
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('builds every tool under its own name, stamped with the version, and prints the folder', async () => {
+    const { code, stdout, stderr } = await build(['1.99']);
+    expect(code, stderr).to.equal(0);
+    expect(readdirSync(stdout).sort()).to.deep.equal(['etcd', 'kubectl']);
+    const stamps = readFileSync(join(stdout, 'kubectl'), 'utf8');
+    expect(stamps).to.contain('k8s.io/component-base/version.gitVersion=v1.99.7');
+    expect(stamps).to.contain('version.gitMajor=1').and.to.contain('version.gitMinor=99 ');
+    expect(stderr).to.match(/kubectl took \d+ s/);
+  });
+
+  it('reuses what is built, until go.mod or go.sum change', async () => {
+    const first = await build(['1.99']);
+    expect((await build(['1.99'])).stdout).to.equal(first.stdout);
+    expect(builds()).to.have.lengthOf(2);
+
+    appendFileSync(join(folder, '1.99/go.sum'), 'example.org/two v1.0.0 h1:x\n');
+    expect((await build(['1.99'])).stdout).not.to.equal(first.stdout);
+    expect(builds()).to.have.lengthOf(4);
+  });
+
+  it('prints the folder without building it', async () => {
+    const { stdout } = await build(['1.99', '--print-dir']);
+    expect(stdout).to.match(/\/kubernetes\/1\.99-[0-9a-f]{12}$/);
+    expect(existsSync(stdout)).to.equal(false);
+    expect((await build(['1.99'])).stdout).to.equal(stdout);
+  });
+
+  it('lets a second build wait for the first instead of building twice', async () => {
+    const [one, other] = await Promise.all([build(['1.99']), build(['1.99'])]);
+    expect(one.stdout).to.equal(other.stdout);
+    expect(one.stderr + other.stderr).to.contain('waiting for another build');
+    expect(builds()).to.have.lengthOf(2);
+  });
+
+  it('leaves no folder that looks complete when a tool cannot be built, and recovers', async () => {
+    const failed = await build(['1.99'], { FAIL: 'go.etcd.io/etcd/server/v3' });
+    expect(failed).to.deep.include({ code: 3, stdout: '' });
+    const { stdout: directory } = await build(['1.99', '--print-dir']);
+    expect(existsSync(directory)).to.equal(false);
+    expect(readdirSync((await build(['1.99'])).stdout)).to.have.lengthOf(2);
+  });
+
+  it('says that Go is missing', async () => {
+    rmSync(join(folder, 'bin/go'));
+    const { code, stderr } = await build(['1.99']);
+    expect(code).to.equal(1);
+    expect(stderr).to.contain('go is not on PATH; install Go 1.26 or newer');
+  });
+
+  for (const { name, args } of [
+    { name: 'no argument', args: [] },
+    { name: 'an unknown folder', args: ['1.7'] },
+    { name: 'an unknown option', args: ['1.99', '--prnt-dir'] },
+  ]) {
+    it(`refuses ${name} and names the folders there are`, async () => {
+      const { code, stderr } = await build(args);
+      expect(code).to.equal(1);
+      expect(stderr).to.match(/^hack\/kubernetes\/build: .*folders?.*: 1\.99$/m);
+    });
+  }
+});

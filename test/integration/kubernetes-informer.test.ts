@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Informer and client together against the sandbox: real TLS, real watches, real faults; the cache must equal the server.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
+import { SERVICES } from '../../pkg/apis/resources.ts';
+import { createClient } from '../../pkg/kubernetes/client.ts';
+import { systemClock } from '../../pkg/kubernetes/clock.ts';
+import { isConflict, isNotFound } from '../../pkg/kubernetes/errors.ts';
+import { createInformer } from '../../pkg/kubernetes/informer.ts';
+import type { InformerOptions } from '../../pkg/kubernetes/informer.ts';
+import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
+import type { Client, Informer } from '../../pkg/kubernetes/types.ts';
+import { eventually, rejection } from '../fixtures/eventually.ts';
+import { versionsOf } from '../fixtures/model-api.ts';
+import { recordingLogger } from '../fixtures/recording-logger.ts';
+import { useRealNetwork } from '../fixtures/real-network.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
+import type { Sandbox } from '../sandbox/types.ts';
+
+const NAMESPACE = 'default';
+const service = (name: string, labels: Record<string, string> = {}): KubernetesObject =>
+  ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { namespace: NAMESPACE, name, labels },
+    spec: { selector: { app: name }, ports: [{ name: 'http', port: 80, protocol: 'TCP', targetPort: 80 }] },
+  }) as KubernetesObject;
+
+describe('client and informer on the sandbox', () => {
+  useRealNetwork();
+  let sandbox: Sandbox;
+  let folder: TemporaryFolder;
+  let client: Client;
+  let stop: AbortController;
+  let runs: Promise<void>[];
+
+  before(async () => {
+    folder = temporaryFolder();
+    sandbox = await startSandbox({ bookmarkSeconds: 1, endpointSliceController: false });
+  });
+  after(async () => {
+    await sandbox.stop();
+    folder.remove();
+  });
+  beforeEach(() => {
+    [stop, runs] = [new AbortController(), []];
+    client = createClient({
+      config: loadKubeConfig({ kubeconfig: folder.write('config', sandbox.kubeconfig('tester')) }),
+      userAgent: 'test/1',
+    });
+    sandbox.clearRequests();
+  });
+  afterEach(async () => {
+    stop.abort();
+    await Promise.all(runs);
+    await client.close();
+    sandbox.clearFaults();
+    for (const { metadata } of sandbox.list(SERVICES))
+      await sandbox.remove(SERVICES, { namespace: metadata?.namespace ?? '', name: metadata?.name ?? '' });
+    await eventually(
+      () => sandbox.connections === 0,
+      () => `${sandbox.connections} connections open after close`,
+    );
+  });
+
+  const start = (options: Partial<InformerOptions<KubernetesObject>> = {}): Informer<KubernetesObject> => {
+    const informer = createInformer<KubernetesObject>({
+      client,
+      resource: SERVICES,
+      clock: systemClock,
+      random: Math.random,
+      logger: recordingLogger(),
+      backoff: { baseMs: 5, maxMs: 20 },
+      ...options,
+    });
+    runs.push(informer.run(stop.signal));
+    return informer;
+  };
+  const equal = (informer: Informer<KubernetesObject>): Promise<void> => {
+    const both = () =>
+      [versionsOf(informer.store.list()), versionsOf(sandbox.list(SERVICES))].map((list) => list.join(' '));
+    return eventually(
+      () => both()[0] === both()[1],
+      () => `cache: ${both()[0]}\nserver: ${both()[1]}`,
+    );
+  };
+
+  it('writes, reads, patches and deletes', async () => {
+    const created = await client.create(SERVICES, service('a'));
+    expect(created.metadata?.uid).to.be.a('string');
+    const merged = await client.patch(SERVICES, { namespace: NAMESPACE, name: 'a' }, 'merge', {
+      metadata: { labels: { x: 'y' } },
+    });
+    expect(merged.metadata?.labels).to.deep.equal({ x: 'y' });
+    expect(isConflict(await rejection(client.update(SERVICES, created)))).to.equal(true);
+    const jsonPatch = [{ op: 'replace', path: '/metadata/labels/x', value: 'z' }];
+    const patched = await client.patch(SERVICES, { namespace: NAMESPACE, name: 'a' }, 'json', jsonPatch);
+    expect(patched.metadata?.labels).to.deep.equal({ x: 'z' });
+    await client.delete(SERVICES, { namespace: NAMESPACE, name: 'a' });
+    expect(isNotFound(await rejection(client.get(SERVICES, { namespace: NAMESPACE, name: 'a' })))).to.equal(true);
+  });
+
+  it('a dry run stores nothing', async () => {
+    await client.create(SERVICES, service('a'), { dryRun: true });
+    expect(sandbox.list(SERVICES)).to.deep.equal([]);
+  });
+
+  it('pages through a list, each object once', async () => {
+    for (let index = 0; index < 25; index += 1) await sandbox.apply(service(`s${index}`));
+    const sizes: number[] = [];
+    const names = new Set<string | undefined>();
+    for await (const { items } of client.pages(SERVICES, { limit: 10 })) {
+      sizes.push(items.length);
+      for (const { metadata } of items) names.add(metadata?.name);
+    }
+    expect(sizes).to.deep.equal([10, 10, 5]);
+    expect(names.size).to.equal(25);
+  });
+
+  it('cached objects look the same whether they came by list or by watch', async () => {
+    await sandbox.apply(service('listed'));
+    const informer = start();
+    await informer.waitForSync(stop.signal);
+    await sandbox.apply(service('watched'));
+    await equal(informer);
+    const [listed, watched] = ['listed', 'watched'].map((name) => informer.store.get({ namespace: NAMESPACE, name }));
+    expect(Object.keys(listed ?? {}).sort()).to.deep.equal(Object.keys(watched ?? {}).sort());
+    expect([listed?.kind, listed?.apiVersion]).to.deep.equal(['Service', 'v1']);
+  });
+
+  it('honours Retry-After of a server that throttles', async () => {
+    sandbox.addFault({
+      kind: 'status',
+      match: { verb: 'list' },
+      code: 429,
+      reason: 'TooManyRequests',
+      retryAfterSeconds: 1,
+      times: 1,
+    });
+    const informer = start();
+    const began = performance.now();
+    await informer.waitForSync(stop.signal);
+    expect(performance.now() - began).to.be.at.least(1_000);
+    const lists = sandbox.requests.filter(({ verb, resource }) => verb === 'list' && resource === 'services');
+    expect(lists.map(({ status }) => status)).to.deep.equal([429, 200]);
+  });
+
+  it('stays current through bookmarks: after a quiet time and a compaction no list is needed', async () => {
+    const relists: string[] = [];
+    let bookmarks = 0;
+    const counting: Pick<Client, 'pages' | 'watch'> = {
+      pages: client.pages,
+      async *watch<T extends KubernetesObject>(...args: Parameters<Client['watch']>) {
+        for await (const event of client.watch<T>(...args)) {
+          if (event.type === 'BOOKMARK') bookmarks += 1;
+          yield event;
+        }
+      },
+    };
+    const informer = start({ client: counting, onRelist: (reason) => relists.push(reason) });
+    await informer.waitForSync(stop.signal);
+    // Another resource moves the version on; only a bookmark tells our watch.
+    await sandbox.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'moves-the-version' } });
+    const seen = bookmarks;
+    await eventually(
+      () => bookmarks >= seen + 2,
+      () => `${bookmarks - seen} bookmarks`,
+    );
+    sandbox.compact();
+    sandbox.cutWatches('reset');
+    await sandbox.apply(service('after'));
+    await equal(informer);
+    expect(relists).to.deep.equal(['Initial']);
+  });
+
+  it('uses one connection for ten informers', async () => {
+    const informers = Array.from({ length: 10 }, () => start());
+    await Promise.all(informers.map((informer) => informer.waitForSync(stop.signal)));
+    expect(sandbox.connections).to.equal(1);
+  });
+
+  it('leaves no watch, timer or connection behind over a hundred starts and stops', async () => {
+    await client.raw('/version');
+    const resources = (): string =>
+      process
+        .getActiveResourcesInfo()
+        .filter((name) => name !== 'Immediate')
+        .sort()
+        .join();
+    const baseline = resources();
+    for (let count = 0; count < 100; count += 1) {
+      const own = new AbortController();
+      const informer = createInformer({
+        client,
+        resource: SERVICES,
+        clock: systemClock,
+        random: Math.random,
+        logger: recordingLogger(),
+      });
+      const running = informer.run(own.signal);
+      if (count % 4 !== 0) await informer.waitForSync(own.signal);
+      own.abort();
+      await running;
+    }
+    await eventually(
+      () => resources() === baseline,
+      () => `${resources()} instead of ${baseline}`,
+    );
+    expect(sandbox.connections).to.equal(1);
+  });
+
+  describe('under random faults', () => {
+    type Step = {
+      do: 'write' | 'remove' | 'cut' | 'compact' | 'fault';
+      name: string;
+      how: 'status' | 'reset';
+      cut: '410' | 'reset' | 'close';
+    };
+    const steps = fc.array(
+      fc.record<Step>({
+        do: fc.constantFrom('write', 'write', 'write', 'remove', 'cut', 'compact', 'fault'),
+        name: fc.constantFrom('a', 'b', 'c', 'd'),
+        how: fc.constantFrom('status', 'reset'),
+        cut: fc.constantFrom('410', 'reset', 'close'),
+      }),
+      { minLength: 5, maxLength: 25 },
+    );
+    let version = 0;
+
+    const play = async (step: Step): Promise<void> => {
+      version += 1;
+      if (step.do === 'write') await sandbox.apply(service(step.name, { version: String(version) }));
+      else if (step.do === 'remove' && sandbox.get(SERVICES, { namespace: NAMESPACE, name: step.name }) !== undefined) {
+        await sandbox.remove(SERVICES, { namespace: NAMESPACE, name: step.name });
+      } else if (step.do === 'cut') sandbox.cutWatches(step.cut);
+      else if (step.do === 'compact') sandbox.compact();
+      else if (step.do === 'fault') {
+        const match = { resource: 'services', user: 'tester' };
+        sandbox.addFault(
+          step.how === 'reset' ? { kind: 'reset', match, times: 1 } : { kind: 'status', match, code: 500, times: 1 },
+        );
+      }
+    };
+
+    it('the cache equals the server in the end, and so does what handlers were told', async () => {
+      await fc.assert(
+        fc.asyncProperty(steps, async (sequence) => {
+          const own = new AbortController();
+          const told = new Map<string, KubernetesObject>();
+          const informer = createInformer<KubernetesObject>({
+            client,
+            resource: SERVICES,
+            clock: systemClock,
+            random: Math.random,
+            logger: recordingLogger(),
+            pageSize: 2,
+            backoff: { baseMs: 2, maxMs: 10 },
+          });
+          informer.addHandlers({
+            onUpsert: (object) => void told.set(object.metadata?.name ?? '', object),
+            onDelete: (object) => void told.delete(object.metadata?.name ?? ''),
+          });
+          const running = informer.run(own.signal);
+          try {
+            for (const step of sequence) {
+              await play(step);
+              await new Promise((resolve) => setImmediate(resolve));
+            }
+            sandbox.clearFaults();
+            await equal(informer);
+            expect(versionsOf(told.values())).to.deep.equal(versionsOf(sandbox.list(SERVICES)));
+          } finally {
+            own.abort();
+            await running;
+          }
+        }),
+        { numRuns: 40 },
+      );
+    }).timeout(120_000);
+  });
+});

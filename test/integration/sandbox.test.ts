@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sandbox offers to tests beyond the contract: faults, the request log, direct access, its controllers, and its speed.
+import { once } from 'node:events';
+import { connect, type ClientHttp2Session } from 'node:http2';
+import { expect } from 'chai';
+import { after, afterEach, before, describe, it } from 'mocha';
+import { parse } from 'yaml';
+import type { EndpointSlice, Service } from '../../pkg/apis/core.ts';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
+import { ENDPOINT_SLICES, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
+import { createApi, list, text, type Api } from '../contract/api.ts';
+import { eventually, versionOf } from '../contract/server.ts';
+import { patching, startWebhookServer, type WebhookServer } from '../contract/webhook-server.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
+import type { Sandbox } from '../sandbox/types.ts';
+
+const NAMESPACE = 'seed';
+const ZONES = ['a', 'b', 'c'];
+const SERVICES_PATH = `/api/v1/namespaces/${NAMESPACE}/services`;
+
+const aNamespace = (name = NAMESPACE): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name },
+});
+const aService = (name: string, labels: Record<string, string> = {}): Service => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace: NAMESPACE, labels },
+  spec: { selector: { app: name }, ports: [{ port: 443 }] },
+});
+const aNode = (zone: string): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: `node-${zone}`, labels: { 'topology.kubernetes.io/zone': zone } },
+});
+const aPod = (app: string, zone: string, index: number): KubernetesObject =>
+  ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `${app}-${index}`, namespace: NAMESPACE, labels: { app } },
+    spec: { nodeName: `node-${zone}` },
+    status: { phase: 'Running', podIP: `198.19.0.${index + 1}`, conditions: [{ type: 'Ready', status: 'True' }] },
+  }) as KubernetesObject;
+
+describe('the sandbox', () => {
+  let sandbox: Sandbox;
+  let api: Api;
+  before(async () => {
+    sandbox = await startSandbox({ bookmarkSeconds: 1 });
+    api = await createApi(sandbox.kubeconfig('alice', ['team']));
+    await sandbox.apply(aNamespace());
+    for (const zone of ZONES) await sandbox.apply(aNode(zone));
+  });
+  afterEach(() => sandbox.clearFaults());
+  after(() => sandbox.stop());
+
+  describe('faults', () => {
+    it('answer a status with Retry-After as often as asked', async () => {
+      sandbox.addFault({
+        kind: 'status',
+        code: 429,
+        retryAfterSeconds: 3,
+        times: 2,
+        match: { verb: 'list', resource: 'services' },
+      });
+      const first = await api.get(SERVICES_PATH);
+      expect([first.status, first.headers['retry-after'], first.body['reason'], first.body['details']]).to.deep.equal([
+        429,
+        '3',
+        'TooManyRequests',
+        { retryAfterSeconds: 3 },
+      ]);
+      expect((await api.get('/api/v1/nodes')).status).to.equal(200);
+      expect((await api.get(SERVICES_PATH)).status).to.equal(429);
+      expect((await api.get(SERVICES_PATH)).status).to.equal(200);
+    });
+
+    it('strike one user and one name only, until removed', async () => {
+      const { remove } = sandbox.addFault({
+        kind: 'status',
+        code: 500,
+        match: { user: 'bob', verb: 'get', name: 'node-a' },
+      });
+      const bob = await createApi(sandbox.kubeconfig('bob'));
+      const asked = async (): Promise<number[]> =>
+        Promise.all([
+          bob.get('/api/v1/nodes/node-a'),
+          bob.get('/api/v1/nodes/node-b'),
+          api.get('/api/v1/nodes/node-a'),
+        ]).then((answers) => answers.map(({ status }) => status));
+      expect(await asked()).to.deep.equal([500, 200, 200]);
+      remove();
+      expect(await asked()).to.deep.equal([200, 200, 200]);
+    });
+
+    it('reset the connection before an answer', async () => {
+      sandbox.addFault({ kind: 'reset', times: 1 });
+      const outcome = await api.get(SERVICES_PATH).then(
+        ({ status }) => `answered ${status}`,
+        (error: NodeJS.ErrnoException) => error.code,
+      );
+      expect(outcome).to.be.oneOf(['ECONNRESET', 'EPIPE']);
+      expect((await api.get(SERVICES_PATH)).status).to.equal(200);
+    });
+
+    it('delay an answer and still meet the next fault', async () => {
+      sandbox.addFault({ kind: 'latency', milliseconds: 30, times: 1 });
+      sandbox.addFault({ kind: 'status', code: 503, times: 1 });
+      const begin = performance.now();
+      expect((await api.get(SERVICES_PATH)).status).to.equal(503);
+      expect(performance.now() - begin).to.be.at.least(25);
+    });
+  });
+
+  describe('cutting watches', () => {
+    for (const { how, check } of [
+      { how: '410' as const, check: 'an ERROR event' },
+      { how: 'close' as const, check: 'a clean end' },
+      { how: 'reset' as const, check: 'a broken stream' },
+    ]) {
+      it(`by ${how} gives ${check} to the matching ones`, async () => {
+        const [cut, kept] = await Promise.all([
+          api.watch(`${SERVICES_PATH}?watch=true`),
+          api.watch('/api/v1/nodes?watch=true'),
+        ]);
+        await kept.until(({ type }) => type === 'ADDED');
+        sandbox.cutWatches(how, { resource: 'services' });
+        await cut.end();
+        const errors = cut.events.filter(({ type }) => type === 'ERROR');
+        expect(errors.map(({ type, object }) => [type, object['code']])).to.deep.equal(
+          how === '410' ? [['ERROR', 410]] : [],
+        );
+        expect(kept.ended).to.equal(false);
+        kept.stop();
+      });
+    }
+
+    it('sends bookmarks with the newest version in between', async () => {
+      const watching = await api.watch(
+        `${SERVICES_PATH}?watch=true&allowWatchBookmarks=true&resourceVersion=${versionOf((await api.get(SERVICES_PATH)).body)}`,
+      );
+      await sandbox.apply(aNode('a-later'));
+      const newest = versionOf((await api.get(SERVICES_PATH)).body);
+      const mark = await watching.until(({ type, object }) => type === 'BOOKMARK' && versionOf(object) === newest);
+      expect(mark.object['kind']).to.equal('Service');
+      watching.stop();
+    });
+  });
+
+  describe('the request log', () => {
+    it('holds who asked for what and how it ended', async () => {
+      sandbox.clearRequests();
+      await api.get(`${SERVICES_PATH}/none?x=y`);
+      await api.patch('/api/v1/nodes/node-a', 'merge', { metadata: { annotations: { a: 'b' } } });
+      await api.get('/version');
+      const watching = await api.watch(`${SERVICES_PATH}?watch=true`);
+      watching.stop();
+      expect(
+        sandbox.requests.map(({ user, verb, resource, name, status }) => [user, verb, resource, name, status]),
+      ).to.deep.equal([
+        ['alice', 'get', 'services', 'none', 404],
+        ['alice', 'patch', 'nodes', 'node-a', 200],
+        ['alice', 'raw', '', undefined, 200],
+        ['alice', 'watch', 'services', undefined, 200],
+      ]);
+      expect(sandbox.requests[0]).to.deep.include({ method: 'GET', namespace: NAMESPACE, query: { x: 'y' } });
+    });
+  });
+
+  describe('HTTP/2', () => {
+    const open = async (): Promise<ClientHttp2Session> => {
+      const session = connect(sandbox.server, { ca: sandbox.caBundle });
+      await once(session, 'connect');
+      return session;
+    };
+    const token = (): string =>
+      text((parse(sandbox.kubeconfig('h2')) as { users: { user: { token: string } }[] }).users[0]?.user.token);
+    const get = async (session: ClientHttp2Session, path: string): Promise<number> => {
+      const stream = session.request({ ':path': path, authorization: `Bearer ${token()}` });
+      const [headers] = (await once(stream, 'response')) as [Record<string, number>];
+      stream.resume();
+      await once(stream, 'end');
+      return headers[':status'] ?? 0;
+    };
+
+    it('serves fifty requests and a watch on one connection, and counts it', async () => {
+      const connectionsBefore = sandbox.connections;
+      const session = await open();
+      const watch = session.request({ ':path': `${SERVICES_PATH}?watch=true`, authorization: `Bearer ${token()}` });
+      await once(watch, 'response');
+      // Unread data would keep the stream, hence the connection, open.
+      watch.resume();
+      const codes = await Promise.all(Array.from({ length: 50 }, () => get(session, SERVICES_PATH)));
+      expect([...new Set(codes)]).to.deep.equal([200]);
+      expect(sandbox.connections).to.equal(connectionsBefore + 1);
+      watch.close();
+      session.close();
+      await eventually('the end of the connection', () =>
+        Promise.resolve(sandbox.connections <= connectionsBefore ? true : undefined),
+      );
+    });
+
+    it('resets one watch without its connection', async () => {
+      const session = await open();
+      const watch = session.request({ ':path': `${SERVICES_PATH}?watch=true`, authorization: `Bearer ${token()}` });
+      await once(watch, 'response');
+      const failed = once(watch, 'error') as Promise<[NodeJS.ErrnoException]>;
+      sandbox.cutWatches('reset', { user: 'h2' });
+      expect((await failed)[0].code).to.equal('ERR_HTTP2_STREAM_ERROR');
+      expect(await get(session, SERVICES_PATH)).to.equal(200);
+      session.close();
+    });
+  });
+
+  describe('direct access', () => {
+    it('applies status with the rest, and passes validation like everybody', async () => {
+      await sandbox.apply(aPod('direct', 'a', 50));
+      const { body } = await api.get(`/api/v1/namespaces/${NAMESPACE}/pods/direct-50`);
+      expect(body['status']).to.deep.include({ phase: 'Running', podIP: '198.19.0.51' });
+      const refused = await sandbox.apply({ ...aService('Bad') }).then(
+        () => 'accepted',
+        (error: Error) => error.message,
+      );
+      expect(refused).to.include('Service "Bad" is invalid: metadata.name');
+    });
+
+    it('seeds what nobody would accept', () => {
+      sandbox.seed([{ ...aService('seeded'), spec: { trafficDistribution: 'LeftBehind', ports: [] } } as Service]);
+      const found = sandbox.get<Service>(SERVICES, { namespace: NAMESPACE, name: 'seeded' });
+      expect(found?.spec?.trafficDistribution).to.equal('LeftBehind');
+      expect(found?.metadata?.uid).to.match(/^[0-9a-f-]{36}$/);
+    });
+
+    it('gives copies: changing one changes nothing', async () => {
+      await sandbox.apply(aService('copied'));
+      const copy = sandbox.get<Service>(SERVICES, { namespace: NAMESPACE, name: 'copied' });
+      if (copy?.metadata !== undefined) copy.metadata.labels = { changed: 'yes' };
+      expect(sandbox.get<Service>(SERVICES, { namespace: NAMESPACE, name: 'copied' })?.metadata?.labels).to.equal(
+        undefined,
+      );
+      await sandbox.remove(SERVICES, { namespace: NAMESPACE, name: 'copied' });
+      expect(sandbox.get(SERVICES, { namespace: NAMESPACE, name: 'copied' })).to.equal(undefined);
+    });
+  });
+
+  it('rules by the version that it says it has', async () => {
+    const close = { ...aService('versioned'), spec: { ports: [{ port: 1 }], trafficDistribution: 'PreferSameZone' } };
+    sandbox.setKubernetesVersion('v1.33.4');
+    const refused = await api.post(SERVICES_PATH, close);
+    expect([refused.status, text(refused.body['message'])]).to.deep.equal([
+      422,
+      'Service "versioned" is invalid: spec.trafficDistribution: Unsupported value: "PreferSameZone": supported values: "PreferClose"',
+    ]);
+    sandbox.setKubernetesVersion('v1.30.1');
+    const dropped = await api.post(SERVICES_PATH, close);
+    expect([dropped.status, dropped.body['spec']!['trafficDistribution']]).to.deep.equal([201, undefined]);
+    sandbox.setKubernetesVersion('v1.36.3');
+    expect((await api.get('/version')).body['gitVersion']).to.equal('v1.36.3');
+  });
+
+  describe('admission and the EndpointSlice controller together', () => {
+    const LABEL = 'example.com/hint';
+    let webhook: WebhookServer;
+    before(async () => {
+      webhook = await startWebhookServer();
+    });
+    after(() => webhook.close());
+    const slicesOf = (service: string): EndpointSlice[] =>
+      sandbox
+        .list<EndpointSlice>(ENDPOINT_SLICES, NAMESPACE)
+        .filter(({ metadata }) => metadata?.labels?.['kubernetes.io/service-name'] === service);
+
+    it('calls a webhook through its Service, keeps its hints and does not loop', async () => {
+      webhook.on('/hints', (request) =>
+        patching(
+          list(request['object']!['endpoints']).map((endpoint, index) => ({
+            op: 'add',
+            path: `/endpoints/${index}/hints`,
+            value: { forZones: [{ name: endpoint['zone'] }] },
+          })),
+        ),
+      );
+      const port = Number(new URL(webhook.url).port);
+      // Behind a Service without selector: the slice is ours, as for a process outside the cluster.
+      await sandbox.apply({ ...aService('hook'), spec: { ports: [{ port: 443 }] } });
+      await sandbox.apply({
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        metadata: { name: 'hook', namespace: NAMESPACE, labels: { 'kubernetes.io/service-name': 'hook' } },
+        addressType: 'IPv4',
+        endpoints: [{ addresses: ['127.0.0.1'] }],
+        ports: [{ name: '', port }],
+      });
+      const configuration = (failurePolicy: string) => ({
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'MutatingWebhookConfiguration',
+        metadata: { name: 'hints' },
+        webhooks: [
+          {
+            name: 'hints.example.com',
+            clientConfig: {
+              service: { namespace: NAMESPACE, name: 'hook', path: '/hints' },
+              caBundle: webhook.caBundle,
+            },
+            rules: [
+              {
+                apiGroups: ['discovery.k8s.io'],
+                apiVersions: ['v1'],
+                resources: ['endpointslices'],
+                operations: ['CREATE', 'UPDATE'],
+              },
+            ],
+            objectSelector: { matchLabels: { [LABEL]: 'yes' } },
+            failurePolicy,
+            sideEffects: 'None',
+            admissionReviewVersions: ['v1'],
+          },
+        ],
+      });
+      await sandbox.apply(configuration('Fail'));
+      await sandbox.apply(aService('early', { [LABEL]: 'yes' }));
+      await sandbox.settled();
+      // The certificate is for 127.0.0.1, not for hook.seed.svc: the call fails, and the event says how.
+      expect(slicesOf('early')).to.deep.equal([]);
+      const { body } = await api.get(
+        `/api/v1/namespaces/${NAMESPACE}/events?fieldSelector=${encodeURIComponent('involvedObject.name=early')}`,
+      );
+      expect(text(list(body['items'])[0]?.['message'])).to.include(
+        'failed calling webhook "hints.example.com": failed to call webhook: Post "https://hook.seed.svc:443/hints?timeout=10s": tls: failed to verify certificate',
+      );
+
+      const direct = configuration('Fail');
+      direct.webhooks[0]!.clientConfig = {
+        url: `${webhook.url}/hints`,
+        caBundle: webhook.caBundle,
+      } as unknown as (typeof direct.webhooks)[0]['clientConfig'];
+      await sandbox.apply(direct);
+      await sandbox.apply(aService('hinted', { [LABEL]: 'yes' }));
+      for (const [index, zone] of ZONES.entries()) await sandbox.apply(aPod('hinted', zone, index));
+      await sandbox.settled();
+      const [slice] = slicesOf('hinted');
+      expect(slice?.endpoints?.map(({ zone, hints }) => [zone, hints])).to.deep.equal(
+        ZONES.map((zone) => [zone, { forZones: [{ name: zone }] }]),
+      );
+      const calls = webhook.received.length;
+      const version = slice?.metadata?.resourceVersion;
+      await sandbox.settled();
+      expect(webhook.received.length).to.equal(calls);
+      // The controller strips, the webhook puts back: the stored object does not move.
+      await sandbox.apply(aService('hinted', { [LABEL]: 'yes' }));
+      await api.patch(`${SERVICES_PATH}/hinted`, 'merge', { metadata: { annotations: { touched: 'yes' } } });
+      await sandbox.settled();
+      expect(webhook.received.length).to.be.greaterThan(calls);
+      expect(slicesOf('hinted')[0]?.metadata?.resourceVersion).to.equal(version);
+      await sandbox.remove(
+        {
+          group: 'admissionregistration.k8s.io',
+          version: 'v1',
+          kind: 'MutatingWebhookConfiguration',
+          plural: 'mutatingwebhookconfigurations',
+          namespaced: false,
+        },
+        { name: 'hints' },
+      );
+    });
+  });
+
+  it('serves ten thousand objects', async () => {
+    await sandbox.apply(aNamespace('bulk'));
+    const COUNT = 10_000;
+    const watching = await api.watch('/api/v1/namespaces/bulk/configmaps?watch=true');
+    for (let index = 0; index < COUNT; index += 1) {
+      await sandbox.apply({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: `cm-${index}`, namespace: 'bulk' },
+      });
+    }
+    await eventually(
+      'every event',
+      () => Promise.resolve(watching.events.length === COUNT ? true : undefined),
+      () => watching.events.length,
+    );
+    watching.stop();
+    const seen = new Set<string>();
+    let token = '';
+    do {
+      const { body } = await api.get(
+        `/api/v1/namespaces/bulk/configmaps?limit=500&continue=${encodeURIComponent(token)}`,
+      );
+      for (const item of list(body['items'])) seen.add(text(item['metadata']!['name']));
+      token = body['metadata']!['continue'] === undefined ? '' : text(body['metadata']!['continue']);
+    } while (token !== '');
+    expect(seen.size).to.equal(COUNT);
+    await sandbox.remove(NAMESPACES, { name: 'bulk' });
+    await sandbox.settled();
+    expect(sandbox.get(NAMESPACES, { name: 'bulk' })).to.equal(undefined);
+  });
+});
+
+describe('a stopped sandbox', () => {
+  it('has closed its connections and its port', async () => {
+    const sandbox = await startSandbox();
+    const api = await createApi(sandbox.kubeconfig('alice'));
+    const watching = await api.watch('/api/v1/nodes?watch=true');
+    await sandbox.stop();
+    await watching.end();
+    expect(sandbox.connections).to.equal(0);
+    const outcome = await api.get('/version').then(
+      () => 'answered',
+      (error: NodeJS.ErrnoException) => error.code,
+    );
+    expect(outcome).to.equal('ECONNREFUSED');
+  });
+});

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two replicas on the sandbox: one writes, the other takes over, nothing is written twice, and a stolen Lease ends the process.
+import { expect } from 'chai';
+import { afterEach, beforeEach, describe, it } from 'mocha';
+import { serve } from '../../cmd/settings-reconciler/serve.ts';
+import { runCleanup } from '../../cmd/settings-reconciler/one-shot.ts';
+import type { Lease } from '../../pkg/apis/core.ts';
+import { LEASES } from '../../pkg/apis/resources.ts';
+import { node, service } from '../fixtures/core.ts';
+import { cluster, namespace, seed } from '../fixtures/gardener.ts';
+import { eventually, openBed } from './settings-support.ts';
+import type { Bed } from './settings-support.ts';
+
+const NS = 'shoot--foo--bar';
+const MODE =
+  'modes: {seed: {}}\nleaderElection: {leaseDurationSeconds: 4, renewDeadlineSeconds: 3, retryPeriodSeconds: 1}';
+
+describe('replicas of the settings reconciler', () => {
+  let bed: Bed;
+  beforeEach(async () => {
+    bed = await openBed();
+    await bed.apply(
+      ...['eu-1a', 'eu-1b'].map((zone) => node({ zone })),
+      namespace(),
+      cluster({ spec: { seed: seed({ enabled: false }) } }),
+      ...['vpa-webhook', 'gardener-resource-manager'].map((name) => service({ metadata: { name, namespace: NS } })),
+    );
+  });
+  afterEach(() => bed.close());
+
+  const holder = (): string =>
+    bed.sandbox.get<Lease>(LEASES, { namespace: 'default', name: 'settings-reconciler' })?.spec?.holderIdentity ?? '';
+  const patches = (): string[] => bed.writes().flatMap(({ verb, name }) => (verb === 'patch' ? [name ?? ''] : []));
+  const flip = (enabled: boolean) => bed.apply(cluster({ spec: { seed: seed({ enabled }) } }));
+
+  it('write each change once, whoever leads', async () => {
+    const first = await bed.start(MODE);
+    await eventually(() => expect(holder()).to.equal('test-1'));
+    await bed.start(MODE);
+    await flip(true);
+    await eventually(() => expect(patches()).to.have.members(['vpa-webhook', 'gardener-resource-manager']));
+    await first.stop();
+    await eventually(() => expect(holder()).to.equal('test-2'));
+    expect(patches(), 'taking over writes nothing').to.have.length(2);
+    await flip(false);
+    await eventually(() => expect(patches()).to.have.length(4));
+    expect(bed.service(NS, 'vpa-webhook').spec?.trafficDistribution).to.equal(undefined);
+  });
+
+  it('end when the Lease is stolen', async () => {
+    const session = await bed.session(MODE);
+    const stop = new AbortController();
+    const ended = serve(session, stop.signal).catch((error: unknown) => error);
+    await eventually(() => expect(holder()).to.equal(session.identity));
+    const lease = bed.sandbox.get<Lease>(LEASES, { namespace: 'default', name: 'settings-reconciler' });
+    await bed.apply({ ...lease, spec: { ...lease?.spec, holderIdentity: 'thief' } } as Lease);
+    expect(await ended).to.be.instanceOf(Error);
+    expect(bed.log.entries.map(({ message }) => message)).to.include('lost leadership');
+    stop.abort();
+  });
+
+  it('are in the way of a cleanup, which says so and writes nothing', async () => {
+    await bed.apply({
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'settings-reconciler', namespace: 'default' },
+      spec: { holderIdentity: 'a-replica', leaseDurationSeconds: 3_600, renewTime: '2026-01-01T00:00:00.000000Z' },
+    } as Lease);
+    const session = await bed.session(MODE);
+    const ended = runCleanup(session, new AbortController().signal).catch((error: unknown) => error);
+    await bed.quiet();
+    bed.clock.skip(60_000);
+    expect(String(await ended)).to.contain('another replica holds the Lease');
+    expect(bed.writes()).to.deep.equal([]);
+  });
+});

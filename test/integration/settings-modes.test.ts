@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Garden mode, cluster mode and both beside a seed: each namespace has exactly one owner.
+import { expect } from 'chai';
+import { afterEach, beforeEach, describe, it } from 'mocha';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_TOPOLOGY_MODE,
+  GROUP,
+  LABEL_MANAGED,
+  LABEL_STRATEGY,
+} from '../../pkg/apis/names.ts';
+import { NODES } from '../../pkg/apis/resources.ts';
+import { node, service } from '../fixtures/core.ts';
+import { cluster, etcd, garden, namespace, seed } from '../fixtures/gardener.ts';
+import { eventually, openBed } from './settings-support.ts';
+import type { Bed } from './settings-support.ts';
+
+const MANAGED = { [LABEL_MANAGED]: 'true' };
+
+describe('modes of the settings reconciler', () => {
+  let bed: Bed;
+  beforeEach(async () => {
+    bed = await openBed();
+    await bed.apply(...['eu-1a', 'eu-1b'].map((zone) => node({ zone })));
+  });
+  afterEach(() => bed.close());
+
+  const distribution = (ns: string, name: string): string | undefined =>
+    bed.service(ns, name).spec?.trafficDistribution;
+  const expectField = (ns: string, name: string, value: string | undefined) =>
+    eventually(() => expect(distribution(ns, name), `${ns}/${name}`).to.equal(value));
+
+  describe('garden', () => {
+    const MODE = 'modes: {garden: {gardener: {featureGates: {IstioTLSTermination: false}}}}';
+    beforeEach(async () => {
+      await bed.apply(
+        namespace({ role: 'garden' }),
+        namespace({ role: 'extension', metadata: { name: 'runtime-extension-x' } }),
+        namespace({ role: 'extension' }),
+        etcd({ metadata: { name: 'virtual-garden-etcd-main', namespace: 'garden' } }),
+        ...['virtual-garden-kube-apiserver', 'gardener-apiserver', 'gardener-dashboard'].map((name) =>
+          service({ metadata: { name, namespace: 'garden' } }),
+        ),
+        service({ metadata: { name: 'x', namespace: 'runtime-extension-x', labels: MANAGED } }),
+        service({ metadata: { name: 'x', namespace: 'extension-provider-local', labels: MANAGED } }),
+      );
+    });
+
+    it('sets the garden Services and those of runtime extensions, and no others', async () => {
+      await bed.apply(garden());
+      await bed.start(MODE);
+      await expectField('garden', 'virtual-garden-kube-apiserver', 'PreferSameZone');
+      await expectField('garden', 'gardener-apiserver', 'PreferSameZone');
+      await expectField('runtime-extension-x', 'x', 'PreferSameZone');
+      await bed.quiet();
+      expect(bed.etcd('garden', 'virtual-garden-etcd-main').spec?.etcd?.clientService?.trafficDistribution).to.equal(
+        'PreferSameZone',
+      );
+      expect(distribution('garden', 'gardener-dashboard')).to.equal(undefined);
+      expect(distribution('extension-provider-local', 'x'), "a seed's extension").to.equal(undefined);
+    });
+
+    it('refuses without high availability with the sentence of Gardener, and heals', async () => {
+      await bed.apply(garden({ highAvailability: false }));
+      await bed.start(MODE);
+      await eventually(() => expect(bed.events().join()).to.contain("virtual cluster's high-availability"));
+      expect(distribution('garden', 'gardener-apiserver')).to.equal(undefined);
+      await bed.apply(garden());
+      await expectField('garden', 'gardener-apiserver', 'PreferSameZone');
+    });
+  });
+
+  it('lets a seed that is also the garden runtime have one owner for each namespace', async () => {
+    await bed.apply(
+      namespace({ role: 'garden' }),
+      namespace(),
+      namespace({ role: 'extension' }),
+      namespace({ role: 'extension', metadata: { name: 'runtime-extension-x' } }),
+      garden({ enabled: false }),
+      cluster({ spec: { seed: seed() } }),
+      service({ metadata: { name: 'gardener-apiserver', namespace: 'garden' } }),
+      service({ metadata: { name: 'vpa-webhook', namespace: 'shoot--foo--bar' } }),
+      service({ metadata: { name: 'x', namespace: 'runtime-extension-x', labels: MANAGED } }),
+      service({ metadata: { name: 'x', namespace: 'extension-provider-local', labels: MANAGED } }),
+      service({ metadata: { name: 'plain', labels: MANAGED } }),
+    );
+    await bed.start('modes: {garden: {}, seed: {}, cluster: {}}');
+    await expectField('shoot--foo--bar', 'vpa-webhook', 'PreferSameZone');
+    await expectField('extension-provider-local', 'x', 'PreferSameZone');
+    await expectField('default', 'plain', 'PreferSameZone');
+    await bed.quiet();
+    expect(distribution('garden', 'gardener-apiserver'), 'follows the Garden').to.equal(undefined);
+    expect(distribution('runtime-extension-x', 'x'), 'follows the Garden').to.equal(undefined);
+    await bed.apply(garden({ enabled: true }));
+    await expectField('garden', 'gardener-apiserver', 'PreferSameZone');
+    await expectField('runtime-extension-x', 'x', 'PreferSameZone');
+    await bed.quiet();
+    const patched = bed
+      .writes()
+      .flatMap(({ verb, namespace: ns, name }) => (verb === 'patch' ? [`${ns}/${name}`] : []));
+    expect(patched, 'each object once').to.have.length(new Set(patched).size);
+  });
+
+  describe('cluster', () => {
+    const MODE = 'modes: {cluster: {}}';
+    const annotated = (strategy: string) => ({ [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/${strategy}` });
+
+    it('serves Services that ask by label or annotation, keeps what their authors wrote', async () => {
+      await bed.apply(
+        service({ metadata: { name: 'labelled', labels: MANAGED } }),
+        service({ metadata: { name: 'annotated', annotations: annotated('same-zone') } }),
+        service({ metadata: { name: 'planned', annotations: annotated('load-aware') } }),
+        service({
+          metadata: { name: 'own', annotations: annotated('same-zone') },
+          spec: { trafficDistribution: 'PreferClose' },
+        }),
+        service({ metadata: { name: 'foreign', annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'example.com/mine' } } }),
+        service({ metadata: { name: 'silent' } }),
+      );
+      await bed.start(MODE);
+      await expectField('default', 'labelled', 'PreferSameZone');
+      await eventually(() =>
+        expect(bed.service('default', 'planned').metadata?.labels?.[LABEL_STRATEGY]).to.equal('load-aware'),
+      );
+      await eventually(() =>
+        expect(bed.service('default', 'own').metadata?.labels?.[LABEL_STRATEGY]).to.equal('same-zone'),
+      );
+      await bed.quiet();
+      expect(distribution('default', 'annotated')).to.equal('PreferSameZone');
+      expect(distribution('default', 'planned')).to.equal(undefined);
+      expect(distribution('default', 'own'), "the author's own value").to.equal('PreferClose');
+      for (const name of ['foreign', 'silent']) {
+        expect(bed.service('default', name).metadata?.annotations?.[ANNOTATION_APPLIED], name).to.equal(undefined);
+      }
+      await bed.apply(
+        service({
+          metadata: {
+            name: 'annotated',
+            annotations: {
+              [ANNOTATION_APPLIED]:
+                bed.service('default', 'annotated').metadata?.annotations?.[ANNOTATION_APPLIED] ?? '',
+            },
+            labels: { [LABEL_STRATEGY]: 'same-zone' },
+          },
+          spec: { trafficDistribution: 'PreferSameZone' },
+        }),
+      );
+      await expectField('default', 'annotated', undefined);
+      expect(
+        bed.service('default', 'annotated').metadata?.labels?.[LABEL_STRATEGY],
+        'our label goes with the annotation',
+      ).to.equal(undefined);
+    });
+
+    it('reports Auto beside a strategy as ConflictingMode', async () => {
+      await bed.apply(
+        service({
+          metadata: {
+            name: 'both',
+            labels: { [LABEL_STRATEGY]: 'same-zone' },
+            annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' },
+          },
+        }),
+      );
+      await bed.start(MODE);
+      await eventually(() => expect(bed.events().join()).to.contain('ConflictingMode'));
+      expect(distribution('default', 'both')).to.equal(undefined);
+    });
+
+    it('follows the zones of ready Nodes', async () => {
+      await bed.apply(service({ metadata: { name: 'labelled', labels: MANAGED } }));
+      await bed.start(MODE);
+      await expectField('default', 'labelled', 'PreferSameZone');
+      await bed.sandbox.remove(NODES, { name: 'node-eu-1b' });
+      await expectField('default', 'labelled', undefined);
+      await eventually(() => expect(bed.events().join()).to.contain('SingleZone'));
+      await bed.apply(node({ zone: 'eu-1c' }));
+      await expectField('default', 'labelled', 'PreferSameZone');
+    });
+  });
+});

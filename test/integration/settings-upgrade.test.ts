@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cluster is upgraded and downgraded while the reconciler runs: each mechanism replaces the one before, newer ones wait.
+import { expect } from 'chai';
+import { afterEach, describe, it } from 'mocha';
+import type { Service } from '../../pkg/apis/core.ts';
+import {
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  GROUP,
+  LABEL_CONSIDER,
+} from '../../pkg/apis/names.ts';
+import { node, service } from '../fixtures/core.ts';
+import { cluster, namespace } from '../fixtures/gardener.ts';
+import { eventually, openBed } from './settings-support.ts';
+import type { Bed } from './settings-support.ts';
+
+const NS = 'shoot--foo--bar';
+const MODE =
+  'modes: {seed: {gardener: {version: v1.100.0}}}\nkubernetesVersion: {rereadSeconds: 60, stableSeconds: 300}';
+
+interface Shape {
+  hints?: string;
+  mode?: string;
+  consider?: string;
+  field?: string;
+}
+
+const shapeOf = ({ metadata, spec }: Service): Shape => {
+  const shape = {
+    hints: metadata?.annotations?.[ANNOTATION_TOPOLOGY_AWARE_HINTS],
+    mode: metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE],
+    consider: metadata?.labels?.[LABEL_CONSIDER],
+    field: spec?.trafficDistribution,
+  };
+  return Object.fromEntries(Object.entries(shape).filter(([, value]) => value !== undefined));
+};
+
+const SHAPES: Record<string, Shape> = {
+  'v1.26.1': { hints: 'auto', consider: 'true' },
+  'v1.27.1': { mode: 'auto', consider: 'true' },
+  'v1.31.1': { field: 'PreferClose', consider: 'true' },
+  'v1.32.1': { field: 'PreferClose' },
+  'v1.34.0': { field: 'PreferSameZone' },
+};
+
+describe('settings while the cluster is upgraded', () => {
+  let bed: Bed;
+  afterEach(() => bed.close());
+
+  const open = async (version: string, kubeletVersion = 'v1.36.0'): Promise<void> => {
+    bed = await openBed({ kubernetesVersion: version });
+    await bed.apply(
+      ...['eu-1a', 'eu-1b'].map((zone) => node({ zone, kubeletVersion })),
+      namespace(),
+      cluster(),
+      service({ metadata: { name: 'vpa-webhook', namespace: NS } }),
+    );
+    await bed.start(MODE);
+  };
+  const shape = (): Shape => shapeOf(bed.service(NS, 'vpa-webhook'));
+  const expectShape = (wanted: Shape | undefined) => eventually(() => expect(shape()).to.deep.equal(wanted));
+  /** Time passes a minute at a time, and the version is read again each time. */
+  const pass = async (minutes: number): Promise<void> => {
+    for (let minute = 0; minute < minutes; minute += 1) {
+      const reads = (): number => bed.sandbox.requests.filter(({ path }) => path === '/version').length;
+      const before = reads();
+      bed.clock.skip(60_000);
+      await eventually(() => expect(reads(), 'reads of /version').to.be.greaterThan(before));
+      await bed.quiet();
+    }
+  };
+
+  it('goes from 1.26 to 1.34 step by step, resetting what came before, and back at once', async () => {
+    await open('v1.26.1');
+    await expectShape(SHAPES['v1.26.1']);
+    for (const version of ['v1.27.1', 'v1.31.1', 'v1.32.1', 'v1.34.0']) {
+      const before = shape();
+      bed.sandbox.setKubernetesVersion(version);
+      await pass(5);
+      expect(shape(), `${version}: not before it is stable`).to.deep.equal(before);
+      await pass(1);
+      await expectShape(SHAPES[version]);
+    }
+    bed.sandbox.setKubernetesVersion('v1.32.1');
+    await pass(1);
+    await expectShape(SHAPES['v1.32.1']);
+  });
+
+  it('starts to wait anew when an API server of the old version answers in between', async () => {
+    await open('v1.32.1');
+    bed.sandbox.setKubernetesVersion('v1.34.0');
+    await pass(4);
+    bed.sandbox.setKubernetesVersion('v1.32.1');
+    await pass(1);
+    bed.sandbox.setKubernetesVersion('v1.34.0');
+    await pass(5);
+    expect(shape()).to.deep.equal(SHAPES['v1.32.1']);
+    await pass(1);
+    await expectShape(SHAPES['v1.34.0']);
+  });
+
+  it('waits while a trial write of the newer value is refused', async () => {
+    await open('v1.32.1');
+    const fault = bed.sandbox.addFault({ kind: 'status', match: { verb: 'patch', resource: 'services' }, code: 422 });
+    bed.sandbox.setKubernetesVersion('v1.34.0');
+    await pass(7);
+    expect(shape()).to.deep.equal(SHAPES['v1.32.1']);
+    const tried = bed.sandbox.requests.filter(({ verb, query }) => verb === 'patch' && query['dryRun'] === 'All');
+    expect(tried.length, 'trial writes').to.be.greaterThan(0);
+    expect(bed.writes().filter(({ query, status }) => query['dryRun'] === undefined && status === 422)).to.deep.equal(
+      [],
+    );
+    fault.remove();
+    await pass(1);
+    await expectShape(SHAPES['v1.34.0']);
+  });
+
+  it('adds the annotation while some kubelet is 1.30 or older, and takes it back afterwards', async () => {
+    await open('v1.34.0', 'v1.30.4');
+    await expectShape({ field: 'PreferSameZone', mode: `${GROUP}/same-zone` });
+    await bed.apply(...['eu-1a', 'eu-1b'].map((zone) => node({ zone, kubeletVersion: 'v1.31.0' })));
+    await expectShape({ field: 'PreferSameZone' });
+  });
+
+  it('changes nothing while the version cannot be read, and says so', async () => {
+    bed = await openBed({ kubernetesVersion: 'v1.34.0' });
+    await bed.apply(namespace(), cluster(), service({ metadata: { name: 'vpa-webhook', namespace: NS } }));
+    bed.sandbox.setKubernetesVersion('v1.22.0');
+    await bed.start(MODE);
+    expect(shape()).to.deep.equal({});
+    expect(bed.log.entries.map(({ message }) => message)).to.include("cannot tell the API server's version");
+    bed.sandbox.setKubernetesVersion('v1.34.0');
+    await pass(1);
+    await expectShape(SHAPES['v1.34.0']);
+  });
+});

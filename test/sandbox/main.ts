@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sandbox as a process: prints its URL, writes kubeconfigs, ends on SIGTERM or SIGINT.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { parseAllDocuments } from 'yaml';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
+import { startSandbox } from './sandbox.ts';
+
+const USAGE = `usage: main.ts [--port N] [--kubernetes-version vX.Y.Z] [--kubeconfig-dir DIR] [--user NAME[=GROUP,GROUP]]... [--apply FILE]...
+
+--port               port at 127.0.0.1; 0 takes a free one (default 0)
+--kubernetes-version what /version answers (default v1.36.3)
+--kubeconfig-dir     writes NAME.kubeconfig for each user there (":" becomes "_")
+--user               a user to write a kubeconfig for (default admin=system:masters)
+--apply              YAML file with objects to start with
+`;
+
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string', default: '0' },
+    'kubernetes-version': { type: 'string' },
+    'kubeconfig-dir': { type: 'string' },
+    user: { type: 'string', multiple: true, default: ['admin=system:masters'] },
+    apply: { type: 'string', multiple: true, default: [] },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const run = async (): Promise<void> => {
+  const version = values['kubernetes-version'];
+  const sandbox = await startSandbox({
+    port: Number(values.port),
+    ...(version === undefined ? {} : { kubernetesVersion: version }),
+  });
+  const directory = values['kubeconfig-dir'];
+  if (directory !== undefined) {
+    mkdirSync(directory, { recursive: true });
+    for (const entry of values.user) {
+      const [name = '', groups = ''] = entry.split('=', 2);
+      const text = sandbox.kubeconfig(name, groups === '' ? [] : groups.split(','));
+      writeFileSync(join(directory, `${name.replaceAll(':', '_')}.kubeconfig`), text, { mode: 0o600 });
+    }
+  }
+  for (const file of values.apply) {
+    for (const document of parseAllDocuments(readFileSync(file, 'utf8')))
+      await sandbox.apply(document.toJS() as KubernetesObject);
+  }
+  process.stdout.write(`${sandbox.server}\n`);
+  const stop = (): void => void sandbox.stop();
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+};
+
+if (values.help) process.stdout.write(USAGE);
+else await run();

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts the sandbox together: store, admission, controllers and the TLS listener in front of them.
+import { createAdmission } from './admission.ts';
+import { createRuleContext } from './allocation.ts';
+import { BUILT_IN } from './built-in.ts';
+import { createControllers } from './controllers.ts';
+import { createDirectAccess, initialNamespaces } from './direct.ts';
+import { createFaultTable, matchesFault } from './faults.ts';
+import { createHandlers } from './handlers.ts';
+import { createJsonCache, type StoredObject } from './object.ts';
+import { createServiceResolver } from './lifecycle.ts';
+import { createReader } from './reader.ts';
+import { createRequestLog } from './request-log.ts';
+import { createRouter } from './router.ts';
+import { startListener } from './server.ts';
+import { createRegistry, servedCustom, type KindRules, type ServedResource } from './served-resource.ts';
+import { createStore } from './store.ts';
+import { createCertificates } from './tls.ts';
+import type { Sandbox, SandboxResource, StartSandbox } from './types.ts';
+import { createUsers, renderKubeconfig } from './users.ts';
+import { createWatchHub } from './watch.ts';
+import { createWebhookCaller } from './webhook-call.ts';
+import { createWriter } from './writer.ts';
+
+const DEFAULT_VERSION = 'v1.36.3';
+const DEFAULT_HISTORY = 10_000;
+const DEFAULT_BOOKMARK_SECONDS = 60;
+
+const rulesOf = ({ prune, validate }: SandboxResource): KindRules => ({
+  ...(prune === undefined
+    ? {}
+    : {
+        normalize(object) {
+          const pruned = prune(structuredClone(object)) as StoredObject;
+          for (const key of Object.keys(object)) if (!(key in pruned)) delete object[key];
+          Object.assign(object, pruned);
+        },
+      }),
+  ...(validate === undefined
+    ? {}
+    : {
+        validate(object, old) {
+          const message = validate(object, old);
+          if (message === undefined) return [];
+          const [, field = 'spec', text = message] = /^([\w.[\]]+): (.*)$/s.exec(message) ?? [];
+          return [{ field, reason: 'FieldValueInvalid', message: text }];
+        },
+      }),
+});
+
+const toServed = (resource: SandboxResource): ServedResource =>
+  servedCustom(resource, { status: resource.status ?? false, rules: rulesOf(resource) });
+
+/** Starts the sandbox and resolves once it listens. */
+export const startSandbox: StartSandbox = async (options = {}) => {
+  let version = options.kubernetesVersion ?? DEFAULT_VERSION;
+  const now = (): number => Date.now();
+  const toJson = createJsonCache();
+  const registry = createRegistry([...BUILT_IN, ...(options.resources ?? []).map((resource) => toServed(resource))]);
+  const store = createStore(options.watchHistory ?? DEFAULT_HISTORY);
+  const ruleContext = createRuleContext(() => version);
+  const rules = () => ruleContext;
+  const resolveService = options.resolveService ?? createServiceResolver(store);
+  const admission = createAdmission({ store, caller: createWebhookCaller(resolveService) });
+  const writer = createWriter({ store, rules, admission, now });
+  const controllers = createControllers({
+    store,
+    writer,
+    registry,
+    now,
+    minor: () => ruleContext.minor,
+    endpointSlices: options.endpointSliceController ?? true,
+  });
+  const reader = createReader(store, toJson);
+  const watches = createWatchHub({
+    store,
+    toJson,
+    bookmarkSeconds: options.bookmarkSeconds ?? DEFAULT_BOOKMARK_SECONDS,
+  });
+  const users = createUsers();
+  const faults = createFaultTable();
+  const log = createRequestLog();
+  const direct = createDirectAccess({ store, registry, writer, rules, now });
+  const handle = createHandlers({ store, reader, writer, watches, toJson });
+  const router = createRouter({ registry, users, faults, handle, version: () => version, log: log.add });
+  direct.seed(initialNamespaces());
+  const certificates = createCertificates(now());
+  const listener = await startListener(options.port ?? 0, certificates, (exchange) => void router(exchange));
+  const server = `https://127.0.0.1:${listener.port}`;
+
+  const sandbox: Sandbox = {
+    server,
+    caBundle: certificates.caBundle,
+    kubeconfig: (user, groups = []) =>
+      renderKubeconfig(server, certificates.caBundle, user, users.tokenOf(user, groups)),
+    ...direct,
+    setKubernetesVersion(next) {
+      version = next;
+    },
+    requests: log.requests,
+    clearRequests: log.clear,
+    get connections() {
+      return listener.connections;
+    },
+    addFault: faults.add,
+    clearFaults: faults.clear,
+    cutWatches: (how, match) => watches.cut(how, (watch) => matchesFault(match, { verb: 'watch', ...watch })),
+    compact() {
+      store.compact();
+      reader.expireTokens();
+    },
+    settled: controllers.settled,
+    async stop() {
+      controllers.stop();
+      watches.cut('close', () => true);
+      admission.close();
+      await listener.close();
+    },
+  };
+  return sandbox;
+};

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { ConfigError } from '../../../../pkg/apis/config/config-error.ts';
+import type { ConfigProblem } from '../../../../pkg/apis/config/config-error.ts';
+import { CONFIG_API_VERSION } from '../../../../pkg/apis/config/config-kind.ts';
+import type { ConfigKind } from '../../../../pkg/apis/config/config-kind.ts';
+import { loadConfiguration } from '../../../../pkg/apis/config/load.ts';
+
+interface Sample {
+  name: string;
+  size: number;
+  list: string[];
+  nested?: { mode: 'a' | 'b'; any?: object };
+}
+
+const SAMPLE: ConfigKind<Sample> = {
+  kind: 'Sample',
+  schema: {
+    type: 'object',
+    required: ['name'],
+    properties: {
+      name: { type: 'string', minLength: 1, maxLength: 5 },
+      size: { type: 'integer', minimum: 1, maximum: 9, default: 3 },
+      list: { type: 'array', items: { type: 'string', pattern: '^[a-z]+$' }, uniqueItems: true, default: [] },
+      nested: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['mode'],
+        minProperties: 1,
+        properties: { mode: { type: 'string', enum: ['a', 'b'] }, any: { type: 'object' } },
+      },
+    },
+  },
+  check: ({ name, list }) =>
+    list.includes(name) ? [{ path: ['list', list.indexOf(name)], message: 'is the name.', allowed: ['others'] }] : [],
+};
+
+const HEADER = `apiVersion: ${CONFIG_API_VERSION}\nkind: Sample\n`;
+const load = (body: string): Sample => loadConfiguration(SAMPLE, HEADER + body, 'f.yaml');
+
+const failure = (text: string): ConfigError => {
+  try {
+    loadConfiguration(SAMPLE, text, 'f.yaml');
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error(`no error for ${JSON.stringify(text)}`);
+};
+
+describe('loadConfiguration', () => {
+  it('fills defaults and keeps what is given', () => {
+    expect(load('name: x')).to.deep.include({ name: 'x', size: 3, list: [] });
+    expect(load('name: x\nsize: 7\nlist: [a, b]')).to.deep.include({ size: 7, list: ['a', 'b'] });
+  });
+
+  it('reads JSON too, and follows anchors', () => {
+    const json = JSON.stringify({ apiVersion: CONFIG_API_VERSION, kind: 'Sample', name: 'j' });
+    expect(loadConfiguration(SAMPLE, json, 'f.json').name).to.equal('j');
+    expect(load('name: &n abc\nlist: [*n, d]'.replace('*n, ', '')).list).to.deep.equal(['d']);
+  });
+
+  it('does not share defaults between two calls', () => {
+    load('name: x').list.push('spoilt');
+    expect(load('name: x').list).to.deep.equal([]);
+  });
+
+  const cases: { name: string; body: string; problem: Partial<ConfigProblem> }[] = [
+    {
+      name: 'a missing field',
+      body: 'size: 1',
+      problem: { line: 1, column: 1, field: 'name', message: 'is required.' },
+    },
+    {
+      name: 'a missing field further down',
+      body: 'name: x\nnested:\n  any: {}',
+      problem: { line: 5, column: 3, field: 'nested.mode', message: 'is required.' },
+    },
+    {
+      name: 'an unknown field, at its key',
+      body: 'name: x\nnested:\n  mode: a\n  mood: b',
+      problem: { line: 6, column: 3, field: 'nested.mood', allowed: ['mode', 'any'] },
+    },
+    {
+      name: 'a value out of a list',
+      body: 'name: x\nnested: {mode: c}',
+      problem: { line: 4, column: 16, field: 'nested.mode', message: 'is "c".', allowed: ['a', 'b'] },
+    },
+    {
+      name: 'a number too small',
+      body: 'name: x\nsize: 0',
+      problem: { line: 4, column: 7, field: 'size', allowed: ['1 to 9'] },
+    },
+    {
+      name: 'a number too large',
+      body: 'name: x\nsize: 10',
+      problem: { field: 'size', message: 'is 10.', allowed: ['1 to 9'] },
+    },
+    {
+      name: 'a wrong type',
+      body: 'name: [x]',
+      problem: { line: 3, column: 7, field: 'name', message: 'must be of type string, not ["x"].' },
+    },
+    {
+      name: 'a key with nothing behind it',
+      body: 'name: x\nnested:',
+      problem: { field: 'nested', message: 'must be of type object, not null; write {} for the defaults.' },
+    },
+    { name: 'an empty string', body: 'name: ""', problem: { field: 'name', message: 'must not be empty.' } },
+    { name: 'a string too long', body: 'name: abcdef', problem: { message: 'is longer than 5 characters.' } },
+    {
+      name: 'an item that does not fit',
+      body: 'name: x\nlist:\n- ok\n- "7"',
+      problem: { line: 6, column: 3, field: 'list[1]', message: 'is "7"; it must match ^[a-z]+$.' },
+    },
+    {
+      name: 'the same item twice',
+      body: 'name: x\nlist: [a, a]',
+      problem: { field: 'list', message: 'holds the same item twice.' },
+    },
+    {
+      name: 'fields that do not go together',
+      body: 'name: x\nlist: [a, x]',
+      problem: { line: 4, column: 11, field: 'list[1]', message: 'is the name.', allowed: ['others'] },
+    },
+    {
+      name: 'a hostile key',
+      body: 'name: x\n__proto__: {polluted: true}',
+      problem: { line: 4, column: 1, field: '__proto__' },
+    },
+  ];
+  for (const { name, body, problem } of cases) {
+    it(`says where and why: ${name}`, () => {
+      const error = failure(HEADER + body);
+      expect(error.problems, error.message).to.have.length(1);
+      expect(error.problems[0]).to.deep.include(problem);
+      const { line, column } = error.problems[0]!;
+      expect(error.message).to.match(new RegExp(`^f\\.yaml:${line}:${column}: `));
+    });
+  }
+
+  it('reports every problem, in file order', () => {
+    const { problems, message } = failure(`${HEADER}size: 0\nname: 3\nextra: 1`);
+    expect(problems.map(({ field }) => field)).to.deep.equal(['size', 'name', 'extra']);
+    expect(message.split('\n')).to.have.length(3);
+  });
+
+  const broken: { name: string; text: string; says: RegExp }[] = [
+    { name: 'an empty file', text: '', says: /^f\.yaml:1:1: the file is empty\.$/ },
+    { name: 'only a comment', text: '# nothing\n', says: /the file is empty/ },
+    { name: 'no YAML', text: 'a: [b', says: /^f\.yaml:1:\d+: not valid YAML: / },
+    {
+      name: 'the same key twice',
+      text: `${HEADER}name: a\nname: b`,
+      says: /^f\.yaml:4:1: not valid YAML: Map keys must be unique/,
+    },
+    { name: 'two documents', text: `${HEADER}name: a\n---\nname: b`, says: /more than one document/ },
+    { name: 'a list', text: '- a', says: /must be a YAML mapping/ },
+    {
+      name: 'another kind',
+      text: HEADER.replace('Sample', 'Other'),
+      says: /f\.yaml:2:7: kind: is "Other"\. \(allowed: Sample\)/,
+    },
+    {
+      name: 'another version',
+      text: 'apiVersion: v1\nkind: Sample',
+      says: /f\.yaml:1:13: apiVersion: is "v1"\. \(allowed: config\./,
+    },
+    { name: 'no header', text: 'name: x', says: /apiVersion: is required.*\n.*kind: is required/ },
+    { name: 'far too much', text: '#'.repeat(1_000_001), says: /more than 1000000 characters/ },
+  ];
+  for (const { name, text, says } of broken) {
+    it(`refuses ${name}`, () => expect(failure(text).message).to.match(says));
+  }
+
+  it('survives a value that contains itself', () => {
+    expect(failure(`${HEADER}name: &a [*a]`).problems[0]).to.deep.include({ field: 'name', line: 3 });
+  });
+
+  it('refuses aliases that would blow up', () => {
+    const bomb = `${HEADER}a: &a [x,x,x,x,x,x,x,x,x]\n${['b', 'c', 'd', 'e', 'f']
+      .map((key, index) => `${key}: &${key} [${Array(9).fill(`*${'abcde'[index]}`).join(',')}]`)
+      .join('\n')}`;
+    expect(() => loadConfiguration(SAMPLE, bomb, 'f.yaml')).to.throw(ConfigError);
+  });
+
+  it('never throws anything but ConfigError, whatever the text', () => {
+    const line = fc.oneof(
+      fc.string(),
+      fc.constantFrom('name: x', 'size: 3', 'nested: {mode: a}', 'list: [a]', '- ', '? : ', '&a', '*a', '!!binary x'),
+    );
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 8 }), fc.boolean(), (lines, header) => {
+        try {
+          loadConfiguration(SAMPLE, (header ? HEADER : '') + lines.join('\n'), 'f.yaml');
+        } catch (error) {
+          expect(error).to.be.instanceOf(ConfigError);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

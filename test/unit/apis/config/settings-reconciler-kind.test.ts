@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { ConfigError } from '../../../../pkg/apis/config/config-error.ts';
+import { CONFIG_API_VERSION } from '../../../../pkg/apis/config/config-kind.ts';
+import { loadConfiguration } from '../../../../pkg/apis/config/load.ts';
+import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../../pkg/apis/config/settings-reconciler-kind.ts';
+import type { SettingsReconcilerConfiguration } from '../../../../pkg/apis/config/settings-reconciler.ts';
+
+const load = (body: string): SettingsReconcilerConfiguration => {
+  const text = `apiVersion: ${CONFIG_API_VERSION}\nkind: SettingsReconcilerConfiguration\n${body}`;
+  return loadConfiguration(SETTINGS_RECONCILER_CONFIGURATION, text, 'c.yaml');
+};
+
+describe('SettingsReconcilerConfiguration', () => {
+  it('needs nothing but a mode', () => {
+    const { apiVersion: _one, kind: _two, ...config } = load('modes: {cluster: {}}');
+    expect(config).to.deep.equal({
+      modes: { cluster: { namespaces: [] } },
+      excludedNamespaces: [],
+      keep: 'auto',
+      drift: { minIntervalSeconds: 60, fightAfterRepairs: 3, fightWindowSeconds: 900 },
+      kubernetesVersion: { rereadSeconds: 60, stableSeconds: 300 },
+      hintRepair: { enabled: true, writesPerSecond: 20, backoffSeconds: 60 },
+      leaderElection: {
+        enabled: true,
+        name: 'settings-reconciler',
+        leaseDurationSeconds: 15,
+        renewDeadlineSeconds: 10,
+        retryPeriodSeconds: 2,
+      },
+      health: { bindAddress: '::', port: 8081 },
+      metrics: { bindAddress: '::', port: 8080 },
+      log: { level: 'info', format: 'json' },
+    });
+  });
+
+  it('takes a Seed as charts render it, with fields that it does not read', () => {
+    const body = `modes:
+  seed:
+    seed:
+      spec:
+        provider: {type: aws, region: eu-1, zones: [a, b]}
+        settings: {topologyAwareRouting: {enabled: true}, excessCapacityReservation: {enabled: false}}
+        networks: {pods: 10.0.0.0/8}
+    gardener: {version: v1.144.0, featureGates: {IstioTLSTermination: false, Other: true}}`;
+    const { seed } = load(body).modes;
+    expect(seed?.seed?.spec?.provider?.zones).to.deep.equal(['a', 'b']);
+    expect(seed?.seed?.spec?.['networks']).to.deep.equal({ pods: '10.0.0.0/8' });
+    expect(seed).to.include({ extensionServices: true });
+    expect(seed?.gardener.featureGates).to.deep.equal({ IstioTLSTermination: false, Other: true });
+  });
+
+  const wrong = [
+    {
+      name: 'no mode',
+      body: 'modes: {}',
+      says: /modes: needs at least one field\. \(allowed: garden, seed, cluster\)/,
+    },
+    { name: 'no modes', body: 'keep: on', says: /modes: is required/ },
+    {
+      name: 'repairs faster than once a minute',
+      body: 'modes: {seed: {}}\ndrift: {minIntervalSeconds: 59}',
+      says: /4:29: drift\.minIntervalSeconds: is 59\. \(allowed: 60 to 86400\)/,
+    },
+    {
+      name: 'more than 20 touches a second',
+      body: 'modes: {seed: {}}\nhintRepair: {writesPerSecond: 21}',
+      says: /\(allowed: 1 to 20\)/,
+    },
+    {
+      name: 'another keep',
+      body: 'modes: {seed: {}}\nkeep: always',
+      says: /keep: is "always"\. \(allowed: auto, on, off\)/,
+    },
+    {
+      name: 'a name that is no namespace',
+      body: 'modes: {seed: {}}\nexcludedNamespaces: [A_B]',
+      says: /excludedNamespaces\[0\]: is "A_B"; it must match/,
+    },
+    {
+      name: 'a garden that is excluded',
+      body: 'modes: {garden: {}}\nexcludedNamespaces: [garden]',
+      says: /excludes "garden"/,
+    },
+    {
+      name: 'a zone that is a number',
+      body: 'modes: {seed: {seed: {spec: {provider: {zones: [1]}}}}}',
+      says: /zones\[0\]: must be of type string/,
+    },
+    {
+      name: 'a gate that is no boolean',
+      body: 'modes: {garden: {gardener: {featureGates: {X: yes please}}}}',
+      says: /featureGates\.X: must be of type boolean/,
+    },
+    {
+      name: 'a renew deadline as long as the lease',
+      body: 'modes: {seed: {}}\nleaderElection: {renewDeadlineSeconds: 15}',
+      says: /renewDeadlineSeconds: must be less than leaseDurationSeconds/,
+    },
+    {
+      name: 'a retry period that leaves no second try',
+      body: 'modes: {seed: {}}\nleaderElection: {retryPeriodSeconds: 9}',
+      says: /retryPeriodSeconds: times 1\.2 must be less/,
+    },
+  ];
+  for (const { name, body, says } of wrong) {
+    it(`refuses ${name}`, () => expect(() => load(body)).to.throw(ConfigError, says));
+  }
+});

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { chartRegistration, chartValues, valueRows } from '../../../hack/generate/chart.ts';
+
+const SCHEMA = JSON.stringify({
+  properties: {
+    first: { properties: { name: { type: 'string' }, size: { $ref: '#/definitions/size' } } },
+    kind: { enum: ['a', true, null] },
+    list: { type: 'array' },
+    free: { type: ['object', 'null'] },
+  },
+  definitions: { size: { type: 'integer', minimum: 1, maximum: 9 } },
+});
+
+const VALUES = `first:
+  # What it is
+  # called.
+  name: x
+  # How big.
+  size: 3
+# Which one.
+kind: a
+# Many.
+list: [1]
+# Anything.
+free: { a: { b: 1 } }
+`;
+
+describe('the table of values', () => {
+  it('has one row a value: key, accepted values, default, comment', () => {
+    expect(valueRows(VALUES, SCHEMA)).to.deep.equal([
+      ['`first.name`', 'string', '`"x"`', 'What it is called.'],
+      ['`first.size`', 'integer 1–9', '`3`', 'How big.'],
+      ['`kind`', '`"a"`, `true`, `null`', '`"a"`', 'Which one.'],
+      ['`list`', 'array', '`[]`', 'Many.'],
+      ['`free`', 'object or null', '`{"a":{"b":1}}`', 'Anything.'],
+    ]);
+  });
+
+  const wrong = [
+    {
+      name: 'a value without a schema',
+      values: '# New.\nother: 1\n',
+      message: 'values.schema.json: other has no entry',
+    },
+    {
+      name: 'a nested value without a schema',
+      values: 'first:\n  # New.\n  other: 1\n',
+      message: 'values.schema.json: first.other has no entry',
+    },
+    { name: 'a value without a comment', values: 'first:\n  size: 1\n', message: 'first.size has no comment' },
+    { name: 'values that are no mapping', values: '[]', message: 'values.yaml: is not a mapping' },
+  ];
+  for (const { name, values, message } of wrong) {
+    it(`refuses ${name}`, () => expect(() => valueRows(values, SCHEMA)).to.throw(message));
+  }
+
+  it('is rendered for the chart, whose every value has a comment and a schema entry', async () => {
+    const lines = (await chartValues.render()).split('\n');
+    expect(lines[1]).to.equal('|---|---|---|---|');
+    for (const line of lines) expect(line.match(/(?<!\\)\|/g), line).to.have.lengthOf(5);
+    expect(lines.filter((line) => line.startsWith('| `endpointsliceWebhook.'))).to.have.length.above(5);
+  });
+});
+
+describe('the registration in the chart', () => {
+  it('carries match conditions in the variant for 1.28 and newer only', async () => {
+    const [newer, older] = (await chartRegistration.render()).split('{{- else }}');
+    expect(newer).to.contain('semverCompare ">= 1.28-0"').and.to.contain('matchConditions:');
+    expect(older).to.contain('kind: MutatingWebhookConfiguration').and.not.to.contain('matchConditions:');
+  });
+
+  it('takes name, namespace, certificate, policy and timeout from the release', async () => {
+    const text = await chartRegistration.render();
+    for (const field of ['name', 'namespace', 'caBundle', 'failurePolicy', 'timeoutSeconds']) {
+      expect(text).to.match(new RegExp(`^ +${field}: \\{\\{ .* \\}\\}$`, 'm'));
+    }
+    expect(text).to.contain('"system:serviceaccount:{{ .Release.Namespace }}:settings-reconciler"');
+    expect(text).not.to.contain('placeholder');
+  });
+
+  it('excludes the namespaces that the code guards', async () => {
+    expect(await chartRegistration.render()).to.contain('(list .Release.Namespace "default" "kube-system")');
+  });
+
+  it('leaves only slices to the configured policy', async () => {
+    const entries = (await chartRegistration.render()).split('  - name: ').slice(1);
+    const configured = entries.filter((entry) => entry.includes('failurePolicy: {{'));
+    expect(configured).to.have.lengthOf(4);
+    for (const entry of configured) expect(entry).to.contain('endpointslices');
+  });
+});

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from 'node:fs';
+import { Ajv } from 'ajv';
+import type { ErrorObject, SchemaObject } from 'ajv';
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { parse } from 'yaml';
+
+type Values = Record<string, unknown>;
+
+const chart = new URL('../../../charts/gardener-extension-topology-aware-routing/', import.meta.url);
+const text = (file: string): string => readFileSync(new URL(file, chart), 'utf8');
+
+const schema = JSON.parse(text('values.schema.json')) as SchemaObject;
+// Helm's validator knows no defaults either, and takes a list of types as it stands.
+const validate = new Ajv({ allErrors: true, strict: true, strictTypes: false, strictRequired: false }).compile(schema);
+
+const defaults = (): Values => parse(text('values.yaml')) as Values;
+
+/** The defaults with one value replaced. */
+const withValue = (path: string, value: unknown): Values => {
+  const values = defaults();
+  const steps = path.split('.');
+  const last = steps.pop()!;
+  const parent = steps.reduce((node, step) => node[step] as Values, values);
+  parent[last] = value;
+  return values;
+};
+
+/** Dotted path of the field that an error is about. */
+const fieldOf = ({ instancePath, params }: ErrorObject): string => {
+  const { additionalProperty, missingProperty } = params as { additionalProperty?: string; missingProperty?: string };
+  const added = additionalProperty ?? missingProperty;
+  return [...instancePath.split('/').slice(1), ...(added === undefined ? [] : [added])].join('.');
+};
+
+const errorsOf = (values: Values): string[] => {
+  validate(values);
+  return (validate.errors ?? []).map(fieldOf);
+};
+
+const CHART_REGISTRATION = { registration: 'chart', caBundle: 'Zm9v', certificateSecretName: 'webhook-certificate' };
+const withWebhook = (webhook: Values): Values => {
+  const values = defaults();
+  return { ...values, endpointsliceWebhook: { ...(values['endpointsliceWebhook'] as Values), ...webhook } };
+};
+
+describe('values.schema.json', () => {
+  it('accepts values.yaml', () => expect(errorsOf(defaults())).to.deep.equal([]));
+
+  const accepted: { name: string; values: Values }[] = [
+    { name: 'no values at all', values: {} },
+    { name: 'what gardenlet injects', values: withValue('gardener', { version: 'v1.140.0', seed: { spec: {} } }) },
+    {
+      name: 'what gardener-operator injects, with its string for a boolean',
+      values: withValue('gardener', { runtimeCluster: { enabled: 'true', priorityClassName: 'c' } }),
+    },
+    {
+      name: 'what a self-hosted shoot gets, and what Gardener may add later',
+      values: withValue('gardener', { selfHostedShootCluster: true, seed: null, usablePorts: [1], later: {} }),
+    },
+    { name: 'values of a parent chart', values: { ...defaults(), global: { registry: 'x' } } },
+    { name: 'a registration by the chart with its certificate', values: withWebhook(CHART_REGISTRATION) },
+    { name: 'a mode switched on', values: withValue('modes.cluster', true) },
+    { name: 'a digest', values: withValue('image.digest', `sha256:${'a'.repeat(64)}`) },
+    { name: 'no replicas', values: withValue('settingsReconciler.replicas', 0) },
+  ];
+  for (const { name, values } of accepted) {
+    it(`accepts ${name}`, () => expect(errorsOf(values)).to.deep.equal([]));
+  }
+
+  const refused: { path: string; value: unknown; field?: string }[] = [
+    { path: 'image.repository', value: '' },
+    { path: 'image.tag', value: 'a b' },
+    { path: 'image.tag', value: 1.2 },
+    { path: 'image.digest', value: 'latest' },
+    { path: 'image.pullPolicy', value: 'always' },
+    { path: 'image.name', value: 'x' },
+    { path: 'modes.seed', value: 'yes' },
+    { path: 'modes.shoot', value: true },
+    { path: 'settingsReconciler.enabled', value: 'true' },
+    { path: 'settingsReconciler.replicas', value: -1 },
+    { path: 'settingsReconciler.replicas', value: 1.5 },
+    { path: 'settingsReconciler.replicas', value: 11 },
+    { path: 'settingsReconciler.keep', value: true },
+    { path: 'settingsReconciler.keep', value: 'sometimes' },
+    {
+      path: 'settingsReconciler.excludedNamespaces',
+      value: ['Team_A'],
+      field: 'settingsReconciler.excludedNamespaces.0',
+    },
+    { path: 'settingsReconciler.excludedNamespaces', value: ['a', 'a'] },
+    { path: 'settingsReconciler.excludedNamespaces', value: 'a' },
+    { path: 'settingsReconciler.layerSevenDefault', value: 'no' },
+    { path: 'settingsReconciler.logLevel', value: 'trace' },
+    { path: 'settingsReconciler.ressources', value: {} },
+    { path: 'endpointsliceWebhook.registration', value: 'helm' },
+    { path: 'endpointsliceWebhook.caBundle', value: '-----BEGIN CERTIFICATE-----' },
+    { path: 'endpointsliceWebhook.certificateSecretName', value: 'Not A Name' },
+    { path: 'endpointsliceWebhook.failurePolicy', value: 'fail' },
+    { path: 'endpointsliceWebhook.timeoutSeconds', value: 0 },
+    { path: 'endpointsliceWebhook.timeoutSeconds', value: 6 },
+    {
+      path: 'endpointsliceWebhook.includedNamespaces',
+      value: [''],
+      field: 'endpointsliceWebhook.includedNamespaces.0',
+    },
+    { path: 'priorityClassName', value: 900 },
+    { path: 'gardener', value: 'seed' },
+    {
+      path: 'gardener',
+      value: { runtimeCluster: { enabled: 'yes' } },
+      field: 'gardener.runtimeCluster.enabled',
+    },
+    { path: 'replicas', value: 2 },
+  ];
+  for (const { path, value, field = path } of refused) {
+    it(`refuses ${path}: ${JSON.stringify(value)}, naming ${field}`, () => {
+      expect(errorsOf(withValue(path, value))).to.include(field);
+    });
+  }
+
+  for (const field of ['caBundle', 'certificateSecretName']) {
+    it(`refuses a registration by the chart without ${field}`, () => {
+      const values = withWebhook({ ...CHART_REGISTRATION, [field]: '' });
+      expect(errorsOf(values)).to.include(`endpointsliceWebhook.${field}`);
+    });
+  }
+});

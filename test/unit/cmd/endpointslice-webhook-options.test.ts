@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { configurationOf, parseFlags } from '../../../cmd/endpointslice-webhook/options.ts';
+import type { Flags } from '../../../cmd/endpointslice-webhook/options.ts';
+
+const flagsOf = (...args: string[]): Flags => {
+  const parsed = parseFlags(args);
+  if (parsed.kind === 'exit') throw new Error(parsed.text);
+  return parsed.flags;
+};
+const HEADER =
+  'apiVersion: config.topology.extensions.gardener.cloud/v1alpha1\nkind: EndpointSliceWebhookConfiguration\n';
+
+describe('the flags of endpointslice-webhook', () => {
+  it('--help exits with 0 and shows every flag with examples', () => {
+    const parsed = parseFlags(['--help']);
+    expect(parsed).to.include({ kind: 'exit', code: 0 });
+    for (const flag of [
+      '--bind-address',
+      '--port',
+      '--cert-dir',
+      '--health-port',
+      '--metrics-port',
+      '--kubernetes-version',
+      '--config',
+      '--kubeconfig',
+      '--flow-controller-user',
+      '--settings-reconciler-user',
+      '--log-level',
+      '--log-format',
+      '--cleanup',
+      'Examples:',
+    ]) {
+      expect(parsed.kind === 'exit' && parsed.text).to.contain(flag);
+    }
+  });
+
+  const wrong: { name: string; args: string[]; message: RegExp }[] = [
+    { name: 'an unknown flag', args: ['--nope'], message: /unknown option '--nope'/ },
+    { name: 'a word too many', args: ['serve'], message: /too many arguments/ },
+    { name: 'a port that is none', args: ['--port', 'https'], message: /number from 0 to 65535/ },
+    { name: 'a port that is too large', args: ['--health-port', '65536'], message: /number from 0 to 65535/ },
+    { name: 'a negative port', args: ['--metrics-port=-1'], message: /number from 0 to 65535/ },
+    {
+      name: 'a level that is none',
+      args: ['--log-level', 'loud'],
+      message: /Allowed choices are debug, info, warn, error/,
+    },
+    { name: 'a flag without its value', args: ['--cert-dir'], message: /argument missing/ },
+  ];
+  for (const { name, args, message } of wrong) {
+    it(`${name} exits with 2`, () => {
+      const parsed = parseFlags(args);
+      expect(parsed).to.include({ kind: 'exit', code: 2 });
+      expect(parsed.kind === 'exit' && parsed.text).to.match(message);
+    });
+  }
+
+  it('what is not given has the defaults', () => {
+    const config = configurationOf({}, undefined);
+    expect(config.server).to.include({ port: 10250, drainSeconds: 5, bindAddress: '::' });
+    expect([config.health.port, config.metrics.port]).to.deep.equal([8081, 8080]);
+    expect(config.registration).to.include({ mode: 'self', timeoutSeconds: 5 }).and.not.have.property('failurePolicy');
+    expect(config.log).to.deep.equal({ level: 'info', format: 'json' });
+  });
+
+  it('flags win over the file, the file over the defaults', () => {
+    const file = `${HEADER}kubernetesVersion: "1.30"\nserver: { port: 1, drainSeconds: 9 }\nhealth: { port: 2 }\nflowController: { users: [a] }\n`;
+    const flags = flagsOf(
+      '--kubernetes-version',
+      '1.36',
+      '--port',
+      '0',
+      '--flow-controller-user',
+      'b',
+      '--flow-controller-user',
+      'c',
+      '--bind-address',
+      '127.0.0.1',
+      '--cert-dir',
+      '/certs',
+      '--settings-reconciler-user',
+      'd',
+      '--log-level',
+      'warn',
+    );
+    const config = configurationOf(flags, file);
+    expect(config.kubernetesVersion).to.equal('1.36');
+    expect(config.server).to.include({ port: 0, drainSeconds: 9, bindAddress: '127.0.0.1' });
+    expect(config.health).to.deep.equal({ port: 2, bindAddress: '127.0.0.1' });
+    expect(config.flowController.users).to.deep.equal(['b', 'c']);
+    expect(config.certificates.directory).to.equal('/certs');
+    expect(config.settingsReconciler.user).to.equal('d');
+    expect(config.log).to.deep.equal({ level: 'warn', format: 'json' });
+  });
+
+  it('without flags the file stands', () => {
+    const config = configurationOf(
+      flagsOf('--config', 'x.yaml'),
+      `${HEADER}flowController: { users: [a] }\nlog: { format: console }\n`,
+    );
+    expect(config.flowController.users).to.deep.equal(['a']);
+    expect(config.log.format).to.equal('console');
+  });
+
+  const invalid: { name: string; text: string; message: RegExp }[] = [
+    { name: 'an unknown field', text: 'sever: {}\n', message: /^x\.yaml:3:1: sever: is not a field/ },
+    {
+      name: 'a value that is not allowed',
+      text: 'registration:\n  failurePolicy: Sometimes\n',
+      message: /^x\.yaml:4:\d+: registration\.failurePolicy: .*allowed: Ignore, Fail/,
+    },
+    {
+      name: 'a timeout above 5',
+      text: 'registration: { timeoutSeconds: 30 }\n',
+      message: /^x\.yaml:3:\d+: registration\.timeoutSeconds: /,
+    },
+    {
+      name: 'an address that is two',
+      text: "registration: { address: { url: 'https://a', service: {} } }\n",
+      message: /registration\.address\.url: excludes/,
+    },
+    {
+      name: 'a URL with a path',
+      text: "registration: { address: { url: 'https://a/b' } }\n",
+      message: /registration\.address\.url: /,
+    },
+    {
+      name: 'a namespace both included and excluded',
+      text: 'registration: { includedNamespaces: [a], excludedNamespaces: [a] }\n',
+      message: /registration\.includedNamespaces: includes "a"/,
+    },
+  ];
+  for (const { name, text, message } of invalid) {
+    it(`a file with ${name} is refused, naming file, line and field`, () => {
+      expect(() => configurationOf({ config: 'x.yaml' }, `${HEADER}${text}`)).to.throw(message);
+    });
+  }
+});

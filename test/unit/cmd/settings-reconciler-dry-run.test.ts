@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { renderReport, reportOf } from '../../../cmd/settings-reconciler/dry-run.ts';
+import {
+  ENABLED,
+  etcdDecision,
+  namespaceDecision,
+  refusedFor,
+  serviceDecision,
+} from '../controllers/settings/support.ts';
+
+const VERSION = { major: 1, minor: 34 };
+const report = reportOf(
+  [
+    namespaceDecision({
+      objects: [
+        etcdDecision('etcd-main'),
+        serviceDecision('done', ENABLED, { spec: { trafficDistribution: 'PreferSameZone' } }),
+        serviceDecision('left-out', refusedFor('LayerSevenLoadBalancing')),
+      ],
+    }),
+  ],
+  VERSION,
+);
+
+describe('dry run', () => {
+  it('lists each field that would change with its reason', () => {
+    expect(report.kubernetesVersion).to.equal('1.34');
+    expect(
+      report.changes.map(({ kind, name, field, before, after, reason }) => [kind, name, field, before, after, reason]),
+    ).to.deep.equal([
+      ['Etcd', 'etcd-main', 'spec.etcd.clientService.trafficDistribution', null, 'PreferSameZone', 'Enabled'],
+      [
+        'Etcd',
+        'etcd-main',
+        'metadata.annotations[topology.extensions.gardener.cloud/applied]',
+        null,
+        '{"trafficDistribution":"PreferSameZone"}',
+        'Enabled',
+      ],
+    ]);
+  });
+
+  it('lists what stays without settings, and counts what is right', () => {
+    expect(report.refused.map(({ name, reason }) => [name, reason])).to.deep.equal([
+      ['left-out', 'LayerSevenLoadBalancing'],
+    ]);
+    expect(report.unchanged).to.equal(1);
+  });
+
+  it('renders a table that people read', () => {
+    const text = renderReport(report, 'table');
+    expect(text).to.match(/^NAMESPACE +OBJECT +FIELD +BEFORE +AFTER +REASON\n/);
+    expect(text).to.contain(
+      'Kubernetes 1.34: 1 object(s) would be changed, 1 are as they shall be, 1 stay without. Nothing was written.\n',
+    );
+  });
+
+  it('renders JSON that programs read', () => {
+    expect(JSON.parse(renderReport(report, 'json'))).to.deep.equal(report);
+  });
+
+  it('says so where nothing is to do and the version is not known', () => {
+    const nothing = reportOf([], undefined);
+    expect(renderReport(nothing, 'table')).to.equal(
+      'Kubernetes unknown: 0 object(s) would be changed, 0 are as they shall be, 0 stay without. Nothing was written.\n',
+    );
+    expect(nothing.kubernetesVersion).to.equal(null);
+  });
+});

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { Endpoint, EndpointSlice } from '../../../../pkg/apis/core.ts';
+import { assessEffectiveness } from '../../../../pkg/controllers/effectiveness/assess.ts';
+import type { AssessInput } from '../../../../pkg/controllers/effectiveness/assess.ts';
+import { endpoint, service, slice } from '../../../fixtures/core.ts';
+
+const hinted = (zone: string, overrides: Partial<Endpoint> = {}): Endpoint =>
+  endpoint({ zone, hints: { forZones: [{ name: zone }] }, ...overrides });
+const of = (endpoints: Endpoint[], addressType = 'IPv4'): EndpointSlice => slice({ endpoints, addressType });
+const ALL = [hinted('a'), hinted('b')];
+const notReady = { conditions: { ready: false } };
+
+const cases: { name: string; input: Partial<AssessInput>; state: string; says?: RegExp }[] = [
+  { name: 'every ready endpoint hinted, every zone served', input: {}, state: 'Effective' },
+  {
+    name: 'endpoints in several slices',
+    input: { slices: [of([hinted('a')]), of([hinted('b')])] },
+    state: 'Effective',
+  },
+  {
+    name: 'an endpoint hinted for two zones',
+    input: { slices: [of([hinted('a', { hints: { forZones: [{ name: 'a' }, { name: 'b' }] } })])] },
+    state: 'Effective',
+  },
+  {
+    name: 'unready endpoints do not count',
+    input: { slices: [of([...ALL, endpoint({ zone: 'c', ...notReady })])] },
+    state: 'Effective',
+  },
+  { name: 'both families', input: { slices: [of(ALL), of(ALL, 'IPv6')] }, state: 'Effective' },
+  {
+    name: 'one family lacks hints',
+    input: { slices: [of(ALL), of([endpoint({ zone: 'a' })], 'IPv6')] },
+    state: 'HintsMissing',
+    says: /IPv6/,
+  },
+  {
+    name: 'one endpoint lacks its hint',
+    input: { slices: [of([...ALL, endpoint({ zone: 'a' })])] },
+    state: 'HintsMissing',
+    says: /1 of 3 ready/,
+  },
+  {
+    name: 'one endpoint lacks a zone',
+    input: { slices: [of([...ALL, endpoint({ zone: '' })])] },
+    state: 'EndpointWithoutZone',
+    says: /label the Nodes/,
+  },
+  {
+    name: 'a client zone is not served',
+    input: { clientZones: new Set(['a', 'b', 'c', 'd']) },
+    state: 'ZoneNotServed',
+    says: /hinted for c, d/,
+  },
+  {
+    name: 'hints of unready endpoints serve nobody',
+    input: { slices: [of([hinted('a'), hinted('b', notReady)])] },
+    state: 'ZoneNotServed',
+  },
+  { name: 'no slice', input: { slices: [] }, state: 'NoReadyEndpoints' },
+  { name: 'endpoints null', input: { slices: [slice({ endpoints: null })] }, state: 'NoReadyEndpoints' },
+  { name: 'none ready', input: { slices: [of([hinted('a', notReady)])] }, state: 'NoReadyEndpoints' },
+  {
+    name: 'absent conditions mean ready',
+    input: { slices: [of([{ addresses: ['x'], zone: 'a' }])] },
+    state: 'HintsMissing',
+  },
+  { name: 'headless', input: { service: service({ spec: { clusterIP: 'None' } }) }, state: 'Headless' },
+  { name: 'no Service', input: { service: undefined }, state: 'ServiceMissing' },
+  { name: 'druid has not acted', input: { pending: true }, state: 'Pending' },
+];
+
+describe('assessEffectiveness', () => {
+  for (const { name, input, state, says = /Service n\/s|^$/ } of cases) {
+    it(`${name}: ${state}`, () => {
+      const result = assessEffectiveness({
+        name: 'n/s',
+        service: service(),
+        pending: false,
+        slices: [of(ALL)],
+        clientZones: new Set(['a', 'b']),
+        ...input,
+      });
+      expect(result.kind === 'effective' ? 'Effective' : result.reason).to.equal(state);
+      expect(result.kind === 'effective' ? '' : result.message).to.match(says);
+    });
+  }
+});

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { beforeEach, describe, it } from 'mocha';
+import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts';
+import { createEffectivenessReport, readyZones } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
+import type { EffectivenessReport } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
+import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
+import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
+import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
+import { NS, etcdDecision, namespaceDecision, refusedFor, serviceDecision } from '../settings/support.ts';
+
+const GRACE = 300_000;
+const { signal } = new AbortController();
+
+describe('effectiveness report', () => {
+  let now: number;
+  let services: Map<string, Service>;
+  let slices: EndpointSlice[];
+  let nodes: Node[];
+  let events: EventInput[];
+  let log: RecordingLogger;
+  let report: EffectivenessReport;
+
+  const withHints = (): EndpointSlice[] => [
+    slice({ endpoints: ['a', 'b'].map((zone) => endpoint({ zone, hints: { forZones: [{ name: zone }] } })) }),
+  ];
+  const withoutHints = (): EndpointSlice[] => [slice({ endpoints: ['a', 'b'].map((zone) => endpoint({ zone })) })];
+
+  beforeEach(() => {
+    now = 0;
+    services = new Map([
+      ['s', service()],
+      ['t', service()],
+    ]);
+    slices = withHints();
+    nodes = ['a', 'b'].map((zone) => node({ zone }));
+    events = [];
+    log = recordingLogger();
+    report = createEffectivenessReport({
+      service: (_namespace, name) => services.get(name),
+      slices: () => slices,
+      nodes: () => nodes,
+      clock: { monotonic: () => now },
+      events: { record: (event) => void events.push(event) },
+      logger: log,
+      graceMs: GRACE,
+    });
+    report.decided(
+      NS,
+      namespaceDecision({
+        objects: [serviceDecision('s'), serviceDecision('t'), serviceDecision('off', refusedFor('Excluded'))],
+      }),
+    );
+  });
+  const reconcile = () => report.reconciler.reconcile(NS, signal);
+  const infos = () => log.entries.filter(({ level }) => level === 'info');
+
+  it('counts Services by state and tells changes once', async () => {
+    await reconcile();
+    expect(report.counts()).to.deep.equal([{ state: 'Effective', services: 2 }]);
+    expect(infos(), 'nothing changed yet').to.deep.equal([]);
+    slices = withoutHints();
+    await reconcile();
+    await reconcile();
+    expect(report.counts()).to.deep.equal([{ state: 'HintsMissing', services: 2 }]);
+    expect(infos()).to.have.length(2);
+  });
+
+  it('waits before it alarms anybody, then tells of all at once, once', async () => {
+    slices = withoutHints();
+    expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: GRACE });
+    now += GRACE - 1;
+    await reconcile();
+    expect(events).to.deep.equal([]);
+    now += 1;
+    expect(await reconcile()).to.deep.equal({ kind: 'done' });
+    await reconcile();
+    expect(events).to.have.length(1);
+    expect(events[0]).to.include({ type: 'Warning', reason: 'RoutingNotEffective' });
+    expect(events[0]!.message).to.contain('/s').and.to.contain('/t');
+  });
+
+  it('starts to count anew when it was effective in between', async () => {
+    slices = withoutHints();
+    await reconcile();
+    now += GRACE - 1;
+    slices = withHints();
+    await reconcile();
+    slices = withoutHints();
+    expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: GRACE });
+  });
+
+  it('alarms nobody about Services without endpoints', async () => {
+    slices = [];
+    expect(await reconcile()).to.deep.equal({ kind: 'done' });
+    expect(report.counts()).to.deep.equal([{ state: 'NoReadyEndpoints', services: 2 }]);
+  });
+
+  it('looks at zones of ready Nodes only', async () => {
+    nodes.push(node({ zone: 'c', status: { conditions: [{ type: 'Ready', status: 'False' }] } }));
+    await reconcile();
+    expect(report.counts()).to.deep.equal([{ state: 'Effective', services: 2 }]);
+    expect(readyZones([...nodes, node({ zone: '' }), node({ zone: 'a' })])).to.deep.equal(['a', 'b', 'a']);
+  });
+
+  describe('of an Etcd', () => {
+    beforeEach(() => report.decided(NS, namespaceDecision({ objects: [etcdDecision('etcd-main')] })));
+
+    it("is Pending until etcd-druid's Service shows the settings", async () => {
+      await reconcile();
+      expect(report.counts()).to.deep.equal([{ state: 'ServiceMissing', services: 1 }]);
+      services.set('etcd-main-client', service());
+      await reconcile();
+      expect(report.counts()).to.deep.equal([{ state: 'Pending', services: 1 }]);
+      services.set('etcd-main-client', service({ spec: { trafficDistribution: 'PreferSameZone' } }));
+      await reconcile();
+      expect(report.counts()).to.deep.equal([{ state: 'Effective', services: 1 }]);
+    });
+  });
+
+  for (const decision of [
+    undefined,
+    namespaceDecision({ objects: [serviceDecision('s', refusedFor('SingleZone'))] }),
+  ]) {
+    it(`forgets a namespace ${decision === undefined ? 'that is no longer ours' : 'where nothing is on'}`, async () => {
+      await reconcile();
+      expect(report.namespaces()).to.deep.equal([NS]);
+      report.decided(NS, decision);
+      await reconcile();
+      expect(report.counts()).to.deep.equal([]);
+      expect(report.namespaces()).to.deep.equal([]);
+    });
+  }
+});

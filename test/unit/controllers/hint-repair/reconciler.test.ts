@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { beforeEach, describe, it } from 'mocha';
+import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
+import type { ObjectRef } from '../../../../pkg/apis/meta.ts';
+import { LABEL_CONSIDER } from '../../../../pkg/apis/names.ts';
+import { ANNOTATION_TOUCHED, createHintRepair } from '../../../../pkg/controllers/hint-repair/reconciler.ts';
+import type { HintRepair } from '../../../../pkg/controllers/hint-repair/reconciler.ts';
+import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
+import type { Client, EventInput } from '../../../../pkg/kubernetes/types.ts';
+import { endpoint, slice } from '../../../fixtures/core.ts';
+import { createFakeClock } from '../../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
+
+const { signal } = new AbortController();
+const named = (name: string, hinted = false): EndpointSlice =>
+  slice({
+    metadata: { name, namespace: 'n', labels: { [LABEL_CONSIDER]: 'true' } },
+    endpoints: [endpoint({ zone: 'a', ...(hinted ? { hints: { forZones: [{ name: 'a' }] } } : {}) })],
+  });
+
+describe('hint repair', () => {
+  let clock: FakeClock;
+  let slices: EndpointSlice[];
+  let works: boolean;
+  let failure: Error | undefined;
+  let touched: { name: string; at: number; patch: unknown }[];
+  let events: EventInput[];
+  let repair: HintRepair;
+  beforeEach(() => {
+    clock = createFakeClock();
+    slices = ['a', 'b', 'c'].map((name) => named(name));
+    works = true;
+    failure = undefined;
+    touched = [];
+    events = [];
+    const patch = (_resource: unknown, { name }: ObjectRef, _type: unknown, body: unknown) => {
+      touched.push({ name, at: clock.monotonic(), patch: body });
+      if (failure !== undefined) return Promise.reject(failure);
+      if (works) slices = slices.map((item) => (item.metadata?.name === name ? named(name, true) : item));
+      return Promise.resolve(named(name, works));
+    };
+    repair = createHintRepair({
+      client: { patch: patch as unknown as Client['patch'] },
+      slices: () => slices,
+      clock,
+      writesPerSecond: 20,
+      backoffMs: 60_000,
+      events: { record: (event) => void events.push(event) },
+      regarding: { apiVersion: 'v1', kind: 'Namespace', name: 'own' },
+      logger: recordingLogger(),
+    });
+  });
+
+  const run = async () => {
+    const result = repair.reconciler.reconcile('slices', signal);
+    await clock.advance(1_000);
+    return await result;
+  };
+
+  it('does nothing where all is hinted', async () => {
+    slices = [named('a', true)];
+    expect(await run()).to.deep.equal({ kind: 'done' });
+    expect(touched).to.deep.equal([]);
+  });
+
+  it('touches all that lack hints, at most 20 a second, by an annotation', async () => {
+    slices.push(named('d', true));
+    expect(await run()).to.deep.equal({ kind: 'done' });
+    expect(touched.map(({ name }) => name)).to.deep.equal(['a', 'b', 'c']);
+    expect(touched.map(({ at }) => at - touched[0]!.at)).to.deep.equal([0, 50, 100]);
+    expect(touched[0]!.patch).to.deep.equal({
+      metadata: { annotations: { [ANNOTATION_TOUCHED]: '2026-01-01T00:00:00.000Z' } },
+    });
+  });
+
+  it('tries one first and stops there: WebhookUnavailable', async () => {
+    works = false;
+    expect(await run()).to.deep.equal({ kind: 'requeue', afterMs: 60_000 });
+    expect(touched).to.have.length(1);
+    expect(repair.webhookUnavailable).to.equal(true);
+    expect(events.map(({ reason, message }) => [reason, message.includes('3 slice(s) wait')])).to.deep.equal([
+      ['WebhookUnavailable', true],
+    ]);
+  });
+
+  it('backs off further each time up to an hour, tells once, and recovers', async () => {
+    works = false;
+    const delays: number[] = [];
+    for (let turn = 0; turn < 8; turn += 1) {
+      const result = await run();
+      const delay = result.kind === 'requeue' ? result.afterMs : 0;
+      delays.push(delay / 60_000);
+      await clock.advance(delay);
+    }
+    expect(delays).to.deep.equal([1, 2, 4, 8, 16, 32, 60, 60]);
+    expect(events).to.have.length(1);
+    works = true;
+    expect(await run()).to.deep.equal({ kind: 'done' });
+    expect(repair.webhookUnavailable).to.equal(false);
+  });
+
+  it('is not hurried by news of more slices', async () => {
+    works = false;
+    await run();
+    slices.push(named('d'));
+    const result = await run();
+    expect(result.kind === 'requeue' && result.afterMs).to.be.lessThan(60_000);
+    expect(touched).to.have.length(1);
+  });
+
+  it('learns nothing from a slice that is gone, and passes on other errors', async () => {
+    failure = new ApiError({ status: 404, method: 'PATCH', path: '/x' });
+    expect(await run()).to.deep.equal({ kind: 'done' });
+    expect(repair.webhookUnavailable).to.equal(false);
+    failure = new ApiError({ status: 500, method: 'PATCH', path: '/x' });
+    const caught = await repair.reconciler.reconcile('slices', signal).catch((error: unknown) => error);
+    expect(caught).to.include({ status: 500 });
+  });
+
+  it('stops between two touches when it is told to', async () => {
+    const stop = new AbortController();
+    const running = repair.reconciler.reconcile('slices', stop.signal).catch((error: unknown) => error);
+    await clock.advance(10);
+    stop.abort(new Error('stopped'));
+    expect(await running).to.include({ message: 'stopped' });
+    expect(touched).to.have.length(1);
+    expect(clock.pending).to.equal(0);
+  });
+});

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { Endpoint } from '../../../../pkg/apis/core.ts';
+import { LABEL_CONSIDER, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
+import { needsTouch } from '../../../../pkg/controllers/hint-repair/select.ts';
+import { endpoint, slice } from '../../../fixtures/core.ts';
+
+const consider = { [LABEL_CONSIDER]: 'true' };
+const strategy = (value: string) => ({ [LABEL_STRATEGY]: value });
+const hint = (zone: string) => ({ hints: { forZones: [{ name: zone }] } });
+
+const cases: { name: string; labels: Record<string, string>; endpoints: Endpoint[] | null; touch: boolean }[] = [
+  { name: "Gardener's label, no hint", labels: consider, endpoints: [endpoint({ zone: 'a' })], touch: true },
+  { name: 'same-zone, no hint', labels: strategy('same-zone'), endpoints: [endpoint({ zone: 'a' })], touch: true },
+  { name: 'same-node, no hint', labels: strategy('same-node'), endpoints: [endpoint({ zone: 'a' })], touch: true },
+  {
+    name: 'one of two lacks its hint',
+    labels: consider,
+    endpoints: [endpoint({ zone: 'a', ...hint('a') }), endpoint({ zone: 'b' })],
+    touch: true,
+  },
+  {
+    name: 'a hint for another zone',
+    labels: consider,
+    endpoints: [endpoint({ zone: 'a', ...hint('b') })],
+    touch: true,
+  },
+  {
+    name: 'unready endpoints are hinted too',
+    labels: consider,
+    endpoints: [endpoint({ zone: 'a', conditions: { ready: false } })],
+    touch: true,
+  },
+  { name: 'hinted', labels: consider, endpoints: [endpoint({ zone: 'a', ...hint('a') })], touch: false },
+  { name: 'no zone, no hint to expect', labels: consider, endpoints: [endpoint({ zone: '' })], touch: false },
+  { name: 'no label', labels: {}, endpoints: [endpoint({ zone: 'a' })], touch: false },
+  {
+    name: 'label switched off',
+    labels: { [LABEL_CONSIDER]: 'false' },
+    endpoints: [endpoint({ zone: 'a' })],
+    touch: false,
+  },
+  {
+    name: "planned: the flow controller's",
+    labels: strategy('load-aware'),
+    endpoints: [endpoint({ zone: 'a' })],
+    touch: false,
+  },
+  {
+    name: 'planned wins over the old label',
+    labels: { ...consider, ...strategy('proportional') },
+    endpoints: [endpoint({ zone: 'a' })],
+    touch: false,
+  },
+  { name: 'no endpoints', labels: consider, endpoints: null, touch: false },
+];
+
+describe('needsTouch', () => {
+  for (const { name, labels, endpoints, touch } of cases) {
+    it(`${name}: ${touch ? 'touch' : 'leave'}`, () =>
+      expect(needsTouch(slice({ metadata: { labels }, endpoints }))).to.equal(touch));
+  }
+
+  it('leaves slices that are being deleted', () => {
+    const deletionTimestamp = '2026-01-01T00:00:00Z';
+    expect(needsTouch(slice({ metadata: { labels: consider, deletionTimestamp }, endpoints: [endpoint()] }))).to.equal(
+      false,
+    );
+  });
+});

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { afterEach, beforeEach, describe, it } from 'mocha';
+import type { KubernetesObject, ObjectList } from '../../../../pkg/apis/meta.ts';
+import { ETCDS } from '../../../../pkg/apis/resources.ts';
+import { createCache } from '../../../../pkg/controllers/settings/cache.ts';
+import type { Cache } from '../../../../pkg/controllers/settings/cache.ts';
+import { ApiError, ConnectionError } from '../../../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../../../pkg/kubernetes/types.ts';
+import { createFakeClock } from '../../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
+import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
+
+const object = (name: string): KubernetesObject => ({ metadata: { name, namespace: 'n', resourceVersion: '1' } });
+const apiError = (status: number) => new ApiError({ status, method: 'GET', path: '/x' });
+
+describe('cache', () => {
+  let clock: FakeClock;
+  let log: RecordingLogger;
+  let failure: Error | undefined;
+  let items: KubernetesObject[];
+  let cache: Cache<KubernetesObject>;
+  let seen: string[];
+  let stop: AbortController;
+  let running: Promise<void>;
+
+  const list = (): Promise<ObjectList<KubernetesObject>> =>
+    failure === undefined
+      ? Promise.resolve({ metadata: { resourceVersion: '1' }, items: structuredClone(items) })
+      : Promise.reject(failure);
+  const client = {
+    list,
+    async *pages() {
+      yield await list();
+    },
+    // Open until it is stopped; a failure that is set later ends it.
+    async *watch(_resource: unknown, _options: unknown, signal: AbortSignal) {
+      await new Promise<void>((resolve) => {
+        const timer = setInterval(() => failure && resolve(), 1);
+        signal.addEventListener('abort', () => resolve());
+        void Promise.resolve(signal).then(() => signal.aborted && resolve());
+        closers.push(() => clearInterval(timer));
+      });
+      if (failure !== undefined) throw failure;
+      signal.throwIfAborted();
+      yield* [];
+    },
+  };
+  let closers: (() => void)[];
+
+  beforeEach(() => {
+    closers = [];
+    clock = createFakeClock();
+    log = recordingLogger();
+    failure = undefined;
+    items = [object('a')];
+    seen = [];
+    stop = new AbortController();
+    cache = createCache<KubernetesObject>({
+      client: client as unknown as Client,
+      resource: ETCDS,
+      transform: ({ metadata }) => ({ metadata: { ...metadata, labels: { transformed: 'yes' } } }),
+      indexers: { ns: ({ metadata }) => [metadata?.namespace ?? ''] },
+      clock,
+      random: () => 0,
+      logger: log,
+    });
+    cache.onChange(({ metadata }, _previous, deleted) => seen.push(`${deleted ? '-' : '+'}${metadata?.name}`));
+  });
+  afterEach(async () => {
+    stop.abort();
+    await running;
+    for (const close of closers) close();
+    expect(clock.pending, 'timers left').to.equal(0);
+  });
+  const run = (): Promise<void> => (running = cache.run(stop.signal));
+
+  it('fills, transformed and indexed, and says when', async () => {
+    expect(cache.state).to.equal('pending');
+    expect(cache.list()).to.deep.equal([]);
+    void run();
+    await cache.settled(stop.signal);
+    expect(cache.state).to.equal('synced');
+    expect(cache.get({ namespace: 'n', name: 'a' })?.metadata?.labels).to.deep.equal({ transformed: 'yes' });
+    expect(cache.byIndex('ns', 'n')).to.have.length(1);
+    expect(seen).to.deep.equal(['+a']);
+  });
+
+  for (const status of [403, 404]) {
+    it(`goes on without a resource that answers ${status}, says so once, and finds it a minute later`, async () => {
+      failure = apiError(status);
+      void run();
+      await cache.settled(stop.signal);
+      expect(cache.state).to.equal('absent');
+      await clock.advance(60_000);
+      expect(log.entries.filter(({ level }) => level === 'warn')).to.have.length(1);
+      expect(cache.stalenessMs(), 'nothing to be stale about').to.equal(0);
+      failure = undefined;
+      await clock.advance(60_000);
+      expect(cache.state).to.equal('synced');
+    });
+  }
+
+  it('looks again at once when poked', async () => {
+    failure = apiError(404);
+    void run();
+    await cache.settled(stop.signal);
+    failure = undefined;
+    cache.poke();
+    await clock.settle();
+    expect(cache.state).to.equal('synced');
+  });
+
+  it('stays pending while the server cannot be reached', async () => {
+    failure = new ConnectionError({ reason: 'Unreachable', message: 'refused', method: 'GET', path: '/x' });
+    void run();
+    await clock.advance(10_000);
+    expect(cache.state).to.equal('pending');
+    failure = undefined;
+    await clock.advance(2_000);
+    expect(cache.state).to.equal('synced');
+  });
+
+  it('stops waiting for a state when told to', async () => {
+    running = Promise.resolve();
+    const caught = cache.settled(AbortSignal.abort(new Error('enough'))).catch((error: unknown) => error);
+    expect(await caught).to.include({ message: 'enough' });
+  });
+});

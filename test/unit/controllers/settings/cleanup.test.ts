@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { beforeEach, describe, it } from 'mocha';
+import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
+import { ANNOTATION_APPLIED, LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
+import type { Resource } from '../../../../pkg/apis/resources.ts';
+import { cleanUp } from '../../../../pkg/controllers/settings/cleanup.ts';
+import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../../../pkg/kubernetes/types.ts';
+import { service } from '../../../fixtures/core.ts';
+import { etcd, namespace } from '../../../fixtures/gardener.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
+
+const applied = { [ANNOTATION_APPLIED]: '{"trafficDistribution":"PreferSameZone"}' };
+const apiError = (status: number) => new ApiError({ status, method: 'PATCH', path: '/x' });
+const { signal } = new AbortController();
+
+describe('cleanUp', () => {
+  let objects: Record<string, KubernetesObject[]>;
+  let listErrors: Record<string, number>;
+  let patches: { of: string; patch: Record<string, unknown> }[];
+  let failures: Error[];
+  let gets: number;
+  beforeEach(() => {
+    listErrors = {};
+    patches = [];
+    failures = [];
+    gets = 0;
+    objects = {
+      services: [
+        service({
+          metadata: { name: 'ours', annotations: applied, resourceVersion: '7' },
+          spec: { trafficDistribution: 'PreferSameZone' },
+        }),
+        service({ metadata: { name: 'theirs' }, spec: { trafficDistribution: 'PreferSameZone' } }),
+      ],
+      etcds: [etcd()],
+      namespaces: [namespace(), namespace({ metadata: { name: 'labelled', labels: { [LABEL_ROUTING]: 'true' } } })],
+    };
+  });
+  const client = {
+    async *pages({ plural }: Resource) {
+      if (listErrors[plural] !== undefined) throw apiError(listErrors[plural]);
+      yield { metadata: {}, items: await Promise.resolve(objects[plural] ?? []) };
+    },
+    get({ plural }: Resource, { name }: ObjectRef) {
+      gets += 1;
+      return Promise.resolve(objects[plural]!.find(({ metadata }) => metadata?.name === name));
+    },
+    patch({ plural }: Resource, { name }: ObjectRef, _type: string, patch: Record<string, unknown>) {
+      const failure = failures.shift();
+      if (failure !== undefined) return Promise.reject(failure);
+      patches.push({ of: `${plural}/${name}`, patch });
+      return Promise.resolve({ metadata: { name } });
+    },
+  };
+  const run = () => cleanUp({ client: client as unknown as Client, logger: recordingLogger() }, signal);
+
+  it('takes back what applied names, under lock, and the label; nothing else', async () => {
+    expect(await run()).to.deep.equal({ services: 1, etcds: 0, namespaces: 1 });
+    expect(patches).to.deep.equal([
+      {
+        of: 'services/ours',
+        patch: {
+          spec: { trafficDistribution: null },
+          metadata: { annotations: { [ANNOTATION_APPLIED]: null }, resourceVersion: '7' },
+        },
+      },
+      { of: 'namespaces/labelled', patch: { metadata: { labels: { [LABEL_ROUTING]: null } } } },
+    ]);
+  });
+
+  it('reads the object again after a conflict', async () => {
+    failures = [apiError(409)];
+    expect((await run()).services).to.equal(1);
+    expect(gets).to.equal(1);
+  });
+
+  it('gives up on an object that conflicts again and again', async () => {
+    failures = Array.from({ length: 5 }, () => apiError(409));
+    expect(await run().catch((error: unknown) => error)).to.include({ status: 409 });
+  });
+
+  it('does not count what is gone meanwhile', async () => {
+    failures = [apiError(404), apiError(404)];
+    expect(await run()).to.deep.equal({ services: 0, etcds: 0, namespaces: 0 });
+  });
+
+  const lists = [
+    { resource: 'etcds', status: 404, ends: 'goes on' },
+    { resource: 'etcds', status: 403, ends: 'goes on' },
+    { resource: 'services', status: 403, ends: 'fails' },
+    { resource: 'namespaces', status: 403, ends: 'fails' },
+  ];
+  for (const { resource, status, ends } of lists) {
+    it(`${ends} when ${resource} answer ${status}`, async () => {
+      listErrors[resource] = status;
+      const result: unknown = await run().catch((error: unknown) => error);
+      expect(result instanceof ApiError).to.equal(ends === 'fails');
+    });
+  }
+});

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { SettingsReconcilerConfiguration } from '../../../../pkg/apis/config/settings-reconciler.ts';
+import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
+import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
+import { LABEL_CONSIDER, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
+import type { Resource } from '../../../../pkg/apis/resources.ts';
+import { byNamespace, createLandscape, slicesOf } from '../../../../pkg/controllers/settings/landscape.ts';
+import type { Landscape } from '../../../../pkg/controllers/settings/landscape.ts';
+import type { Client, ListOptions } from '../../../../pkg/kubernetes/types.ts';
+import { service, slice } from '../../../fixtures/core.ts';
+import { DRUID_TRAFFIC_DISTRIBUTION, etcdCrd } from '../../../fixtures/crds.ts';
+import { createFakeClock } from '../../../fixtures/fake-clock.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
+
+type Modes = SettingsReconcilerConfiguration['modes'];
+const SEED: Modes = { seed: { seedName: 'mine', extensionServices: true, gardener: {} } };
+const GARDEN: Modes = { garden: { namespace: 'garden', gardener: {} } };
+
+const fakeClient = (objects: Record<string, KubernetesObject[]> = {}) => {
+  const listed: string[] = [];
+  const list = ({ plural }: Resource, { fieldSelector, limit }: ListOptions = {}) => {
+    listed.push([plural, fieldSelector, limit].filter((part) => part !== undefined).join(' '));
+    return Promise.resolve({ metadata: { resourceVersion: '1' }, items: objects[plural] ?? [] });
+  };
+  const client = {
+    list,
+    async *pages(resource: Resource, options: ListOptions) {
+      yield await list(resource, options);
+    },
+    async *watch(_resource: Resource, _options: unknown, signal: AbortSignal) {
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      yield* [];
+    },
+  };
+  return { client: client as unknown as Client, listed };
+};
+
+const create = (modes: Modes, client: Client, gardenClient?: Client): Landscape =>
+  createLandscape({
+    client,
+    gardenClient,
+    modes,
+    clock: createFakeClock(),
+    random: () => 0,
+    logger: recordingLogger(),
+  });
+
+const fill = async (landscape: Landscape, work: () => void): Promise<void> => {
+  const stop = new AbortController();
+  const running = landscape.local.map((cache) => cache.run(stop.signal));
+  await Promise.all(landscape.local.map((cache) => cache.settled(stop.signal)));
+  try {
+    work();
+  } finally {
+    stop.abort();
+    await Promise.all(running);
+  }
+};
+
+const pluralsOf = ({ local }: Landscape): string[] => local.map(({ resource }) => resource.plural).sort();
+const CORE = ['endpointslices', 'namespaces', 'nodes', 'services'];
+
+describe('landscape', () => {
+  const cases: { name: string; modes: Modes; more: string[] }[] = [
+    { name: 'cluster', modes: { cluster: { namespaces: [] } }, more: [] },
+    { name: 'garden', modes: GARDEN, more: ['customresourcedefinitions', 'etcds', 'gardens'] },
+    { name: 'seed', modes: SEED, more: ['clusters', 'customresourcedefinitions', 'etcds'] },
+    {
+      name: 'seed and garden',
+      modes: { ...SEED, ...GARDEN },
+      more: ['clusters', 'customresourcedefinitions', 'etcds', 'gardens'],
+    },
+  ];
+  for (const { name, modes, more } of cases) {
+    it(`follows what mode ${name} reads, and nothing else`, () =>
+      expect(pluralsOf(create(modes, fakeClient().client))).to.deep.equal([...CORE, ...more].sort()));
+  }
+
+  it('reads the Seed live only with a garden client, and only its own', async () => {
+    expect(create(SEED, fakeClient().client).liveSeed).to.equal(undefined);
+    const garden = fakeClient();
+    const { liveSeed } = create(SEED, fakeClient().client, garden.client);
+    const stop = new AbortController();
+    const running = liveSeed?.run(stop.signal);
+    await liveSeed?.settled(stop.signal);
+    stop.abort();
+    await running;
+    expect(garden.listed.every((line) => line.startsWith('seeds metadata.name=mine'))).to.equal(true);
+  });
+
+  it('asks for one CRD only, and for Clusters in small pages', async () => {
+    const { client, listed } = fakeClient();
+    await fill(create(SEED, client), () => undefined);
+    expect(listed).to.include('clusters 50');
+    expect(listed.filter((line) => line.startsWith('customresourcedefinitions'))).to.satisfy((lines: string[]) =>
+      lines.every((line) => line.includes('metadata.name=etcds.druid.gardener.cloud')),
+    );
+  });
+
+  it('finds Services by namespace and slices by Service', async () => {
+    const { client } = fakeClient({
+      services: [service(), service({ metadata: { name: 'other', namespace: 'n' } })],
+      endpointslices: [
+        slice({ service: 'vpa-webhook' }),
+        slice({ service: 'vpa-webhook', metadata: { name: 'second' } }),
+      ],
+    });
+    const landscape = create(SEED, client);
+    await fill(landscape, () => {
+      expect(byNamespace(landscape.services, 'n').map(({ metadata }) => metadata?.name)).to.deep.equal(['other']);
+      expect(slicesOf(landscape.slices, 'default', 'vpa-webhook')).to.have.length(2);
+      expect(byNamespace(undefined, 'n')).to.deep.equal([]);
+    });
+  });
+
+  const slices: { name: string; of: EndpointSlice; kept: boolean }[] = [
+    { name: 'of a catalogue Service', of: slice({ service: 'kube-apiserver' }), kept: true },
+    { name: 'with a strategy', of: slice({ metadata: { labels: { [LABEL_STRATEGY]: 'same-zone' } } }), kept: true },
+    { name: "with Gardener's label", of: slice({ metadata: { labels: { [LABEL_CONSIDER]: 'true' } } }), kept: true },
+    { name: 'that nobody asks about', of: slice(), kept: false },
+  ];
+  for (const { name, of, kept } of slices) {
+    it(`keeps ${kept ? 'the endpoints' : 'only the name'} of a slice ${name}`, async () => {
+      const landscape = create(SEED, fakeClient({ endpointslices: [of] }).client);
+      await fill(landscape, () => expect(landscape.slices.list()[0]?.endpoints !== undefined).to.equal(kept));
+    });
+  }
+
+  it('reduces the Etcd CRD to what it lets us write', async () => {
+    const landscape = create(
+      GARDEN,
+      fakeClient({ customresourcedefinitions: [etcdCrd(DRUID_TRAFFIC_DISTRIBUTION.preferClose)] }).client,
+    );
+    await fill(landscape, () => {
+      const definition = landscape.etcdDefinition?.list()[0];
+      expect(definition).to.have.all.keys('metadata', 'support');
+      expect(definition?.support?.trafficDistribution).to.deep.equal(['PreferClose']);
+    });
+  });
+});

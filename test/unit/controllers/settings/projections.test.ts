@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_TOPOLOGY_MODE,
+  LABEL_CONSIDER,
+  LABEL_MANAGED,
+  LABEL_SERVICE_NAME,
+  LABEL_ZONE,
+} from '../../../../pkg/apis/names.ts';
+import {
+  projectCluster,
+  projectEtcd,
+  projectGarden,
+  projectMeta,
+  projectNamespace,
+  projectNode,
+  projectSeed,
+  projectService,
+  projectSlice,
+} from '../../../../pkg/controllers/settings/projections.ts';
+import { decideGardenRouting, decideShootRouting } from '../../../../pkg/gardener/decide.ts';
+import { classifyNamespace } from '../../../../pkg/gardener/namespaces.ts';
+import { planSettings } from '../../../../pkg/routing/plan.ts';
+import { routingSettings } from '../../../../pkg/routing/mechanism.ts';
+import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
+import { cluster, etcd, garden, namespace, seed, shoot } from '../../../fixtures/gardener.ts';
+
+describe('projections', () => {
+  it('keep identity, our labels and annotations, and drop the rest', () => {
+    const meta = {
+      name: 'n',
+      namespace: 'ns',
+      uid: 'u',
+      resourceVersion: '3',
+      managedFields: [{}],
+      labels: { app: 'x', [LABEL_MANAGED]: 'true', [LABEL_CONSIDER]: 'true' },
+      annotations: { big: 'x'.repeat(1_000), [ANNOTATION_APPLIED]: '{}', [ANNOTATION_TOPOLOGY_MODE]: 'auto' },
+    };
+    expect(projectMeta(meta)).to.deep.equal({
+      name: 'n',
+      namespace: 'ns',
+      uid: 'u',
+      resourceVersion: '3',
+      labels: { [LABEL_MANAGED]: 'true', [LABEL_CONSIDER]: 'true' },
+      annotations: { [ANNOTATION_APPLIED]: '{}', [ANNOTATION_TOPOLOGY_MODE]: 'auto' },
+    });
+    expect(projectMeta(undefined)).to.deep.equal({});
+  });
+
+  it('of a Service leave its plan as it is', () => {
+    const whole = service({
+      metadata: { labels: { app: 'x' }, annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'auto' } },
+      spec: { trafficDistribution: 'PreferClose', clusterIP: '10.0.0.1' },
+    });
+    const want = routingSettings({ major: 1, minor: 34 });
+    expect(planSettings({ target: 'Service', object: projectService(whole), want })).to.deep.equal(
+      planSettings({ target: 'Service', object: whole, want }),
+    );
+    expect(projectService(whole).spec).to.deep.equal({ trafficDistribution: 'PreferClose', type: 'ClusterIP' });
+    expect(projectService(service({ spec: { clusterIP: 'None' } })).spec?.clusterIP).to.equal('None');
+    expect(projectService({}).spec).to.deep.equal({});
+  });
+
+  it('of an Etcd leave its plan as it is', () => {
+    const want = routingSettings({ major: 1, minor: 30 });
+    for (const whole of [
+      etcd(),
+      etcd({ clientService: { labels: { [LABEL_CONSIDER]: 'true' } } }),
+      { metadata: { name: 'bare' } },
+    ]) {
+      expect(planSettings({ target: 'Etcd', object: projectEtcd(whole), want })).to.deep.equal(
+        planSettings({ target: 'Etcd', object: whole, want }),
+      );
+    }
+  });
+
+  const shoots = [
+    shoot(),
+    shoot({ failureTolerance: 'node' }),
+    shoot({ failureTolerance: null }),
+    shoot({ spec: { provider: { workers: [{ name: 'cp', controlPlane: {} }] } } }),
+    shoot({ metadata: { deletionTimestamp: 'now' } }),
+    shoot({ status: { lastOperation: { type: 'Migrate' } } }),
+  ];
+  const seeds = [
+    seed(),
+    seed({ enabled: false }),
+    seed({ enabled: null }),
+    seed({ zones: ['a'] }),
+    seed({ zones: ['a', 'a'] }),
+  ];
+
+  it('of a Cluster and a Seed leave every decision as it is', () => {
+    for (const ofShoot of shoots) {
+      for (const ofSeed of seeds) {
+        const { spec } = projectCluster(
+          cluster({ spec: { seed: ofSeed, shoot: ofShoot, cloudProfile: { huge: true } } }),
+        );
+        expect(spec).not.to.have.property('cloudProfile');
+        expect(decideShootRouting({ seed: spec?.seed, shoot: spec?.shoot })).to.deep.equal(
+          decideShootRouting({ seed: ofSeed, shoot: ofShoot }),
+        );
+        expect(decideShootRouting({ seed: projectSeed(ofSeed), shoot: ofShoot })).to.deep.equal(
+          decideShootRouting({ seed: ofSeed, shoot: ofShoot }),
+        );
+      }
+    }
+    expect(projectCluster({ metadata: { name: 'empty' } }).spec).to.deep.equal({});
+  });
+
+  it('of a Garden leave every decision as it is', () => {
+    for (const whole of [
+      garden(),
+      garden({ highAvailability: false }),
+      garden({ enabled: false }),
+      garden({ zones: ['a'] }),
+      garden({ enabled: null }),
+    ]) {
+      expect(decideGardenRouting(projectGarden(whole))).to.deep.equal(decideGardenRouting(whole));
+    }
+  });
+
+  it('of a Namespace keep its role', () => {
+    expect(classifyNamespace(projectNamespace(namespace())).kind).to.equal('shoot');
+    expect(classifyNamespace(projectNamespace(namespace({ role: 'extension' }))).kind).to.equal('extension');
+  });
+
+  it('of a Node keep zone, readiness and kubelet', () => {
+    expect(projectNode(node({ zone: 'a' }))).to.deep.equal({
+      metadata: { name: 'node-a', labels: { [LABEL_ZONE]: 'a' } },
+      status: { conditions: [{ type: 'Ready', status: 'True' }], nodeInfo: { kubeletVersion: 'v1.34.1' } },
+    });
+    expect(projectNode({ metadata: { name: 'x' } }).status?.conditions).to.deep.equal([]);
+  });
+
+  it('of a slice keep zones, readiness and hints, and no address', () => {
+    const hints = { forZones: [{ name: 'a' }] };
+    const projected = projectSlice(slice({ endpoints: [endpoint({ zone: 'a', hints })] }));
+    expect(projected.metadata?.labels).to.deep.equal({ [LABEL_SERVICE_NAME]: 'server' });
+    expect(projected.endpoints).to.deep.equal([
+      { addresses: [], conditions: { ready: true }, nodeName: 'node-a', zone: 'a', hints },
+    ]);
+    expect(projectSlice(slice({ endpoints: null })).endpoints).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { beforeEach, describe, it } from 'mocha';
+import type { Namespace, Service } from '../../../../pkg/apis/core.ts';
+import type { Etcd } from '../../../../pkg/apis/gardener.ts';
+import type { ObjectRef } from '../../../../pkg/apis/meta.ts';
+import { LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
+import type { Resource } from '../../../../pkg/apis/resources.ts';
+import { createDriftGuard } from '../../../../pkg/controllers/settings/drift.ts';
+import type { DriftGuard } from '../../../../pkg/controllers/settings/drift.ts';
+import { createSettingsReconciler } from '../../../../pkg/controllers/settings/reconciler.ts';
+import { createRecentWrites } from '../../../../pkg/controllers/settings/recent-writes.ts';
+import { createReporter } from '../../../../pkg/controllers/settings/reporter.ts';
+import type { NamespaceDecision } from '../../../../pkg/controllers/settings/types.ts';
+import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
+import type { Client, Reconciler } from '../../../../pkg/kubernetes/types.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
+import { NS, etcdDecision, namespaceDecision, serviceDecision } from './support.ts';
+
+const { signal } = new AbortController();
+
+describe('settings reconciler', () => {
+  let namespace: Namespace | undefined;
+  let decision: NamespaceDecision | undefined;
+  let patched: string[];
+  let events: string[];
+  let told: (NamespaceDecision | undefined)[];
+  let failWith: Error | undefined;
+  let owned: boolean;
+  let drift: DriftGuard;
+  let reconciler: Reconciler;
+  beforeEach(() => {
+    namespace = { metadata: { name: NS } };
+    decision = namespaceDecision({ objects: [serviceDecision('a')] });
+    patched = [];
+    events = [];
+    told = [];
+    failWith = undefined;
+    owned = true;
+    const patch = ({ plural }: Resource, { name }: ObjectRef, _type: string, body: object) => {
+      patched.push(`${plural}/${name}`);
+      return failWith === undefined || plural === 'namespaces'
+        ? Promise.resolve({ metadata: { name }, ...body })
+        : Promise.reject(failWith);
+    };
+    drift = createDriftGuard({
+      clock: { monotonic: () => 0 },
+      minIntervalMs: 60_000,
+      fightAfterRepairs: 3,
+      fightWindowMs: 900_000,
+    });
+    const client = { patch: patch as unknown as Client['patch'] };
+    const logger = recordingLogger();
+    reconciler = createSettingsReconciler({
+      decide: () => decision,
+      isOwned: () => owned,
+      namespaceOf: () => namespace,
+      keep: 'on',
+      apply: {
+        client,
+        drift,
+        services: createRecentWrites<Service>(),
+        etcds: createRecentWrites<Etcd>(),
+        prunedEtcds: new Set(),
+        logger,
+      },
+      label: { client, namespaces: createRecentWrites<Namespace>() },
+      reporter: createReporter({ logger, events: { record: ({ reason }) => void events.push(reason) } }),
+      onDecided: (_name, next) => void told.push(next),
+    });
+  });
+  const reconcile = () => reconciler.reconcile(NS, signal);
+
+  it('writes objects first, then the label, then tells', async () => {
+    expect(await reconcile()).to.deep.equal({ kind: 'done' });
+    expect(patched).to.deep.equal(['services/a', `namespaces/${NS}`]);
+    expect(events).to.deep.equal(['RoutingEnabled']);
+    expect(told).to.deep.equal([decision]);
+  });
+
+  it('comes back when something is held back', async () => {
+    await reconcile();
+    await reconcile();
+    expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: 60_000 });
+  });
+
+  it('writes nothing in a namespace that is being deleted', async () => {
+    namespace = { metadata: { name: NS, deletionTimestamp: 'now' } };
+    await reconcile();
+    expect(patched).to.deep.equal([]);
+  });
+
+  it('takes the label back where nothing asks any more', async () => {
+    decision = undefined;
+    namespace = { metadata: { name: NS, labels: { [LABEL_ROUTING]: 'true' } } };
+    await reconcile();
+    expect(patched).to.deep.equal([`namespaces/${NS}`]);
+    expect(told).to.deep.equal([undefined]);
+  });
+
+  it('touches nothing in a namespace that is not ours, such as the label of another installation', async () => {
+    decision = undefined;
+    owned = false;
+    namespace = { metadata: { name: NS, labels: { [LABEL_ROUTING]: 'true' } } };
+    await reconcile();
+    expect(patched).to.deep.equal([]);
+  });
+
+  it('remembers nothing about objects that are gone', async () => {
+    decision = namespaceDecision({ objects: [serviceDecision('a'), etcdDecision('e')] });
+    await reconcile();
+    expect(drift.size).to.equal(2);
+    decision = namespaceDecision({ objects: [serviceDecision('a')] });
+    await reconcile();
+    expect(drift.size).to.equal(1);
+    namespace = undefined;
+    await reconcile();
+    expect(drift.size).to.equal(0);
+  });
+
+  it('forgets a namespace that is gone', async () => {
+    namespace = undefined;
+    expect(await reconcile()).to.deep.equal({ kind: 'done' });
+    expect(patched).to.deep.equal([]);
+    expect(told).to.deep.equal([undefined]);
+  });
+
+  it('tells what was decided even when a write fails, and fails for the queue to retry', async () => {
+    failWith = new ApiError({ status: 403, method: 'PATCH', path: '/x' });
+    expect(await reconcile().catch((error: unknown) => error)).to.equal(failWith);
+    expect(events).to.deep.equal(['RoutingEnabled']);
+  });
+});

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The catalogue of Services, written out once more as literals, and who is written through whom.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import {
+  CATALOGUE,
+  NOT_TOPOLOGY_AWARE,
+  catalogueEntriesOf,
+  entryOfEtcd,
+  entryOfService,
+  selectEtcd,
+  selectService,
+} from '../../../pkg/gardener/catalogue.ts';
+import type { Scope } from '../../../pkg/gardener/types.ts';
+
+const MANAGED = 'topology.extensions.gardener.cloud/managed';
+const object = (name: string, managed?: string): KubernetesObject => ({
+  metadata: { name, namespace: 'x', ...(managed === undefined ? {} : { labels: { [MANAGED]: managed } }) },
+});
+
+describe('the catalogue', () => {
+  it('has the rows that Gardener has', () => {
+    const rows = CATALOGUE.map(({ scope, service, write, owner, condition, mutableAtAdmission }) =>
+      [scope, service, `${write.kind} ${write.name}`, owner, condition, mutableAtAdmission].join(' | '),
+    );
+    expect(rows).to.deep.equal([
+      'shoot | etcd-main-client | Etcd etcd-main | etcd-druid | none | true',
+      'shoot | etcd-events-client | Etcd etcd-events | etcd-druid | none | true',
+      'shoot | kube-apiserver | Service kube-apiserver | gardenlet | notLayerSeven | false',
+      'shoot | gardener-resource-manager | Service gardener-resource-manager | gardenlet | none | true',
+      'shoot | vpa-webhook | Service vpa-webhook | gardenlet | none | true',
+      'garden | virtual-garden-etcd-main-client | Etcd virtual-garden-etcd-main | etcd-druid | none | true',
+      'garden | virtual-garden-etcd-events-client | Etcd virtual-garden-etcd-events | etcd-druid | none | true',
+      'garden | virtual-garden-kube-apiserver | Service virtual-garden-kube-apiserver | gardener-operator | notLayerSeven | false',
+      'garden | gardener-apiserver | Service gardener-apiserver | gardener-resource-manager | none | true',
+      'garden | gardener-admission-controller | Service gardener-admission-controller | gardener-resource-manager | none | true',
+      'garden | terminal-controller-manager | Service terminal-controller-manager | gardener-resource-manager | none | true',
+    ]);
+  });
+
+  it('names who connects to each', () => {
+    for (const { service, consumers } of CATALOGUE) expect(consumers, service).to.not.be.empty;
+    expect(entryOfService('garden', 'virtual-garden-etcd-main-client')?.consumers).to.deep.equal([
+      'virtual-garden-kube-apiserver',
+      'gardener-apiserver',
+    ]);
+  });
+
+  it('has each Service and each written object once a scope', () => {
+    for (const scope of ['shoot', 'garden'] as const) {
+      const entries = catalogueEntriesOf(scope);
+      expect(new Set(entries.map(({ service }) => service)).size).to.equal(entries.length);
+      expect(new Set(entries.map(({ write }) => `${write.kind}/${write.name}`)).size).to.equal(entries.length);
+    }
+  });
+
+  it('lists none of the Services that Gardener leaves out', () => {
+    for (const scope of ['shoot', 'garden'] as const) {
+      for (const name of NOT_TOPOLOGY_AWARE[scope]) expect(entryOfService(scope, name), name).to.equal(undefined);
+    }
+  });
+
+  it('is looked up by Service and by Etcd', () => {
+    expect(entryOfService('shoot', 'etcd-main-client')).to.equal(entryOfEtcd('shoot', 'etcd-main'));
+    expect(entryOfEtcd('shoot', 'virtual-garden-etcd-main')).to.equal(undefined);
+    expect(entryOfEtcd('shoot', 'kube-apiserver')).to.equal(undefined);
+    expect(entryOfService('shoot', 'toString')).to.equal(undefined);
+  });
+});
+
+describe('selectService', () => {
+  const cases: { name: string; service: string; managed?: string; scope: Scope | undefined; expected: string }[] = [
+    { name: 'a row', service: 'vpa-webhook', scope: 'shoot', expected: 'catalogue' },
+    { name: 'the same name in the garden is none', service: 'vpa-webhook', scope: 'garden', expected: 'none' },
+    {
+      name: 'the same name in an extension namespace is none',
+      service: 'vpa-webhook',
+      scope: undefined,
+      expected: 'none',
+    },
+    { name: 'any other', service: 'prometheus', scope: 'shoot', expected: 'none' },
+    {
+      name: 'one that an extension labelled, in its own namespace',
+      service: 'webhook',
+      managed: 'true',
+      scope: undefined,
+      expected: 'labelled',
+    },
+    {
+      name: 'one that an extension labelled, in a control plane',
+      service: 'csi-snapshot-validation',
+      managed: 'true',
+      scope: 'shoot',
+      expected: 'labelled',
+    },
+    { name: 'a row, labelled as well', service: 'vpa-webhook', managed: 'true', scope: 'shoot', expected: 'catalogue' },
+    { name: 'a row, excluded', service: 'vpa-webhook', managed: 'false', scope: 'shoot', expected: 'excluded' },
+    { name: 'any other, excluded', service: 'webhook', managed: 'false', scope: undefined, expected: 'excluded' },
+    { name: 'a label with another value', service: 'webhook', managed: 'yes', scope: undefined, expected: 'none' },
+    {
+      name: 'the client Service of an Etcd',
+      service: 'etcd-main-client',
+      scope: 'shoot',
+      expected: 'writtenThroughEtcd',
+    },
+    {
+      name: 'the client Service of an Etcd, labelled',
+      service: 'etcd-main-client',
+      managed: 'true',
+      scope: 'shoot',
+      expected: 'writtenThroughEtcd',
+    },
+    {
+      name: 'the client Service of an Etcd, excluded',
+      service: 'etcd-main-client',
+      managed: 'false',
+      scope: 'shoot',
+      expected: 'writtenThroughEtcd',
+    },
+  ];
+  for (const { name, service, managed, scope, expected } of cases) {
+    it(`${name}: ${expected}`, () => {
+      const selection = selectService(object(service, managed), scope);
+      expect(selection.kind).to.equal(expected);
+      if (selection.kind === 'catalogue') expect(selection.entry.service).to.equal(service);
+    });
+  }
+
+  it('survives an object without metadata', () => {
+    expect(selectService({}, 'shoot')).to.deep.equal({ kind: 'none' });
+    expect(selectEtcd({}, 'shoot')).to.deep.equal({ kind: 'none' });
+  });
+});
+
+describe('selectEtcd', () => {
+  for (const { name, managed, scope, expected } of [
+    { name: 'etcd-main', managed: undefined, scope: 'shoot', expected: 'catalogue' },
+    { name: 'etcd-events', managed: 'true', scope: 'shoot', expected: 'catalogue' },
+    { name: 'etcd-main', managed: 'false', scope: 'shoot', expected: 'excluded' },
+    { name: 'etcd-main', managed: undefined, scope: 'garden', expected: 'none' },
+    { name: 'virtual-garden-etcd-events', managed: undefined, scope: 'garden', expected: 'catalogue' },
+    { name: 'somebody-elses', managed: 'true', scope: 'shoot', expected: 'none' },
+  ] as const) {
+    it(`${name} in ${scope}, managed ${managed}: ${expected}`, () => {
+      expect(selectEtcd(object(name, managed), scope).kind).to.equal(expected);
+    });
+  }
+});

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// What decides whether a kube-apiserver is behind L7 load balancing, strongest evidence first.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { decideLayerSeven, isIstioTlsTerminationDisabled, mtlsServiceName } from '../../../pkg/gardener/layer-seven.ts';
+import type { LayerSevenDecision, LayerSevenEvidence } from '../../../pkg/gardener/layer-seven.ts';
+
+const OPT_OUT = { 'shoot.gardener.cloud/disable-istio-tls-termination': 'true' };
+
+describe('decideLayerSeven', () => {
+  type Evidence = Partial<LayerSevenEvidence>;
+  const cases: {
+    name: string;
+    evidence: Evidence;
+    active: boolean;
+    source: LayerSevenDecision['source'];
+    says: string;
+  }[] = [
+    {
+      name: 'the mTLS Service decides over everything',
+      evidence: {
+        mtlsServicePresent: true,
+        shootAnnotations: OPT_OUT,
+        featureGate: false,
+        gardenerVersion: 'v1.100.0',
+        configured: false,
+      },
+      active: true,
+      source: 'mtlsService',
+      says: 'kube-apiserver-mtls',
+    },
+    {
+      name: 'the opt-out of the Shoot goes before the gate',
+      evidence: { shootAnnotations: OPT_OUT, featureGate: true },
+      active: false,
+      source: 'shootAnnotation',
+      says: 'shoot.gardener.cloud/disable-istio-tls-termination',
+    },
+    {
+      name: 'the gate off goes before a version that has it on',
+      evidence: { featureGate: false, gardenerVersion: 'v1.144.0', configured: true },
+      active: false,
+      source: 'featureGate',
+      says: 'IstioTLSTermination is off',
+    },
+    {
+      name: 'the gate on goes before a version that has it off',
+      evidence: { featureGate: true, gardenerVersion: 'v1.130.0', configured: false },
+      active: true,
+      source: 'featureGate',
+      says: 'IstioTLSTermination is on',
+    },
+    ...(
+      [
+        ['v1.143.9', false],
+        ['v1.144.0-dev', true],
+        ['1.144', true],
+        ['v1.150.0-dev-b312835d17', true],
+        ['v1.99.0', false],
+        ['v2.0.0', true],
+      ] as const
+    ).map(([gardenerVersion, active]) => ({
+      name: `Gardener ${gardenerVersion}`,
+      evidence: { gardenerVersion, configured: !active },
+      active,
+      source: 'gardenerVersion' as const,
+      says: gardenerVersion,
+    })),
+    {
+      name: 'a version that cannot be read is passed over',
+      evidence: { gardenerVersion: 'main', configured: false },
+      active: false,
+      source: 'configuration',
+      says: 'the configuration says that L7 load balancing is off',
+    },
+    {
+      name: 'the configuration says yes',
+      evidence: { configured: true },
+      active: true,
+      source: 'configuration',
+      says: 'is on',
+    },
+    {
+      name: 'nothing known counts as L7',
+      evidence: {},
+      active: true,
+      source: 'undecidable',
+      says: 'say so in the configuration',
+    },
+    {
+      name: 'an annotation that is not true is no opt-out',
+      evidence: { shootAnnotations: { 'shoot.gardener.cloud/disable-istio-tls-termination': 'yes' } },
+      active: true,
+      source: 'undecidable',
+      says: 'nothing tells whether kube-apiserver',
+    },
+  ];
+  for (const { name, evidence, active, source, says } of cases) {
+    it(name, () => {
+      const decision = decideLayerSeven({ serviceName: 'kube-apiserver', mtlsServicePresent: false, ...evidence });
+      expect(decision).to.include({ active, source });
+      expect(decision.message).to.include(says);
+    });
+  }
+
+  it('speaks of the garden’s Service by its own name', () => {
+    expect(mtlsServiceName('virtual-garden-kube-apiserver')).to.equal('virtual-garden-kube-apiserver-mtls');
+    const { message } = decideLayerSeven({ serviceName: 'virtual-garden-kube-apiserver', mtlsServicePresent: true });
+    expect(message).to.equal('Service virtual-garden-kube-apiserver-mtls exists');
+  });
+});
+
+describe('isIstioTlsTerminationDisabled', () => {
+  it("takes what Go's ParseBool takes for true", () => {
+    const disabled = (value: string): boolean =>
+      isIstioTlsTerminationDisabled({ 'shoot.gardener.cloud/disable-istio-tls-termination': value });
+    expect(['1', 't', 'T', 'true', 'TRUE', 'True'].map(disabled)).to.deep.equal([true, true, true, true, true, true]);
+    expect(['0', 'f', 'false', 'tRUE', 'yes', '', ' true'].some(disabled)).to.equal(false);
+    expect(isIstioTlsTerminationDisabled({})).to.equal(false);
+    expect(isIstioTlsTerminationDisabled(undefined)).to.equal(false);
+  });
+});

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controller: what each way a reconcile can end means for its key, and how it stops.
+import { expect } from 'chai';
+import { afterEach, beforeEach, describe, it } from 'mocha';
+import { createController } from '../../../pkg/kubernetes/controller.ts';
+import type { ControllerOptions } from '../../../pkg/kubernetes/controller.ts';
+import type { Result, WorkQueue } from '../../../pkg/kubernetes/types.ts';
+import { createWorkQueue } from '../../../pkg/kubernetes/work-queue.ts';
+import { createFakeClock } from '../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { recordingLogger } from '../../fixtures/recording-logger.ts';
+import type { RecordingLogger } from '../../fixtures/recording-logger.ts';
+
+type Reconcile = (key: string, signal: AbortSignal) => Promise<Result>;
+
+const done: Result = { kind: 'done' };
+
+describe('createController', () => {
+  let clock: FakeClock;
+  let queue: WorkQueue;
+  let logger: RecordingLogger;
+  let stop: AbortController;
+  let outcomes: string[];
+  let running: Promise<void>;
+
+  beforeEach(() => {
+    clock = createFakeClock();
+    queue = createWorkQueue({ clock });
+    logger = recordingLogger();
+    stop = new AbortController();
+    outcomes = [];
+    running = Promise.resolve();
+  });
+
+  afterEach(async () => {
+    stop.abort();
+    await clock.advance(60_000);
+    await running;
+    expect(clock.pending, 'timers left behind').to.equal(0);
+  });
+
+  const start = (reconcile: Reconcile, options: Partial<ControllerOptions> = {}): void => {
+    const controller = createController({
+      name: 'test',
+      reconciler: { reconcile },
+      queue,
+      clock,
+      logger,
+      hooks: { onReconcile: (outcome, durationMs) => outcomes.push(`${outcome} ${durationMs}`) },
+      ...options,
+    });
+    running = controller.run(stop.signal);
+  };
+
+  const errors = (): string[] => logger.entries.filter(({ level }) => level === 'error').map(({ message }) => message);
+
+  it('reconciles what is added and reports success', async () => {
+    const seen: string[] = [];
+    start(async (key) => {
+      seen.push(key);
+      return done;
+    });
+    queue.add('a/one');
+    queue.add('b/two');
+    await clock.settle();
+    expect(seen).to.deep.equal(['a/one', 'b/two']);
+    expect(outcomes).to.deep.equal(['success 0', 'success 0']);
+  });
+
+  it('calls again after the time that a requeue asks for, and not before', async () => {
+    const seen: number[] = [];
+    const first = clock.monotonic();
+    start(async () => {
+      seen.push(clock.monotonic() - first);
+      return seen.length === 1 ? { kind: 'requeue', afterMs: 30_000 } : done;
+    });
+    queue.add('a');
+    await clock.advance(29_999);
+    expect(seen).to.deep.equal([0]);
+    await clock.advance(1);
+    expect(seen).to.deep.equal([0, 30_000]);
+    expect(outcomes).to.deep.equal(['requeue 0', 'success 0']);
+  });
+
+  it('retries a rejection with growing back-off, says what failed, and starts over after a success', async () => {
+    const seen: number[] = [];
+    const first = clock.monotonic();
+    let failures = 3;
+    start(async () => {
+      seen.push(clock.monotonic() - first);
+      if (failures > 0) {
+        failures -= 1;
+        throw new Error('cannot reach etcd');
+      }
+      return done;
+    });
+    queue.add('shoot--a');
+    await clock.advance(1_000);
+    expect(seen).to.deep.equal([0, 5, 15, 35]);
+    expect(errors()).to.deep.equal(Array.from({ length: 3 }, () => 'reconcile failed, will retry with back-off'));
+    expect(logger.entries[0]?.fields).to.deep.include({ controller: 'test', item: 'shoot--a' });
+    expect(logger.entries[0]?.fields['error']).to.have.property('message', 'cannot reach etcd');
+    failures = 1;
+    queue.add('shoot--a');
+    await clock.advance(5);
+    expect(seen.slice(4)).to.deep.equal([1_000, 1_005]);
+  });
+
+  it('forgets the back-off also when a requeue is asked for', async () => {
+    const results: (Result | undefined)[] = [
+      undefined,
+      undefined,
+      { kind: 'requeue', afterMs: 1_000 },
+      undefined,
+      done,
+    ];
+    const seen: number[] = [];
+    const first = clock.monotonic();
+    start(async () => {
+      seen.push(clock.monotonic() - first);
+      const result = results[seen.length - 1];
+      if (result === undefined) throw new Error('no');
+      return result;
+    });
+    queue.add('a');
+    await clock.advance(5_000);
+    expect(seen).to.deep.equal([0, 5, 15, 1_015, 1_020]);
+  });
+
+  it('recovers from an exception that is thrown before a promise is returned', async () => {
+    let calls = 0;
+    start(() => {
+      calls += 1;
+      if (calls === 1) throw new TypeError('not a function');
+      return Promise.resolve(done);
+    });
+    queue.add('a');
+    await clock.advance(10);
+    expect(outcomes).to.deep.equal(['error 0', 'success 0']);
+  });
+
+  for (const thrown of [undefined, null, 'a string', 42]) {
+    it(`recovers when ${String(thrown)} is thrown`, async () => {
+      let calls = 0;
+      start(async () => {
+        calls += 1;
+        if (calls === 1) return Promise.reject(thrown);
+        return done;
+      });
+      queue.add('a');
+      await clock.advance(10);
+      expect(calls).to.equal(2);
+    });
+  }
+
+  it('survives a hook that throws, and gives the key back', async () => {
+    let calls = 0;
+    start(
+      async () => {
+        calls += 1;
+        return done;
+      },
+      {
+        hooks: {
+          onReconcile() {
+            throw new Error('metrics are broken');
+          },
+        },
+      },
+    );
+    queue.add('a');
+    await clock.settle();
+    queue.add('a');
+    await clock.settle();
+    expect(calls).to.equal(2);
+    expect(errors()).to.include('controller failed beside the reconcile');
+  });
+
+  describe('time limit', () => {
+    it('aborts the signal, counts a timeout and retries', async () => {
+      let calls = 0;
+      start(
+        (_key, signal) => {
+          calls += 1;
+          if (calls > 1) return Promise.resolve(done);
+          return new Promise((_resolve, reject) => {
+            signal.addEventListener('abort', () => reject(new Error('interrupted')), { once: true });
+          });
+        },
+        { reconcileTimeoutMs: 1_000 },
+      );
+      queue.add('a');
+      await clock.advance(999);
+      expect(outcomes).to.deep.equal([]);
+      await clock.advance(10);
+      expect(outcomes).to.deep.equal(['timeout 1000', 'success 0']);
+      const failure = logger.entries.find(({ level }) => level === 'error');
+      expect(failure?.fields['error']).to.include({ name: 'ReconcileTimeoutError', timeoutMs: 1_000 });
+    });
+
+    it('says at once that a reconcile ignores its signal, and gives the key to nobody else meanwhile', async () => {
+      const ends: (() => void)[] = [];
+      start(() => new Promise((resolve) => ends.push(() => resolve(done))), {
+        reconcileTimeoutMs: 1_000,
+        concurrency: 3,
+      });
+      queue.add('a');
+      await clock.settle();
+      queue.add('a');
+      await clock.advance(5_000);
+      expect(ends).to.have.length(1);
+      expect(logger.entries.map(({ message }) => message)).to.deep.equal([
+        'reconcile exceeded its time limit, aborting it',
+      ]);
+      ends[0]!();
+      await clock.settle();
+      expect(ends, 'the second turn').to.have.length(2);
+      ends[1]!();
+      await clock.settle();
+      // It came to its end after all: what it returned counts.
+      expect(outcomes).to.deep.equal(['success 5000', 'success 0']);
+    });
+  });
+
+  describe('concurrency', () => {
+    for (const concurrency of [1, 3]) {
+      it(`works on ${concurrency} keys at most at the same time`, async () => {
+        const ends: (() => void)[] = [];
+        let most = 0;
+        start(() => new Promise((resolve) => ends.push(() => resolve(done))), {
+          concurrency,
+          hooks: { onActive: (workers) => (most = Math.max(most, workers)) },
+        });
+        for (const key of ['a', 'b', 'c', 'd', 'e']) queue.add(key);
+        await clock.settle();
+        expect(ends).to.have.length(concurrency);
+        for (let next = 0; next < 5; next += 1) {
+          ends[next]!();
+          await clock.settle();
+        }
+        expect(ends).to.have.length(5);
+        expect(most).to.equal(concurrency);
+      });
+    }
+  });
+
+  describe('stop', () => {
+    it('aborts what runs, starts nothing new, and does not call that a failure', async () => {
+      const seen: string[] = [];
+      let reason: unknown;
+      start((key, signal) => {
+        seen.push(key);
+        return new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            reason = signal.reason;
+            reject(new Error('interrupted'));
+          });
+        });
+      });
+      queue.add('a');
+      queue.add('b');
+      await clock.settle();
+      stop.abort(new Error('SIGTERM'));
+      await running;
+      expect(seen).to.deep.equal(['a']);
+      expect(reason).to.have.property('message', 'SIGTERM');
+      expect(outcomes).to.deep.equal(['aborted 0']);
+      expect(errors()).to.deep.equal([]);
+    });
+
+    it('ends idle workers at once', async () => {
+      start(async () => done, { concurrency: 4 });
+      await clock.settle();
+      stop.abort();
+      await running;
+    });
+
+    it('returns at once when the signal is aborted before', async () => {
+      let calls = 0;
+      queue.add('a');
+      stop.abort();
+      start(async () => {
+        calls += 1;
+        return done;
+      });
+      await running;
+      expect(calls).to.equal(0);
+    });
+
+    it('waits for a reconcile that finishes its write, but not for ever', async () => {
+      let ended = false;
+      start(() => new Promise(() => undefined), { stopGraceMs: 3_000 });
+      queue.add('stuck');
+      await clock.settle();
+      void running.then(() => (ended = true));
+      stop.abort();
+      await clock.advance(2_999);
+      expect(ended).to.equal(false);
+      await clock.advance(1);
+      expect(ended).to.equal(true);
+      const last = logger.entries.at(-1);
+      expect(last?.message).to.equal('stopped while reconciles ignored their aborted signal');
+      expect(last?.fields).to.deep.include({ items: ['stuck'] });
+      // The time limit of the stuck reconcile is still armed: it ends with the limit, as the process would.
+      await clock.advance(120_000);
+    });
+
+    it('leaves no listener behind on the signal of a long life', async () => {
+      start(async () => done);
+      let listeners = 0;
+      const { signal } = stop;
+      const add = signal.addEventListener.bind(signal);
+      const remove = signal.removeEventListener.bind(signal);
+      signal.addEventListener = (...args: Parameters<typeof add>) => {
+        listeners += 1;
+        add(...args);
+      };
+      signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+        listeners -= 1;
+        remove(...args);
+      };
+      for (let turn = 0; turn < 50; turn += 1) {
+        queue.add('a');
+        await clock.settle();
+      }
+      expect(outcomes).to.have.length(50);
+      expect(listeners).to.equal(0);
+    });
+  });
+});

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event recorder: repeats become counts, floods and failures are dropped, and the caller never notices.
+import { expect } from 'chai';
+import { afterEach, beforeEach, describe, it } from 'mocha';
+import { EVENTS } from '../../../pkg/apis/resources.ts';
+import { ApiError } from '../../../pkg/kubernetes/errors.ts';
+import { eventName } from '../../../pkg/kubernetes/event-object.ts';
+import type { CoreEvent } from '../../../pkg/kubernetes/event-object.ts';
+import { createEventRecorder } from '../../../pkg/kubernetes/events.ts';
+import type { EventRecorderOptions } from '../../../pkg/kubernetes/events.ts';
+import { createLru } from '../../../pkg/kubernetes/lru.ts';
+import type { EventInput, EventRecorder } from '../../../pkg/kubernetes/types.ts';
+import { rejection } from '../../fixtures/eventually.ts';
+import { createFakeClock } from '../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { createMemoryServer } from '../../fixtures/memory-client.ts';
+import type { Before, MemoryServer } from '../../fixtures/memory-client.ts';
+import { recordingLogger } from '../../fixtures/recording-logger.ts';
+import type { RecordingLogger } from '../../fixtures/recording-logger.ts';
+
+const event = (more: Partial<EventInput> = {}): EventInput => ({
+  regarding: { apiVersion: 'v1', kind: 'Service', namespace: 'shoot--a', name: 'etcd-main', uid: 'u1' },
+  type: 'Warning',
+  reason: 'SingleZone',
+  message: 'seed spans one zone only',
+  ...more,
+});
+
+describe('createEventRecorder', () => {
+  let clock: FakeClock;
+  let server: MemoryServer;
+  let logger: RecordingLogger;
+  let stop: AbortController;
+  let dropped: string[];
+
+  beforeEach(() => {
+    clock = createFakeClock();
+    server = createMemoryServer();
+    logger = recordingLogger();
+    stop = new AbortController();
+    dropped = [];
+  });
+
+  afterEach(async () => {
+    stop.abort();
+    await clock.settle();
+    expect(clock.pending, 'timers left behind').to.equal(0);
+  });
+
+  const create = (before?: Before, options: Partial<EventRecorderOptions> = {}): EventRecorder =>
+    createEventRecorder(
+      {
+        client: server.client(before),
+        component: 'settings-reconciler',
+        instance: 'pod-1',
+        clock,
+        logger,
+        onDropped: (reason) => dropped.push(reason),
+        ...options,
+      },
+      stop.signal,
+    );
+
+  const stored = (): CoreEvent[] => server.all<CoreEvent>(EVENTS);
+
+  it('writes a core/v1 Event beside its object', async () => {
+    const recorder = create();
+    recorder.record(event());
+    await recorder.flush();
+    const [written, ...more] = stored();
+    expect(more).to.deep.equal([]);
+    expect(written?.metadata?.name).to.match(/^etcd-main\.[0-9a-f]{16}$/);
+    expect({ ...written, metadata: { namespace: written?.metadata?.namespace } }).to.deep.equal({
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { namespace: 'shoot--a' },
+      involvedObject: event().regarding,
+      type: 'Warning',
+      reason: 'SingleZone',
+      message: 'seed spans one zone only',
+      source: { component: 'settings-reconciler' },
+      reportingComponent: 'settings-reconciler',
+      reportingInstance: 'pod-1',
+      firstTimestamp: '2026-01-01T00:00:00Z',
+      lastTimestamp: '2026-01-01T00:00:00Z',
+      count: 1,
+    });
+  });
+
+  it('puts events of cluster-scoped objects into the default namespace', async () => {
+    const recorder = create();
+    recorder.record(event({ regarding: { apiVersion: 'v1', kind: 'Namespace', name: 'shoot--a' } }));
+    await recorder.flush();
+    expect(stored()[0]?.metadata?.namespace).to.equal('default');
+  });
+
+  it('counts repeats on the same Event', async () => {
+    const recorder = create();
+    for (let repeat = 0; repeat < 3; repeat += 1) {
+      recorder.record(event());
+      await clock.advance(60_000);
+    }
+    expect(stored()).to.have.length(1);
+    expect(stored()[0]).to.include({
+      count: 3,
+      firstTimestamp: '2026-01-01T00:00:00Z',
+      lastTimestamp: '2026-01-01T00:02:00Z',
+    });
+    expect(server.calls.map(({ verb }) => verb)).to.deep.equal(['create', 'patch', 'patch']);
+  });
+
+  it('sends repeats that wait as one request', async () => {
+    const recorder = create();
+    for (let repeat = 0; repeat < 5; repeat += 1) recorder.record(event());
+    await recorder.flush();
+    expect(server.calls).to.have.length(1);
+    expect(stored()[0]?.count).to.equal(5);
+  });
+
+  for (const [name, other] of [
+    ['message', { message: 'another' }],
+    ['reason', { reason: 'NotHighlyAvailable' }],
+    ['type', { type: 'Normal' as const }],
+    ['object', { regarding: { ...event().regarding, name: 'etcd-events' } }],
+    ['uid', { regarding: { ...event().regarding, uid: 'u2' } }],
+  ] as const) {
+    it(`keeps events that differ in ${name} apart`, async () => {
+      const recorder = create();
+      recorder.record(event());
+      recorder.record(event(other));
+      await recorder.flush();
+      expect(stored().map(({ count }) => count)).to.deep.equal([1, 1]);
+    });
+  }
+
+  it('starts a new Event with the count so far when the old one has expired', async () => {
+    const recorder = create();
+    recorder.record(event());
+    await recorder.flush();
+    const [first] = stored();
+    server.remove(EVENTS, { namespace: 'shoot--a', name: first?.metadata?.name ?? '' });
+    await clock.advance(3_600_000);
+    recorder.record(event());
+    await recorder.flush();
+    expect(stored()).to.have.length(1);
+    expect(stored()[0]).to.include({
+      count: 2,
+      firstTimestamp: '2026-01-01T00:00:00Z',
+      lastTimestamp: '2026-01-01T01:00:00Z',
+    });
+    expect(stored()[0]?.metadata?.name).not.to.equal(first?.metadata?.name);
+  });
+
+  it('takes another name when another process has taken the first', async () => {
+    let taken = '';
+    const recorder = create(({ verb, name }) => {
+      if (verb !== 'create' || taken !== '') return;
+      taken = name;
+      server.put(EVENTS, { metadata: { namespace: 'shoot--a', name } });
+    });
+    recorder.record(event());
+    await recorder.flush();
+    expect(stored()).to.have.length(2);
+    expect(dropped).to.deep.equal([]);
+  });
+
+  it('cuts a message that the API would refuse', async () => {
+    const recorder = create();
+    recorder.record(event({ message: 'x'.repeat(5_000) }));
+    await recorder.flush();
+    expect(stored()[0]?.message).to.match(/^x{1023}…$/);
+  });
+
+  describe('floods', () => {
+    it('of one object are cut at 25 and then at one in five minutes, others go on', async () => {
+      const recorder = create();
+      for (let index = 0; index < 40; index += 1) recorder.record(event({ message: `m${index}` }));
+      recorder.record(event({ regarding: { ...event().regarding, name: 'other' } }));
+      await recorder.flush();
+      expect(stored()).to.have.length(26);
+      expect(dropped).to.deep.equal(Array.from({ length: 15 }, () => 'Flood'));
+      await clock.advance(300_001);
+      recorder.record(event({ message: 'later' }));
+      recorder.record(event({ message: 'too soon' }));
+      await recorder.flush();
+      expect(stored()).to.have.length(27);
+    });
+
+    it('of many objects are cut at the size of the queue', async () => {
+      const recorder = create(undefined, { queueSize: 10 });
+      for (let index = 0; index < 25; index += 1)
+        recorder.record(event({ regarding: { ...event().regarding, name: `s${index}` } }));
+      await recorder.flush();
+      expect(stored()).to.have.length(10);
+      expect(dropped).to.deep.equal(Array.from({ length: 15 }, () => 'QueueFull'));
+    });
+
+    it('are said once in the log', async () => {
+      const recorder = create();
+      for (let index = 0; index < 100; index += 1) recorder.record(event({ message: `m${index}` }));
+      await recorder.flush();
+      expect(logger.entries.filter(({ level }) => level === 'warn')).to.have.length(1);
+    });
+  });
+
+  describe('failures', () => {
+    for (const [status, name] of [
+      [403, 'the namespace is terminating or we are not allowed'],
+      [404, 'the namespace is gone'],
+      [422, 'the event is invalid'],
+    ] as const) {
+      it(`drop an event at once and log once when ${name}`, async () => {
+        const recorder = create(() => {
+          throw new ApiError({ status, method: 'POST', path: '/events' });
+        });
+        recorder.record(event());
+        recorder.record(event({ message: 'second' }));
+        await recorder.flush();
+        expect(dropped).to.deep.equal(['Refused', 'Refused']);
+        expect(logger.entries.map(({ level }) => level)).to.deep.equal(['warn', 'debug']);
+        expect(logger.entries[0]?.fields['error']).to.have.property('status', status);
+      });
+    }
+
+    it('of the connection are tried again four times, two seconds apart', async () => {
+      let tries = 0;
+      const recorder = create(() => {
+        tries += 1;
+        if (tries < 4) throw new Error('connection refused');
+      });
+      recorder.record(event());
+      await clock.advance(5_999);
+      expect(tries).to.equal(3);
+      await clock.advance(1);
+      expect(stored()).to.have.length(1);
+      expect(dropped).to.deep.equal([]);
+    });
+
+    it('that last drop the event, and the next one is tried anew', async () => {
+      let down = true;
+      let tries = 0;
+      const recorder = create(() => {
+        tries += 1;
+        if (down) throw new ApiError({ status: 503, method: 'POST', path: '/events' });
+      });
+      recorder.record(event());
+      await clock.advance(10_000);
+      expect(dropped).to.deep.equal(['Unreachable']);
+      expect(tries).to.equal(4);
+      down = false;
+      recorder.record(event({ message: 'second' }));
+      await recorder.flush();
+      expect(stored()).to.have.length(1);
+    });
+  });
+
+  describe('flush', () => {
+    it('resolves at once when nothing waits', async () => {
+      await create().flush();
+    });
+
+    it('rejects with the reason of its signal, and the events are still sent', async () => {
+      let release = (): void => undefined;
+      const recorder = create(() => new Promise<void>((resolve) => (release = resolve)));
+      recorder.record(event());
+      const limit = new AbortController();
+      const flushed = rejection(recorder.flush(limit.signal));
+      await clock.settle();
+      limit.abort(new Error('no more time'));
+      expect(await flushed).to.have.property('message', 'no more time');
+      release();
+      await recorder.flush();
+      expect(stored()).to.have.length(1);
+    });
+  });
+
+  it('drops what waits and takes nothing new once stopped', async () => {
+    const recorder = create(
+      (_call, signal) =>
+        new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted')))),
+    );
+    recorder.record(event());
+    recorder.record(event({ message: 'second' }));
+    await clock.settle();
+    stop.abort();
+    await recorder.flush();
+    recorder.record(event({ message: 'third' }));
+    expect(stored()).to.deep.equal([]);
+    expect(dropped).to.deep.equal(['Stopped', 'Stopped', 'Stopped']);
+  });
+});
+
+describe('eventName', () => {
+  for (const [name, expected] of [
+    ['etcd-main', 'etcd-main.000000000000000a'],
+    ['system:Foo_Reader', 'system-foo-reader.000000000000000a'],
+    ['.-odd-.', 'odd.000000000000000a'],
+    ['***', 'event.000000000000000a'],
+    ['a'.repeat(300), `${'a'.repeat(236)}.000000000000000a`],
+  ] as const) {
+    it(`makes ${expected.slice(0, 40)} of ${name.slice(0, 20)}`, () => {
+      const made = eventName(event({ regarding: { apiVersion: 'v1', kind: 'X', name } }), 10n);
+      expect(made).to.equal(expected);
+      expect(made.length).to.be.at.most(253);
+    });
+  }
+});
+
+describe('createLru', () => {
+  it('forgets what was used longest ago', () => {
+    const lru = createLru<number>(2);
+    lru.set('a', 1);
+    lru.set('b', 2);
+    expect(lru.get('a')).to.equal(1);
+    lru.set('c', 3);
+    expect([lru.get('a'), lru.get('b'), lru.get('c')]).to.deep.equal([1, undefined, 3]);
+    lru.delete('a');
+    expect(lru.size).to.equal(1);
+  });
+});

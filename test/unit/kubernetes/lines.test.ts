@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines come out whole, however the bytes arrive.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { createLineSplitter } from '../../../pkg/kubernetes/lines.ts';
+
+const bytes = (text: string): Buffer => Buffer.from(text, 'utf8');
+
+describe('createLineSplitter', () => {
+  it('hands out a line when its newline arrives', () => {
+    const splitter = createLineSplitter();
+    expect(splitter.push(bytes('{"a"'))).to.deep.equal([]);
+    expect(splitter.pendingBytes).to.equal(4);
+    expect(splitter.push(bytes(':1}\n{"b'))).to.deep.equal(['{"a":1}']);
+    expect(splitter.push(bytes('":2}\n'))).to.deep.equal(['{"b":2}']);
+    expect(splitter.pendingBytes).to.equal(0);
+  });
+  it('leaves empty lines out', () => {
+    expect(createLineSplitter().push(bytes('\n\na\n\n'))).to.deep.equal(['a']);
+  });
+  it('joins a character that was cut in two', () => {
+    const text = bytes('zürich-🌍\n');
+    const splitter = createLineSplitter();
+    const lines = [...text].flatMap((byte) => splitter.push(Uint8Array.of(byte)));
+    expect(lines).to.deep.equal(['zürich-🌍']);
+  });
+  it('reads a view into a larger buffer, as undici hands them out', () => {
+    const pool = bytes('xxa\nyy');
+    expect(createLineSplitter().push(new Uint8Array(pool.buffer, pool.byteOffset + 2, 2))).to.deep.equal(['a']);
+  });
+  it('is independent of where the stream is cut', () => {
+    const line = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }).map((text) => text.replaceAll('\n', ' '));
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 20 }), fc.array(fc.nat(400), { maxLength: 30 }), (lines, cuts) => {
+        const whole = bytes(lines.map((text) => `${text}\n`).join(''));
+        const at = [0, ...cuts.map((cut) => cut % (whole.length + 1)).sort((a, b) => a - b), whole.length];
+        const splitter = createLineSplitter();
+        const got = at.slice(1).flatMap((end, index) => splitter.push(whole.subarray(at[index], end)));
+        expect(got).to.deep.equal(lines);
+        expect(splitter.pendingBytes).to.equal(0);
+      }),
+    );
+  });
+});

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantities: exact values of upstream's grammar, and refusals of everything else.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { QuantityError, parseMilli, parseQuantity } from '../../../pkg/kubernetes/quantity.ts';
+
+/** Nano units in one unit. */
+const NANO = 1_000_000_000n;
+
+describe('parseQuantity', () => {
+  const table: [string, bigint][] = [
+    ['0', 0n],
+    ['1', NANO],
+    ['-1', -NANO],
+    ['+1', NANO],
+    ['100m', 100_000_000n],
+    ['1.5', 1_500_000_000n],
+    ['.5', 500_000_000n],
+    ['5.', 5n * NANO],
+    ['12u', 12_000n],
+    ['7n', 7n],
+    ['0.5n', 1n],
+    ['-0.5n', -1n],
+    ['0.0000000001', 1n],
+    ['2.5G', 2_500_000_000n * NANO],
+    ['1.5Gi', 1_610_612_736n * NANO],
+    ['1Ki', 1_024n * NANO],
+    ['0.5Mi', 524_288n * NANO],
+    ['1k', 1_000n * NANO],
+    ['3M', 3_000_000n * NANO],
+    ['1T', 10n ** 12n * NANO],
+    ['1P', 10n ** 15n * NANO],
+    ['1E', 10n ** 18n * NANO],
+    ['1Ei', 2n ** 60n * NANO],
+    ['1e3', 1_000n * NANO],
+    ['1E3', 1_000n * NANO],
+    ['1.5e-3', 1_500_000n],
+    ['1e+2', 100n * NANO],
+    ['9223372036854775808', 9_223_372_036_854_775_808n * NANO],
+  ];
+  for (const [text, nano] of table) it(`reads ${text}`, () => expect(parseQuantity(text)).to.equal(nano));
+
+  for (const text of [
+    '',
+    '.',
+    '-',
+    'm',
+    '1 ',
+    ' 1',
+    '1K',
+    '1ki',
+    '1mi',
+    '1.2.3',
+    '1e',
+    'e3',
+    '1e3m',
+    '1Gi3',
+    '0x1',
+    'NaN',
+    'Infinity',
+    '1,5',
+    '1e9999',
+    '１',
+  ]) {
+    it(`refuses ${JSON.stringify(text)}`, () => {
+      expect(() => parseQuantity(text)).to.throw(QuantityError, `not a Kubernetes quantity: ${JSON.stringify(text)}`);
+    });
+  }
+
+  it('refuses a text of hostile length quickly, and quotes only its beginning', () => {
+    const error = (() => {
+      try {
+        return parseQuantity('9'.repeat(1_000_000));
+      } catch (thrown) {
+        return thrown;
+      }
+    })();
+    expect(error).to.be.instanceOf(QuantityError).with.property('text').with.length(65);
+  });
+
+  it('reads every whole number of every suffix exactly', () => {
+    const suffixes: [string, bigint, bigint][] = [
+      ['n', 1n, NANO],
+      ['u', 1_000n, NANO],
+      ['m', 1_000_000n, NANO],
+      ['', 1n, 1n],
+      ['k', 1_000n, 1n],
+      ['M', 1_000_000n, 1n],
+      ['Ki', 1_024n, 1n],
+      ['Gi', 2n ** 30n, 1n],
+    ];
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n }),
+        fc.constantFrom(...suffixes),
+        (value, [suffix, factor, divisor]) => {
+          expect(parseQuantity(`${value}${suffix}`)).to.equal((value * factor * NANO) / divisor);
+        },
+      ),
+    );
+  });
+
+  it('reads a decimal fraction as the same number written with an exponent', () => {
+    fc.assert(
+      fc.property(fc.nat(), fc.integer({ min: 1, max: 9 }), (digits, places) => {
+        const text = String(digits).padStart(places + 1, '0');
+        const fraction = `${text.slice(0, -places)}.${text.slice(-places)}`;
+        expect(parseQuantity(fraction)).to.equal(parseQuantity(`${digits}e-${places}`));
+      }),
+    );
+  });
+
+  it('keeps order and sign', () => {
+    const quantity = fc.tuple(fc.nat(1_000_000), fc.constantFrom('', 'm', 'Ki', 'M'));
+    fc.assert(
+      fc.property(quantity, ([value, suffix]) => {
+        expect(parseQuantity(`-${value}${suffix}`)).to.equal(-parseQuantity(`${value}${suffix}`));
+        expect(parseQuantity(`${value}${suffix}`) < parseQuantity(`${value + 1}${suffix}`)).to.equal(true);
+      }),
+    );
+  });
+});
+
+describe('parseMilli', () => {
+  for (const [text, milli] of [
+    ['1', 1_000n],
+    ['250m', 250n],
+    ['0.1m', 1n],
+    ['-0.1m', 0n],
+    ['1n', 1n],
+    ['1.5', 1_500n],
+    ['-2', -2_000n],
+  ] as const) {
+    it(`reads ${text} as ${milli}`, () => expect(parseMilli(text)).to.equal(milli));
+  }
+
+  it('refuses what is no quantity', () => expect(() => parseMilli('one')).to.throw(QuantityError));
+});

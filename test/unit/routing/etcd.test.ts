@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the served Etcd CRD accepts, and the settings that are left of a Service's on it.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { DRUID_FIELD_SUPPORT, etcdFieldSupportFromCrd, etcdSettings } from '../../../pkg/routing/etcd.ts';
+import { routingSettings, strategySettings, withOldProxies } from '../../../pkg/routing/mechanism.ts';
+import type { EtcdFieldSupport, RoutingSettings } from '../../../pkg/routing/types.ts';
+import { DRUID_TRAFFIC_DISTRIBUTION, etcdCrd } from '../../fixtures/crds.ts';
+import { CONSIDER, MODE } from './support.ts';
+
+const ALL = ['PreferSameZone', 'PreferSameNode', 'PreferClose'];
+const NONE: EtcdFieldSupport = { trafficDistribution: [], labels: false, annotations: false };
+
+/** A CRD whose clientService has the given schema; `around` goes into every level above. */
+const crdWith = (clientService: unknown, around: object = {}, version: object = {}): unknown => {
+  const level = (name: string, schema: unknown): object => ({
+    type: 'object',
+    properties: { [name]: schema },
+    ...around,
+  });
+  const openAPIV3Schema = level(
+    'spec',
+    level('etcd', clientService === undefined ? around : level('clientService', clientService)),
+  );
+  return { spec: { versions: [{ name: 'v1alpha1', served: true, schema: { openAPIV3Schema }, ...version }] } };
+};
+
+describe('etcdFieldSupportFromCrd', () => {
+  const maps = { labels: { type: 'object' }, annotations: { type: 'object' } };
+  const cases: { name: string; crd: unknown; version?: string; expected: EtcdFieldSupport }[] = [
+    { name: 'druid 0.36', crd: etcdCrd(DRUID_TRAFFIC_DISTRIBUTION.all), expected: DRUID_FIELD_SUPPORT },
+    {
+      name: 'druid up to 0.35',
+      crd: etcdCrd(DRUID_TRAFFIC_DISTRIBUTION.preferClose),
+      expected: { trafficDistribution: ['PreferClose'], labels: true, annotations: true },
+    },
+    {
+      name: 'druid without the field',
+      crd: etcdCrd(DRUID_TRAFFIC_DISTRIBUTION.none),
+      expected: { trafficDistribution: [], labels: true, annotations: true },
+    },
+    {
+      name: 'labels only',
+      crd: crdWith({ properties: { labels: {} } }),
+      expected: { trafficDistribution: [], labels: true, annotations: false },
+    },
+    {
+      name: 'a string without enum',
+      crd: crdWith({ properties: { ...maps, trafficDistribution: { type: 'string' } } }),
+      expected: { trafficDistribution: ALL, labels: true, annotations: true },
+    },
+    {
+      name: 'strange members of the enum',
+      crd: crdWith({ properties: { trafficDistribution: { enum: ['PreferClose', null, 7] } } }),
+      expected: { trafficDistribution: ['PreferClose'], labels: false, annotations: false },
+    },
+    {
+      name: 'unknown fields kept on the block',
+      crd: crdWith({ 'x-kubernetes-preserve-unknown-fields': true, properties: {} }),
+      expected: { trafficDistribution: ALL, labels: true, annotations: true },
+    },
+    {
+      name: 'unknown fields kept on the block, the field described all the same',
+      crd: crdWith({
+        'x-kubernetes-preserve-unknown-fields': true,
+        properties: { trafficDistribution: { enum: ['PreferClose'] } },
+      }),
+      expected: { trafficDistribution: ['PreferClose'], labels: true, annotations: true },
+    },
+    {
+      name: 'unknown fields kept above, no block described',
+      crd: crdWith(undefined, { 'x-kubernetes-preserve-unknown-fields': true }),
+      expected: { trafficDistribution: ALL, labels: true, annotations: true },
+    },
+    {
+      name: 'unknown fields kept above, pruned on the block',
+      crd: crdWith({ properties: maps }, { 'x-kubernetes-preserve-unknown-fields': true }),
+      expected: { trafficDistribution: [], labels: true, annotations: true },
+    },
+    { name: 'no block', crd: crdWith(undefined), expected: NONE },
+    { name: 'another version', crd: etcdCrd(), version: 'v1beta7', expected: NONE },
+    { name: 'a version that is not served', crd: crdWith({ properties: maps }, {}, { served: false }), expected: NONE },
+    { name: 'no schema', crd: { spec: { versions: [{ name: 'v1alpha1', served: true }] } }, expected: NONE },
+    { name: 'no versions', crd: { spec: {} }, expected: NONE },
+    { name: 'undefined', crd: undefined, expected: NONE },
+    { name: 'a string', crd: 'x', expected: NONE },
+  ];
+  for (const { name, crd, version, expected } of cases) {
+    it(`reads ${name}`, () => {
+      expect(etcdFieldSupportFromCrd(crd, version)).to.deep.equal(expected);
+    });
+  }
+
+  it('reads anything without throwing', () => {
+    fc.assert(
+      fc.property(fc.anything(), fc.anything(), (whole, block) => {
+        expect(etcdFieldSupportFromCrd(whole)).to.have.keys('trafficDistribution', 'labels', 'annotations');
+        expect(etcdFieldSupportFromCrd(crdWith(block))).to.have.keys('trafficDistribution', 'labels', 'annotations');
+      }),
+    );
+  });
+});
+
+describe('etcdSettings', () => {
+  const sameNode = strategySettings({ major: 1, minor: 34 }, 'same-node');
+  const fallbacks: { name: string; settings: RoutingSettings; values: string[]; expected: string | undefined }[] = [
+    {
+      name: 'PreferSameZone stays',
+      settings: routingSettings({ major: 1, minor: 34 }),
+      values: ALL,
+      expected: 'PreferSameZone',
+    },
+    {
+      name: 'PreferSameZone becomes PreferClose',
+      settings: routingSettings({ major: 1, minor: 34 }),
+      values: ['PreferClose', 'PreferSameNode'],
+      expected: 'PreferClose',
+    },
+    { name: 'PreferSameNode stays', settings: sameNode, values: ALL, expected: 'PreferSameNode' },
+    {
+      name: 'PreferSameNode becomes PreferSameZone',
+      settings: sameNode,
+      values: ['PreferClose', 'PreferSameZone'],
+      expected: 'PreferSameZone',
+    },
+    {
+      name: 'PreferSameNode becomes PreferClose',
+      settings: sameNode,
+      values: ['PreferClose'],
+      expected: 'PreferClose',
+    },
+    {
+      name: 'PreferClose never becomes another',
+      settings: routingSettings({ major: 1, minor: 33 }),
+      values: ['PreferSameZone'],
+      expected: undefined,
+    },
+  ];
+  for (const { name, settings, values, expected } of fallbacks) {
+    it(name, () => {
+      const result = etcdSettings(settings, { trafficDistribution: values, labels: true, annotations: true });
+      expect(result.kind === 'settings' ? result.settings.trafficDistribution : undefined).to.equal(expected);
+      if (expected === undefined) expect(result).to.include({ kind: 'refused', reason: 'FieldNotSupported' });
+    });
+  }
+
+  it('supports everything by default', () => {
+    const settings = routingSettings({ major: 1, minor: 31 });
+    expect(etcdSettings(settings)).to.deep.equal({ kind: 'settings', settings, dropped: [] });
+  });
+
+  it('leaves out maps that the CRD lacks where the field alone suffices, and says so', () => {
+    const settings = withOldProxies(routingSettings({ major: 1, minor: 31 }));
+    const result = etcdSettings(settings, { trafficDistribution: ALL, labels: false, annotations: false });
+    expect([settings.labels, settings.annotations].map(Object.keys)).to.deep.equal([[CONSIDER], [MODE]]);
+    expect(result).to.deep.equal({
+      kind: 'settings',
+      settings: { labels: {}, annotations: {}, trafficDistribution: 'PreferClose' },
+      dropped: ['spec.etcd.clientService.labels', 'spec.etcd.clientService.annotations'],
+    });
+  });
+
+  for (const { lacking, support } of [
+    { lacking: 'labels', support: { trafficDistribution: [], labels: false, annotations: true } },
+    { lacking: 'annotations', support: { trafficDistribution: [], labels: true, annotations: false } },
+  ]) {
+    it(`refuses without ${lacking} where there is no field to write`, () => {
+      const result = etcdSettings(routingSettings({ major: 1, minor: 27 }), support);
+      expect(result).to.deep.include({
+        kind: 'refused',
+        reason: 'FieldNotSupported',
+        field: `spec.etcd.clientService.${lacking}`,
+      });
+    });
+  }
+
+  it('says in the refusal what to do', () => {
+    const result = etcdSettings(routingSettings({ major: 1, minor: 34 }), NONE);
+    expect(result).to.deep.equal({
+      kind: 'refused',
+      reason: 'FieldNotSupported',
+      field: 'spec.etcd.clientService.trafficDistribution',
+      message:
+        'the served Etcd CRD has no usable field spec.etcd.clientService.trafficDistribution; update etcd-druid to v0.36.0 or newer',
+    });
+  });
+});

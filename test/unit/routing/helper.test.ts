@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// The helpers that extensions import: Gardener's own cases, the whole matrix of versions and prior states, and properties.
+import type { V1Service } from '@kubernetes/client-node';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import type { Etcd } from '../../../pkg/apis/gardener.ts';
+import {
+  FieldNotSupportedError,
+  reconcileEtcdTopologyAwareRouting,
+  reconcileTopologyAwareRouting,
+} from '../../../pkg/routing/helper.ts';
+import { routingSettings } from '../../../pkg/routing/mechanism.ts';
+import type { EtcdFieldSupport, EtcdLike, ServiceLike } from '../../../pkg/routing/types.ts';
+import { InvalidVersionError, UnsupportedVersionError, parseKubernetesVersion } from '../../../pkg/routing/version.ts';
+import { service } from '../../fixtures/core.ts';
+import { etcd } from '../../fixtures/gardener.ts';
+import {
+  CONSIDER,
+  HINTS,
+  KEEP,
+  MODE,
+  allMinors,
+  arbitrarySettings,
+  deepFreeze,
+  etcdFrom,
+  serviceFrom,
+  withoutEmpty,
+} from './support.ts';
+
+interface Prior {
+  hints?: string;
+  mode?: string;
+  consider?: string;
+  trafficDistribution?: string;
+}
+
+const settingsOf = ({ hints, mode, consider, trafficDistribution }: LoosePrior): Record<string, unknown> =>
+  withoutEmpty({
+    metadata: {
+      labels: consider === undefined ? {} : { [CONSIDER]: consider },
+      annotations: {
+        ...(hints === undefined ? {} : { [HINTS]: hints }),
+        ...(mode === undefined ? {} : { [MODE]: mode }),
+      },
+    },
+    spec: trafficDistribution === undefined ? {} : { trafficDistribution },
+  });
+
+describe("reconcileTopologyAwareRouting: Gardener's own cases", () => {
+  const old = { hints: 'auto', consider: 'true' };
+  const both = { hints: 'auto', mode: 'auto' };
+  const everything = { ...both, consider: 'true' };
+  const cases: { name: string; prior: Prior; enabled: boolean; version: string; expected: Prior }[] = [
+    {
+      name: 'v1.71: empty',
+      prior: {},
+      enabled: true,
+      version: '1.26.1',
+      expected: { hints: 'auto', consider: 'true' },
+    },
+    {
+      name: 'v1.71: hints annotation across 1.27',
+      prior: { hints: 'auto' },
+      enabled: true,
+      version: '1.27.1',
+      expected: { mode: 'auto', consider: 'true' },
+    },
+    { name: 'v1.66: off', prior: old, enabled: false, version: '1.25.1', expected: {} },
+    { name: 'v1.71: everything, off', prior: everything, enabled: false, version: '1.25.1', expected: {} },
+    {
+      name: 'v1.115: hints annotation on 1.30',
+      prior: { hints: 'auto' },
+      enabled: true,
+      version: '1.30.1',
+      expected: { mode: 'auto', consider: 'true' },
+    },
+    {
+      name: 'v1.115: both annotations on 1.31',
+      prior: both,
+      enabled: true,
+      version: '1.31.1',
+      expected: { consider: 'true', trafficDistribution: 'PreferClose' },
+    },
+    {
+      name: 'v1.115: everything on 1.32',
+      prior: everything,
+      enabled: true,
+      version: '1.32.1',
+      expected: { trafficDistribution: 'PreferClose' },
+    },
+    {
+      name: 'v1.132: everything on 1.34',
+      prior: everything,
+      enabled: true,
+      version: '1.34.0',
+      expected: { trafficDistribution: 'PreferSameZone' },
+    },
+    {
+      name: 'v1.142: empty on 1.34',
+      prior: {},
+      enabled: true,
+      version: '1.34.0',
+      expected: { trafficDistribution: 'PreferSameZone' },
+    },
+    {
+      name: 'v1.142: empty on 1.32',
+      prior: {},
+      enabled: true,
+      version: '1.32.1',
+      expected: { trafficDistribution: 'PreferClose' },
+    },
+    {
+      name: 'pre-release counts as its minor',
+      prior: { trafficDistribution: 'PreferClose' },
+      enabled: true,
+      version: 'v1.34.0-alpha.1',
+      expected: { trafficDistribution: 'PreferSameZone' },
+    },
+    {
+      name: 'downgrade from 1.31 to 1.30',
+      prior: { consider: 'true', trafficDistribution: 'PreferClose' },
+      enabled: true,
+      version: '1.30.4',
+      expected: { mode: 'auto', consider: 'true' },
+    },
+    {
+      name: "somebody's PreferSameNode is overwritten",
+      prior: { trafficDistribution: 'PreferSameNode' },
+      enabled: true,
+      version: '1.34.0',
+      expected: { trafficDistribution: 'PreferSameZone' },
+    },
+    {
+      name: "somebody's PreferSameNode is cleared",
+      prior: { trafficDistribution: 'PreferSameNode' },
+      enabled: false,
+      version: '1.34.0',
+      expected: {},
+    },
+  ];
+  for (const { name, prior, enabled, version, expected } of cases) {
+    it(`${name} (${enabled ? 'on' : 'off'}, ${version})`, () => {
+      const result = reconcileTopologyAwareRouting(deepFreeze(settingsOf(prior)) as ServiceLike, enabled, version);
+      expect(withoutEmpty(result)).to.deep.equal(settingsOf(expected));
+    });
+  }
+});
+
+// Every value that matters in every place: 3 × 3 × 2 × 4 prior states; `undefined` is stripped by settingsOf.
+type LoosePrior = { [K in keyof Prior]?: string | undefined };
+const priors: LoosePrior[] = [undefined, 'auto', 'Disabled'].flatMap((hints) =>
+  [undefined, 'Auto', 'topology.extensions.gardener.cloud/same-zone'].flatMap((mode) =>
+    [undefined, 'true'].flatMap((consider) =>
+      [undefined, 'PreferClose', 'PreferSameZone', 'PreferSameNode'].map((trafficDistribution) => ({
+        hints,
+        mode,
+        consider,
+        trafficDistribution,
+      })),
+    ),
+  ),
+);
+
+const expectedOn = (minor: number): Prior => {
+  if (minor < 27) return { hints: 'auto', consider: 'true' };
+  if (minor < 31) return { mode: 'auto', consider: 'true' };
+  if (minor === 31) return { consider: 'true', trafficDistribution: 'PreferClose' };
+  return { trafficDistribution: minor < 34 ? 'PreferClose' : 'PreferSameZone' };
+};
+
+describe('reconcileTopologyAwareRouting: every version, every prior state', () => {
+  for (const minor of allMinors) {
+    for (const enabled of [true, false]) {
+      it(`1.${minor} ${enabled ? 'on' : 'off'}: the same result from all ${priors.length} prior states`, () => {
+        const expected = settingsOf(enabled ? expectedOn(minor) : {});
+        for (const prior of priors) {
+          const input = deepFreeze(settingsOf(prior)) as ServiceLike;
+          const result = reconcileTopologyAwareRouting(input, enabled, `v1.${minor}.3`);
+          expect(withoutEmpty(result), `from ${JSON.stringify(prior)}`).to.deep.equal(expected);
+        }
+      });
+    }
+  }
+});
+
+describe('reconcileTopologyAwareRouting: properties', () => {
+  const arbitraryCall = fc.record({
+    settings: arbitrarySettings,
+    enabled: fc.boolean(),
+    minor: fc.constantFrom(...allMinors),
+    again: fc.constantFrom(...allMinors),
+  });
+
+  it('is idempotent, and forgets earlier versions', () => {
+    fc.assert(
+      fc.property(arbitraryCall, ({ settings, enabled, minor, again }) => {
+        const first = reconcileTopologyAwareRouting(deepFreeze(serviceFrom(settings)), true, `1.${again}`);
+        const direct = reconcileTopologyAwareRouting(serviceFrom(settings), enabled, `1.${minor}`);
+        const after = reconcileTopologyAwareRouting(deepFreeze(first), enabled, `1.${minor}`);
+        expect(withoutEmpty(after)).to.deep.equal(withoutEmpty(direct));
+        expect(reconcileTopologyAwareRouting(deepFreeze(after), enabled, `1.${minor}`)).to.deep.equal(after);
+      }),
+    );
+  });
+
+  it('leaves everything else as it was', () => {
+    fc.assert(
+      fc.property(arbitraryCall, ({ settings, enabled, minor }) => {
+        const input = deepFreeze(serviceFrom(settings));
+        const result = reconcileTopologyAwareRouting(input, enabled, `1.${minor}`);
+        const strip = ({ metadata, spec }: ServiceLike): unknown => {
+          const { [CONSIDER]: _consider, ...labels } = metadata?.labels ?? {};
+          const { [HINTS]: _hints, [MODE]: _mode, ...annotations } = metadata?.annotations ?? {};
+          const { trafficDistribution: _field, ...rest } = spec ?? {};
+          return { metadata: { ...metadata, labels, annotations }, spec: rest };
+        };
+        expect(strip(result)).to.deep.equal(strip(input));
+      }),
+    );
+  });
+});
+
+describe('reconcileTopologyAwareRouting: objects and errors', () => {
+  it('keeps other labels, annotations and fields of a whole Service', () => {
+    const input = deepFreeze(
+      service({
+        metadata: { resourceVersion: '7', labels: { app: 'x' }, annotations: { [KEEP]: '[]' } },
+        spec: { ipFamilyPolicy: 'PreferDualStack' },
+      }),
+    );
+    const result = reconcileTopologyAwareRouting(input, true, '1.34.0');
+    expect(result).to.deep.equal({ ...input, spec: { ...input.spec, trafficDistribution: 'PreferSameZone' } });
+    expect(result).to.not.equal(input);
+    expect(result.spec?.ports).to.equal(input.spec?.ports);
+  });
+
+  it('keeps the type of what it is given, client-node included', () => {
+    const input: V1Service = {
+      metadata: { name: 'x', creationTimestamp: new Date(0) },
+      spec: { ports: [{ port: 1 }] },
+    };
+    const result: V1Service = reconcileTopologyAwareRouting(input, true, '1.30.0');
+    expect(result.metadata?.creationTimestamp).to.equal(input.metadata?.creationTimestamp);
+    expect(result.metadata?.labels).to.deep.equal({ [CONSIDER]: 'true' });
+  });
+
+  it('makes metadata and spec only where it has something to put there', () => {
+    expect(reconcileTopologyAwareRouting({}, false, '1.34')).to.deep.equal({});
+    expect(reconcileTopologyAwareRouting({}, true, '1.34')).to.deep.equal({
+      spec: { trafficDistribution: 'PreferSameZone' },
+    });
+    expect(reconcileTopologyAwareRouting({}, true, '1.26')).to.deep.equal({
+      metadata: { labels: { [CONSIDER]: 'true' }, annotations: { [HINTS]: 'auto' } },
+    });
+  });
+
+  it('adds no empty maps', () => {
+    const result = reconcileTopologyAwareRouting(service(), true, '1.34');
+    expect(result.metadata).to.have.keys('name', 'namespace');
+  });
+
+  for (const enabled of [true, false]) {
+    it(`names a bad version, ${enabled ? 'on' : 'off'}`, () => {
+      expect(() => reconcileTopologyAwareRouting({}, enabled, 'stable')).to.throw(InvalidVersionError, '"stable"');
+      expect(() => reconcileTopologyAwareRouting({}, enabled, undefined as never)).to.throw(
+        InvalidVersionError,
+        'missing',
+      );
+      expect(() => reconcileTopologyAwareRouting({}, enabled, '1.23')).to.throw(UnsupportedVersionError, '1.23');
+      expect(() => reconcileEtcdTopologyAwareRouting({}, enabled, '')).to.throw(InvalidVersionError, '""');
+    });
+  }
+});
+
+describe('reconcileEtcdTopologyAwareRouting', () => {
+  const support = (trafficDistribution: string[], maps = true): EtcdFieldSupport => ({
+    trafficDistribution,
+    labels: maps,
+    annotations: maps,
+  });
+
+  it('writes spec.etcd.clientService on every version, and nothing else', () => {
+    for (const minor of allMinors) {
+      const input = deepFreeze(etcd());
+      const result: Etcd = reconcileEtcdTopologyAwareRouting(input, true, `1.${minor}`);
+      const { labels, annotations, trafficDistribution } = routingSettings(parseKubernetesVersion(`1.${minor}`));
+      const own = input.spec?.etcd?.clientService;
+      expect(withoutEmpty(result), `1.${minor}`).to.deep.equal({
+        ...input,
+        spec: {
+          ...input.spec,
+          etcd: withoutEmpty({
+            ...input.spec?.etcd,
+            clientService: {
+              labels,
+              annotations: { ...own?.annotations, ...annotations },
+              ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
+            },
+          }),
+        },
+      });
+      expect(result.metadata, 'no operation annotation').to.equal(input.metadata);
+    }
+  });
+
+  const accepted: { name: string; version: string; values: string[]; expected: string }[] = [
+    {
+      name: 'druid 0.36',
+      version: '1.34',
+      values: ['PreferSameZone', 'PreferSameNode', 'PreferClose'],
+      expected: 'PreferSameZone',
+    },
+    { name: 'druid before 0.36', version: '1.34', values: ['PreferClose'], expected: 'PreferClose' },
+    { name: 'druid before 0.36 on 1.33', version: '1.33', values: ['PreferClose'], expected: 'PreferClose' },
+  ];
+  for (const { name, version, values, expected } of accepted) {
+    it(`${name}: ${expected}`, () => {
+      const result = reconcileEtcdTopologyAwareRouting(etcd(), true, version, support(values));
+      expect(result.spec?.etcd?.clientService?.trafficDistribution).to.equal(expected);
+    });
+  }
+
+  const refusals: { name: string; version: string; support: EtcdFieldSupport; field: string }[] = [
+    { name: 'no field on 1.32', version: '1.32', support: support([]), field: 'trafficDistribution' },
+    { name: 'no usable value', version: '1.34', support: support(['PreferSomething']), field: 'trafficDistribution' },
+    { name: 'no labels on 1.30', version: '1.30', support: support([], false), field: 'labels' },
+  ];
+  for (const { name, version, support: served, field } of refusals) {
+    it(`throws where the CRD lacks what is needed: ${name}`, () => {
+      expect(() => reconcileEtcdTopologyAwareRouting(etcd(), true, version, served))
+        .to.throw(FieldNotSupportedError, `spec.etcd.clientService.${field}`)
+        .with.property('field', `spec.etcd.clientService.${field}`);
+    });
+
+    it(`still takes settings off there: ${name}`, () => {
+      const result = reconcileEtcdTopologyAwareRouting(
+        etcd({ clientService: { labels: { [CONSIDER]: 'true' }, trafficDistribution: 'PreferClose' } }),
+        false,
+        version,
+        served,
+      );
+      expect(withoutEmpty(result)).to.deep.equal(withoutEmpty(etcd({ clientService: {} })));
+    });
+  }
+
+  it('makes the block only where it has something to put there', () => {
+    expect(reconcileEtcdTopologyAwareRouting({}, false, '1.34')).to.deep.equal({});
+    expect(reconcileEtcdTopologyAwareRouting({}, true, '1.34')).to.deep.equal({
+      spec: { etcd: { clientService: { trafficDistribution: 'PreferSameZone' } } },
+    });
+  });
+
+  it('is idempotent and forgets earlier versions', () => {
+    const minor = fc.constantFrom(...allMinors);
+    fc.assert(
+      fc.property(arbitrarySettings, fc.boolean(), minor, minor, (settings, enabled, first, second) => {
+        const before: EtcdLike = deepFreeze(etcdFrom(settings));
+        const stepped = reconcileEtcdTopologyAwareRouting(before, true, `1.${first}`);
+        const result = reconcileEtcdTopologyAwareRouting(deepFreeze(stepped), enabled, `1.${second}`);
+        const direct = reconcileEtcdTopologyAwareRouting(before, enabled, `1.${second}`);
+        expect(withoutEmpty(result)).to.deep.equal(withoutEmpty(direct));
+        expect(reconcileEtcdTopologyAwareRouting(deepFreeze(result), enabled, `1.${second}`)).to.deep.equal(result);
+      }),
+    );
+  });
+});

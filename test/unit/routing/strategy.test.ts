@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which strategy a Service asks for, and the label that a domain-prefixed annotation becomes.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import type { StringMap } from '../../../pkg/apis/meta.ts';
+import { domainPrefixedMode, strategySettings } from '../../../pkg/routing/mechanism.ts';
+import { planSettings } from '../../../pkg/routing/plan.ts';
+import {
+  conflictingMode,
+  planStrategyLabel,
+  requestedStrategy,
+  strategyFromAnnotation,
+  strategyFromLabels,
+} from '../../../pkg/routing/strategy.ts';
+import type { ServiceLike } from '../../../pkg/routing/types.ts';
+import {
+  APPLIED,
+  CONSIDER,
+  HINTS,
+  MODE,
+  STRATEGY,
+  arbitrarySettings,
+  deepFreeze,
+  mergePatch,
+  serviceFrom,
+} from './support.ts';
+
+const PREFIX = 'topology.extensions.gardener.cloud/';
+
+const build = (labels: StringMap, annotations: StringMap, applied?: object): ServiceLike =>
+  deepFreeze({
+    metadata: {
+      labels,
+      annotations: { ...annotations, ...(applied === undefined ? {} : { [APPLIED]: JSON.stringify(applied) }) },
+    },
+  });
+
+describe('strategyFromAnnotation', () => {
+  for (const { value, expected } of [
+    { value: `${PREFIX}same-zone`, expected: 'same-zone' },
+    { value: `${PREFIX}same-node`, expected: 'same-node' },
+    { value: `${PREFIX}proportional`, expected: 'proportional' },
+    { value: `${PREFIX}load-aware`, expected: 'load-aware' },
+    { value: `${PREFIX}Same-Zone`, expected: undefined },
+    { value: PREFIX, expected: undefined },
+    { value: `${PREFIX}same-zone/more`, expected: undefined },
+    { value: 'same-zone', expected: undefined },
+    { value: 'example.com/same-zone', expected: undefined },
+    { value: 'auto', expected: undefined },
+    { value: 'Disabled', expected: undefined },
+    { value: '', expected: undefined },
+    { value: undefined, expected: undefined },
+  ]) {
+    it(`${JSON.stringify(value)}: ${expected ?? 'none'}`, () => {
+      expect(strategyFromAnnotation(value)).to.equal(expected);
+    });
+  }
+
+  it('reads back what domainPrefixedMode writes', () => {
+    for (const strategy of ['same-zone', 'same-node', 'proportional', 'load-aware'] as const) {
+      expect(strategyFromAnnotation(domainPrefixedMode(strategy))).to.equal(strategy);
+    }
+  });
+});
+
+describe('strategyFromLabels', () => {
+  it('reads the label of a Service or slice', () => {
+    expect(strategyFromLabels({ [STRATEGY]: 'proportional' })).to.equal('proportional');
+    expect(strategyFromLabels({ [STRATEGY]: 'fastest' })).to.equal(undefined);
+    expect(strategyFromLabels({ [CONSIDER]: 'true' })).to.equal(undefined);
+    expect(strategyFromLabels(undefined)).to.equal(undefined);
+  });
+});
+
+describe('requestedStrategy', () => {
+  const annotation = { [MODE]: `${PREFIX}proportional` };
+  const label = { [STRATEGY]: 'load-aware' };
+  for (const { name, object, expected } of [
+    { name: 'nothing', object: build({}, {}), expected: undefined },
+    { name: 'no metadata', object: {}, expected: undefined },
+    { name: 'a label', object: build(label, {}), expected: 'load-aware' },
+    { name: 'an annotation', object: build({}, annotation), expected: 'proportional' },
+    { name: 'both: the label wins', object: build(label, annotation), expected: 'load-aware' },
+    {
+      name: 'a label that is no strategy: the annotation',
+      object: build({ [STRATEGY]: 'x' }, annotation),
+      expected: 'proportional',
+    },
+    {
+      name: 'a label that is our copy: the annotation decides',
+      object: build(label, annotation, { labels: label }),
+      expected: 'proportional',
+    },
+    {
+      name: 'a label that is our copy of an annotation now gone',
+      object: build(label, {}, { labels: label }),
+      expected: undefined,
+    },
+    {
+      name: 'a label changed since we copied: it is the author’s',
+      object: build(label, annotation, { labels: { [STRATEGY]: 'proportional' } }),
+      expected: 'load-aware',
+    },
+    {
+      name: 'an annotation of ours asks for nothing',
+      object: build({}, annotation, { annotations: annotation }),
+      expected: undefined,
+    },
+    { name: "Gardener's label names none", object: build({ [CONSIDER]: 'true' }, {}), expected: undefined },
+    { name: 'a malformed record claims nothing', object: build(label, {}, []), expected: 'load-aware' },
+  ]) {
+    it(name, () => expect(requestedStrategy(object)).to.equal(expected));
+  }
+
+  it('is not changed by what we set for it', () => {
+    const minors = fc.integer({ min: 24, max: 37 });
+    fc.assert(
+      fc.property(arbitrarySettings, minors, fc.boolean(), (settings, minor, mixedKubelets) => {
+        const before = serviceFrom(settings);
+        const strategy = requestedStrategy(before);
+        fc.pre(strategy !== undefined);
+        const want = strategySettings({ major: 1, minor }, strategy);
+        const plan = planSettings({ target: 'Service', object: before, want, mixedKubelets });
+        const after = plan.kind === 'patch' ? mergePatch(before, plan.patch) : before;
+        expect(requestedStrategy(after)).to.equal(strategy);
+      }),
+    );
+  });
+});
+
+describe('conflictingMode', () => {
+  const label = { [STRATEGY]: 'proportional' };
+  for (const { name, object, expected } of [
+    {
+      name: "the author's Auto beside a strategy",
+      object: build(label, { [MODE]: 'Auto' }),
+      expected: { field: `metadata.annotations[${MODE}]`, value: 'Auto' },
+    },
+    {
+      name: 'the deprecated annotation',
+      object: build(label, { [HINTS]: 'auto' }),
+      expected: { field: `metadata.annotations[${HINTS}]`, value: 'auto' },
+    },
+    {
+      name: "Gardener's consider label with auto",
+      object: build({ [CONSIDER]: 'true' }, { [MODE]: 'auto' }),
+      expected: undefined,
+    },
+    {
+      name: 'a strategy with its own annotation',
+      object: build(label, { [MODE]: `${PREFIX}proportional` }),
+      expected: undefined,
+    },
+    { name: 'a strategy and Disabled', object: build(label, { [MODE]: 'Disabled' }), expected: undefined },
+    {
+      name: 'auto that we set for old proxies',
+      object: build(label, { [HINTS]: 'auto' }, { annotations: { [HINTS]: 'auto' } }),
+      expected: undefined,
+    },
+    { name: 'auto without strategy', object: build({}, { [MODE]: 'auto' }), expected: undefined },
+  ]) {
+    it(name, () => expect(conflictingMode(object)).to.deep.equal(expected));
+  }
+});
+
+describe('planStrategyLabel', () => {
+  const applied = (record: object | null): string | null => (record === null ? null : JSON.stringify(record));
+  const cases: {
+    name: string;
+    object: ServiceLike;
+    label?: string | null;
+    record?: object | null;
+    unchanged?: true;
+  }[] = [
+    {
+      name: 'sets the label that the annotation names',
+      object: build({}, { [MODE]: `${PREFIX}load-aware` }),
+      label: 'load-aware',
+      record: { labels: { [STRATEGY]: 'load-aware' } },
+    },
+    {
+      name: 'follows the annotation',
+      object: build(
+        { [STRATEGY]: 'load-aware' },
+        { [MODE]: `${PREFIX}proportional` },
+        { labels: { [STRATEGY]: 'load-aware' } },
+      ),
+      label: 'proportional',
+      record: { labels: { [STRATEGY]: 'proportional' } },
+    },
+    {
+      name: 'takes the label back with the annotation',
+      object: build({ [STRATEGY]: 'load-aware' }, {}, { labels: { [STRATEGY]: 'load-aware' } }),
+      label: null,
+      record: null,
+    },
+    {
+      name: "leaves the author's label alone",
+      object: build({ [STRATEGY]: 'same-node' }, { [MODE]: `${PREFIX}proportional` }),
+      unchanged: true,
+    },
+    {
+      name: "leaves the author's label without annotation",
+      object: build({ [STRATEGY]: 'same-node' }, {}),
+      unchanged: true,
+    },
+    { name: 'has nothing to do for other domains', object: build({}, { [MODE]: 'example.com/x' }), unchanged: true },
+    { name: 'has nothing to do for auto', object: build({}, { [MODE]: 'auto' }), unchanged: true },
+    {
+      name: 'has nothing to do twice',
+      object: build(
+        { [STRATEGY]: 'load-aware' },
+        { [MODE]: `${PREFIX}load-aware` },
+        { labels: { [STRATEGY]: 'load-aware' } },
+      ),
+      unchanged: true,
+    },
+  ];
+  for (const { name, object, label, record, unchanged } of cases) {
+    it(name, () => {
+      const plan = planStrategyLabel(object);
+      if (unchanged === true) {
+        expect(plan.kind).to.equal('unchanged');
+        return;
+      }
+      expect(plan)
+        .to.have.property('patch')
+        .that.deep.equals({
+          metadata: { labels: { [STRATEGY]: label }, annotations: { [APPLIED]: applied(record ?? null) } },
+        });
+    });
+  }
+
+  it('keeps what else is set and recorded', () => {
+    const record = {
+      labels: { [CONSIDER]: 'true' },
+      trafficDistribution: 'PreferClose',
+      removedAnnotations: { [HINTS]: 'auto' },
+    };
+    const plan = planStrategyLabel(build({ [CONSIDER]: 'true' }, { [MODE]: `${PREFIX}same-zone` }, record));
+    expect(plan)
+      .to.have.property('patch')
+      .that.deep.equals({
+        metadata: {
+          labels: { [STRATEGY]: 'same-zone' },
+          annotations: {
+            [APPLIED]: `{"labels":{"${CONSIDER}":"true","${STRATEGY}":"same-zone"},"trafficDistribution":"PreferClose","removedAnnotations":{"${HINTS}":"auto"}}`,
+          },
+        },
+      });
+  });
+
+  it('agrees with the settings reconciler, which then has no label left to set', () => {
+    const before = build({}, { [MODE]: `${PREFIX}load-aware` });
+    const admission = planStrategyLabel(before);
+    const labelled = admission.kind === 'patch' ? mergePatch(before, admission.patch) : before;
+    const strategy = requestedStrategy(labelled);
+    expect(strategy).to.equal('load-aware');
+    const want = strategySettings({ major: 1, minor: 34 }, 'load-aware');
+    expect(planSettings({ target: 'Service', object: labelled, want })).to.deep.equal({
+      kind: 'unchanged',
+      foreign: [],
+    });
+  });
+});

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which strings are Kubernetes versions, and where the supported range begins and ends.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import {
+  InvalidVersionError,
+  UnsupportedVersionError,
+  atLeast,
+  compareVersions,
+  formatVersion,
+  isNewerThanKnown,
+  parseKubernetesVersion,
+  parseVersion,
+  proxyNeedsAnnotation,
+} from '../../../pkg/routing/version.ts';
+
+const caught = (act: () => unknown): unknown => {
+  try {
+    act();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+};
+
+const cycle: Record<string, unknown> = {};
+cycle['self'] = cycle;
+
+describe('parseKubernetesVersion', () => {
+  const readable: { name: string; value: unknown; minor: number }[] = [
+    { name: 'major and minor', value: '1.30', minor: 30 },
+    { name: 'with patch', value: '1.30.4', minor: 30 },
+    { name: 'with a leading v', value: 'v1.30.4', minor: 30 },
+    { name: 'pre-release', value: '1.34.0-alpha.1', minor: 34 },
+    { name: 'vendor suffix', value: 'v1.34.1-gke.100', minor: 34 },
+    { name: 'vendor suffix of EKS', value: 'v1.31.2-eks-7f9249a', minor: 31 },
+    { name: 'build metadata', value: 'v1.33.1+k3s1', minor: 33 },
+    { name: 'tilde', value: '1.33.1~rc1', minor: 33 },
+    { name: 'minor with plus', value: '1.33+', minor: 33 },
+    { name: 'suffix right after the minor', value: '1.34-0', minor: 34 },
+    { name: 'spaces around it', value: ' v1.30.4\n', minor: 30 },
+    { name: 'the answer of /version', value: { major: '1', minor: '33' }, minor: 33 },
+    { name: 'the answer of /version with plus', value: { major: '1', minor: '33+', gitVersion: 'x' }, minor: 33 },
+    { name: 'numbers', value: { major: 1, minor: 24 }, minor: 24 },
+    { name: 'the oldest supported', value: '1.24.0', minor: 24 },
+    { name: 'newer than known', value: '1.99.0', minor: 99 },
+  ];
+  for (const { name, value, minor } of readable) {
+    it(`reads ${name}: ${JSON.stringify(value)}`, () => {
+      expect(parseKubernetesVersion(value)).to.deep.equal({ major: 1, minor });
+    });
+  }
+
+  const malformed: { name: string; value: unknown }[] = [
+    { name: 'undefined', value: undefined },
+    { name: 'null', value: null },
+    { name: 'empty', value: '' },
+    { name: 'a word', value: 'latest' },
+    { name: 'major only', value: '1' },
+    { name: 'no major', value: '.30' },
+    { name: 'no minor', value: '1.' },
+    { name: 'two v', value: 'vv1.30' },
+    { name: 'upper-case V', value: 'V1.30' },
+    { name: 'negative', value: '1.-30' },
+    { name: 'trailing dot', value: '1.30.' },
+    { name: 'letters in the patch', value: '1.30.x' },
+    { name: 'four parts', value: '1.30.4.5' },
+    { name: 'a number', value: 1.3 },
+    { name: 'a list', value: ['1.30'] },
+    { name: 'an object without minor', value: { major: '1' } },
+    { name: 'an object with a bad minor', value: { major: '1', minor: 'x' } },
+    { name: 'an object with a list', value: { major: ['1'], minor: '30' } },
+    { name: 'a bigint', value: 130n },
+    { name: 'a cycle', value: cycle },
+    { name: 'a function', value: () => '1.30' },
+    { name: 'a huge minor', value: `1.${'9'.repeat(400)}` },
+    { name: 'digits of another script', value: '1.٣٠' },
+  ];
+  for (const { name, value } of malformed) {
+    it(`refuses ${name}`, () => {
+      const error = caught(() => parseKubernetesVersion(value));
+      expect(error).to.be.instanceOf(InvalidVersionError);
+      const { message, value: given, name: errorName } = error as InvalidVersionError;
+      expect(errorName).to.equal('InvalidVersionError');
+      expect(given).to.equal(value);
+      expect(message).to.include('is not a Kubernetes version');
+      if (typeof value === 'string') expect(message).to.include(JSON.stringify(value).slice(0, 80));
+      if (value === undefined) expect(message).to.include('missing');
+    });
+  }
+
+  it('keeps the message short however long the value', () => {
+    const { message } = caught(() => parseKubernetesVersion('x'.repeat(100_000))) as Error;
+    expect(message.length).to.be.below(400);
+  });
+
+  for (const value of ['1.23.17', 'v1.18.0', '0.9', { major: '1', minor: '23+' }]) {
+    it(`refuses ${JSON.stringify(value)} as too old, with the reason`, () => {
+      const error = caught(() => parseKubernetesVersion(value));
+      expect(error).to.be.instanceOf(UnsupportedVersionError);
+      const { version, reason, message } = error as UnsupportedVersionError;
+      expect(version).to.deep.equal(parseVersion(value));
+      expect(reason).to.include('hints');
+      expect(message).to.equal(`Kubernetes ${formatVersion(version)} is not supported; the oldest is 1.24: ${reason}`);
+    });
+  }
+
+  it('reads whatever suffix follows a version', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 24, max: 99 }),
+        fc.constantFrom('-', '+', '~'),
+        fc.string(),
+        (minor, mark, suffix) => {
+          expect(parseKubernetesVersion(`v1.${minor}.0${mark}${suffix}`)).to.deep.equal({ major: 1, minor });
+        },
+      ),
+    );
+  });
+
+  it('answers or throws one of its two errors, whatever it is given', () => {
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        try {
+          const { major, minor } = parseKubernetesVersion(value);
+          expect(Number.isInteger(major) && Number.isInteger(minor)).to.equal(true);
+        } catch (error) {
+          expect(error instanceof InvalidVersionError || error instanceof UnsupportedVersionError).to.equal(true);
+        }
+      }),
+    );
+  });
+});
+
+describe('parseVersion', () => {
+  it('reads unsupported and foreign versions too', () => {
+    expect(parseVersion('v1.19.3')).to.deep.equal({ major: 1, minor: 19 });
+    expect(parseVersion('v1.144.0-dev')).to.deep.equal({ major: 1, minor: 144 });
+    expect(parseVersion('2.0')).to.deep.equal({ major: 2, minor: 0 });
+  });
+});
+
+describe('order of versions', () => {
+  it('compares numbers, not text', () => {
+    const texts = ['1.9', '2.0', '1.100', '1.10', '0.30'];
+    const sorted = texts.map(parseVersion).sort(compareVersions).map(formatVersion);
+    expect(sorted).to.deep.equal(['0.30', '1.9', '1.10', '1.100', '2.0']);
+  });
+
+  it('knows minors of major 1', () => {
+    expect(atLeast({ major: 1, minor: 31 }, 31)).to.equal(true);
+    expect(atLeast({ major: 1, minor: 30 }, 31)).to.equal(false);
+    expect(atLeast({ major: 2, minor: 0 }, 31)).to.equal(true);
+  });
+
+  for (const { value, newer } of [
+    { value: '1.35.9', newer: false },
+    { value: '1.36.3', newer: false },
+    { value: '1.37.0-beta.0', newer: true },
+    { value: '2.0', newer: true },
+  ]) {
+    it(`${value} is ${newer ? '' : 'not '}newer than known`, () => {
+      expect(isNewerThanKnown(parseKubernetesVersion(value))).to.equal(newer);
+    });
+  }
+});
+
+describe('proxyNeedsAnnotation', () => {
+  for (const { kubelet, needs } of [
+    { kubelet: 'v1.22.0', needs: true },
+    { kubelet: 'v1.30.14', needs: true },
+    { kubelet: 'v1.31.0-alpha.1', needs: false },
+    { kubelet: 'v1.34.1', needs: false },
+  ]) {
+    it(`${kubelet}: ${needs}`, () => expect(proxyNeedsAnnotation(kubelet)).to.equal(needs));
+  }
+
+  it('names a kubelet version that it cannot read', () => {
+    expect(() => proxyNeedsAnnotation('')).to.throw(InvalidVersionError, '""');
+  });
+});

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Certificates from mounted files: changes are taken over, half-written ones are not, and both are said.
+import { symlinkSync, renameSync, rmSync, mkdirSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { afterEach, beforeEach, describe, it } from 'mocha';
+import { openFileCertificates } from '../../../../pkg/webhook/certificates/files.ts';
+import { issueAuthority, issueServerCertificate } from '../../../../pkg/webhook/certificates/issue.ts';
+import { readPair } from '../../../../pkg/webhook/certificates/pair.ts';
+import type { Pem } from '../../../../pkg/webhook/certificates/pair.ts';
+import type { RefreshingCertificateSource } from '../../../../pkg/webhook/certificates/types.ts';
+import { eventually, rejection } from '../../../fixtures/eventually.ts';
+import { createFakeClock } from '../../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
+import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
+import type { TemporaryFolder } from '../../../fixtures/temporary-folder.ts';
+
+const DAY = 86_400_000;
+const START = Date.UTC(2026, 0, 1);
+const authority = readPair(issueAuthority({ commonName: 'ca', now: START, lifetimeMs: 365 * DAY, randomBytes }), {
+  cert: 'ca.crt',
+  key: 'ca.key',
+});
+const pair = (now = START, lifetimeMs = 30 * DAY): Pem =>
+  issueServerCertificate({ authority, commonName: 'x', names: ['x'], now, lifetimeMs, randomBytes });
+
+describe('openFileCertificates', () => {
+  let folder: TemporaryFolder;
+  let clock: FakeClock;
+  let logger: RecordingLogger;
+  let stop: AbortController;
+  let running: Promise<void>;
+
+  beforeEach(() => {
+    folder = temporaryFolder();
+    clock = createFakeClock(START);
+    logger = recordingLogger();
+    stop = new AbortController();
+    running = Promise.resolve();
+  });
+
+  afterEach(async () => {
+    stop.abort();
+    await running;
+    folder.remove();
+    expect(clock.pending, 'timers left behind').to.equal(0);
+  });
+
+  const write = ({ cert, key }: Pem): void => {
+    folder.write('tls.crt', cert);
+    folder.write('tls.key', key);
+  };
+
+  const open = async (): Promise<RefreshingCertificateSource> => {
+    const source = await openFileCertificates({ directory: folder.path, clock, logger });
+    running = source.run(stop.signal);
+    await clock.settle();
+    return source;
+  };
+
+  /** One look at the files. The next timer is armed once the reading, which no fake clock governs, is done. */
+  const look = async (): Promise<void> => {
+    expect(clock.pending).to.equal(1);
+    await clock.advance(10_000);
+    await eventually(
+      () => clock.pending === 1,
+      () => 'the look at the files does not end',
+    );
+  };
+
+  const warnings = (): string[] => logger.entries.filter(({ level }) => level === 'warn').map(({ message }) => message);
+
+  it('loads the pair, without a bundle where there is none', async () => {
+    const first = pair();
+    write(first);
+    const source = await open();
+    expect(source.current()).to.include(first).and.not.to.have.property('caBundle');
+    expect(source.notAfter).to.equal(START + 30 * DAY);
+  });
+
+  it('loads the bundle beside it', async () => {
+    write(pair());
+    folder.write('ca.crt', authority.cert);
+    expect((await open()).current().caBundle).to.equal(authority.cert);
+  });
+
+  it('takes over a changed pair and tells listeners once', async () => {
+    write(pair());
+    const source = await open();
+    let changes = 0;
+    source.onChange(() => (changes += 1));
+    await look();
+    expect(changes).to.equal(0);
+    const next = pair();
+    write(next);
+    await look();
+    await look();
+    expect(source.current()).to.include(next);
+    expect(changes).to.equal(1);
+    expect(warnings()).to.deep.equal([]);
+  });
+
+  it('takes over a changed bundle', async () => {
+    write(pair());
+    const source = await open();
+    folder.write('ca.crt', authority.cert);
+    await look();
+    expect(source.current().caBundle).to.equal(authority.cert);
+  });
+
+  it('follows the symbolic link that kubelet swaps', async () => {
+    const versions = [pair(), pair()];
+    for (const [index, { cert, key }] of versions.entries()) {
+      mkdirSync(folder.at(`..v${index}`));
+      writeFileSync(join(folder.at(`..v${index}`), 'tls.crt'), cert);
+      writeFileSync(join(folder.at(`..v${index}`), 'tls.key'), key);
+    }
+    symlinkSync('..v0', folder.at('..data'));
+    symlinkSync('..data/tls.crt', folder.at('tls.crt'));
+    symlinkSync('..data/tls.key', folder.at('tls.key'));
+    const source = await open();
+    expect(source.current()).to.include(versions[0]!);
+    symlinkSync('..v1', folder.at('..data.next'));
+    renameSync(folder.at('..data.next'), folder.at('..data'));
+    await look();
+    expect(source.current()).to.include(versions[1]!);
+  });
+
+  describe('keeps the last good pair', () => {
+    const [first, next] = [pair(), pair()];
+    const breakages: { name: string; damage: () => void; problem: RegExp }[] = [
+      {
+        name: 'when only the certificate is new yet',
+        damage: () => folder.write('tls.crt', next.cert),
+        problem: /tls\.key is not the key of the certificate in .*tls\.crt$/,
+      },
+      {
+        name: 'when the certificate is half written',
+        damage: () => folder.write('tls.crt', next.cert.slice(0, 300)),
+        problem: /tls\.crt does not begin with a PEM certificate$/,
+      },
+      {
+        name: 'when the key is empty',
+        damage: () => folder.write('tls.key', ''),
+        problem: /tls\.key is not an unencrypted PEM private key$/,
+      },
+      {
+        name: 'when the key is gone',
+        damage: () => rmSync(folder.at('tls.key')),
+        problem: /tls\.key cannot be read \(ENOENT\)$/,
+      },
+      {
+        name: 'when the bundle holds no certificate',
+        damage: () => folder.write('ca.crt', 'none'),
+        problem: /ca\.crt holds no PEM certificate$/,
+      },
+    ];
+    for (const { name, damage, problem } of breakages) {
+      it(`${name}, says so once, and takes the next good one`, async () => {
+        write(first);
+        const source = await open();
+        let changes = 0;
+        source.onChange(() => (changes += 1));
+        damage();
+        await look();
+        await look();
+        expect(source.current()).to.include(first);
+        expect(changes).to.equal(0);
+        expect(warnings()).to.deep.equal(['certificate files cannot be used, the last good pair stays in use']);
+        expect(logger.entries[0]?.fields['error']).to.have.property('message').that.matches(problem);
+        folder.write('ca.crt', authority.cert);
+        write(next);
+        await look();
+        expect(source.current()).to.include(next);
+        expect(changes).to.equal(1);
+      });
+    }
+
+    it('and says it again when the same damage comes back', async () => {
+      write(first);
+      await open();
+      for (let time = 0; time < 2; time += 1) {
+        folder.write('tls.key', '');
+        await look();
+        write(first);
+        await look();
+      }
+      expect(warnings()).to.have.length(2);
+    });
+  });
+
+  describe('rejects at start', () => {
+    for (const { name, prepare, reason, message } of [
+      {
+        name: 'without files',
+        prepare: () => undefined,
+        reason: 'Unreadable',
+        message: /tls\.crt cannot be read \(ENOENT\)$/,
+      },
+      {
+        name: 'with a foreign key',
+        prepare: () => write({ cert: pair().cert, key: pair().key }),
+        reason: 'KeyMismatch',
+        message: /tls\.key is not the key/,
+      },
+      {
+        name: 'with rubbish',
+        prepare: () => write({ cert: 'x', key: 'y' }),
+        reason: 'InvalidCertificate',
+        message: /tls\.crt does not begin/,
+      },
+    ]) {
+      it(name, async () => {
+        prepare();
+        const error = await rejection(open());
+        expect(error).to.include({ name: 'CertificateError', reason });
+        expect(error).to.have.property('message').that.matches(message);
+      });
+    }
+  });
+
+  it('uses an expired certificate, since nothing better is there, but warns', async () => {
+    write(pair(START - 20 * DAY, 10 * DAY));
+    await open();
+    expect(warnings()).to.deep.equal(['certificate has expired']);
+  });
+
+  it('never writes certificates or keys to the log', async () => {
+    write(pair());
+    await open();
+    write({ cert: pair().cert, key: pair().key });
+    await look();
+    write(pair());
+    await look();
+    const said = JSON.stringify(
+      logger.entries.map(({ message, fields }) => [message, fields, String(fields['error'])]),
+    );
+    expect(said).not.to.match(/BEGIN/);
+  });
+
+  it('stops at once when asked, and a second run can follow', async () => {
+    write(pair());
+    const source = await open();
+    stop.abort();
+    await running;
+    expect(clock.pending).to.equal(0);
+    await source.run(stop.signal);
+  });
+});

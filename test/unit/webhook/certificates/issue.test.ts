@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Issued certificates, checked by node:crypto, by a real TLS handshake, and by OpenSSL's strictest mode where it is installed.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, createServer } from 'node:tls';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { BACKDATE_MS, issueAuthority, issueServerCertificate } from '../../../../pkg/webhook/certificates/issue.ts';
+import { readPair } from '../../../../pkg/webhook/certificates/pair.ts';
+import type { Pair, Pem } from '../../../../pkg/webhook/certificates/pair.ts';
+import { createRandomBytes } from '../../../fixtures/random-bytes.ts';
+
+const DAY = 86_400_000;
+const origin = { cert: 'tls.crt', key: 'tls.key' };
+const now = Math.floor(Date.now() / 1_000) * 1_000;
+const randomBytes = createRandomBytes();
+
+const authorityPair = (at = now): Pair =>
+  readPair(issueAuthority({ commonName: 'ca-test-webhook', now: at, lifetimeMs: 30 * DAY, randomBytes }), origin);
+
+const serverFor = (authority: Pair, names: readonly string[], lifetimeMs = 30 * DAY): Pem =>
+  issueServerCertificate({ authority, commonName: 'test', names, now, lifetimeMs, randomBytes });
+
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+
+describe('issueAuthority', () => {
+  const authority = authorityPair();
+
+  it('is a self-signed version 3 authority whose key fits', () => {
+    const { certificate } = authority;
+    expect(certificate.ca).to.equal(true);
+    expect(certificate.subject).to.equal('CN=ca-test-webhook');
+    expect(certificate.issuer).to.equal('CN=ca-test-webhook');
+    expect(certificate.verify(certificate.publicKey)).to.equal(true);
+    expect(authority.privateKey.asymmetricKeyDetails?.namedCurve).to.equal('prime256v1');
+  });
+
+  it('is valid from shortly before now until the end of its lifetime', () => {
+    expect(authority.notBefore).to.equal(now - BACKDATE_MS);
+    expect(authority.notAfter).to.equal(now + 30 * DAY);
+  });
+
+  it('has a new key and a new serial number each time', () => {
+    const other = authorityPair();
+    expect(other.certificate.serialNumber).not.to.equal(authority.certificate.serialNumber);
+    expect(other.key).not.to.equal(authority.key);
+  });
+
+  it('takes its serial number from the random bytes given, positive and 16 bytes whatever they are', () => {
+    for (const fill of [0x00, 0x3f, 0x80, 0xff]) {
+      const pem = issueAuthority({
+        commonName: 'x',
+        now,
+        lifetimeMs: DAY,
+        randomBytes: (count) => new Uint8Array(count).fill(fill),
+      });
+      const { serialNumber } = new X509Certificate(pem.cert);
+      const first = ((fill & 0x3f) | 0x40).toString(16).padStart(2, '0');
+      expect(serialNumber.toLowerCase()).to.equal(first + fill.toString(16).padStart(2, '0').repeat(15));
+    }
+  });
+
+  it('cuts a common name that X.509 does not allow', () => {
+    const pem = issueAuthority({ commonName: 'n'.repeat(100), now, lifetimeMs: DAY, randomBytes });
+    expect(new X509Certificate(pem.cert).subject).to.equal(`CN=${'n'.repeat(64)}`);
+  });
+
+  it('can be valid beyond 2049', () => {
+    const at = Date.UTC(2049, 11, 20);
+    expect(authorityPair(at).notAfter).to.equal(at + 30 * DAY);
+  });
+});
+
+describe('issueServerCertificate', () => {
+  const authority = authorityPair();
+  const names = ['webhook.garden.svc', 'webhook', '*.example.org', '127.0.0.1', 'fd00::1'];
+  const server = readPair(serverFor(authority, names), origin);
+
+  it('is signed by the authority and no authority itself', () => {
+    expect(server.certificate.checkIssued(authority.certificate)).to.equal(true);
+    expect(server.certificate.verify(authority.certificate.publicKey)).to.equal(true);
+    expect(server.certificate.ca).to.equal(false);
+    expect(server.certificate.keyUsage).to.deep.equal(['1.3.6.1.5.5.7.3.1']);
+  });
+
+  it('covers its names and no other', () => {
+    const { certificate } = server;
+    for (const name of ['webhook.garden.svc', 'webhook', 'a.example.org']) {
+      expect(certificate.checkHost(name, { subject: 'never' }), name).not.to.equal(undefined);
+    }
+    for (const name of ['garden.svc', 'other.garden.svc', 'a.b.example.org', 'test']) {
+      expect(certificate.checkHost(name, { subject: 'never' }), name).to.equal(undefined);
+    }
+    expect(certificate.checkIP('127.0.0.1')).to.equal('127.0.0.1');
+    expect(certificate.checkIP('fd00::1')).to.equal('fd00::1');
+    expect(certificate.checkIP('127.0.0.2')).to.equal(undefined);
+  });
+
+  it('never outlives its authority and is never older', () => {
+    const long = readPair(serverFor(authority, ['a'], 365 * DAY), origin);
+    expect(long.notAfter).to.equal(authority.notAfter);
+    const short = readPair(serverFor(authority, ['a'], DAY), origin);
+    expect(short.notAfter).to.equal(now + DAY);
+    expect(short.notBefore).to.equal(authority.notBefore);
+  });
+
+  for (const [name, list, message] of [
+    ['no name', [], /needs at least one name/],
+    ['an empty name', [''], /not a DNS name or IP address: ""/],
+    ['a name with a space', ['a b'], /not a DNS name or IP address: "a b"/],
+    ['a name with a zero byte', ['a\0b'], /not a DNS name or IP address/],
+    ['a name beyond ASCII', ['bücher.example'], /not a DNS name or IP address/],
+    ['a URL', ['https://a'], /not a DNS name or IP address/],
+  ] as const) {
+    it(`refuses ${name}`, () => expect(() => serverFor(authority, list)).to.throw(RangeError, message));
+  }
+
+  it('is accepted in a TLS handshake that trusts the authority, also beside another one of the same name', async () => {
+    const other = authorityPair();
+    const tls = createServer({ cert: server.cert, key: server.key }, (socket) => socket.end());
+    await new Promise<void>((resolve) => tls.listen(0, '127.0.0.1', resolve));
+    const { port } = tls.address() as AddressInfo;
+    const shake = (ca: string, servername: string): Promise<string> =>
+      new Promise((resolve) => {
+        const socket = connect({ port, host: '127.0.0.1', ca, servername }, () => {
+          socket.end();
+          resolve('accepted');
+        });
+        socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+      });
+    try {
+      expect(await shake(authority.cert, 'webhook.garden.svc')).to.equal('accepted');
+      expect(await shake(other.cert + authority.cert, 'webhook.garden.svc')).to.equal('accepted');
+      expect(await shake(authority.cert + other.cert, 'webhook.garden.svc')).to.equal('accepted');
+      expect(await shake(other.cert, 'webhook.garden.svc')).not.to.equal('accepted');
+      expect(await shake(authority.cert, 'elsewhere.svc')).to.equal('ERR_TLS_CERT_ALTNAME_INVALID');
+    } finally {
+      await new Promise((resolve) => tls.close(resolve));
+    }
+  });
+
+  describe('under the openssl command', () => {
+    let folder: string;
+
+    before(() => {
+      folder = mkdtempSync(join(tmpdir(), 'certificates-'));
+      writeFileSync(join(folder, 'other.crt'), authorityPair().cert);
+      writeFileSync(join(folder, 'ca.crt'), authority.cert);
+      writeFileSync(join(folder, 'bundle.crt'), authorityPair().cert + authority.cert);
+      writeFileSync(join(folder, 'tls.crt'), server.cert);
+    });
+
+    after(() => rmSync(folder, { recursive: true, force: true }));
+
+    const verify = (ca: string, ...more: string[]): { status: number | null; output: string } => {
+      const args = [
+        'verify',
+        '-x509_strict',
+        '-purpose',
+        'sslserver',
+        '-no-CApath',
+        ...more,
+        '-CAfile',
+        join(folder, ca),
+      ];
+      const { status, stdout, stderr } = spawnSync('openssl', [...args, join(folder, 'tls.crt')], { encoding: 'utf8' });
+      return { status, output: stdout + stderr };
+    };
+
+    // Without the command the same certificates are still checked by the tests above.
+    if (!hasOpenssl) return;
+
+    it('is valid for a server in strict mode', () => {
+      expect(verify('ca.crt', '-verify_hostname', 'webhook.garden.svc', '-verify_ip', '127.0.0.1')).to.include({
+        status: 0,
+      });
+    });
+
+    it('is valid against a bundle of two authorities of one name', () => {
+      expect(verify('bundle.crt')).to.include({ status: 0 });
+    });
+
+    it('is refused against a foreign authority', () => {
+      expect(verify('other.crt').status).not.to.equal(0);
+    });
+
+    it('is encoded as DER demands: reading and writing again gives the same bytes', () => {
+      const der = execFileSync('openssl', ['x509', '-in', join(folder, 'tls.crt'), '-outform', 'DER']);
+      expect(der.equals(server.certificate.raw)).to.equal(true);
+      const text = execFileSync('openssl', ['x509', '-in', join(folder, 'tls.crt'), '-noout', '-text'], {
+        encoding: 'utf8',
+      });
+      expect(text)
+        .to.match(/Version: 3/)
+        .and.to.match(/X509v3 Basic Constraints: critical\s+CA:FALSE/);
+      expect(text).to.match(/X509v3 Key Usage: critical\s+Digital Signature\n/);
+    });
+  });
+});
+
+describe('readPair', () => {
+  const authority = authorityPair();
+  const good = serverFor(authority, ['a']);
+  const at = { cert: '/certs/tls.crt', key: '/certs/tls.key' };
+
+  it('takes the first certificate of a chain', () => {
+    const pair = readPair({ ...good, cert: good.cert + authority.cert }, at);
+    expect(pair.certificate.subject).to.equal('CN=test');
+    expect(pair.cert).to.include(authority.cert);
+  });
+
+  for (const { name, pem, reason, message } of [
+    {
+      name: 'an empty certificate',
+      pem: { ...good, cert: '' },
+      reason: 'InvalidCertificate',
+      message: '/certs/tls.crt does not begin with a PEM certificate',
+    },
+    {
+      name: 'half a certificate',
+      pem: { ...good, cert: good.cert.slice(0, 200) },
+      reason: 'InvalidCertificate',
+      message: '/certs/tls.crt does not begin with a PEM certificate',
+    },
+    {
+      name: 'an empty key',
+      pem: { ...good, key: '' },
+      reason: 'InvalidKey',
+      message: '/certs/tls.key is not an unencrypted PEM private key',
+    },
+    {
+      name: 'half a key',
+      pem: { ...good, key: good.key.slice(0, 80) },
+      reason: 'InvalidKey',
+      message: '/certs/tls.key is not an unencrypted PEM private key',
+    },
+    {
+      name: 'a foreign key',
+      pem: { ...good, key: authority.key },
+      reason: 'KeyMismatch',
+      message: '/certs/tls.key is not the key of the certificate in /certs/tls.crt',
+    },
+  ]) {
+    it(`refuses ${name}`, () => {
+      expect(() => readPair(pem, at))
+        .to.throw(message)
+        .that.includes({ name: 'CertificateError', reason });
+    });
+  }
+});

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// Certificates in Secrets: made once, shared by replicas, rotated without a gap, and healed when somebody broke them.
+import { X509Certificate } from 'node:crypto';
+import { expect } from 'chai';
+import { afterEach, beforeEach, describe, it } from 'mocha';
+import { SECRETS } from '../../../../pkg/apis/resources.ts';
+import { certificateCheck } from '../../../../pkg/webhook/certificates/holder.ts';
+import { splitBundle } from '../../../../pkg/webhook/certificates/pair.ts';
+import { DEFAULT_POLICY } from '../../../../pkg/webhook/certificates/rotation.ts';
+import { openSecretCertificates, serviceNames } from '../../../../pkg/webhook/certificates/secret-store.ts';
+import type { SecretCertificatesOptions } from '../../../../pkg/webhook/certificates/secret-store.ts';
+import type { Secret } from '../../../../pkg/webhook/certificates/secrets.ts';
+import type { RefreshingCertificateSource } from '../../../../pkg/webhook/certificates/types.ts';
+import { rejection } from '../../../fixtures/eventually.ts';
+import { createFakeClock } from '../../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+import { createMemoryServer } from '../../../fixtures/memory-client.ts';
+import type { Before, MemoryServer } from '../../../fixtures/memory-client.ts';
+import { createRandomBytes } from '../../../fixtures/random-bytes.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
+import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
+
+const DAY = 86_400_000;
+const MINUTE = 60_000;
+const namespace = 'extension-topology';
+const AUTHORITY = { namespace, name: 'ca-topology-webhook' };
+const SERVER = { namespace, name: 'topology-webhook-server' };
+
+describe('openSecretCertificates', () => {
+  let clock: FakeClock;
+  let server: MemoryServer;
+  let logger: RecordingLogger;
+  let stop: AbortController;
+  let running: Promise<void>[];
+
+  beforeEach(() => {
+    clock = createFakeClock();
+    server = createMemoryServer();
+    logger = recordingLogger();
+    stop = new AbortController();
+    running = [];
+  });
+
+  afterEach(async () => {
+    stop.abort();
+    await Promise.all(running);
+    expect(clock.pending, 'timers left behind').to.equal(0);
+  });
+
+  const open = async (
+    before?: Before,
+    options: Partial<SecretCertificatesOptions> = {},
+  ): Promise<RefreshingCertificateSource> => {
+    const source = await openSecretCertificates({
+      client: server.client(before),
+      namespace,
+      name: 'topology',
+      names: serviceNames('webhook', namespace),
+      clock,
+      randomBytes: createRandomBytes(),
+      logger,
+      ...options,
+    });
+    running.push(source.run(stop.signal));
+    return source;
+  };
+
+  const field = (ref: typeof AUTHORITY, name: string): string =>
+    Buffer.from(server.read<Secret>(SECRETS, ref)?.data?.[name] ?? '', 'base64').toString('utf8');
+
+  /** True if the certificate in use is signed by one of the authorities that callers are told to trust. */
+  const trusted = (source: RefreshingCertificateSource): boolean => {
+    const { cert, caBundle = '' } = source.current();
+    const leaf = new X509Certificate(cert);
+    return splitBundle(caBundle).some((pem) => leaf.verify(new X509Certificate(pem).publicKey));
+  };
+
+  it('creates both Secrets and serves what they hold', async () => {
+    const source = await open();
+    expect(server.all<Secret>(SECRETS).map(({ metadata, type }) => [metadata?.name, type])).to.deep.equal([
+      ['ca-topology-webhook', 'Opaque'],
+      ['topology-webhook-server', 'kubernetes.io/tls'],
+    ]);
+    const { cert, key, caBundle } = source.current();
+    expect(cert).to.equal(field(SERVER, 'tls.crt'));
+    expect(key).to.equal(field(SERVER, 'tls.key'));
+    expect(caBundle).to.equal(field(AUTHORITY, 'ca.crt'));
+    expect(field(AUTHORITY, 'bundle.crt')).to.equal(caBundle);
+    expect(trusted(source)).to.equal(true);
+    expect(source.notAfter).to.equal(clock.now() + 30 * DAY);
+    const leaf = new X509Certificate(cert);
+    for (const name of [
+      'webhook',
+      `webhook.${namespace}`,
+      `webhook.${namespace}.svc`,
+      `webhook.${namespace}.svc.cluster.local`,
+    ]) {
+      expect(leaf.checkHost(name, { subject: 'never' }), name).to.equal(name);
+    }
+  });
+
+  it('reads what is there and writes nothing', async () => {
+    const first = await open();
+    server.calls.length = 0;
+    const second = await open();
+    expect(second.current()).to.deep.equal(first.current());
+    expect(server.calls.map(({ verb }) => verb)).to.deep.equal(['get', 'get']);
+  });
+
+  it('looks again every five minutes and writes nothing while all is well', async () => {
+    await open();
+    server.calls.length = 0;
+    await clock.advance(5 * MINUTE - 1);
+    expect(server.calls).to.have.length(0);
+    await clock.advance(1 + 55 * MINUTE);
+    expect(server.calls.map(({ verb }) => verb)).to.deep.equal(Array.from({ length: 24 }, () => 'get'));
+  });
+
+  it('gives two replicas that start in the same moment the same certificates', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      server = createMemoryServer();
+      const [one, two, three] = await Promise.all([open(), open(), open()]);
+      expect(one.current()).to.deep.equal(two.current());
+      expect(one.current()).to.deep.equal(three.current());
+      expect(trusted(one)).to.equal(true);
+    }
+  });
+
+  it('agrees with a replica that writes between our read and our write', async () => {
+    let raced = false;
+    const source = await open(async ({ verb, name }) => {
+      if (raced || verb !== 'create' || name !== AUTHORITY.name) return;
+      raced = true;
+      await open();
+    });
+    expect(raced).to.equal(true);
+    expect(source.current().cert).to.equal(field(SERVER, 'tls.crt'));
+    expect(logger.entries.map(({ message }) => message)).to.include('another replica changed the certificates first');
+  });
+
+  it('gives up with a reason when others never stop writing', async () => {
+    await open();
+    const current = server.read<Secret>(SECRETS, SERVER)!;
+    server.put(SECRETS, { ...current, data: {} } as Secret);
+    const error = await rejection(
+      open(({ verb }) => {
+        if (verb === 'update') server.put(SECRETS, { ...current, data: {} } as Secret);
+      }),
+    );
+    expect(error)
+      .to.have.property('message')
+      .that.matches(/did not settle: other writers changed the Secrets 10 times/);
+  });
+
+  it('rotates without a moment in which a caller could not check the certificate', async () => {
+    // Shorter lives than by default, so that a week sees three authorities.
+    const policy = { ...DEFAULT_POLICY, authorityLifetimeMs: 3 * DAY, serverLifetimeMs: 3 * DAY, retentionMs: DAY / 4 };
+    const [one, two] = await Promise.all([open(undefined, { policy }), open(undefined, { policy })]);
+    const authorities = new Set<string>();
+    const bundleSizes = new Set<number>();
+    let known = one.current().caBundle ?? '';
+    one.onChange(() => {
+      // A caller may still hold the bundle of before the change.
+      const leaf = new X509Certificate(one.current().cert);
+      const accepted = splitBundle(known).some((pem) => leaf.verify(new X509Certificate(pem).publicKey));
+      expect(accepted, `at day ${(clock.now() - Date.UTC(2026, 0, 1)) / DAY}`).to.equal(true);
+      known = one.current().caBundle ?? '';
+      for (const pem of splitBundle(known)) authorities.add(pem);
+      bundleSizes.add(splitBundle(known).length);
+    });
+    for (let step = 0; step < 14; step += 1) {
+      await clock.advance(DAY / 2);
+      for (const source of [one, two]) {
+        expect(trusted(source)).to.equal(true);
+        expect(source.notAfter).to.be.above(clock.now());
+      }
+    }
+    // Listeners that fail are only logged.
+    expect(logger.entries.filter(({ level }) => level === 'error')).to.deep.equal([]);
+    expect(authorities.size, 'authorities in a week').to.equal(4);
+    expect([...bundleSizes], 'one, and two during the change').to.have.members([1, 2]);
+    await clock.advance(5 * MINUTE);
+    expect(one.current()).to.deep.equal(two.current());
+  });
+
+  describe('heals', () => {
+    const breakages: { name: string; ref: typeof AUTHORITY; data: Record<string, string> | undefined }[] = [
+      { name: 'a deleted authority Secret', ref: AUTHORITY, data: undefined },
+      { name: 'a deleted server Secret', ref: SERVER, data: undefined },
+      { name: 'an emptied authority Secret', ref: AUTHORITY, data: {} },
+      { name: 'an emptied server Secret', ref: SERVER, data: {} },
+      { name: 'rubbish in the authority Secret', ref: AUTHORITY, data: { 'ca.crt': 'AAAA', 'ca.key': 'not base64!' } },
+      { name: 'rubbish in the server Secret', ref: SERVER, data: { 'tls.crt': 'AAAA', 'tls.key': 'AAAA' } },
+    ];
+    for (const { name, ref, data } of breakages) {
+      it(name, async () => {
+        const source = await open();
+        const before = source.current();
+        let changes = 0;
+        source.onChange(() => (changes += 1));
+        if (data === undefined) server.remove(SECRETS, ref);
+        else server.put(SECRETS, { ...server.read<Secret>(SECRETS, ref), data } as Secret);
+        await clock.advance(5 * MINUTE);
+        expect(source.current().cert).not.to.equal(before.cert);
+        expect(source.current().cert).to.equal(field(SERVER, 'tls.crt'));
+        expect(trusted(source)).to.equal(true);
+        expect(changes).to.equal(1);
+      });
+    }
+
+    it('a server certificate in the place of the authority', async () => {
+      const source = await open();
+      const { data } = server.read<Secret>(SECRETS, SERVER)!;
+      server.put(SECRETS, {
+        ...server.read<Secret>(SECRETS, AUTHORITY),
+        data: { 'ca.crt': data?.['tls.crt'] ?? '', 'ca.key': data?.['tls.key'] ?? '' },
+      } as Secret);
+      await clock.advance(5 * MINUTE);
+      expect(trusted(source)).to.equal(true);
+      expect(new X509Certificate(field(AUTHORITY, 'ca.crt')).ca).to.equal(true);
+    });
+
+    it('and never writes key material to the log', async () => {
+      await open();
+      server.put(SECRETS, { ...server.read<Secret>(SECRETS, SERVER), data: { 'tls.key': 'AAAA' } } as Secret);
+      await clock.advance(5 * MINUTE);
+      expect(JSON.stringify(logger.entries)).not.to.match(/PRIVATE KEY|AAAA/);
+    });
+  });
+
+  it('keeps labels and owners that others put on the Secrets', async () => {
+    await open();
+    for (const ref of [AUTHORITY, SERVER]) {
+      const secret = server.read<Secret>(SECRETS, ref)!;
+      server.put(SECRETS, { ...secret, metadata: { ...secret.metadata, labels: { kept: 'yes' } }, data: {} } as Secret);
+    }
+    await clock.advance(5 * MINUTE);
+    for (const ref of [AUTHORITY, SERVER]) {
+      expect(server.read<Secret>(SECRETS, ref)?.metadata?.labels, ref.name).to.deep.equal({ kept: 'yes' });
+    }
+  });
+
+  it('issues anew for a name that is wanted now, and takes the other replica along', async () => {
+    const source = await open();
+    const wider = await open(undefined, {
+      names: [...serviceNames('webhook', namespace), 'webhook.example.org', '10.0.0.7'],
+    });
+    const leaf = new X509Certificate(wider.current().cert);
+    expect(leaf.checkHost('webhook.example.org')).to.equal('webhook.example.org');
+    expect(leaf.checkIP('10.0.0.7')).to.equal('10.0.0.7');
+    await clock.advance(5 * MINUTE);
+    expect(source.current()).to.deep.equal(wider.current());
+  });
+
+  describe('when the API server fails', () => {
+    it('rejects at start', async () => {
+      const error = await rejection(open(() => Promise.reject(new Error('connection refused'))));
+      expect(error).to.have.property('message', 'connection refused');
+    });
+
+    it('keeps the last certificate later, tries sooner and recovers', async () => {
+      let down = false;
+      let tries = 0;
+      const source = await open(() => {
+        if (!down) return;
+        tries += 1;
+        throw new Error('connection refused');
+      });
+      const before = source.current();
+      down = true;
+      await clock.advance(5 * MINUTE);
+      expect(tries).to.equal(1);
+      await clock.advance(10_000);
+      expect(tries).to.equal(2);
+      await clock.advance(20_000);
+      expect(tries).to.equal(3);
+      expect(source.current()).to.equal(before);
+      expect(logger.entries.at(-1)).to.deep.include({
+        level: 'warn',
+        message: 'cannot check the certificates, the last ones stay in use',
+      });
+      await clock.advance(60 * MINUTE);
+      const during = tries;
+      expect(during).to.be.within(14, 20);
+      down = false;
+      server.remove(SECRETS, SERVER);
+      await clock.advance(5 * MINUTE);
+      expect(source.current()).not.to.equal(before);
+    });
+  });
+
+  it('tells every listener, also after one that throws, and none that has left', async () => {
+    const source = await open();
+    const heard: string[] = [];
+    source.onChange(() => {
+      throw new Error('listener is broken');
+    });
+    const leave = source.onChange(() => heard.push('left'));
+    source.onChange(() => heard.push('stays'));
+    leave();
+    server.remove(SECRETS, SERVER);
+    await clock.advance(5 * MINUTE);
+    expect(heard).to.deep.equal(['stays']);
+    expect(logger.entries.some(({ message }) => message === 'cannot take over the changed certificate')).to.equal(true);
+  });
+});
+
+describe('certificateCheck', () => {
+  it('fails once the certificate has expired', async () => {
+    const clock = createFakeClock(0);
+    const { check } = certificateCheck({ notAfter: 1_000 }, clock);
+    expect(check()).to.equal(undefined);
+    await clock.advance(1_000);
+    expect(check()).to.equal('serving certificate expired 1970-01-01T00:00:01.000Z');
+  });
+});

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+
+const root = resolve(import.meta.dirname, '../../..');
+const read = (path: string): string => readFileSync(resolve(root, path), 'utf8');
+const reference = read('docs/reference/errors.md');
+
+describe('docs/reference/errors.md', () => {
+  it('explains every reason why a review is not served, and no other', () => {
+    const declaration = /type UnservedReason =([^;]*);/.exec(read('pkg/webhook/types.ts'))?.[1] ?? '';
+    const reasons = [...declaration.matchAll(/'(\w+)'/g)].map(([, reason]) => reason);
+    const explained = [...reference.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason]) => reason);
+    expect(reasons).to.have.length.above(3);
+    expect(explained).to.have.members(reasons);
+  });
+
+  it('explains every status that the server answers with', () => {
+    const sources = ['exchange', 'app', 'server'].map((name) => read(`pkg/webhook/${name}.ts`)).join('\n');
+    const codes = new Set(
+      [...sources.matchAll(/\b(?:rejected|refuse|send)\((?:response, )?(4\d\d|503)|code: (4\d\d)/g)].map(
+        ([, one, other]) => one ?? other,
+      ),
+    );
+    expect(codes.size).to.be.above(6);
+    for (const code of codes) expect(reference, `status ${code}`).to.match(new RegExp(`^\\| ${code} \\|`, 'm'));
+  });
+});

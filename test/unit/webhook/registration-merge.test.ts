@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { MutatingWebhook, MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
+import { ANNOTATION_REGISTERED, mergeRegistration } from '../../../pkg/webhook/registration-merge.ts';
+import type { RegistrationOptions } from '../../../pkg/webhook/registration-types.ts';
+import { buildRegistration } from '../../../pkg/webhook/registration.ts';
+
+const build = (more: Partial<RegistrationOptions> = {}): MutatingWebhookConfiguration =>
+  buildRegistration({
+    name: 'webhooks',
+    version: { major: 1, minor: 36 },
+    address: { kind: 'url', url: 'https://127.0.0.1:1' },
+    caBundle: 'PEM',
+    excludedNamespaces: ['default'],
+    timeoutSeconds: 5,
+    settingsReconcilerUser: 'reconciler',
+    strategyAnnotation: true,
+    keepSettings: true,
+    ...more,
+  });
+
+const merge = (current: MutatingWebhookConfiguration | undefined, wanted = build(), keepFailurePolicy = true) =>
+  mergeRegistration({ wanted, current, keepFailurePolicy });
+
+/** What the server holds after our first write, with changes of others to its first webhook. */
+const stored = (
+  change: (webhook: MutatingWebhook) => Partial<MutatingWebhook> = () => ({}),
+): MutatingWebhookConfiguration => {
+  const first = merge(undefined) ?? expect.fail('nothing to write');
+  const copy = structuredClone({ ...first, metadata: { ...first.metadata, resourceVersion: '7', uid: 'u' } });
+  const [webhook, ...others] = copy.webhooks ?? [];
+  return webhook === undefined ? copy : { ...copy, webhooks: [{ ...webhook, ...change(webhook) }, ...others] };
+};
+
+const extra = { key: 'team', operator: 'In' as const, values: ['a'] };
+
+describe('mergeRegistration', () => {
+  it('writes what is wanted where there is nothing', () => {
+    const next = merge(undefined);
+    expect(next?.webhooks).to.deep.equal(build().webhooks);
+    expect(next?.metadata.annotations).to.have.property(ANNOTATION_REGISTERED);
+  });
+
+  it('writes nothing where nothing differs', () => expect(merge(stored())).to.equal(undefined));
+
+  const kept: { name: string; change: (webhook: MutatingWebhook) => Partial<MutatingWebhook> }[] = [
+    {
+      name: 'a requirement added to the namespace selector',
+      change: ({ namespaceSelector }) => ({
+        namespaceSelector: {
+          ...namespaceSelector,
+          matchExpressions: [...(namespaceSelector?.matchExpressions ?? []), extra],
+        },
+      }),
+    },
+    {
+      name: 'a label added to the object selector',
+      change: ({ objectSelector }) => ({ objectSelector: { matchLabels: { team: 'a' }, ...objectSelector } }),
+    },
+    {
+      name: 'a match condition added',
+      change: ({ matchConditions = [] }) => ({
+        matchConditions: [...matchConditions, { name: 'theirs', expression: 'true' }],
+      }),
+    },
+    { name: 'a shorter timeout', change: () => ({ timeoutSeconds: 2 }) },
+    { name: 'another failure policy, where none was configured', change: () => ({ failurePolicy: 'Fail' }) },
+  ];
+  for (const { name, change } of kept) {
+    it(`keeps ${name}`, () => {
+      const current = stored(change);
+      expect(merge(current)).to.equal(undefined);
+      const changed = merge(current, build({ excludedNamespaces: ['default', 'more'] }));
+      const first = changed?.webhooks?.[0];
+      const before = current.webhooks?.[0];
+      expect(JSON.stringify(first)).to.contain('"more"');
+      expect(first?.timeoutSeconds).to.equal(before?.timeoutSeconds);
+      expect(first?.failurePolicy).to.equal(before?.failurePolicy);
+      if (name.includes('added')) expect(JSON.stringify(first)).to.match(/"team"|"theirs"/);
+    });
+  }
+
+  const restored: { name: string; change: (webhook: MutatingWebhook) => Partial<MutatingWebhook> }[] = [
+    { name: 'a requirement that was removed', change: () => ({ namespaceSelector: {} }) },
+    {
+      name: 'a match condition that was changed',
+      change: ({ matchConditions = [] }) => ({
+        matchConditions: matchConditions.map((one) => ({ ...one, expression: 'true' })),
+      }),
+    },
+    { name: 'a longer timeout', change: () => ({ timeoutSeconds: 30 }) },
+    { name: 'another address', change: () => ({ clientConfig: { url: 'https://evil' } }) },
+    { name: 'rules', change: () => ({ rules: [] }) },
+  ];
+  for (const { name, change } of restored) {
+    it(`restores ${name}`, () => expect(merge(stored(change))?.webhooks).to.deep.equal(build().webhooks));
+  }
+
+  it('a failure policy that was configured wins', () => {
+    const wanted = build({ failurePolicy: 'Fail' });
+    expect(merge(stored(), wanted, false)?.webhooks?.[0]?.failurePolicy).to.equal('Fail');
+  });
+
+  it('settings stay Ignore whatever somebody set', () => {
+    const current = stored();
+    const changed = {
+      ...current,
+      webhooks: current.webhooks?.map((webhook) => ({ ...webhook, failurePolicy: 'Fail' as const })) ?? [],
+    };
+    expect(merge(changed)?.webhooks?.map(({ failurePolicy }) => failurePolicy)).to.deep.equal([
+      'Fail',
+      'Fail',
+      'Ignore',
+      'Ignore',
+    ]);
+  });
+
+  it('our own requirements of an earlier version go', () => {
+    const next = merge(stored(), build({ excludedNamespaces: ['other'] }));
+    expect(next?.webhooks?.[0]?.namespaceSelector?.matchExpressions).to.deep.equal([
+      { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['other'] },
+    ]);
+  });
+
+  it('without our record everything that stands there is kept', () => {
+    const { metadata, ...rest } = stored();
+    const next = merge(
+      { ...rest, metadata: { ...metadata, annotations: { [ANNOTATION_REGISTERED]: '{' } } },
+      build({ excludedNamespaces: ['other'] }),
+    );
+    expect(next?.webhooks?.[0]?.namespaceSelector?.matchExpressions).to.have.length(2);
+  });
+
+  it('the bundle of somebody else stays where we know none, and ours replaces it where we do', () => {
+    const current = stored(({ clientConfig }) => ({ clientConfig: { ...clientConfig, caBundle: 'b3RoZXI=' } }));
+    expect(merge(current, build({ caBundle: undefined }))).to.equal(undefined);
+    expect(merge(current)?.webhooks?.[0]?.clientConfig.caBundle).to.equal(Buffer.from('PEM').toString('base64'));
+  });
+
+  it('labels, annotations and webhooks of others stay; ours that are not wanted any more go', () => {
+    const current = stored();
+    const theirs = { ...(current.webhooks?.[0] as MutatingWebhook), name: 'their.webhook.example.com' };
+    const next = merge(
+      {
+        ...current,
+        metadata: { ...current.metadata, labels: { ...current.metadata.labels, theirs: 'x' } },
+        webhooks: [...(current.webhooks ?? []), theirs],
+      },
+      build({ keepSettings: false, strategyAnnotation: false }),
+    );
+    expect(next?.metadata.labels).to.include({ theirs: 'x' });
+    expect(next?.metadata.resourceVersion).to.equal('7');
+    expect(next?.webhooks?.map(({ name }) => name.split('.')[0])).to.deep.equal([
+      'endpoint-slice-hints',
+      'label-1',
+      'their',
+    ]);
+  });
+
+  it('is done after one write', () => {
+    const change = ({ objectSelector }: MutatingWebhook) => ({
+      objectSelector: { matchLabels: { team: 'a' }, ...objectSelector },
+      timeoutSeconds: 1,
+    });
+    const wanted = build({ excludedNamespaces: ['other'] });
+    const next = merge(stored(change), wanted) ?? expect.fail('nothing to write');
+    expect(merge(next, wanted)).to.equal(undefined);
+  });
+});

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { LABEL_CONSIDER, LABEL_ROUTING, LABEL_STRATEGY, STRATEGIES } from '../../../pkg/apis/names.ts';
+import type { RegistrationOptions } from '../../../pkg/webhook/registration-types.ts';
+import { buildRegistration, excludedNamespacesOf } from '../../../pkg/webhook/registration.ts';
+
+const optionsOf = (more: Partial<RegistrationOptions> = {}): RegistrationOptions => ({
+  name: 'gardener-extension-topology-aware-routing',
+  version: { major: 1, minor: 36 },
+  address: { kind: 'service', namespace: 'ext', name: 'endpointslice-webhook', port: 443 },
+  caBundle: 'PEM',
+  excludedNamespaces: ['default', 'ext', 'kube-system'],
+  timeoutSeconds: 5,
+  settingsReconcilerUser: 'reconciler',
+  strategyAnnotation: true,
+  keepSettings: true,
+  ...more,
+});
+const webhooksOf = (more: Partial<RegistrationOptions> = {}) => buildRegistration(optionsOf(more)).webhooks ?? [];
+const namesOf = (more: Partial<RegistrationOptions> = {}) =>
+  webhooksOf(more).map(({ name }) => name.split('.topology')[0]);
+const byName = (name: string, more: Partial<RegistrationOptions> = {}) => {
+  const found = webhooksOf(more).find((webhook) => webhook.name.startsWith(name));
+  if (found === undefined) throw new Error(`${name} is not registered`);
+  return found;
+};
+
+describe('buildRegistration', () => {
+  it('registers slices by each label, settings, and the annotation', () => {
+    expect(namesOf()).to.deep.equal([
+      'endpoint-slice-hints',
+      'label-1.endpoint-slice-hints',
+      'routing-settings',
+      'strategy-annotation',
+    ]);
+  });
+
+  it('fails open, fast, without side effects, and is asked once', () => {
+    for (const webhook of webhooksOf()) {
+      expect(webhook, webhook.name).to.include({
+        failurePolicy: 'Ignore',
+        sideEffects: 'None',
+        matchPolicy: 'Equivalent',
+        reinvocationPolicy: 'Never',
+        timeoutSeconds: 5,
+      });
+      expect(webhook.admissionReviewVersions).to.deep.equal(['v1']);
+      expect(webhook.name.split('.').length, 'the API wants a qualified name').to.be.at.least(3);
+    }
+  });
+
+  it('names are unique', () => expect(new Set(namesOf()).size).to.equal(namesOf().length));
+
+  it('Fail is for slices only', () => {
+    const policies = webhooksOf({ failurePolicy: 'Fail' }).map(({ failurePolicy }) => failurePolicy);
+    expect(policies).to.deep.equal(['Fail', 'Fail', 'Ignore', 'Ignore']);
+  });
+
+  it('never asks about excluded namespaces', () => {
+    for (const { namespaceSelector, name } of webhooksOf()) {
+      expect(namespaceSelector?.matchExpressions, name).to.deep.include({
+        key: 'kubernetes.io/metadata.name',
+        operator: 'NotIn',
+        values: ['default', 'ext', 'kube-system'],
+      });
+    }
+  });
+
+  it('selects every strategy, and consider where no strategy is asked for', () => {
+    const notUs = { key: 'kubernetes.io/service-name', operator: 'NotIn', values: ['endpointslice-webhook'] };
+    expect(byName('endpoint-slice-hints').objectSelector?.matchExpressions).to.deep.equal([
+      { key: LABEL_STRATEGY, operator: 'In', values: [...STRATEGIES] },
+      notUs,
+    ]);
+    expect(byName('label-1').objectSelector?.matchExpressions).to.deep.equal([
+      { key: LABEL_CONSIDER, operator: 'In', values: ['true'] },
+      { key: LABEL_STRATEGY, operator: 'NotIn', values: [...STRATEGIES] },
+      notUs,
+    ]);
+  });
+
+  it('keeps settings only where the reconciler labelled the namespace, on UPDATE', () => {
+    const webhook = byName('routing-settings');
+    expect(webhook.namespaceSelector?.matchLabels).to.deep.equal({ [LABEL_ROUTING]: 'true' });
+    expect(webhook.rules?.map(({ resources, operations }) => [resources, operations])).to.deep.equal([
+      [['services'], ['UPDATE']],
+      [['etcds'], ['UPDATE']],
+    ]);
+  });
+
+  it('has match conditions from 1.28, and without them does not ask about every Service', () => {
+    for (const webhook of webhooksOf()) expect(webhook.matchConditions, webhook.name).to.have.length.above(0);
+    for (const minor of [24, 27]) {
+      const older = { version: { major: 1, minor } };
+      expect(namesOf(older)).to.deep.equal([
+        'endpoint-slice-hints',
+        'label-1.endpoint-slice-hints',
+        'routing-settings',
+      ]);
+      for (const webhook of webhooksOf(older)) expect(webhook).to.not.have.property('matchConditions');
+    }
+  });
+
+  it('leaves out what is switched off', () => {
+    expect(namesOf({ keepSettings: false, strategyAnnotation: false })).to.deep.equal([
+      'endpoint-slice-hints',
+      'label-1.endpoint-slice-hints',
+    ]);
+  });
+
+  it('is reached through the Service, with the path and the bundle in base64', () => {
+    expect(byName('endpoint-slice-hints').clientConfig).to.deep.equal({
+      service: { namespace: 'ext', name: 'endpointslice-webhook', port: 443, path: '/webhooks/endpoint-slice-hints' },
+      caBundle: Buffer.from('PEM').toString('base64'),
+    });
+  });
+
+  it('is reached through a URL, and carries no bundle that it does not know', () => {
+    const more = { address: { kind: 'url', url: 'https://10.0.0.1:10250' }, caBundle: undefined } as const;
+    expect(byName('routing-settings', more).clientConfig).to.deep.equal({
+      url: 'https://10.0.0.1:10250/webhooks/routing-settings',
+    });
+    expect(JSON.stringify(byName('endpoint-slice-hints', more).objectSelector)).to.not.contain('service-name');
+  });
+});
+
+describe('excludedNamespacesOf', () => {
+  const cases = [
+    { name: 'ours and the guarded ones', included: [], excluded: [], want: ['default', 'ext', 'kube-system'] },
+    { name: 'what is listed comes back', included: ['kube-system'], excluded: [], want: ['default', 'ext'] },
+    {
+      name: 'what else is excluded, once',
+      included: [],
+      excluded: ['x', 'default'],
+      want: ['default', 'ext', 'kube-system', 'x'],
+    },
+  ];
+  for (const { name, included, excluded, want } of cases) {
+    it(name, () => expect(excludedNamespacesOf('ext', { included, excluded })).to.deep.equal(want));
+  }
+});

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  LABEL_CONSIDER,
+  LABEL_MANAGED,
+  LABEL_STRATEGY,
+} from '../../../../pkg/apis/names.ts';
+import { decideSettings, UNTOUCHED_SERVICES } from '../../../../pkg/webhook/routing-settings/decide.ts';
+import type { SettingsInput } from '../../../../pkg/webhook/routing-settings/decide.ts';
+import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
+
+const RECONCILER = 'system:serviceaccount:garden:settings-reconciler';
+const OWNER = 'system:serviceaccount:garden:gardenlet';
+type Strings = Record<string, string>;
+interface Shape {
+  name?: string;
+  labels?: Strings;
+  annotations?: Strings;
+  trafficDistribution?: string;
+  applied?: object | string;
+  spec?: Record<string, unknown>;
+}
+
+const annotationsOf = ({ annotations = {}, applied }: Shape): Strings => {
+  if (applied === undefined) return annotations;
+  return { ...annotations, [ANNOTATION_APPLIED]: typeof applied === 'string' ? applied : JSON.stringify(applied) };
+};
+
+const serviceOf = (shape: Shape): Record<string, unknown> => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: shape.name ?? 'gardener-apiserver', labels: shape.labels ?? {}, annotations: annotationsOf(shape) },
+  spec: {
+    clusterIP: '10.0.0.1',
+    ...shape.spec,
+    ...(shape.trafficDistribution === undefined ? {} : { trafficDistribution: shape.trafficDistribution }),
+  },
+});
+
+const etcdOf = (clientService: object | undefined, applied?: object): Record<string, unknown> => ({
+  apiVersion: 'druid.gardener.cloud/v1alpha1',
+  kind: 'Etcd',
+  metadata: {
+    name: 'etcd-main',
+    annotations: applied === undefined ? {} : { [ANNOTATION_APPLIED]: JSON.stringify(applied) },
+  },
+  spec: { etcd: { replicas: 3, ...(clientService === undefined ? {} : { clientService }) } },
+});
+
+const inputOf = (object: unknown, oldObject?: unknown, more: Partial<SettingsInput> = {}): SettingsInput => ({
+  target: 'Service',
+  object,
+  oldObject,
+  userName: OWNER,
+  settingsReconcilerUser: RECONCILER,
+  ...more,
+});
+
+const after = (input: SettingsInput): unknown => {
+  const decision = decideSettings(input);
+  expect(decision.kind, JSON.stringify(decision)).to.be.oneOf(['patch', 'unchanged']);
+  return applyJsonPatch(input.object, decision.kind === 'patch' ? decision.operations : []);
+};
+
+const distribution = { trafficDistribution: 'PreferSameZone' };
+const auto = { [ANNOTATION_TOPOLOGY_MODE]: 'auto' };
+const consider = { [LABEL_CONSIDER]: 'true' };
+
+describe('decideSettings', () => {
+  describe('puts back what the owner dropped from a Service', () => {
+    const cases: { name: string; old: Shape; next: Shape; want: Shape }[] = [
+      {
+        name: 'the field',
+        old: { ...distribution, applied: distribution },
+        next: { applied: distribution },
+        want: { ...distribution, applied: distribution },
+      },
+      {
+        name: 'the field that the owner changed',
+        old: { ...distribution, applied: distribution },
+        next: { trafficDistribution: 'PreferClose', applied: distribution },
+        want: { ...distribution, applied: distribution },
+      },
+      {
+        name: 'annotation and label',
+        old: { labels: consider, annotations: auto, applied: { labels: consider, annotations: auto } },
+        next: { applied: { labels: consider, annotations: auto } },
+        want: { labels: consider, annotations: auto, applied: { labels: consider, annotations: auto } },
+      },
+      {
+        name: 'everything with applied itself',
+        old: { ...distribution, applied: distribution },
+        next: {},
+        want: { ...distribution, applied: distribution },
+      },
+      {
+        name: 'applied alone',
+        old: { ...distribution, applied: distribution },
+        next: distribution,
+        want: { ...distribution, applied: distribution },
+      },
+      {
+        name: 'beside what the owner sets',
+        old: { ...distribution, applied: distribution },
+        next: { labels: { app: 'x' }, applied: distribution },
+        want: { labels: { app: 'x' }, ...distribution, applied: distribution },
+      },
+    ];
+    for (const { name, old, next, want } of cases) {
+      it(name, () => expect(after(inputOf(serviceOf(next), serviceOf(old)))).to.deep.equal(serviceOf(want)));
+    }
+
+    it('into an object without metadata.annotations', () => {
+      const next = { metadata: { name: 'x' }, spec: {} };
+      const old = serviceOf({ annotations: auto, applied: { annotations: auto } });
+      const { metadata } = after(inputOf(next, old)) as { metadata: { annotations: Strings } };
+      expect(metadata.annotations).to.deep.include(auto);
+    });
+  });
+
+  describe('leaves a Service alone', () => {
+    const dropped = { old: { ...distribution, applied: distribution }, next: { applied: distribution } };
+    const cases: { name: string; old?: Shape; next: Shape; more?: Partial<SettingsInput> }[] = [
+      { name: 'on CREATE', next: dropped.next },
+      { name: 'when the reconciler itself writes', ...dropped, more: { userName: RECONCILER } },
+      { name: 'with managed: false', ...dropped, next: { ...dropped.next, labels: { [LABEL_MANAGED]: 'false' } } },
+      { name: 'where applied is gone on both sides', old: distribution, next: {} },
+      {
+        name: 'where the old object did not hold the value',
+        old: { applied: distribution },
+        next: { applied: distribution },
+      },
+      {
+        name: 'where the old object held another value',
+        old: { trafficDistribution: 'PreferClose', applied: distribution },
+        next: { applied: distribution },
+      },
+      { name: 'where nothing was dropped', old: dropped.old, next: dropped.old },
+      { name: 'with a malformed applied', old: { ...distribution, applied: '{' }, next: { applied: '{' } },
+      {
+        name: 'where applied names what is no setting',
+        old: { labels: { app: 'x' }, applied: { labels: { app: 'x' } } },
+        next: { applied: { labels: { app: 'x' } } },
+      },
+      {
+        name: 'where the owner names a custom heuristic',
+        old: { annotations: auto, applied: { annotations: auto } },
+        next: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'example.com/mine' }, applied: { annotations: auto } },
+      },
+      {
+        name: 'where the other topology annotation would clash',
+        old: { annotations: auto, applied: { annotations: auto } },
+        next: { annotations: { [ANNOTATION_TOPOLOGY_AWARE_HINTS]: 'disabled' }, applied: { annotations: auto } },
+      },
+      ...UNTOUCHED_SERVICES.map((name) => ({
+        name: `called ${name}`,
+        old: { ...dropped.old, name },
+        next: { ...dropped.next, name },
+      })),
+    ];
+    for (const { name, old, next, more } of cases) {
+      it(name, () => {
+        const input = inputOf(serviceOf(next), old === undefined ? undefined : serviceOf(old), more);
+        expect(decideSettings(input)).to.deep.equal({ kind: 'unchanged' });
+      });
+    }
+
+    it('applied on the new object counts, not that of the old one', () => {
+      const both = { ...distribution, labels: consider, applied: { ...distribution, labels: consider } };
+      const result = after(inputOf(serviceOf({ applied: distribution }), serviceOf(both)));
+      expect(result).to.deep.equal(serviceOf({ ...distribution, applied: distribution }));
+    });
+  });
+
+  describe('lets the strategy label follow the annotation', () => {
+    const mode = { [ANNOTATION_TOPOLOGY_MODE]: 'topology.extensions.gardener.cloud/same-zone' };
+    const label = { [LABEL_STRATEGY]: 'same-zone' };
+    const cases: { name: string; old?: Shape; next: Shape; want: Shape }[] = [
+      {
+        name: 'sets it on CREATE',
+        next: { annotations: mode },
+        want: { annotations: mode, labels: label, applied: { labels: label } },
+      },
+      {
+        name: 'sets it on UPDATE',
+        old: {},
+        next: { annotations: mode },
+        want: { annotations: mode, labels: label, applied: { labels: label } },
+      },
+      {
+        name: 'sets it again when the owner drops it',
+        old: { annotations: mode, labels: label, applied: { labels: label } },
+        next: { annotations: mode, applied: { labels: label } },
+        want: { annotations: mode, labels: label, applied: { labels: label } },
+      },
+      {
+        name: 'takes it back with the annotation',
+        old: { annotations: mode, labels: label, applied: { labels: label } },
+        next: { labels: label, applied: { labels: label } },
+        want: {},
+      },
+      {
+        name: "leaves the author's own label",
+        next: { annotations: mode, labels: { [LABEL_STRATEGY]: 'same-node' } },
+        want: { annotations: mode, labels: { [LABEL_STRATEGY]: 'same-node' } },
+      },
+      {
+        name: 'ignores a strategy that nobody knows',
+        next: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'topology.extensions.gardener.cloud/x' } },
+        want: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'topology.extensions.gardener.cloud/x' } },
+      },
+      {
+        name: 'ignores another domain',
+        next: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'example.com/same-zone' } },
+        want: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'example.com/same-zone' } },
+      },
+      {
+        name: 'not with managed: false',
+        next: { annotations: mode, labels: { [LABEL_MANAGED]: 'false' } },
+        want: { annotations: mode, labels: { [LABEL_MANAGED]: 'false' } },
+      },
+    ];
+    for (const { name, old, next, want } of cases) {
+      it(name, () => {
+        const input = inputOf(serviceOf(next), old === undefined ? undefined : serviceOf(old));
+        expect(after(input)).to.deep.equal(serviceOf(want));
+      });
+    }
+  });
+
+  describe('Etcd', () => {
+    const etcd = { target: 'Etcd' } as const;
+    const applied = { labels: consider, annotations: auto, ...distribution };
+    it('gets everything back under spec.etcd.clientService', () => {
+      const input = inputOf(etcdOf(undefined, applied), etcdOf(applied, applied), etcd);
+      expect(after(input)).to.deep.equal(etcdOf(applied, applied));
+    });
+
+    it('keeps what its owner writes there', () => {
+      const input = inputOf(etcdOf({ annotations: { own: 'x' } }, applied), etcdOf(applied, applied), etcd);
+      expect(after(input)).to.deep.equal(etcdOf({ ...applied, annotations: { own: 'x', ...auto } }, applied));
+    });
+
+    it('gets nothing where the old one held nothing', () => {
+      expect(decideSettings(inputOf(etcdOf(undefined, applied), etcdOf(undefined, applied), etcd)).kind).to.equal(
+        'unchanged',
+      );
+    });
+  });
+
+  describe('hostile objects are named and not served', () => {
+    const cases: { name: string; target: 'Service' | 'Etcd'; object: unknown; message: RegExp }[] = [
+      { name: 'no object', target: 'Service', object: undefined, message: /^object is not/ },
+      { name: 'metadata a list', target: 'Service', object: { metadata: [] }, message: /^metadata is not/ },
+      {
+        name: 'a label that is a number',
+        target: 'Service',
+        object: { metadata: { labels: { a: 1 } } },
+        message: /^metadata\.labels/,
+      },
+      {
+        name: 'annotations a string',
+        target: 'Service',
+        object: { metadata: { annotations: 'x' } },
+        message: /^metadata\.annotations/,
+      },
+      {
+        name: 'trafficDistribution a list',
+        target: 'Service',
+        object: { spec: { trafficDistribution: [] } },
+        message: /^spec\.trafficDistribution/,
+      },
+      { name: 'spec a string', target: 'Etcd', object: { spec: 'x' }, message: /^spec is not/ },
+      { name: 'spec.etcd a number', target: 'Etcd', object: { spec: { etcd: 1 } }, message: /^spec\.etcd is not/ },
+      {
+        name: 'clientService a list',
+        target: 'Etcd',
+        object: { spec: { etcd: { clientService: [] } } },
+        message: /^spec\.etcd\.clientService is not/,
+      },
+      {
+        name: 'clientService.labels of numbers',
+        target: 'Etcd',
+        object: { spec: { etcd: { clientService: { labels: { a: 1 } } } } },
+        message: /^spec\.etcd\.clientService\.labels/,
+      },
+    ];
+    for (const { name, target, object, message } of cases) {
+      it(name, () => {
+        const decision = decideSettings(inputOf(object, undefined, { target }));
+        expect(decision.kind === 'invalid' && decision.message).to.match(message);
+      });
+    }
+
+    it('a hostile old object holds nothing', () => {
+      for (const old of [null, [], 'x', { metadata: 5 }]) {
+        expect(decideSettings(inputOf(serviceOf({ applied: distribution }), old)).kind).to.equal('unchanged');
+      }
+    });
+  });
+
+  const setting = fc.record(
+    {
+      labels: fc.constantFrom<Strings>({}, consider),
+      annotations: fc.constantFrom<Strings>({}, auto, { [ANNOTATION_TOPOLOGY_AWARE_HINTS]: 'auto' }),
+      trafficDistribution: fc.constantFrom('PreferClose', 'PreferSameZone'),
+    },
+    { requiredKeys: [] },
+  );
+  const shape = fc
+    .tuple(setting, fc.option(setting, { nil: undefined }))
+    .map(([own, applied]) => serviceOf({ ...own, ...(applied === undefined ? {} : { applied }) }));
+
+  it('is done after one turn, and sets nothing that was not stored, whatever the objects', () => {
+    fc.assert(
+      fc.property(shape, shape, (object, oldObject) => {
+        const result = after(inputOf(object, oldObject)) as Record<string, unknown>;
+        expect(decideSettings(inputOf(result, oldObject))).to.deep.equal({ kind: 'unchanged' });
+        const fieldOf = (one: Record<string, unknown>) =>
+          (one['spec'] as { trafficDistribution?: string }).trafficDistribution;
+        expect(fieldOf(result)).to.be.oneOf([fieldOf(object), fieldOf(oldObject)]);
+      }),
+    );
+  });
+});
