@@ -3,12 +3,22 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { architecture } from './generate/architecture.ts';
+import { chartRegistration, chartValues } from './generate/chart.ts';
 import { commands } from './generate/commands.ts';
+import { configuration } from './generate/configuration.ts';
 import { metricsReference } from './generate/metrics.ts';
 import { supportMatrix } from './generate/support-matrix.ts';
 import type { Generator } from './generate/types.ts';
 
-const GENERATORS: readonly Generator[] = [architecture, commands, metricsReference, supportMatrix];
+const GENERATORS: readonly Generator[] = [
+  architecture,
+  chartRegistration,
+  chartValues,
+  commands,
+  configuration,
+  metricsReference,
+  supportMatrix,
+];
 
 const root = resolve(import.meta.dirname, '..');
 const NOTE = '<!-- Written by `make generate`; do not edit. -->';

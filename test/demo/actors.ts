@@ -81,7 +81,19 @@ export const buildWorld = async (client: Client, kubeletVersion: string, pods: r
 /** etcd-druid assigns labels, annotations and trafficDistribution of the client Service from the Etcd, all of them. */
 export const druidReconciles = async (client: Client, namespace: string): Promise<void> => {
   const { items } = await client.list<Etcd>(ETCDS, { namespace });
-  for (const etcd of items) {
+  await druidWrites(client, namespace, items);
+};
+
+/** etcd-druid acts on an Etcd as it was before we wrote it. */
+export const druidReconcilesStale = (client: Client, namespace: string): Promise<void> =>
+  druidWrites(
+    client,
+    namespace,
+    world.etcds().filter(({ metadata }) => metadata?.namespace === namespace),
+  );
+
+const druidWrites = async (client: Client, namespace: string, etcds: readonly Etcd[]): Promise<void> => {
+  for (const etcd of etcds) {
     const name = etcd.metadata?.name ?? '';
     const wanted = etcd.spec?.etcd?.clientService;
     const labels = {

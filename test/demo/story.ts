@@ -129,10 +129,15 @@ const overwritten: Step = {
     screen.good(
       `gardenlet replaced all of spec.etcd.clientService of ${ZONAL}/etcd-main: admission kept our values in that write`,
     );
-    await actors.druidReconciles(client, ZONAL);
-    screen.good(
-      'etcd-druid assigned every label and annotation of etcd-main-client from its Etcd: ours are among them',
+    await actors.druidReconcilesStale(client, ZONAL);
+    const stale = (await takeSnapshot(client, stage.minor)).find(
+      ({ namespace, name }) => namespace === ZONAL && name === 'etcd-main-client',
     );
+    screen.fact(
+      `etcd-druid, acting on an old Etcd, overwrote the annotations of etcd-main-client; its settings now: ${stale?.settings}`,
+    );
+    await actors.druidReconciles(client, ZONAL);
+    screen.good('at its next reconcile etcd-druid brings them back, because its Etcd holds them');
     const expected = expectation({ seed: true, garden: true, zonal: ZONAL_LATER });
     await actors.gardenletRewritesService(client, ZONAL, 'kube-apiserver');
     await reach(

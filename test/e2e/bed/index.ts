@@ -34,6 +34,7 @@ import type { BedRecord } from './state.ts';
 import { connectTo } from './traffic.ts';
 import type { ConnectOptions, Traffic } from './traffic.ts';
 import { createUsers } from './users.ts';
+import type { Users } from './users.ts';
 import { waitFor } from './wait-for.ts';
 
 export type { BedNode, BedPod, BedService, Traffic };
@@ -128,7 +129,7 @@ export const startBed = async (options: BedOptions = {}): Promise<Bed> => {
   let namespace: ControlPlaneNamespace | undefined;
   try {
     namespace = await prepareControlPlaneNamespace(record, options.namespace);
-    return await assemble(options, record, binaries, namespace);
+    return await assemble({ options, record, binaries, namespace });
   } catch (error) {
     await record.destroy();
     await namespace?.release();
@@ -136,19 +137,59 @@ export const startBed = async (options: BedOptions = {}): Promise<Bed> => {
   }
 };
 
-const assemble = async (
-  options: BedOptions,
-  record: BedRecord,
-  binaries: Binaries,
-  namespace: ControlPlaneNamespace,
-): Promise<Bed> => {
-  const { version = defaultVersion, signal } = options;
-  const { directory } = record;
-  mkdirSync(join(directory, 'logs'));
-  const pki = await createPki(join(directory, 'pki'));
-  const kubeconfig = createUsers(directory, pki);
+/** What a start has before the first program runs. */
+interface Foundation {
+  readonly options: BedOptions;
+  readonly record: BedRecord;
+  readonly binaries: Binaries;
+  readonly namespace: ControlPlaneNamespace;
+}
+
+const assemble = async (foundation: Foundation): Promise<Bed> => {
+  const { options, record, binaries, namespace } = foundation;
+  const { version = defaultVersion } = options;
+  mkdirSync(join(record.directory, 'logs'));
+  const pki = await createPki(join(record.directory, 'pki'));
+  const kubeconfig = createUsers(record.directory, pki);
+  const { api, controlPlane } = await startPrograms(foundation, pki, kubeconfig);
+  const context: BedContext = {
+    record,
+    controlPlane: namespace.name,
+    api,
+    kubeconfig,
+    binariesOf: async (wanted) => (wanted === version ? binaries : ensureBinaries(wanted)),
+    defaultVersion: version,
+  };
+  return {
+    id: record.id,
+    directory: record.directory,
+    namespace: namespace.name,
+    controlPlane,
+    pki,
+    binaries,
+    api,
+    auditLog: auditLogOf(record.directory),
+    enter: enterPrefix(namespace.name),
+    kubeconfig,
+    ...partsOf(context),
+    connect: connectTo,
+    ready: async (signal) => void (await waitUntilReady(api, controlPlane, signal)),
+    async stop({ keepLogs: keep = false } = {}) {
+      const kept = keep ? keepLogs(record) : undefined;
+      await record.destroy();
+      await namespace.release();
+      return kept;
+    },
+  };
+};
+
+const startPrograms = async (
+  { options, record, binaries, namespace }: Foundation,
+  pki: Pki,
+  kubeconfig: Users,
+): Promise<Pick<Bed, 'api' | 'controlPlane'>> => {
   const controlPlane = describeControlPlane({
-    directory,
+    directory: record.directory,
     namespace: namespace.name,
     binaries,
     pki,
@@ -160,45 +201,9 @@ const assemble = async (
   controlPlane.etcd.start();
   controlPlane.apiServer.start();
   const api = await connectToApi(record, namespace.name, pki);
-  await waitUntilReady(api, controlPlane, signal);
+  await waitUntilReady(api, controlPlane, options.signal);
   controlPlane.controllerManager.start();
-
-  const context: BedContext = {
-    record,
-    controlPlane: namespace.name,
-    api,
-    kubeconfig,
-    binariesOf: async (wanted) => (wanted === version ? binaries : ensureBinaries(wanted)),
-    defaultVersion: version,
-  };
-  return {
-    id: record.id,
-    directory,
-    namespace: namespace.name,
-    controlPlane,
-    pki,
-    binaries,
-    api,
-    auditLog: auditLogOf(directory),
-    enter: enterPrefix(namespace.name),
-    kubeconfig,
-    program: (program) =>
-      createComponent({
-        ...program,
-        namespace: namespace.name,
-        logFile: logOf({ record }, program.name),
-        onStart: record.addProcess,
-      }),
-    ...partsOf(context),
-    connect: connectTo,
-    ready: async (waitSignal) => void (await waitUntilReady(api, controlPlane, waitSignal)),
-    async stop({ keepLogs: keep = false } = {}) {
-      const kept = keep ? keepLogs(record) : undefined;
-      await record.destroy();
-      await namespace.release();
-      return kept;
-    },
-  };
+  return { api, controlPlane };
 };
 
 /** A Unix socket crosses network namespaces: the owner need not live in the control plane's. */
@@ -210,10 +215,18 @@ const connectToApi = async (record: BedRecord, namespace: string, pki: Pki): Pro
   return createApi({ socketPath, authority: pki.authority.certificate, client });
 };
 
-const partsOf = (context: BedContext): Pick<Bed, 'node' | 'pod' | 'service'> => {
+const partsOf = (context: BedContext): Pick<Bed, 'program' | 'node' | 'pod' | 'service'> => {
+  const { record, controlPlane } = context;
   let lastNode = 0;
   let lastPod = 0;
   return {
+    program: (options) =>
+      createComponent({
+        ...options,
+        namespace: controlPlane,
+        logFile: logOf(context, options.name),
+        onStart: record.addProcess,
+      }),
     node: (options) => startNode(context, ++lastNode, options),
     pod: (options) => startPod(context, ++lastPod, options),
     service: (options) => createService(context, options),

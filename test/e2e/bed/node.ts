@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A node of a bed: a network namespace with a real kube-proxy, an agent for Pods and clients, and a Node object.
+import { readFileSync } from 'node:fs';
 import { clusterRanges, addressesOf } from './addresses.ts';
 import type { AddressPair } from './addresses.ts';
 import { startAgent } from './agent-client.ts';
@@ -10,6 +11,7 @@ import { logOf } from './context.ts';
 import type { BedContext } from './context.ts';
 import { createNamespace, removeNamespace } from './namespaces.ts';
 import { joinNode } from './network.ts';
+import { waitFor } from './wait-for.ts';
 
 export interface NodeOptions {
   /** Name of the Node, unique in its bed. */
@@ -33,7 +35,7 @@ export interface BedNode {
   /** Its network namespace, for commands of a test. */
   readonly namespace: string;
   readonly addresses: AddressPair;
-  /** Its kube-proxy, for faults. */
+  /** Its kube-proxy, for faults. Started again, it may miss its zone: see `announceZone`. */
   readonly proxy: Component;
   /** What answers for Pods and connects for clients. */
   readonly agent: Agent;
@@ -55,7 +57,7 @@ const readyCondition = (ready: boolean): object => ({
 });
 
 const createNodeObject = async ({ api }: BedContext, options: NodeOptions, addresses: AddressPair): Promise<void> => {
-  const { name, zone, labels, cpu = '4', kubeletVersion } = options;
+  const { name, labels, cpu = '4', kubeletVersion } = options;
   await api.create('/api/v1/nodes', {
     apiVersion: 'v1',
     kind: 'Node',
@@ -64,7 +66,6 @@ const createNodeObject = async ({ api }: BedContext, options: NodeOptions, addre
       labels: {
         'kubernetes.io/hostname': name,
         'kubernetes.io/os': 'linux',
-        ...(zone === undefined ? {} : { 'topology.kubernetes.io/zone': zone }),
         ...labels,
       },
     },
@@ -122,6 +123,21 @@ const createProxy = async (context: BedContext, options: NodeOptions, namespace:
   });
 };
 
+/**
+ * Gives the Node its zone, after its kube-proxy has begun to listen to changes of the Node. kube-proxy 1.34 to 1.36 registers
+ * that listener in two steps; when the Node arrives between them, the proxy never learns its zone and ignores all hints
+ * until the label changes (pkg/proxy/config, NodeTopologyConfig). A cloud sets this label late, too.
+ */
+const announceZone = async ({ api }: BedContext, name: string, zone: string, proxy: Component): Promise<void> => {
+  await waitFor(
+    `kube-proxy on ${name} follows its Node`,
+    () => readFileSync(proxy.logFile, 'utf8'),
+    (log) => log.includes('Starting node config controller'),
+    { assert: () => proxy.assertRunning() },
+  );
+  await api.patch(`/api/v1/nodes/${name}`, { metadata: { labels: { 'topology.kubernetes.io/zone': zone } } });
+};
+
 /** Starts a node; `index` decides its addresses. Its kube-proxy follows Services shortly after. */
 export const startNode = async (context: BedContext, index: number, options: NodeOptions): Promise<BedNode> => {
   const { record, api, controlPlane } = context;
@@ -136,6 +152,7 @@ export const startNode = async (context: BedContext, index: number, options: Nod
   const agent = startAgent({ namespace, logFile: logOf(context, `agent-${name}`), onStart: record.addProcess });
   const proxy = await createProxy(context, options, namespace);
   proxy.start();
+  if (zone !== undefined) await announceZone(context, name, zone, proxy);
 
   let lastHost = 1;
   return {

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chart as the suites see it: rendered by the real helm with the values that Gardener injects in each place.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
+import { COMMANDS } from '../../pkg/apis/names.ts';
+import { run } from './bed/command.ts';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+export const chart = join(root, 'charts/gardener-extension-topology-aware-routing');
+export const RECONCILER = COMMANDS.settingsReconciler;
+export const WEBHOOK = COMMANDS.endpointSliceWebhook;
+export const COMPONENTS = [RECONCILER, WEBHOOK] as const;
+export type Component = (typeof COMPONENTS)[number];
+
+// A numeric namespace shows whether names are quoted.
+export const NAMESPACE = '2026';
+export const CA_PEM = 'bundle';
+
+interface Container {
+  name: string;
+  image: string;
+  args: string[];
+  env: { name: string }[];
+  ports: { name: string; containerPort: number }[];
+  livenessProbe: { httpGet: { port: string } };
+  readinessProbe: { httpGet: { port: string } };
+  resources: { requests?: object; limits?: { cpu?: string } };
+  securityContext: object;
+  volumeMounts: { name: string; mountPath: string; readOnly?: boolean }[];
+}
+interface PodSpec {
+  serviceAccountName: string;
+  automountServiceAccountToken: boolean;
+  priorityClassName?: string;
+  securityContext: object;
+  topologySpreadConstraints?: object[];
+  containers: Container[];
+  volumes: { name: string; configMap?: { name: string }; secret?: { secretName: string } }[];
+}
+interface Rule {
+  apiGroups: string[];
+  resources: string[];
+  resourceNames?: string[];
+  verbs: string[];
+}
+export interface Rendered extends KubernetesObject {
+  data?: Record<string, string>;
+  rules?: Rule[];
+  roleRef?: { kind: string; name: string };
+  subjects?: { kind: string; name: string; namespace: string }[];
+  automountServiceAccountToken?: boolean;
+  spec?: {
+    replicas?: number;
+    selector?: Record<string, unknown>;
+    ports?: { name: string; port: number; targetPort: number }[];
+    template?: { metadata: { labels: Record<string, string>; annotations?: Record<string, string> }; spec: PodSpec };
+    unhealthyPodEvictionPolicy?: string;
+  };
+}
+
+export type Where = 'seed' | 'runtime' | 'seed and runtime' | 'plain';
+export interface Case {
+  readonly name: string;
+  readonly where: Where;
+  readonly components: readonly Component[];
+  readonly registration: 'self' | 'chart';
+  readonly kubernetes: string;
+  readonly values: object;
+}
+export interface Rendering extends Case {
+  readonly objects: readonly Rendered[];
+}
+
+const SEED = {
+  version: 'v1.140.0',
+  garden: { clusterIdentity: 'garden' },
+  gardenlet: { featureGates: { IstioTLSTermination: false, DefaultSeccompProfile: true } },
+  seed: {
+    name: 'eu-1',
+    provider: 'local',
+    spec: {
+      provider: { type: 'local', zones: ['a', 'b', 'c'] },
+      settings: { topologyAwareRouting: { enabled: true }, verticalPodAutoscaler: { enabled: true } },
+    },
+  },
+};
+const RUNTIME = { runtimeCluster: { enabled: 'true', priorityClassName: 'gardener-garden-system-200' } };
+export const INJECTED: Record<Where, object> = {
+  seed: { gardener: SEED },
+  runtime: { gardener: RUNTIME },
+  'seed and runtime': { gardener: { ...SEED, ...RUNTIME } },
+  plain: {},
+};
+export const CERTIFICATE = {
+  registration: 'chart',
+  caBundle: Buffer.from(CA_PEM).toString('base64'),
+  certificateSecretName: 'webhook-certificate',
+  failurePolicy: 'Fail',
+  timeoutSeconds: 3,
+  includedNamespaces: ['default'],
+  excludedNamespaces: ['zebra', 'ant'],
+};
+// The vendor's suffix makes helm compare what it otherwise takes for a pre-release.
+const VERSIONS = ['1.24.17', '1.27.16-gke.100', '1.28.15', '1.36.3'];
+
+export const cases: Case[] = (Object.keys(INJECTED) as Where[]).flatMap((where) =>
+  [COMPONENTS, [RECONCILER], [WEBHOOK]].flatMap((components) =>
+    (['self', 'chart'] as const).flatMap((registration) =>
+      VERSIONS.map((kubernetes) => ({
+        name: `${where}, ${components.join(' and ')}, registration by ${registration}, Kubernetes ${kubernetes}`,
+        where,
+        components: components as readonly Component[],
+        registration,
+        kubernetes,
+        values: {
+          ...INJECTED[where],
+          settingsReconciler: { enabled: (components as readonly string[]).includes(RECONCILER) },
+          endpointsliceWebhook: {
+            enabled: (components as readonly string[]).includes(WEBHOOK),
+            ...(registration === 'chart' ? CERTIFICATE : {}),
+          },
+        },
+      })),
+    ),
+  ),
+);
+
+export const isRuntime = ({ where }: Case): boolean => where.includes('runtime');
+export const isSeed = ({ where }: Case): boolean => where.includes('seed');
+export const globalName = (item: Case): string =>
+  `gardener-extension-topology-aware-routing${isRuntime(item) ? '-runtime' : ''}`;
+
+/** The objects of a YAML text, read as helm and kubectl read it. Throws what is wrong with the first broken document. */
+export const documents = <T extends KubernetesObject = Rendered>(text: string): T[] =>
+  parseAllDocuments(text, { version: '1.1' }).flatMap((document) => {
+    if (document.errors[0] !== undefined) throw document.errors[0];
+    return document.contents === null ? [] : [document.toJS() as T];
+  });
+
+export interface RenderOptions {
+  /** Default: the newest of VERSIONS. */
+  readonly kubernetes?: string;
+  /** Default `tar`. */
+  readonly release?: string;
+  /** Default NAMESPACE. */
+  readonly namespace?: string;
+}
+
+export interface Helm {
+  /** The text of `helm template`; rejects with what helm says. */
+  template(values: object, options?: RenderOptions): Promise<string>;
+  /** What `helm lint --strict` prints. */
+  lint(values: object): Promise<string>;
+  /** Removes the files with values. */
+  close(): void;
+}
+
+/** The helm of hack/kubernetes, built where it is missing. */
+export const openHelm = async (): Promise<Helm> => {
+  const program = join((await run(join(root, 'hack/kubernetes/build'), ['helm'])).trim(), 'helm');
+  const folder = mkdtempSync(join(tmpdir(), 'chart-'));
+  let files = 0;
+  const write = (values: object): string => {
+    files += 1;
+    const file = join(folder, `values-${files}.json`);
+    writeFileSync(file, JSON.stringify(values));
+    return file;
+  };
+  return {
+    template(values, { kubernetes = '1.36.3', release = 'tar', namespace = NAMESPACE } = {}) {
+      const flags = ['--namespace', namespace, '--kube-version', kubernetes, '--values', write(values)];
+      return run(program, ['template', release, chart, ...flags]);
+    },
+    lint: (values) => run(program, ['lint', '--strict', '--kube-version', '1.36.3', '--values', write(values), chart]),
+    close: () => rmSync(folder, { recursive: true, force: true }),
+  };
+};

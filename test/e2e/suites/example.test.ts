@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The manifests of example/: read by the real kubectl, and compared with what the chart renders.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { parse } from 'yaml';
+import { defaultVersion, ensureBinaries } from '../bed/binaries.ts';
+import { run } from '../bed/command.ts';
+import { COMPONENTS, INJECTED, chart, documents, openHelm, root } from '../chart.ts';
+import type { Helm, Rendered } from '../chart.ts';
+
+describe('example', () => {
+  let helm: Helm;
+  let kubectl: string;
+
+  before(async () => {
+    helm = await openHelm();
+    kubectl = (await ensureBinaries(defaultVersion))('kubectl');
+  });
+  after(() => helm?.close());
+
+  const example = (file: string): string => join(root, 'example', file);
+  const read = (file: string): Rendered[] => documents(readFileSync(example(file), 'utf8'));
+  const kustomize = async (directory: string): Promise<Rendered[]> =>
+    documents(await run(kubectl, ['kustomize', example(directory)]));
+  const keyOf = ({ kind, metadata }: Rendered): string => `${kind}/${metadata?.name}`;
+
+  it('plain is what the chart renders with its defaults', async () => {
+    const name = 'topology-aware-routing';
+    expect(read('plain/topology-aware-routing.yaml')).to.deep.equal(
+      documents(await helm.template({}, { kubernetes: '1.36.0', release: name, namespace: name })),
+      'write it anew: helm template topology-aware-routing <chart> --namespace topology-aware-routing --kube-version 1.36.0',
+    );
+  });
+
+  it('plain is a base that kubectl applies: Namespace, everything of the chart, an image to be replaced', async () => {
+    const objects = await kustomize('plain');
+    const wanted = [...read('plain/namespace.yaml'), ...read('plain/topology-aware-routing.yaml')];
+    expect(objects.map(keyOf).sort()).to.deep.equal(wanted.map(keyOf).sort());
+    for (const { kind, metadata, spec } of objects) {
+      if (!/^Cluster|^Namespace$/.test(kind ?? '')) expect(metadata?.namespace).to.equal('topology-aware-routing');
+      const image = spec?.template?.spec.containers[0]?.image;
+      if (image !== undefined) expect(image).to.match(/^registry\.example\.com\/.+:0\.1\.0$/);
+    }
+  });
+
+  it('cleanup runs each command as its Deployment does, with --cleanup', async () => {
+    const plain = await kustomize('plain');
+    const jobs = await kustomize('cleanup');
+    expect(jobs.map(keyOf).sort()).to.deep.equal(COMPONENTS.map((name) => `Job/${name}-cleanup`).sort());
+    for (const { metadata, spec } of jobs) {
+      const name = metadata?.name?.replace(/-cleanup$/, '') ?? '';
+      const job = spec!.template!.spec;
+      const deployed = plain.find((object) => keyOf(object) === `Deployment/${name}`)!.spec!.template!.spec;
+      const [container] = job.containers;
+      const [original] = deployed.containers;
+      expect(metadata?.namespace).to.equal('topology-aware-routing');
+      expect(container?.args).to.deep.equal([...original!.args, '--cleanup']);
+      expect(container?.image).to.equal(original?.image);
+      expect(container?.securityContext).to.deep.equal(original?.securityContext);
+      expect(job.serviceAccountName).to.equal(deployed.serviceAccountName);
+      expect(job.securityContext).to.deep.equal(deployed.securityContext);
+      expect(job.volumes).to.deep.equal(deployed.volumes);
+    }
+  });
+
+  it('gardener registers nothing that a Shoot could depend on, with values that the chart accepts', async () => {
+    const [extension] = read('gardener/extension.yaml');
+    const [deployment, registration] = read('gardener/controllerregistration.yaml') as object[];
+    const helmOf = (holder: unknown) => (holder as { helm: { values: object; ociRepository: { ref: string } } }).helm;
+    const { deployment: deployed } = extension!.spec as unknown as { deployment: { extension: object } };
+    expect(deployed.extension).to.deep.include({ policy: 'AlwaysExceptNoShoots', injectGardenKubeconfig: true });
+    expect(deployment).to.deep.include({ injectGardenKubeconfig: true });
+    expect(registration).to.have.nested.property('spec.deployment.policy', 'AlwaysExceptNoShoots');
+    expect(registration).to.have.nested.property('spec.deployment.deploymentRefs[0].name', 'topology-aware-routing');
+    for (const holder of [extension, registration]) expect(holder).not.to.have.nested.property('spec.resources');
+
+    const { version } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8')) as { version: string };
+    for (const { values, ociRepository } of [helmOf(deployed.extension), helmOf(deployment)]) {
+      expect(ociRepository.ref).to.match(new RegExp(`:${version.replaceAll('.', String.raw`\.`)}$`));
+      expect(documents(await helm.template({ ...values, ...INJECTED.seed }))).not.to.be.empty;
+    }
+  });
+
+  it('garden-runtime-values makes an installation by hand what gardener-operator would make it', async () => {
+    const values = parse(readFileSync(example('gardener/garden-runtime-values.yaml'), 'utf8')) as object;
+    const objects = documents(await helm.template(values));
+    const injected = documents(await helm.template({ ...values, ...INJECTED.runtime }));
+    expect(objects).to.deep.equal(injected);
+    expect(objects.map(keyOf)).to.include(
+      'ClusterRole/gardener-extension-topology-aware-routing-runtime:settings-reconciler',
+    );
+  });
+});

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chart on a real API server: the commands run with exactly the configuration and the rights that it renders.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
+import { GROUP, LABEL_ROUTING, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import { gardenerCrds } from '../../fixtures/crds.ts';
+import { cluster, etcd, garden, namespace as gardenerNamespace } from '../../fixtures/gardener.ts';
+import { controlPlaneAddresses } from '../bed/addresses.ts';
+import { run } from '../bed/command.ts';
+import type { Component as Program } from '../bed/component.ts';
+import { mastersGroup } from '../bed/kubeconfig.ts';
+import { useBed } from '../bed/mocha.ts';
+import type { Slice } from '../bed/service.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { CERTIFICATE, INJECTED, NAMESPACE, RECONCILER, WEBHOOK, openHelm, root } from '../chart.ts';
+import type { Component, Helm, Rendered } from '../chart.ts';
+import { commandReady } from '../commands.ts';
+
+describe('chart, installed', () => {
+  const bed = useBed();
+  const shootNamespace = 'shoot--foo--bar';
+  const slicePath = `/apis/discovery.k8s.io/v1/namespaces/${shootNamespace}/endpointslices`;
+  const servicePath = `/api/v1/namespaces/${shootNamespace}/services/gardener-resource-manager`;
+  const etcdPath = `/apis/druid.gardener.cloud/v1alpha1/namespaces/${shootNamespace}/etcds/etcd-main`;
+  const registrationPath =
+    '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/gardener-extension-topology-aware-routing-runtime';
+  const programs: Program[] = [];
+  let helm: Helm;
+
+  /** As `kubectl apply --server-side` does it, with every unknown field an error. */
+  const apply = async (name: string, text: string, ...flags: string[]): Promise<string> => {
+    const file = join(bed().directory, name);
+    writeFileSync(file, text);
+    const kubeconfig = await bed().kubeconfig({ user: 'admin', groups: [mastersGroup] });
+    const [enter, ...prefix] = bed().enter;
+    const kubectl = [bed().binaries('kubectl'), '--kubeconfig', kubeconfig];
+    return run(enter, [...prefix, ...kubectl, 'apply', '--server-side', '--validate=strict', '-f', file, ...flags]);
+  };
+
+  interface Routed {
+    metadata: { annotations?: Record<string, string>; labels?: Record<string, string> };
+    spec: { trafficDistribution?: string; etcd?: { clientService?: { trafficDistribution?: string } } };
+  }
+
+  const caBundle = async (): Promise<string> => readFileSync(bed().pki.authority.certificate, 'base64');
+
+  after(() => helm?.close());
+
+  /** A command as its Pod runs it: rendered configuration, the ServiceAccount's user, and no other right than the rendered. */
+  const program = async (component: Component, name: string, extra: string[]): Promise<Program> => {
+    const { data } = await bed().api.get<Rendered>(`/api/v1/namespaces/${NAMESPACE}/configmaps/${component}`);
+    const config = join(bed().directory, `${name}.yaml`);
+    writeFileSync(config, data?.['config.yaml'] ?? '');
+    const groups = ['system:serviceaccounts', `system:serviceaccounts:${NAMESPACE}`];
+    const user = `system:serviceaccount:${NAMESPACE}:${component}`;
+    const described = bed().program({
+      name,
+      command: [process.execPath, join(root, 'cmd', component, 'main.ts'), '--config', config, ...extra],
+      environment: { POD_NAMESPACE: NAMESPACE, KUBECONFIG: await bed().kubeconfig({ user, groups }) },
+    });
+    programs.push(described);
+    return described;
+  };
+
+  before('a seed that is also the garden runtime, with everything that the chart renders for it', async () => {
+    const { api } = bed();
+    const crds = gardenerCrds();
+    await apply('crds.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: crds }));
+    for (const { metadata } of crds) {
+      const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${metadata?.name}`;
+      await waitFor(
+        `${metadata?.name} served`,
+        () => api.get<{ status?: { conditions?: { type: string; status: string }[] } }>(path),
+        ({ status }) =>
+          status?.conditions?.some(({ type, status: state }) => type === 'Established' && state === 'True') ?? false,
+      );
+    }
+    helm = await openHelm();
+    await api.create('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
+    await apply(
+      'chart.yaml',
+      await helm.template({ ...INJECTED['seed and runtime'], settingsReconciler: { keep: 'on' } }),
+    );
+
+    await api.create('/api/v1/namespaces', gardenerNamespace());
+    await api.create('/apis/extensions.gardener.cloud/v1alpha1/clusters', cluster());
+    await api.create('/apis/operator.gardener.cloud/v1alpha1/gardens', garden());
+    await api.create(`/apis/druid.gardener.cloud/v1alpha1/namespaces/${shootNamespace}/etcds`, etcd());
+    await api.create(`/api/v1/namespaces/${shootNamespace}/services`, {
+      metadata: { name: 'gardener-resource-manager' },
+      spec: { ports: [{ port: 443 }] },
+    });
+    // Written while there is no webhook, so that it has no hints: what the reconciler's touches are for.
+    await api.create(slicePath, {
+      metadata: {
+        name: 'gardener-resource-manager-1',
+        labels: { 'kubernetes.io/service-name': 'gardener-resource-manager', [LABEL_STRATEGY]: 'same-zone' },
+      },
+      addressType: 'IPv4',
+      ports: [{ port: 443 }],
+      endpoints: [{ addresses: ['192.0.2.1'], zone: 'eu-1a', conditions: { ready: true } }],
+    });
+    await api.create(`/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`, {
+      metadata: { name: `${WEBHOOK}-bed`, labels: { 'kubernetes.io/service-name': WEBHOOK } },
+      addressType: 'IPv4',
+      ports: [{ name: 'https', port: 10_250, protocol: 'TCP' }],
+      endpoints: [{ addresses: [controlPlaneAddresses.ipv4], conditions: { ready: true } }],
+    });
+  });
+
+  for (const [where, values] of Object.entries(INJECTED)) {
+    it(`is accepted by the API server with the values of ${where} and the registration by the chart`, async () => {
+      const text = await helm.template({
+        ...values,
+        endpointsliceWebhook: { ...CERTIFICATE, caBundle: await caBundle() },
+      });
+      const output = await apply('registration.yaml', text, '--dry-run=server', '--force-conflicts');
+      expect(output).to.contain('mutatingwebhookconfiguration.admissionregistration.k8s.io/gardener-extension');
+    });
+  }
+
+  it('lets the webhook issue its certificates and register itself', async () => {
+    const webhook = await program(WEBHOOK, WEBHOOK, []);
+    webhook.start();
+    await commandReady(webhook, 8081);
+    const { webhooks } = await bed().api.get<MutatingWebhookConfiguration>(registrationPath);
+    expect(webhooks).to.have.lengthOf(4);
+  });
+
+  it('lets the settings-reconciler write Service, Etcd and label, tell about it, and have slices hinted again', async () => {
+    const { api } = bed();
+    // Both share the control plane's address here.
+    const reconciler = await program(RECONCILER, RECONCILER, ['--health-port', '18081', '--metrics-port', '18080']);
+    reconciler.start();
+    await commandReady(reconciler, 18_081);
+    const isRouted = ({ spec }: Routed): boolean =>
+      (spec.etcd?.clientService ?? spec).trafficDistribution === 'PreferSameZone';
+    for (const path of [servicePath, etcdPath]) await waitFor(path, () => api.get<Routed>(path), isRouted);
+    await waitFor(
+      'label of the namespace',
+      () => api.get<Routed>(`/api/v1/namespaces/${shootNamespace}`),
+      ({ metadata }) => metadata.labels?.[LABEL_ROUTING] === 'true',
+    );
+    await waitFor(
+      'event',
+      // About the namespace, which is in none.
+      () => api.list<{ source: { component: string } }>('/api/v1/namespaces/default/events'),
+      (events) => events.some(({ source }) => source.component === RECONCILER),
+    );
+    await waitFor(
+      'hints',
+      () => api.get<Slice>(`${slicePath}/gardener-resource-manager-1`),
+      ({ endpoints }) => endpoints?.[0]?.hints?.forZones?.[0]?.name === 'eu-1a',
+    );
+  });
+
+  it('lets both take everything back with --cleanup', async () => {
+    const { api } = bed();
+    for (const running of programs) await running.stop();
+    const cleanups = [await program(RECONCILER, 'cleanup-settings', ['--cleanup'])];
+    cleanups.push(await program(WEBHOOK, 'cleanup-registration', ['--cleanup']));
+    for (const cleanup of cleanups) cleanup.start();
+    await waitFor(
+      'settings taken back',
+      () => Promise.all([api.get<Routed>(servicePath), api.get<Routed>(etcdPath)]),
+      (objects) => objects.every((object) => !JSON.stringify(object).includes(`"${GROUP}/applied"`)),
+    );
+    const registration = (): Promise<unknown> => api.get(registrationPath).catch(({ status }) => status as unknown);
+    await waitFor('registration removed', registration, (answer) => answer === 404);
+    await waitFor(
+      'end of the clean-ups',
+      () => cleanups.map(({ pid }) => pid),
+      (pids) => pids.every((pid) => pid === undefined),
+    );
+  });
+
+  it('asked for nothing that the rendered roles do not allow, and for nearly all that they do', () => {
+    expect(programs).to.have.lengthOf(4);
+    for (const { name, logFile } of programs) {
+      expect(readFileSync(logFile, 'utf8'), name).not.to.match(/forbidden/i);
+    }
+    interface AuditEvent {
+      verb: string;
+      user: { username: string };
+      objectRef?: { resource: string };
+      responseStatus?: { code: number };
+    }
+    const events = readFileSync(bed().auditLog, 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as AuditEvent)
+      .filter(({ user }) => user.username.startsWith(`system:serviceaccount:${NAMESPACE}:`));
+    expect(events.filter(({ responseStatus }) => responseStatus?.code === 403)).to.deep.equal([]);
+    const used = events.map(({ verb, user, objectRef }) =>
+      [user.username.split(':').at(-1), objectRef?.resource, verb].join(' '),
+    );
+    // Missing: the update of Secrets, which a rotation after weeks does, and the patch of an Event that repeats.
+    expect([...new Set(used)].sort()).to.deep.equal([
+      'endpointslice-webhook mutatingwebhookconfigurations create',
+      'endpointslice-webhook mutatingwebhookconfigurations delete',
+      'endpointslice-webhook secrets create',
+      'settings-reconciler endpointslices patch',
+      'settings-reconciler etcds patch',
+      'settings-reconciler events create',
+      'settings-reconciler leases create',
+      'settings-reconciler leases update',
+      'settings-reconciler namespaces patch',
+      'settings-reconciler services patch',
+    ]);
+  });
+});
