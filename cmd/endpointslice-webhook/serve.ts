@@ -20,8 +20,10 @@ import { createEndpointSliceHintsHandler } from '../../pkg/webhook/endpoint-slic
 import { createAdmissionMetrics } from '../../pkg/webhook/metrics.ts';
 import { SETTINGS_KINDS, SETTINGS_NAME, SETTINGS_PATH } from '../../pkg/webhook/routing-settings/add.ts';
 import { createRoutingSettingsHandler } from '../../pkg/webhook/routing-settings/handler.ts';
+import { createReclaim } from '../../pkg/webhook/reclaim.ts';
 import { startAdmissionServer } from '../../pkg/webhook/server.ts';
 import type { AdmissionRoute } from '../../pkg/webhook/types.ts';
+import { createCollector } from './collector.ts';
 import type { Cluster } from './cluster.ts';
 
 export interface ServeOptions {
@@ -142,6 +144,7 @@ const listen = async (options: ServeOptions, surroundings: Surroundings) => {
     logger,
     monotonic: () => clock.monotonic(),
     draining: () => signal.aborted,
+    reclaim: createReclaim(createCollector()),
   });
   const { bindAddress: address, port } = config.server;
   const server = await startAdmissionServer({ address, port, certificates, listener, logger });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the raw body of an admission request, within the largest size that a review can have.
 import type { IncomingMessage } from 'node:http';
+import type { BodyBuffers } from './body-buffers.ts';
 import type { Budget } from './budget.ts';
 
 /**
@@ -10,7 +11,7 @@ import type { Budget } from './budget.ts';
 export const MAX_BODY_BYTES = 7 * 1024 * 1024;
 
 export type Body =
-  | { readonly kind: 'complete'; readonly text: string }
+  | { readonly kind: 'complete'; readonly text: string; readonly bytes: number }
   | { readonly kind: 'tooLarge' }
   /** The budget for bodies is used up. */
   | { readonly kind: 'busy' }
@@ -23,42 +24,77 @@ const announcedLength = (request: IncomingMessage): number | undefined => {
   return header === undefined ? undefined : Number(header);
 };
 
+/** Where the chunks of one body go: into a lent buffer where the length is known and large, else into a list. */
+interface Gathering {
+  add(chunk: Buffer): void;
+  text(): string;
+  /** Must be called once, after which the gathering is not used again. */
+  release(): void;
+}
+
+const gatherInto = (buffer: Buffer, buffers: BodyBuffers): Gathering => {
+  let length = 0;
+  return {
+    add: (chunk) => void (length += chunk.copy(buffer, length)),
+    text: () => buffer.toString('utf8', 0, length),
+    release: () => buffers.giveBack(buffer),
+  };
+};
+
+const gatherChunks = (): Gathering => {
+  const chunks: Buffer[] = [];
+  return {
+    add: (chunk) => void chunks.push(chunk),
+    text: () => (chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks)).toString('utf8'),
+    release: () => void (chunks.length = 0),
+  };
+};
+
+const gather = (announced: number | undefined, buffers: BodyBuffers): Gathering => {
+  const buffer = announced === undefined ? undefined : buffers.take(announced);
+  return buffer === undefined ? gatherChunks() : gatherInto(buffer, buffers);
+};
+
+export interface ReadBodyOptions {
+  budget: Budget;
+  buffers: BodyBuffers;
+}
+
 /**
  * Calls `done` exactly once. An announced length is checked and reserved before a byte is read; without one, bytes are
  * reserved as they come. A small body is one chunk and is never copied.
  */
-export const readBody = (request: IncomingMessage, budget: Budget, done: (body: Body) => void): void => {
+export const readBody = (
+  request: IncomingMessage,
+  { budget, buffers }: ReadBodyOptions,
+  done: (body: Body) => void,
+): void => {
   const announced = announcedLength(request);
   if (announced !== undefined && announced > MAX_BODY_BYTES) return done({ kind: 'tooLarge' });
   let reserved = announced ?? 0;
   if (!budget.reserve(reserved)) return done({ kind: 'busy' });
-  const chunks: Buffer[] = [];
+  const gathering = gather(announced, buffers);
   let length = 0;
   let finished = false;
-  const finish = (body: Body): void => {
+  const finish = (kind: Body['kind']): void => {
     if (finished) return;
     finished = true;
     budget.free(reserved);
-    chunks.length = 0;
-    done(body);
+    const text = kind === 'complete' ? gathering.text() : '';
+    gathering.release();
+    done(kind === 'complete' ? { kind, text, bytes: length } : { kind });
   };
   request.on('data', (chunk: Buffer) => {
     if (finished) return;
     length += chunk.length;
-    if (length > MAX_BODY_BYTES) return finish({ kind: 'tooLarge' });
+    if (length > MAX_BODY_BYTES) return finish('tooLarge');
     if (length > reserved) {
-      if (!budget.reserve(length - reserved)) return finish({ kind: 'busy' });
+      if (!budget.reserve(length - reserved)) return finish('busy');
       reserved = length;
     }
-    chunks.push(chunk);
+    gathering.add(chunk);
   });
-  request.once('end', () => finish({ kind: 'complete', text: decode(chunks, length) }));
-  request.once('error', () => finish({ kind: 'truncated' }));
-  request.once('close', () => finish({ kind: 'truncated' }));
-};
-
-const decode = (chunks: readonly Buffer[], length: number): string => {
-  const [only] = chunks;
-  if (only === undefined) return '';
-  return (chunks.length === 1 ? only : Buffer.concat(chunks, length)).toString('utf8');
+  request.once('end', () => finish('complete'));
+  request.once('error', () => finish('truncated'));
+  request.once('close', () => finish('truncated'));
 };

@@ -5,6 +5,7 @@ import type { Logger } from '../telemetry/types.ts';
 import { allowedText, patchedText, statusText } from './answer.ts';
 import type { Body } from './body.ts';
 import { MAX_BODY_BYTES, readBody } from './body.ts';
+import { createBodyBuffers } from './body-buffers.ts';
 import type { Budget } from './budget.ts';
 import type { AdmissionMetrics, Outcome } from './metrics.ts';
 import { readReview } from './review.ts';
@@ -16,6 +17,8 @@ export interface ExchangeOptions {
   logger: Logger;
   /** Monotonic milliseconds. */
   monotonic: () => number;
+  /** Told the size of each body once its review is answered: the moment to free memory. Default: nothing is done. */
+  reclaim?: (bytes: number) => void;
   /** True while the server shuts down: every answer then closes its connection. */
   draining: () => boolean;
 }
@@ -53,7 +56,8 @@ const rejected = (status: number, message: string, outcome: Outcome = 'rejected'
 
 /** Serves the webhook at one path. */
 export const createExchange = (route: AdmissionRoute, options: ExchangeOptions) => {
-  const { budget, metrics, monotonic, draining } = options;
+  const { budget, metrics, monotonic, draining, reclaim } = options;
+  const buffers = createBodyBuffers();
   const logger = options.logger.child({ webhook: route.name });
 
   const unserved = (uid: string, reason: UnservedReason, message: string, error?: unknown): Answer => {
@@ -115,9 +119,10 @@ export const createExchange = (route: AdmissionRoute, options: ExchangeOptions) 
     }
     if (!budget.enter())
       return finish(response, rejected(503, 'too many requests are in flight, try again', 'busy'), started);
-    readBody(request, budget, (body) => {
+    readBody(request, { budget, buffers }, (body) => {
       budget.leave();
       finish(response, answerBody(body), started);
+      if (body.kind === 'complete') reclaim?.(body.bytes);
     });
   };
 };

@@ -10,7 +10,6 @@ import { seed } from '../../fixtures/gardener.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import type { Sandbox } from '../../sandbox/types.ts';
 import { describeEnvironment } from '../environment.ts';
-import { NODE_FLAGS } from '../node-flags.ts';
 import { startChild, type Child } from '../processes.ts';
 import { findProblems } from './check.ts';
 import { scaleOf } from './landscape.ts';
@@ -54,7 +53,6 @@ const startReconciler = ({ directory }: Bed): Child =>
   startChild({
     command: process.execPath,
     args: [
-      ...NODE_FLAGS,
       BUNDLE,
       '--config',
       join(directory, 'config.yaml'),

@@ -34,10 +34,16 @@ const webhook: Contender = {
   start: ({ certDir, port, metricsPort, logFile, core }) =>
     startChild({
       command: process.execPath,
-      args: NODE_FLAGS.concat(
-        [bundle, '--kubernetes-version', '1.36', '--bind-address', '127.0.0.1', '--cert-dir', certDir],
-        ['--port', String(port), '--health-port', '0', '--metrics-port', String(metricsPort)],
-      ),
+      args: [
+        ...NODE_FLAGS,
+        bundle,
+        '--kubernetes-version',
+        '1.36',
+        '--bind-address',
+        '127.0.0.1',
+        '--cert-dir',
+        certDir,
+      ].concat(['--port', String(port), '--health-port', '0', '--metrics-port', String(metricsPort)]),
       logFile,
       core,
     }),
