@@ -30,10 +30,15 @@ describe('bed', () => {
   let service: BedService;
 
   /** Waits until a node's proxy sends every one of a few connections where `accept` wants them. */
-  const settled = (node: BedNode, what: string, accept: (traffic: Traffic) => boolean): Promise<Traffic> =>
+  const settled = (
+    node: BedNode,
+    what: string,
+    accept: (traffic: Traffic) => boolean,
+    family: 'IPv4' | 'IPv6' = 'IPv4',
+  ): Promise<Traffic> =>
     waitFor(
-      `${node.name}: ${what}`,
-      () => bed().connect({ node, service, count: 30, timeoutMs: 1000 }),
+      `${node.name}: ${what} (${family})`,
+      () => bed().connect({ node, service, count: 30, timeoutMs: 1000, family }),
       (traffic) => traffic.total === 30 && accept(traffic),
     );
 
@@ -75,7 +80,7 @@ describe('bed', () => {
   for (const family of ['IPv4', 'IPv6'] as const) {
     it(`spreads ${family} connections over all zones without hints`, async () => {
       const node = nodes[0]!;
-      await settled(node, 'answers', () => true);
+      await settled(node, 'all Pods', ({ byPod }) => Object.keys(byPod).length === pods.length, family);
       const traffic = await bed().connect({ node, service, count: connections, family });
       expect(traffic.errors).to.deep.equal({});
       expect(traffic.total).to.equal(connections);
@@ -112,8 +117,8 @@ describe('bed', () => {
     for (const index of [0, 1, 2, 3]) {
       it(`keeps all connections of node ${['a1', 'b1', 'b2', 'c1'][index]} in its zone`, async () => {
         const node = nodes[index]!;
-        await settled(node, 'only its own zone', ({ byZone }) => byZone[node.zone!] === 30);
         for (const family of ['IPv4', 'IPv6'] as const) {
+          await settled(node, 'only its own zone', ({ byZone }) => byZone[node.zone!] === 30, family);
           const traffic = await bed().connect({ node, service, count: connections, family });
           expect(traffic.byZone, family).to.deep.equal({ [node.zone!]: connections });
         }

@@ -24,10 +24,15 @@ describe('hints at admission', () => {
   let service: BedService;
   let webhook: Component;
 
-  const settled = (node: BedNode, what: string, accept: (traffic: Traffic) => boolean): Promise<Traffic> =>
+  const settled = (
+    node: BedNode,
+    what: string,
+    accept: (traffic: Traffic) => boolean,
+    family: 'IPv4' | 'IPv6' = 'IPv4',
+  ): Promise<Traffic> =>
     waitFor(
-      `${node.name}: ${what}`,
-      () => bed().connect({ node, service, count: 30, timeoutMs: 1000 }),
+      `${node.name}: ${what} (${family})`,
+      () => bed().connect({ node, service, count: 30, timeoutMs: 1000, family }),
       (traffic) => traffic.total === 30 && accept(traffic),
     );
 
@@ -58,8 +63,8 @@ describe('hints at admission', () => {
 
   it('keeps all connections of every node in its zone', async () => {
     for (const node of nodes) {
-      await settled(node, 'only its own zone', ({ byZone }) => byZone[node.zone!] === 30);
       for (const family of ['IPv4', 'IPv6'] as const) {
+        await settled(node, 'only its own zone', ({ byZone }) => byZone[node.zone!] === 30, family);
         const { byZone, errors } = await bed().connect({ node, service, count: connections, family });
         expect({ byZone, errors }, `${node.name} ${family}`).to.deep.equal({
           byZone: { [node.zone!]: connections },
