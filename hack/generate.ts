@@ -3,31 +3,38 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { architecture } from './generate/architecture.ts';
+import { benchmarks } from './generate/benchmarks.ts';
 import { chartRegistration, chartValues } from './generate/chart.ts';
 import { commands } from './generate/commands.ts';
 import { configuration } from './generate/configuration.ts';
 import { metricsReference } from './generate/metrics.ts';
+import { hintPolicies } from './generate/policies.ts';
+import { reasonsReference } from './generate/reasons.ts';
 import { supportMatrix } from './generate/support-matrix.ts';
 import type { Generator } from './generate/types.ts';
 
 const GENERATORS: readonly Generator[] = [
   architecture,
+  benchmarks,
   chartRegistration,
   chartValues,
   commands,
   configuration,
+  hintPolicies,
   metricsReference,
+  reasonsReference,
   supportMatrix,
 ];
 
 const root = resolve(import.meta.dirname, '..');
-const NOTE = '<!-- Written by `make generate`; do not edit. -->';
+const NOTE = 'Written by `make generate`; do not edit.';
+const noteFor = (path: string): string => (path.endsWith('.yaml') ? `# ${NOTE}\n\n` : `<!-- ${NOTE} -->\n\n`);
 
 const marks = (section: string) => ({ from: `<!-- generated: ${section} -->`, to: `<!-- /generated: ${section} -->` });
 
 /** The whole file's text with the generator's part replaced. */
 const merge = (generator: Generator, before: string, rendered: string): string => {
-  if (generator.section === undefined) return `${NOTE}\n\n${rendered.trim()}\n`;
+  if (generator.section === undefined) return `${noteFor(generator.path)}${rendered.trim()}\n`;
   const { from, to } = marks(generator.section);
   const start = before.indexOf(from);
   const end = before.indexOf(to);

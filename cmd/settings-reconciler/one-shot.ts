@@ -44,8 +44,8 @@ export const dryRun = async (session: Session, format: 'table' | 'json', signal:
   }
 };
 
-const describe = ({ services, etcds, namespaces }: CleanupReport): string =>
-  `settings taken back from ${services} Service(s) and ${etcds} Etcd(s), labels from ${namespaces} Namespace(s)\n`;
+const describe = ({ services, etcds, namespaces, slices }: CleanupReport): string =>
+  `settings taken back from ${services} Service(s) and ${etcds} Etcd(s), marks from ${namespaces} Namespace(s) and ${slices} EndpointSlice(s)\n`;
 
 /** Takes everything back; holds the Lease meanwhile, so that no replica sets again what is taken back. */
 export const runCleanup = async (session: Session, signal: AbortSignal): Promise<void> => {

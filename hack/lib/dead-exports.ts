@@ -7,7 +7,7 @@ const EXPORT =
   /^export\s+(?:declare\s+)?(?:async\s+)?(?:const|let|function\*?|class|interface|type)\s+([A-Za-z_$][\w$]*)/gm;
 
 /** Files whose exports are an interface to the outside: the packages that other extensions import. */
-const isPublic = (path: string): boolean => /^pkg\/(?:apis|routing|gardener)\/(?:.*\/)?[^/]+$/.test(path);
+const isPublic = (path: string): boolean => /^pkg\/(?:apis|routing|gardener|upstream)\/(?:.*\/)?[^/]+$/.test(path);
 
 /** Part of what the Kubernetes layer is (see docs/adr/0001): complete before its first user needs it. */
 const FOUNDATION: ReadonlySet<string> = new Set(['pkg/kubernetes/quantity.ts']);

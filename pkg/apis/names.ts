@@ -14,6 +14,8 @@ export const LABEL_STRATEGY = `${GROUP}/strategy`;
 export const LABEL_ROUTING = `${GROUP}/routing`;
 /** Annotation: what the settings reconciler set on this object, so that it takes back exactly that. */
 export const ANNOTATION_APPLIED = `${GROUP}/applied`;
+/** Slice annotation that a touch after a webhook outage writes: without a change there would be no write to admit. */
+export const ANNOTATION_TOUCHED = `${GROUP}/touched-at`;
 /** Slice annotation written by the flow controller; value `spread` means: no hints on purpose. */
 export const ANNOTATION_PLAN = `${GROUP}/plan`;
 export const PLAN_SPREAD = 'spread';

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the cluster holds right now, as the rows that the demo shows and judges.
-import type { Endpoint, EndpointSlice, Service } from '../../pkg/apis/core.ts';
+import type { Endpoint, EndpointSlice, Node, Service } from '../../pkg/apis/core.ts';
 import {
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
   LABEL_CONSIDER,
   LABEL_SERVICE_NAME,
   LABEL_STRATEGY,
+  LABEL_ZONE,
 } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, SERVICES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
+import type { KubernetesVersion } from '../../pkg/routing/types.ts';
+import { inZoneShare, routeFor, trafficOf } from '../../pkg/upstream/index.ts';
 import { GARDEN_NAMESPACE, ZONES } from './world.ts';
 
 export interface ServiceRow {
@@ -42,29 +45,22 @@ const isReady = ({ conditions }: Endpoint): boolean => conditions?.ready ?? true
 
 const hintZones = ({ hints }: Endpoint): string[] => hints?.forZones?.map(({ name }) => name) ?? [];
 
-/**
- * kube-proxy's rule for clients of one zone: hints count only if every ready endpoint has one and some name this zone;
- * otherwise all ready endpoints are used alike.
- */
-const shareStaying = (ready: readonly Endpoint[], zone: string, hintsUsed: boolean): number => {
-  const hinted = ready.filter((endpoint) => hintZones(endpoint).includes(zone));
-  const allHinted = ready.every((endpoint) => hintZones(endpoint).length > 0);
-  const used = hintsUsed && allHinted && hinted.length > 0 ? hinted : ready;
-  return used.length === 0 ? 0 : used.filter((endpoint) => endpoint.zone === zone).length / used.length;
-};
+/** One node with clients in each zone, as many everywhere. */
+const CLIENT_NODES: readonly Node[] = ZONES.map((zone) => ({
+  metadata: { name: zone, labels: { [LABEL_ZONE]: zone } },
+}));
 
-/** Proxies up to 1.30 look at hints only when the Service carries a topology annotation. */
-const proxyUsesHints = (service: Service, minor: number): boolean => {
-  if (minor >= 31) return true;
-  const annotations = service.metadata?.annotations ?? {};
-  const mode = annotations[ANNOTATION_TOPOLOGY_AWARE_HINTS] ?? annotations[ANNOTATION_TOPOLOGY_MODE] ?? '';
-  return mode !== '' && mode.toLowerCase() !== 'disabled';
-};
+/** What the model of kube-proxy makes of the slices. */
+const inZoneShareOf = (service: Service, slices: readonly EndpointSlice[], version: KubernetesVersion): number =>
+  inZoneShare(
+    trafficOf({
+      nodes: CLIENT_NODES,
+      endpointsFor: (node) => routeFor({ node, service, slices, version }).used,
+    }),
+  );
 
 const rowOf = (service: Service, slices: readonly EndpointSlice[], minor: number): ServiceRow => {
   const ready = slices.flatMap(({ endpoints }) => endpoints ?? []).filter(isReady);
-  const used = proxyUsesHints(service, minor);
-  const shares = ZONES.map((zone) => shareStaying(ready, zone, used));
   return {
     namespace: service.metadata?.namespace ?? '',
     name: service.metadata?.name ?? '',
@@ -72,7 +68,7 @@ const rowOf = (service: Service, slices: readonly EndpointSlice[], minor: number
     readyEndpoints: ready.length,
     hintedEndpoints: ready.filter((endpoint) => hintZones(endpoint).length > 0).length,
     zones: [...new Set(ready.map(({ zone }) => zone ?? ''))].sort(),
-    inZoneShare: shares.reduce((sum, share) => sum + share, 0) / shares.length,
+    inZoneShare: inZoneShareOf(service, slices, { major: 1, minor }),
   };
 };
 

@@ -2,16 +2,13 @@
 // After an outage of the webhook: touches one unhinted slice, and if that comes back hinted, the others, a few a second.
 import type { EndpointSlice } from '../../apis/core.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
-import { GROUP } from '../../apis/names.ts';
+import { ANNOTATION_TOUCHED } from '../../apis/names.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import { sleep } from '../../kubernetes/sleep.ts';
 import type { Client, Clock, EventInput, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import { needsTouch } from './select.ts';
-
-/** Slice annotation that a touch writes: a change is needed for the write to happen at all. */
-export const ANNOTATION_TOUCHED = `${GROUP}/touched-at`;
 
 export interface HintRepairOptions {
   client: Pick<Client, 'patch'>;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes back everything that `applied` names, and the labels on namespaces: the last thing that is run before uninstalling.
-import type { Namespace, Service } from '../../apis/core.ts';
+import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import type { Etcd } from '../../apis/gardener.ts';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
-import { LABEL_ROUTING } from '../../apis/names.ts';
-import { ETCDS, NAMESPACES, SERVICES } from '../../apis/resources.ts';
+import { ANNOTATION_TOUCHED, LABEL_ROUTING } from '../../apis/names.ts';
+import { ENDPOINT_SLICES, ETCDS, NAMESPACES, SERVICES } from '../../apis/resources.ts';
 import type { Resource } from '../../apis/resources.ts';
 import { isConflict, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
@@ -24,6 +24,7 @@ export interface CleanupReport {
   readonly services: number;
   readonly etcds: number;
   readonly namespaces: number;
+  readonly slices: number;
 }
 
 /** An owner that writes at the same moment makes a write conflict; it will not do so many times in a row. */
@@ -80,15 +81,17 @@ const find = async <T extends KubernetesObject>(
   return found;
 };
 
-const unlabel = async (
-  namespace: Namespace,
+/** Removes one label or annotation; false where the object is gone. */
+const unmark = async (
+  resource: Resource,
+  object: KubernetesObject,
+  metadata: Readonly<Record<string, Readonly<Record<string, null>>>>,
   { client, logger }: CleanupOptions,
   signal: AbortSignal,
 ): Promise<boolean> => {
   try {
-    const patch = { metadata: { labels: { [LABEL_ROUTING]: null } } };
-    await client.patch(NAMESPACES, refOf(namespace), 'merge', patch, {}, signal);
-    logger.info('label taken back', { kind: 'Namespace', name: namespace.metadata?.name });
+    await client.patch(resource, refOf(object), 'merge', { metadata }, {}, signal);
+    logger.info('mark taken back', { kind: resource.kind, ...refOf(object) });
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;
@@ -96,9 +99,24 @@ const unlabel = async (
   }
 };
 
+const isTouched = (slice: EndpointSlice): EndpointSlice | undefined =>
+  slice.metadata?.annotations?.[ANNOTATION_TOUCHED] === undefined
+    ? undefined
+    : { metadata: { name: slice.metadata.name ?? '', namespace: slice.metadata.namespace ?? '' } };
+
+/** The annotation that hint repair leaves on slices. Last of all: a slice is written as its labels then say. */
+const untouch = async (options: CleanupOptions, signal: AbortSignal): Promise<number> => {
+  let count = 0;
+  const annotations = { [ANNOTATION_TOUCHED]: null };
+  for (const slice of await find<EndpointSlice>(ENDPOINT_SLICES, options, isTouched, signal)) {
+    count += (await unmark(ENDPOINT_SLICES, slice, { annotations }, options, signal)) ? 1 : 0;
+  }
+  return count;
+};
+
 /** Whatever modes are configured: what carries our mark is found in the whole cluster. */
 export const cleanUp = async (options: CleanupOptions, signal: AbortSignal): Promise<CleanupReport> => {
-  const report = { services: 0, etcds: 0, namespaces: 0 };
+  const report = { services: 0, etcds: 0, namespaces: 0, slices: 0 };
   const services = await find<Service>(
     SERVICES,
     options,
@@ -116,6 +134,10 @@ export const cleanUp = async (options: CleanupOptions, signal: AbortSignal): Pro
   // Last: while the label is there, the settings webhook still knows our user's writes.
   const isLabelled = (item: Namespace) => (item.metadata?.labels?.[LABEL_ROUTING] === undefined ? undefined : item);
   const namespaces = await find<Namespace>(NAMESPACES, options, isLabelled, signal);
-  for (const namespace of namespaces) report.namespaces += (await unlabel(namespace, options, signal)) ? 1 : 0;
+  const labels = { [LABEL_ROUTING]: null };
+  for (const namespace of namespaces) {
+    report.namespaces += (await unmark(NAMESPACES, namespace, { labels }, options, signal)) ? 1 : 0;
+  }
+  report.slices = await untouch(options, signal);
   return report;
 };

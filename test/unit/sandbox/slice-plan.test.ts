@@ -254,7 +254,7 @@ describe('applyHints', () => {
     expect(refused.plan.update).to.have.length(1);
     const ended = applyHints('none', unchanged([anEndpoint(0)]), { ...context, wasHinted: true });
     expect(ended.events.map(({ message }) => message)).to.deep.equal([
-      'Topology Aware Hints has been disabled (annotation removed while hints were populated), addressType: IPv4',
+      'Topology Aware Hints has been disabled, addressType: IPv4',
     ]);
   });
 });

@@ -2,12 +2,12 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
-import { ANNOTATION_APPLIED, LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
+import { ANNOTATION_APPLIED, ANNOTATION_TOUCHED, LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import { cleanUp } from '../../../../pkg/controllers/settings/cleanup.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
-import { service } from '../../../fixtures/core.ts';
+import { service, slice } from '../../../fixtures/core.ts';
 import { etcd, namespace } from '../../../fixtures/gardener.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
@@ -36,6 +36,10 @@ describe('cleanUp', () => {
       ],
       etcds: [etcd()],
       namespaces: [namespace(), namespace({ metadata: { name: 'labelled', labels: { [LABEL_ROUTING]: 'true' } } })],
+      endpointslices: [
+        slice({ metadata: { name: 'touched', annotations: { [ANNOTATION_TOUCHED]: '2026-01-01T00:00:00.000Z' } } }),
+        slice({ metadata: { name: 'untouched' } }),
+      ],
     };
   });
   const client = {
@@ -56,8 +60,8 @@ describe('cleanUp', () => {
   };
   const run = () => cleanUp({ client: client as unknown as Client, logger: recordingLogger() }, signal);
 
-  it('takes back what applied names, under lock, and the label; nothing else', async () => {
-    expect(await run()).to.deep.equal({ services: 1, etcds: 0, namespaces: 1 });
+  it('takes back what applied names, under lock, the label, and the mark of a touch; nothing else', async () => {
+    expect(await run()).to.deep.equal({ services: 1, etcds: 0, namespaces: 1, slices: 1 });
     expect(patches).to.deep.equal([
       {
         of: 'services/ours',
@@ -67,6 +71,7 @@ describe('cleanUp', () => {
         },
       },
       { of: 'namespaces/labelled', patch: { metadata: { labels: { [LABEL_ROUTING]: null } } } },
+      { of: 'endpointslices/touched', patch: { metadata: { annotations: { [ANNOTATION_TOUCHED]: null } } } },
     ]);
   });
 
@@ -82,8 +87,8 @@ describe('cleanUp', () => {
   });
 
   it('does not count what is gone meanwhile', async () => {
-    failures = [apiError(404), apiError(404)];
-    expect(await run()).to.deep.equal({ services: 0, etcds: 0, namespaces: 0 });
+    failures = [apiError(404), apiError(404), apiError(404)];
+    expect(await run()).to.deep.equal({ services: 0, etcds: 0, namespaces: 0, slices: 0 });
   });
 
   const lists = [

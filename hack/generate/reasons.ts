@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/reference/reasons.md: every reason of the models, with what to do, from the table that the models use.
+import { REASONS } from '../../pkg/upstream/index.ts';
+import type { Generator } from './types.ts';
+
+const COMPONENTS = [
+  ['EndpointSlice controller', 'Which hints the control plane gives to a Service, and why none.'],
+  ['any proxy', 'What any proxy on a node does with the hints it finds.'],
+  ['kube-proxy', 'Rules that only kube-proxy has.'],
+  ['Cilium', 'Rules that only Cilium has.'],
+  ['Linkerd', 'Rules that only Linkerd has.'],
+] as const;
+
+// Placeholders read as the things that they stand for; a bar would end the table's cell.
+const cell = (text: string): string => text.replace(/\{(\w+)\}/g, '‹$1›').replaceAll('|', '\\|');
+
+const rowsOf = (component: string): string[] =>
+  Object.entries(REASONS)
+    .filter(([, rule]) => rule.component === component)
+    .map(([reason, { sentence, remedy }]) => `| \`${reason}\` | ${cell(sentence)} | ${cell(remedy)} |`);
+
+export const reasonsReference: Generator = {
+  path: 'docs/reference/reasons.md',
+  render: () =>
+    [
+      '# Reasons',
+      'Why traffic stays in its zone or does not: each rule of the control plane and of the proxies has a stable code. Programs may rely on the codes, not on the sentences.',
+      ...COMPONENTS.map(([component, purpose]) =>
+        [
+          `## ${component}`,
+          '',
+          purpose,
+          '',
+          '| reason | what it says | what to do |',
+          '|---|---|---|',
+          ...rowsOf(component),
+        ].join('\n'),
+      ),
+    ].join('\n\n'),
+};

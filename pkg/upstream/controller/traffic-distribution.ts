@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hints for spec.trafficDistribution: each ready endpoint for its own zone, and for its own node where asked.
+import type { Endpoint, EndpointHints, EndpointSlice } from '../../apis/core.ts';
+import { isEnabled } from '../features.ts';
+import type { FeatureGates } from '../features.ts';
+import { endpointsOf } from '../names.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
+import { atLeast } from '../../routing/version.ts';
+import { isReadyToController, mapEndpoints, withHints } from './slice-plan.ts';
+import type { SlicePlan } from './slice-plan.ts';
+
+export type Distribution = 'same-zone' | 'same-node';
+
+/** Since this minor an endpoint without zone gets no zone hint; before, it got one with an empty name. */
+const NO_EMPTY_HINT_SINCE = 33;
+
+/** What a value of the field means to this version; undefined for unset and for what it does not recognise. */
+export const distributionOf = (
+  value: string | undefined,
+  version: KubernetesVersion,
+  gates: FeatureGates = {},
+): Distribution | undefined => {
+  if (!isEnabled('ServiceTrafficDistribution', version, gates)) return undefined;
+  if (value === 'PreferClose') return 'same-zone';
+  if (!isEnabled('PreferSameTrafficDistribution', version, gates)) return undefined;
+  if (value === 'PreferSameZone') return 'same-zone';
+  return value === 'PreferSameNode' ? 'same-node' : undefined;
+};
+
+const wantedHints = (
+  { zone, nodeName }: Endpoint,
+  distribution: Distribution,
+  version: KubernetesVersion,
+): EndpointHints | undefined => {
+  const name = zone ?? (atLeast(version, NO_EMPTY_HINT_SINCE) ? undefined : '');
+  const forZones = name === undefined ? {} : { forZones: [{ name }] };
+  const forNodes = distribution === 'same-node' && nodeName !== undefined ? { forNodes: [{ name: nodeName }] } : {};
+  const hints = { ...forZones, ...forNodes };
+  return Object.keys(hints).length === 0 ? undefined : hints;
+};
+
+const namesOf = (entries: readonly { name: string }[] | undefined): string =>
+  JSON.stringify((entries ?? []).map(({ name }) => name));
+
+const sameHints = (left: EndpointHints | undefined, right: EndpointHints | undefined): boolean =>
+  (left === undefined) === (right === undefined) &&
+  namesOf(left?.forZones) === namesOf(right?.forZones) &&
+  namesOf(left?.forNodes) === namesOf(right?.forNodes);
+
+/** Stored slices become ones to update only where a ready endpoint's hints differ; others are never changed. */
+export const hintByDistribution = (
+  plan: SlicePlan,
+  distribution: Distribution,
+  version: KubernetesVersion,
+): SlicePlan => {
+  const wanted = (endpoint: Endpoint) => wantedHints(endpoint, distribution, version);
+  const differs = (slice: EndpointSlice): boolean =>
+    endpointsOf(slice).some((item) => isReadyToController(item) && !sameHints(item.hints, wanted(item)));
+  const hint = (slice: EndpointSlice): EndpointSlice =>
+    mapEndpoints(slice, (item) => (isReadyToController(item) ? withHints(item, wanted(item)) : item));
+  return {
+    create: plan.create.map(hint),
+    update: [...plan.update, ...plan.unchanged.filter(differs)].map(hint),
+    unchanged: plan.unchanged.filter((slice) => !differs(slice)),
+  };
+};

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small readings of objects that several models share.
+import type { Endpoint, EndpointSlice, Node, Service } from '../apis/core.ts';
+import type { KubernetesObject } from '../apis/meta.ts';
+import { LABEL_ZONE } from '../apis/names.ts';
+
+/** `namespace/name`, or the name alone. */
+export const fullName = ({ metadata }: KubernetesObject): string =>
+  [metadata?.namespace, metadata?.name].filter((part) => part !== undefined && part !== '').join('/');
+
+export const nodeNameOf = ({ metadata }: Node): string => metadata?.name ?? '';
+
+/** The node's zone; empty if it has no label. */
+export const zoneOf = ({ metadata }: Node): string => metadata?.labels?.[LABEL_ZONE] ?? '';
+
+/** The slice's endpoints; the API server may send `null` for none. */
+export const endpointsOf = ({ endpoints }: EndpointSlice): readonly Endpoint[] => endpoints ?? [];
+
+export const hintedZones = ({ hints }: Endpoint): readonly string[] => (hints?.forZones ?? []).map(({ name }) => name);
+
+/** The Service's first address family; IPv4 if it does not say. */
+export const primaryFamily = ({ spec }: Service): string => spec?.ipFamilies?.[0] ?? 'IPv4';
+
+/** Order of names as Go sorts strings of ASCII, independent of any locale. */
+export const byText = (left: string, right: string): number => {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+};

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The endpoints of one Service port as a proxy sees them: slices merged, defaults filled in, duplicates resolved.
+import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
+import { byText, endpointsOf, fullName, hintedZones } from '../names.ts';
+
+export interface ProxyEndpoint {
+  /** `IP:PORT`, with brackets around an IPv6 address; identity and sort order. */
+  readonly key: string;
+  readonly address: string;
+  readonly port: number;
+  readonly zone: string;
+  readonly nodeName: string;
+  readonly ready: boolean;
+  readonly serving: boolean;
+  readonly terminating: boolean;
+  readonly zoneHints: ReadonlySet<string>;
+  readonly nodeHints: ReadonlySet<string>;
+}
+
+export interface MergeOptions {
+  /** Name of the Service's port; empty for a port without a name. */
+  readonly port: string;
+  /** addressType of the slices to look at. */
+  readonly family: string;
+  /** Which entry of an address that appears twice counts: the one on this node, or the one that is not terminating. */
+  readonly duplicates: { readonly prefer: 'local'; readonly nodeName: string } | { readonly prefer: 'running' };
+}
+
+const LABEL_HEADLESS = 'service.kubernetes.io/headless';
+const LABEL_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
+
+/** Proxies do not watch slices of headless Services and of Services that another proxy serves. */
+const isWatched = ({ metadata }: EndpointSlice): boolean =>
+  ![LABEL_HEADLESS, LABEL_PROXY_NAME].some((label) => Object.hasOwn(metadata?.labels ?? {}, label));
+
+/** Absent conditions mean ready and serving, not terminating. */
+const proxyEndpoint = (endpoint: Endpoint, address: string, port: number): ProxyEndpoint => ({
+  key: address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
+  address,
+  port,
+  zone: endpoint.zone ?? '',
+  nodeName: endpoint.nodeName ?? '',
+  ready: endpoint.conditions?.ready ?? true,
+  serving: endpoint.conditions?.serving ?? true,
+  terminating: endpoint.conditions?.terminating ?? false,
+  zoneHints: new Set(hintedZones(endpoint)),
+  nodeHints: new Set((endpoint.hints?.forNodes ?? []).map(({ name }) => name)),
+});
+
+/** Port numbers by which a slice serves the named port. One without number is ignored; an absent name is empty, as the API server defaults it. */
+const numbersOf = ({ ports }: EndpointSlice, name: string): number[] =>
+  (ports ?? []).flatMap((port) => ((port.name ?? '') === name && port.port ? [port.port] : []));
+
+/**
+ * Endpoints in the order of their keys, as the proxy lists them. Only the first address of an endpoint counts. Slices are
+ * merged in name order, so that the result does not depend on the order in which they came.
+ */
+export const mergeEndpoints = (
+  slices: readonly EndpointSlice[],
+  { port, family, duplicates }: MergeOptions,
+): readonly ProxyEndpoint[] => {
+  const merged = new Map<string, ProxyEndpoint>();
+  const wins = ({ nodeName, terminating }: ProxyEndpoint): boolean =>
+    duplicates.prefer === 'running' ? !terminating : nodeName !== '' && nodeName === duplicates.nodeName;
+  const watched = slices.filter((slice) => (slice.addressType ?? 'IPv4') === family && isWatched(slice));
+  for (const slice of watched.sort((a, b) => byText(fullName(a), fullName(b)))) {
+    for (const number of numbersOf(slice, port)) {
+      for (const item of endpointsOf(slice)) {
+        const address = item.addresses[0];
+        if (address === undefined) continue;
+        const endpoint = proxyEndpoint(item, address, number);
+        if (!merged.has(endpoint.key) || wins(endpoint)) merged.set(endpoint.key, endpoint);
+      }
+    }
+  }
+  return [...merged.values()].sort((a, b) => byText(a.key, b.key));
+};

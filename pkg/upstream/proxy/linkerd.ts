@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linkerd's destination controller: zone hints without any consent of the Service, no node hints, no terminating endpoints.
+import { zoneOf } from '../names.ts';
+import { alternativeRoute } from './alternative.ts';
+import type { Route, RouteInput } from './types.ts';
+import { filterByZone } from './zone-filter.ts';
+import type { PartialHints } from './zone-filter.ts';
+
+export interface LinkerdOptions {
+  /** It reads EndpointSlices, hence hints; default true. */
+  readonly endpointSlices?: boolean;
+  /** Releases differ; default `ignore`, as its endpoint translator does. */
+  readonly partialHints?: PartialHints;
+}
+
+export const linkerdRoute = (input: RouteInput, options: LinkerdOptions = {}): Route => {
+  const { endpointSlices = true, partialHints = 'ignore' } = options;
+  return alternativeRoute(input, {
+    terminatingFallback: false,
+    choose: (ready) =>
+      endpointSlices
+        ? filterByZone(ready, zoneOf(input.node), partialHints)
+        : { list: ready, filtered: false, reason: 'LinkerdSlicesOff' },
+  });
+};

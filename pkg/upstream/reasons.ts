@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every rule of the models as one table: its stable code, the sentence that says what happened, and what to do about it.
+
+interface Rule {
+  /** Whose rule it is. */
+  readonly component: 'EndpointSlice controller' | 'kube-proxy' | 'Cilium' | 'Linkerd' | 'any proxy';
+  /** With placeholders such as `{service}` for what the rule was applied to. */
+  readonly sentence: string;
+  readonly remedy: string;
+}
+
+const controller = (sentence: string, remedy: string): Rule => ({
+  component: 'EndpointSlice controller',
+  sentence,
+  remedy,
+});
+const kubeProxy = (sentence: string, remedy: string): Rule => ({ component: 'kube-proxy', sentence, remedy });
+const anyProxy = (sentence: string, remedy: string): Rule => ({ component: 'any proxy', sentence, remedy });
+const cilium = (sentence: string, remedy: string): Rule => ({ component: 'Cilium', sentence, remedy });
+
+const NOTHING = 'Nothing to do.';
+const USE_FIELD =
+  'Use `spec.trafficDistribution` (Kubernetes 1.31 and newer) or the strategy `same-zone`: neither looks at';
+
+export const REASONS = {
+  ProportionalHints: controller(
+    'Service {service} has its endpoints hinted in proportion to the CPU of each zone.',
+    NOTHING,
+  ),
+  AnnotationWins: controller(
+    'Service {service} has both the topology annotation and trafficDistribution {value}; the annotation wins and the field has no effect.',
+    'Remove the annotation: the field has none of the limits of the CPU heuristic.',
+  ),
+  NotManaged: controller(
+    'The control plane does not look after the slices of Service {service}: {cause}. Their hints stay as their author wrote them.',
+    'Whoever writes the slices has to write the hints; a strategy label on them lets the webhook do it.',
+  ),
+  SameZoneRequested: controller(
+    'Service {service} asks for trafficDistribution {value}: each ready endpoint is hinted for its own zone.',
+    NOTHING,
+  ),
+  SameNodeRequested: controller(
+    'Service {service} asks for trafficDistribution {value}: each ready endpoint is hinted for its own zone and node.',
+    NOTHING,
+  ),
+  NotRequested: controller(
+    'Service {service} asks for no routing by topology: its slices carry no hints.',
+    'Set `spec.trafficDistribution`, or before Kubernetes 1.31 the annotation `service.kubernetes.io/topology-mode: Auto`.',
+  ),
+  AnnotationNotRecognized: controller(
+    'Service {service} has the annotation value {value}, which the controller does not know: only Auto and auto are.',
+    'Spell it `Auto` or `auto`, or remove the annotation.',
+  ),
+  AnnotationKeyNotRead: controller(
+    'Service {service} has the annotation service.kubernetes.io/topology-mode, which Kubernetes {version} does not read.',
+    'Before 1.27 the annotation is `service.kubernetes.io/topology-aware-hints`.',
+  ),
+  HintsControllerGateOff: controller(
+    'Service {service} asks for hints by annotation, but the feature gate TopologyAwareHints is off in Kubernetes {version}.',
+    'Switch the gate on, in kube-controller-manager, kube-apiserver and kube-proxy, or update to 1.24 or newer.',
+  ),
+  TrafficDistributionNotRecognized: controller(
+    'Service {service} asks for trafficDistribution {value}, which Kubernetes {version} with its feature gates does not know.',
+    '`PreferClose` needs 1.31, `PreferSameZone` and `PreferSameNode` need 1.34, unless their gates are switched on earlier.',
+  ),
+  InsufficientNodeInformation: controller(
+    'The CPU of each zone is unknown, so Service {service} gets no proportional hints: {cause}.',
+    `Give every ready worker Node a zone label and allocatable CPU, in at least two zones. ${USE_FIELD} CPU.`,
+  ),
+  NodesInOneZone: controller(
+    'Nodes are ready in one zone only, so Service {service} gets no proportional hints.',
+    'Nothing crosses zones while there is one; add Nodes in other zones if there should be more.',
+  ),
+  TooFewEndpoints: controller(
+    'Service {service} has {endpoints} ready endpoints for {zones} zones: each zone needs one.',
+    `Run at least one replica a zone. ${USE_FIELD} the number.`,
+  ),
+  OverloadThreshold: controller(
+    'The {endpoints} ready endpoints of Service {service} cannot be shared among {zones} zones by CPU without overloading one by more than 20 %.',
+    `Change the number of replicas; a multiple of the zones fits where they are equal. ${USE_FIELD} CPU.`,
+  ),
+  EndpointWithoutZone: controller(
+    'A ready endpoint of Service {service} has no zone, so no endpoint gets a hint.',
+    'Label the Node it runs on with `topology.kubernetes.io/zone`.',
+  ),
+  AnnotationRemoved: controller(
+    'Service {service} had proportional hints and its annotation no longer asks for them.',
+    'Nothing to do if that was intended.',
+  ),
+  SameNodeHints: kubeProxy('Node {node} uses {used} of {ready} ready endpoints: those hinted for it.', NOTHING),
+  SameZoneHints: anyProxy(
+    'Node {node} uses {used} of {ready} ready endpoints: those hinted for its zone {zone}.',
+    NOTHING,
+  ),
+  NoHints: anyProxy(
+    'No ready endpoint of Service {service} carries a hint, so Node {node} uses all {ready}.',
+    'See why the control plane gives none: the reasons of the EndpointSlice controller, and its events on the Service.',
+  ),
+  EndpointWithoutHint: anyProxy(
+    '{unhinted} of {ready} ready endpoints of Service {service} carry no zone hint, so Node {node} ignores all hints.',
+    'Find out who wrote the slice without hints: one slice of another author, or a webhook that was away, is enough.',
+  ),
+  ZoneNotHinted: anyProxy(
+    'No ready endpoint of Service {service} is hinted for zone {zone} of Node {node}, so it uses all {ready}.',
+    'Run a replica in that zone (topology spread constraints), or hint an endpoint of another zone for it.',
+  ),
+  NodeNotHinted: kubeProxy(
+    'The ready endpoints of Service {service} are hinted for nodes, but none for Node {node} and none for zones, so it uses all {ready}.',
+    'Let the control plane write the hints: `PreferSameNode` hints zones as well.',
+  ),
+  ClientNodeWithoutZone: anyProxy(
+    'Node {node} has no zone label, so hints of Service {service} mean nothing to it and it uses all {ready} ready endpoints.',
+    'Label the Node with `topology.kubernetes.io/zone`.',
+  ),
+  HintsGateOff: kubeProxy(
+    'kube-proxy {version} on Node {node} has the feature gates for topology hints off, so it uses all {ready} ready endpoints of Service {service}.',
+    'Switch the gate `TopologyAwareHints` on, or update to 1.24 or newer.',
+  ),
+  ProxyNeedsAnnotation: kubeProxy(
+    'kube-proxy {version} on Node {node} looks at hints only where the Service is annotated, and the annotation of Service {service} is {value}.',
+    'Up to 1.30 annotate the Service (`topology-aware-hints: auto` before 1.27, `topology-mode` since), or update the Nodes to 1.31.',
+  ),
+  InternalTrafficPolicyLocal: anyProxy(
+    'Service {service} has internalTrafficPolicy Local: Node {node} uses its own {used} endpoints and no hints.',
+    'Remove the policy if clients on other Nodes shall be served; `PreferSameNode` prefers the Node without insisting.',
+  ),
+  NoLocalEndpoints: anyProxy(
+    'Service {service} has internalTrafficPolicy Local and no usable endpoint on Node {node}: connections from there fail.',
+    'Run a Pod on every Node with clients, or remove the policy.',
+  ),
+  TerminatingEndpoints: anyProxy(
+    'No endpoint of Service {service} is ready, so Node {node} uses {used} that are terminating but still serving, of any zone.',
+    'Keep at least one replica ready during roll-outs (surge, disruption budget).',
+  ),
+  NoReadyEndpoints: anyProxy(
+    'No endpoint of Service {service} is ready: connections from Node {node} fail.',
+    'See why the Pods are not ready.',
+  ),
+  NoEndpoints: anyProxy(
+    'Service {service} has no endpoints for port {port}: connections from Node {node} fail.',
+    'Compare the selector with the labels of the Pods, and the names of ports.',
+  ),
+  NotProxied: anyProxy(
+    'Service {service} is not served by this proxy: {cause}.',
+    'Clients reach a headless Service by DNS, which knows no zones: give it a cluster IP if they should.',
+  ),
+  CiliumServiceTopologyOff: cilium(
+    'Cilium on Node {node} has loadBalancer.serviceTopology off, so it ignores hints and uses all {ready} ready endpoints of Service {service}.',
+    'Install Cilium with `loadBalancer.serviceTopology=true`.',
+  ),
+  CiliumNotOptedIn: cilium(
+    'Service {service} asks Cilium for no routing by topology, so Node {node} uses all {ready} ready endpoints.',
+    'Set `trafficDistribution: PreferClose` (Cilium up to 1.18 knows no other value) or the annotation `topology-mode: Auto`.',
+  ),
+  CiliumExternalTrafficPolicyLocal: cilium(
+    'Service {service} has externalTrafficPolicy Local, which makes Cilium ignore its hints, so Node {node} uses all {ready} ready endpoints.',
+    'Remove the policy, or route by another Service inside the cluster.',
+  ),
+  LinkerdSlicesOff: {
+    component: 'Linkerd',
+    sentence:
+      'Linkerd filters no endpoints by zone here, so clients on Node {node} use all {ready} ready endpoints of Service {service}.',
+    remedy: 'Install Linkerd with `enableEndpointSlices=true`.',
+  },
+} as const satisfies Readonly<Record<string, Rule>>;
+
+/** Stable code of a rule. */
+export type Reason = keyof typeof REASONS;
+
+/** A rule that decided, and its sentence filled in. */
+export interface Explained {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** Fills a rule's sentence; a placeholder without a fact stays as it is. */
+export const explained = (reason: Reason, facts: Readonly<Record<string, string | number>>): Explained => ({
+  reason,
+  message: REASONS[reason].sentence.replace(/\{(\w+)\}/g, (whole, name: string) => String(facts[name] ?? whole)),
+});

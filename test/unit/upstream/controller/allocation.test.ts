@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of endpoints that get no hints, and why the order of doubles matters.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { allocate, MINIMUM_FACTOR } from '../../../../pkg/upstream/controller/allocation.ts';
+import { zonesNamed } from '../support.ts';
+
+const equal = (zones: number): Map<string, number> =>
+  new Map(zonesNamed(zones).map((zone) => [zone, 1000 / (1000 * zones)]));
+
+describe('allocate', () => {
+  for (const { zones, refused } of [
+    { zones: 2, refused: [3, 5] },
+    { zones: 3, refused: [4, 5, 8, 11] },
+    { zones: 4, refused: [5, 6, 7, 10, 11, 15] },
+    { zones: 5, refused: [6, 7, 8, 9, 12, 13, 14, 19, 24] },
+    { zones: 6, refused: [8, 9, 10, 11, 15, 16, 17, 22, 23, 29] },
+  ]) {
+    it(`${zones} equal zones: no hints for ${refused.join(', ')} endpoints and no other number`, () => {
+      const found = Array.from({ length: 200 - zones }, (_, index) => index + zones).filter(
+        (count) => allocate(equal(zones), count).kind === 'refused',
+      );
+      expect(found).to.deep.equal(refused);
+    });
+  }
+
+  it('multiplies doubles in the order of the original', () => {
+    expect(MINIMUM_FACTOR).to.equal(0.8333333333333334);
+    // 0.2 * 6 is 1.2000000000000002 and 0.8 * 6 is 4.800000000000001, so the minimums are 2 and 5; exact fractions would
+    // give 1 and 4, and hints.
+    const shares = new Map([
+      ['a', 0.2],
+      ['b', 0.8],
+    ]);
+    expect(allocate(shares, 6)).to.include({ reason: 'OverloadThreshold' });
+    expect(allocate(shares, 5).kind).to.equal('allocated');
+  });
+
+  for (const { name, ratios, endpoints, expected } of [
+    {
+      name: 'unknown shares',
+      ratios: undefined,
+      endpoints: 9,
+      expected: { kind: 'refused', reason: 'InsufficientNodeInformation' },
+    },
+    {
+      name: 'one zone',
+      ratios: equal(1),
+      endpoints: 9,
+      expected: { kind: 'refused', reason: 'NodesInOneZone', endpoints: 9, zones: 1 },
+    },
+    {
+      name: 'no endpoints',
+      ratios: equal(3),
+      endpoints: 0,
+      expected: { kind: 'refused', reason: 'TooFewEndpoints', endpoints: 0, zones: 3 },
+    },
+    {
+      name: 'fewer than zones',
+      ratios: equal(3),
+      endpoints: 2,
+      expected: { kind: 'refused', reason: 'TooFewEndpoints', endpoints: 2, zones: 3 },
+    },
+    {
+      name: 'overload',
+      ratios: equal(3),
+      endpoints: 4,
+      expected: { kind: 'refused', reason: 'OverloadThreshold', endpoints: 4, zones: 3 },
+    },
+  ]) {
+    it(`refuses: ${name}`, () => expect(allocate(ratios, endpoints)).to.deep.equal(expected));
+  }
+
+  it('takes as many endpoints as zones only where shares are nearly equal', () => {
+    expect(allocate(equal(3), 3).kind).to.equal('allocated');
+    expect(
+      allocate(
+        new Map([
+          ['a', 0.1],
+          ['b', 0.1],
+          ['c', 0.8],
+        ]),
+        3,
+      ),
+    ).to.include({ reason: 'OverloadThreshold' });
+  });
+
+  it('keeps minimum ≤ desired ≤ maximum + 1, and the minimums within the endpoints', () => {
+    const weights = fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 2, maxLength: 8 });
+    fc.assert(
+      fc.property(weights, fc.integer({ min: 0, max: 300 }), (milli, endpoints) => {
+        const total = milli.reduce((sum, own) => sum + own, 0);
+        const result = allocate(new Map(milli.map((own, index) => [`z${index}`, own / total])), endpoints);
+        if (result.kind === 'refused') return;
+        const zones = [...result.zones.values()];
+        const minimums = zones.reduce((sum, { minimum }) => sum + minimum, 0);
+        expect(minimums).to.be.at.most(endpoints);
+        for (const { minimum, desired, maximum } of zones) {
+          expect(minimum).to.be.at.least(1);
+          expect(desired).to.be.at.least(minimum);
+          expect(maximum).to.equal(minimum + endpoints - minimums);
+        }
+      }),
+    );
+  });
+});

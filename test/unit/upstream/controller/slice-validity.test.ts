@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which stored slices keep their hints.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { splitByValidity } from '../../../../pkg/upstream/controller/slice-validity.ts';
+import { aSlice, at } from '../support.ts';
+
+const zones = new Map(['a', 'b'].map((zone) => [zone, { minimum: 1, desired: 2, maximum: 2 }]));
+const hinted = (zone: string, index: number) => at(zone, index, { hints: [zone] });
+
+describe('splitByValidity', () => {
+  for (const { name, endpoints, valid } of [
+    { name: 'each hinted within the maximum', endpoints: [hinted('a', 1), hinted('b', 2)], valid: true },
+    { name: 'hinted across zones', endpoints: [at('a', 1, { hints: ['b'] })], valid: true },
+    { name: 'no endpoints', endpoints: [], valid: true },
+    { name: 'a ready endpoint without hint', endpoints: [hinted('a', 1), at('b', 2)], valid: false },
+    { name: 'an empty list of hints', endpoints: [at('a', 1, { hints: [] })], valid: false },
+    { name: 'a zone without allocation', endpoints: [at('a', 1, { hints: ['gone'] })], valid: false },
+    { name: 'above the maximum', endpoints: [hinted('a', 1), hinted('a', 2), hinted('a', 3)], valid: false },
+    {
+      name: 'every zone of an endpoint counts',
+      endpoints: [at('a', 1, { hints: ['a', 'b'] }), hinted('a', 2), hinted('a', 3)],
+      valid: false,
+    },
+    {
+      name: 'unready without hint',
+      endpoints: [hinted('a', 1), at('b', 2, { conditions: { ready: false } })],
+      valid: true,
+    },
+    { name: 'ready not said, without hint', endpoints: [hinted('a', 1), at('b', 2, { conditions: {} })], valid: true },
+  ]) {
+    it(`${name}: ${valid ? 'valid' : 'invalid'}`, () =>
+      expect(splitByValidity([aSlice(endpoints)], zones).valid).to.have.length(valid ? 1 : 0));
+  }
+
+  it('counts the valid slices before, and only those', () => {
+    const full = aSlice([hinted('a', 1), hinted('a', 2)], 's1');
+    const tooMuch = aSlice([hinted('a', 3), hinted('b', 4)], 's2');
+    const fits = aSlice([hinted('b', 5), hinted('b', 6)], 's3');
+    const { valid, invalid, counts } = splitByValidity([full, tooMuch, fits], zones);
+    expect(valid).to.deep.equal([full, fits]);
+    expect(invalid).to.deep.equal([tooMuch]);
+    expect(Object.fromEntries(counts)).to.deep.equal({ a: 2, b: 2 });
+  });
+});

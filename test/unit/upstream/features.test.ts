@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// When each feature gate exists, is on and is locked.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { FEATURE_GATES, isEnabled } from '../../../pkg/upstream/features.ts';
+import { minor } from './support.ts';
+
+describe('isEnabled', () => {
+  for (const { gate, first, on, locked } of [
+    { gate: 'ServiceInternalTrafficPolicy', first: 21, on: 22, locked: 26 },
+    { gate: 'TopologyAwareHints', first: 21, on: 24, locked: 33 },
+    { gate: 'ProxyTerminatingEndpoints', first: 22, on: 26, locked: 28 },
+    { gate: 'ServiceTrafficDistribution', first: 30, on: 31, locked: 33 },
+    { gate: 'PreferSameTrafficDistribution', first: 33, on: 34, locked: 35 },
+  ] as const) {
+    it(`${gate}: from 1.${first}, on from 1.${on}, locked from 1.${locked}`, () => {
+      for (let version = 20; version <= 37; version += 1) {
+        const label = `1.${version}`;
+        expect(isEnabled(gate, minor(version)), label).to.equal(version >= on);
+        expect(isEnabled(gate, minor(version), { [gate]: true }), `${label} on`).to.equal(version >= first);
+        expect(isEnabled(gate, minor(version), { [gate]: false }), `${label} off`).to.equal(version >= locked);
+      }
+    });
+  }
+  it('names all gates that it knows', () => expect(FEATURE_GATES).to.have.length(5));
+});

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+// kube-proxy's choice: today's rules, their history, traffic policies.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import type { Endpoint } from '../../../../pkg/apis/core.ts';
+import { kubeProxyRoute } from '../../../../pkg/upstream/proxy/kube-proxy.ts';
+import type { ProxyEndpoint } from '../../../../pkg/upstream/proxy/endpoints.ts';
+import type { RouteInput } from '../../../../pkg/upstream/proxy/types.ts';
+import { HINTS, MODE, aService, aSlice, at, minor, nodeOf } from '../support.ts';
+
+const own = (zone: string, index: number) => at(zone, index, { hints: [zone] });
+const HINTED = [own('a', 1), own('b', 2), own('c', 3)];
+const LEAVING = { ready: false, serving: true, terminating: true };
+const last = (list: readonly ProxyEndpoint[] | null): number[] | null =>
+  list === null ? null : list.map(({ address }) => Number(address.split('.')[3]));
+
+const route = (endpoints: readonly Endpoint[], overrides: Partial<RouteInput> = {}) =>
+  kubeProxyRoute({
+    node: nodeOf('node-a', 'a'),
+    service: aService(),
+    slices: [aSlice(endpoints)],
+    version: minor(36),
+    ...overrides,
+  });
+
+describe('kubeProxyRoute: rules of 1.33 and newer', () => {
+  const onNode = (zone: string, index: number, nodes: readonly string[], hints?: readonly string[]): Endpoint => {
+    const endpoint = at(zone, index, hints === undefined ? {} : { hints });
+    return { ...endpoint, hints: { ...endpoint.hints, forNodes: nodes.map((name) => ({ name })) } };
+  };
+  for (const { name, endpoints, node = nodeOf('node-a', 'a'), used, mode = '', reason } of [
+    { name: 'own zone', endpoints: HINTED, used: [1], mode: 'PreferSameZone', reason: 'SameZoneHints' },
+    {
+      name: 'several zones for one endpoint',
+      endpoints: [at('b', 1, { hints: ['a', 'b'] }), own('b', 2), own('a', 3)],
+      used: [1, 3],
+      mode: 'PreferSameZone',
+      reason: 'SameZoneHints',
+    },
+    {
+      name: 'one endpoint without hint',
+      endpoints: [...HINTED, at('a', 4)],
+      used: [1, 2, 3, 4],
+      reason: 'EndpointWithoutHint',
+    },
+    { name: 'no hints', endpoints: [at('a', 1), at('b', 2)], used: [1, 2], reason: 'NoHints' },
+    {
+      name: 'an unready endpoint without hint does not matter',
+      endpoints: [...HINTED, at('a', 4, { conditions: { ready: false } })],
+      used: [1],
+      mode: 'PreferSameZone',
+      reason: 'SameZoneHints',
+    },
+    {
+      name: 'ready not said counts as ready',
+      endpoints: [...HINTED, at('a', 4, { conditions: {} })],
+      used: [1, 2, 3, 4],
+      reason: 'EndpointWithoutHint',
+    },
+    {
+      name: 'a zone that nobody is hinted for',
+      endpoints: HINTED,
+      node: nodeOf('node-d', 'd'),
+      used: [1, 2, 3],
+      reason: 'ZoneNotHinted',
+    },
+    {
+      name: 'a node without zone',
+      endpoints: HINTED,
+      node: nodeOf('node-x', ''),
+      used: [1, 2, 3],
+      reason: 'ClientNodeWithoutZone',
+    },
+    {
+      name: 'a node without zone and a hint for no zone',
+      endpoints: [own('a', 1), at('b', 2, { hints: [''] })],
+      node: nodeOf('node-x', ''),
+      used: [2],
+      mode: 'PreferSameZone',
+      reason: 'SameZoneHints',
+    },
+    {
+      name: 'own node',
+      endpoints: [onNode('a', 1, ['node-a'], ['a']), onNode('a', 2, ['n2'], ['a'])],
+      used: [1],
+      mode: 'PreferSameNode',
+      reason: 'SameNodeHints',
+    },
+    {
+      name: 'own node without zone hints',
+      endpoints: [onNode('a', 1, ['node-a']), onNode('b', 2, ['n2'])],
+      used: [1],
+      mode: 'PreferSameNode',
+      reason: 'SameNodeHints',
+    },
+    {
+      name: 'other nodes, own zone',
+      endpoints: [onNode('a', 1, ['n1'], ['a']), onNode('b', 2, ['n2'], ['b'])],
+      used: [1],
+      mode: 'PreferSameZone',
+      reason: 'SameZoneHints',
+    },
+    {
+      name: 'other nodes and no zones',
+      endpoints: [onNode('a', 1, ['n1']), onNode('b', 2, ['n2'])],
+      used: [1, 2],
+      reason: 'NodeNotHinted',
+    },
+    {
+      name: 'one without node hint, own zone',
+      endpoints: [onNode('a', 1, ['node-a'], ['a']), own('a', 2), own('b', 3)],
+      used: [1, 2],
+      mode: 'PreferSameZone',
+      reason: 'SameZoneHints',
+    },
+    {
+      name: 'nothing ready',
+      endpoints: [at('a', 1, { conditions: { ready: false, serving: false } })],
+      used: [],
+      reason: 'NoReadyEndpoints',
+    },
+    {
+      name: 'nothing ready, some terminating, in all zones',
+      endpoints: [at('a', 1, { hints: ['a'], conditions: LEAVING }), at('b', 2, { hints: ['b'], conditions: LEAVING })],
+      used: [1, 2],
+      reason: 'TerminatingEndpoints',
+    },
+    {
+      name: 'one ready far away beats one terminating nearby',
+      endpoints: [at('a', 1, { conditions: LEAVING }), own('b', 2)],
+      used: [2],
+      reason: 'ZoneNotHinted',
+    },
+  ]) {
+    it(`${name}: ${reason}`, () => {
+      const result = route(endpoints, { node });
+      expect(last(result.cluster)).to.deep.equal(used);
+      expect(last(result.reachable)).to.deep.equal(used);
+      expect(last(result.used)).to.deep.equal(used);
+      expect(result).to.include({
+        mode,
+        reason,
+        local: null,
+        zone: node.metadata?.labels?.['topology.kubernetes.io/zone'] ?? '',
+      });
+      expect(result.message)
+        .to.include(node.metadata?.name)
+        .and.to.not.match(/\{\w+\}|undefined/);
+    });
+  }
+
+  for (const { name, overrides, endpoints = HINTED } of [
+    { name: 'no endpoints', overrides: {}, endpoints: [] },
+    { name: 'no such port', overrides: { port: 'metrics' } },
+    { name: 'the other family', overrides: { family: 'IPv6' } },
+  ]) {
+    it(`${name}: nothing`, () =>
+      expect(route(endpoints, overrides)).to.include({ reason: 'NoEndpoints', cluster: null, local: null, mode: '' }));
+  }
+  for (const { name, service } of [
+    { name: 'headless', service: aService({}, undefined, { clusterIP: 'None' }) },
+    { name: 'ExternalName', service: aService({}, undefined, { type: 'ExternalName' }) },
+    {
+      name: 'another proxy',
+      service: { ...aService(), metadata: { name: 's', labels: { 'service.kubernetes.io/service-proxy-name': 'x' } } },
+    },
+  ]) {
+    it(`${name}: not proxied`, () => expect(route(HINTED, { service }).reason).to.equal('NotProxied'));
+  }
+});
+
+describe('kubeProxyRoute: history', () => {
+  const first = (annotations: Record<string, string>, version: number, gates = {}, zone = 'a') =>
+    route(HINTED, { service: aService(annotations), version: minor(version), gates, node: nodeOf('node-a', zone) })
+      .reason;
+  const ON = { TopologyAwareHints: true };
+  for (const { name, annotations = {}, versions, gates = {}, zone = 'a', reason } of [
+    { name: 'gate off by default', annotations: { [HINTS]: 'auto' }, versions: [21, 22, 23], reason: 'HintsGateOff' },
+    {
+      name: 'gate on, annotation exact',
+      annotations: { [HINTS]: 'auto' },
+      versions: [21, 22, 23, 24, 25, 26],
+      gates: ON,
+      reason: 'SameZoneHints',
+    },
+    {
+      name: 'by default',
+      annotations: { [HINTS]: 'Auto' },
+      versions: [24, 26, 27, 29, 30, 31, 36],
+      reason: 'SameZoneHints',
+    },
+    {
+      name: 'another word',
+      annotations: { [HINTS]: 'example.com/mine' },
+      versions: [24, 25, 26],
+      reason: 'ProxyNeedsAnnotation',
+    },
+    {
+      name: 'another word',
+      annotations: { [HINTS]: 'example.com/mine' },
+      versions: [27, 28, 29, 30, 31, 32, 33, 36],
+      reason: 'SameZoneHints',
+    },
+    { name: 'the newer key', annotations: { [MODE]: 'Auto' }, versions: [24, 25, 26], reason: 'ProxyNeedsAnnotation' },
+    {
+      name: 'the newer key',
+      annotations: { [MODE]: 'Auto' },
+      versions: [27, 28, 29, 30, 31, 33, 36],
+      reason: 'SameZoneHints',
+    },
+    {
+      name: 'Disabled',
+      annotations: { [MODE]: 'Disabled' },
+      versions: [27, 28, 29, 30],
+      reason: 'ProxyNeedsAnnotation',
+    },
+    { name: 'Disabled', annotations: { [MODE]: 'Disabled' }, versions: [31, 32, 33, 36], reason: 'SameZoneHints' },
+    { name: 'no annotation', versions: [24, 27, 29, 30], reason: 'ProxyNeedsAnnotation' },
+    { name: 'no annotation', versions: [31, 32, 33, 34, 35, 36, 37], reason: 'SameZoneHints' },
+    {
+      name: 'no annotation, field gate on',
+      versions: [30],
+      gates: { ServiceTrafficDistribution: true },
+      reason: 'SameZoneHints',
+    },
+    {
+      name: 'no annotation, field gate off',
+      versions: [31, 32],
+      gates: { ServiceTrafficDistribution: false },
+      reason: 'ProxyNeedsAnnotation',
+    },
+    {
+      name: 'both gates off',
+      versions: [31, 32],
+      gates: { ServiceTrafficDistribution: false, TopologyAwareHints: false },
+      reason: 'HintsGateOff',
+    },
+    {
+      name: 'hints gate off',
+      annotations: { [HINTS]: 'auto' },
+      versions: [24, 29, 30],
+      gates: { TopologyAwareHints: false },
+      reason: 'HintsGateOff',
+    },
+    {
+      name: 'node without zone',
+      annotations: { [HINTS]: 'auto' },
+      versions: [24, 30, 31, 32, 33, 36],
+      zone: '',
+      reason: 'ClientNodeWithoutZone',
+    },
+  ]) {
+    it(`${name} ${JSON.stringify(gates)} in 1.${versions.join(', 1.')}: ${reason}`, () => {
+      for (const version of versions) expect(first(annotations, version, gates, zone), `1.${version}`).to.equal(reason);
+    });
+  }
+
+  it('a hint for no zone serves a node without zone since 1.33 only', () => {
+    const used = (version: number) =>
+      last(route([own('a', 1), at('b', 2, { hints: [''] })], { node: nodeOf('x', ''), version: minor(version) }).used);
+    expect(used(32)).to.deep.equal([1, 2]);
+    expect(used(33)).to.deep.equal([2]);
+  });
+  it('an unready endpoint without hint switches filtering off before 1.23', () => {
+    const endpoints = [...HINTED, at('b', 4, { conditions: { ready: false, serving: false } })];
+    const used = (version: number) =>
+      last(route(endpoints, { version: minor(version), gates: ON, service: aService({ [HINTS]: 'auto' }) }).used);
+    expect(used(22)).to.deep.equal([1, 2, 3]);
+    expect(used(23)).to.deep.equal([1]);
+  });
+  it('terminating endpoints are a fallback from 1.26 on, by gate from 1.22', () => {
+    const used = (version: number, gates = {}) =>
+      last(route([at('a', 1, { conditions: LEAVING })], { version: minor(version), gates }).used);
+    expect([21, 22, 25, 26, 28, 36].map((version) => used(version))).to.deep.equal([[], [], [], [1], [1], [1]]);
+    const gate = (on: boolean) => ({ ProxyTerminatingEndpoints: on });
+    expect([used(21, gate(true)), used(22, gate(true)), used(26, gate(false)), used(28, gate(false))]).to.deep.equal([
+      [],
+      [1],
+      [],
+      [1],
+    ]);
+  });
+  it('node hints are read from 1.34 on, by gate from 1.33', () => {
+    const endpoint: Endpoint = { ...at('a', 1), hints: { forNodes: [{ name: 'node-a' }] } };
+    const mode = (version: number, gates = {}) => route([endpoint], { version: minor(version), gates }).mode;
+    expect([32, 33, 34, 35].map((version) => mode(version))).to.deep.equal([
+      '',
+      '',
+      'PreferSameNode',
+      'PreferSameNode',
+    ]);
+    const gate = (on: boolean) => ({ PreferSameTrafficDistribution: on });
+    expect([mode(32, gate(true)), mode(33, gate(true)), mode(34, gate(false)), mode(35, gate(false))]).to.deep.equal([
+      '',
+      'PreferSameNode',
+      '',
+      'PreferSameNode',
+    ]);
+  });
+  it('of two endpoints with one address the local one wins before 1.36, the running one since', () => {
+    const slices = [
+      aSlice([at('b', 1, { nodeName: 'node-b' })], 's1'),
+      aSlice([at('a', 1, { conditions: LEAVING })], 's2'),
+    ];
+    const reason = (version: number) => route([], { slices, version: minor(version) }).reason;
+    expect(reason(35)).to.equal('TerminatingEndpoints');
+    expect(reason(36)).to.equal('NoHints');
+  });
+});
+
+describe('kubeProxyRoute: traffic policies', () => {
+  const LOCAL = { internalTrafficPolicy: 'Local' };
+  const nodePort = (spec: Record<string, unknown>) =>
+    aService({}, undefined, { ...spec, ports: [{ name: 'https', port: 443, nodePort: 30_000 }] });
+  const here = at('b', 1, { nodeName: 'node-a', hints: ['b'] });
+  const hereLeaving = at('a', 2, { nodeName: 'node-a', hints: ['a'], conditions: LEAVING });
+  const nearby = at('a', 3, { nodeName: 'node-a2', hints: ['a'] });
+  for (const { name, service, endpoints, cluster, local, reachable, used, reason } of [
+    {
+      name: 'internal Local',
+      service: aService({}, undefined, LOCAL),
+      endpoints: [here, nearby],
+      cluster: null,
+      local: [1],
+      reachable: [1],
+      used: [1],
+      reason: 'InternalTrafficPolicyLocal',
+    },
+    {
+      name: 'internal Local, only terminating here',
+      service: aService({}, undefined, LOCAL),
+      endpoints: [hereLeaving, nearby],
+      cluster: null,
+      local: [2],
+      reachable: [2],
+      used: [2],
+      reason: 'InternalTrafficPolicyLocal',
+    },
+    {
+      name: 'internal Local, nothing here',
+      service: aService({}, undefined, LOCAL),
+      endpoints: [nearby],
+      cluster: null,
+      local: [],
+      reachable: [],
+      used: [],
+      reason: 'NoLocalEndpoints',
+    },
+    {
+      name: 'internal Local with node port',
+      service: nodePort(LOCAL),
+      endpoints: [here, nearby],
+      cluster: [3],
+      local: [1],
+      reachable: [1, 3],
+      used: [1],
+      reason: 'InternalTrafficPolicyLocal',
+    },
+    {
+      name: 'external Local, hints apply inside only',
+      service: nodePort({ externalTrafficPolicy: 'Local' }),
+      endpoints: [here, nearby],
+      cluster: [3],
+      local: [1],
+      reachable: [1, 3],
+      used: [3],
+      reason: 'SameZoneHints',
+    },
+    {
+      name: 'external Local, terminating here',
+      service: nodePort({ externalTrafficPolicy: 'Local' }),
+      endpoints: [hereLeaving, at('b', 4)],
+      cluster: [4],
+      local: [2],
+      reachable: [2, 4],
+      used: [4],
+      reason: 'NoHints',
+    },
+    {
+      name: 'external Local, no hints: cluster holds all',
+      service: nodePort({ externalTrafficPolicy: 'Local' }),
+      endpoints: [at('a', 1), at('b', 4)],
+      cluster: [1, 4],
+      local: [1],
+      reachable: [1, 4],
+      used: [1, 4],
+      reason: 'NoHints',
+    },
+  ]) {
+    it(name, () => {
+      const result = route(endpoints, { service });
+      expect([result.cluster, result.local, result.reachable, result.used].map((list) => last(list))).to.deep.equal([
+        cluster,
+        local,
+        reachable,
+        used,
+      ]);
+      expect(result.reason).to.equal(reason);
+    });
+  }
+
+  it('is one of two: all ready endpoints, or those hinted for the zone; whatever the order', () => {
+    const worlds = fc.array(fc.tuple(fc.constantFrom('a', 'b'), fc.boolean(), fc.constantFrom(undefined, 'a', 'b')), {
+      minLength: 1,
+      maxLength: 8,
+    });
+    fc.assert(
+      fc.property(worlds, fc.integer({ min: 31, max: 36 }), (entries, version) => {
+        const endpoints = entries.map(([zone, ready, hint], index) =>
+          at(zone, index, {
+            conditions: { ready, serving: ready, terminating: false },
+            ...(hint === undefined ? {} : { hints: [hint] }),
+          }),
+        );
+        const result = route(endpoints, { version: minor(version) });
+        const ready = entries.flatMap(([, isReady, hint], index) => (isReady ? [{ index, hint }] : []));
+        const zone = ready.filter(({ hint }) => hint === 'a');
+        const filters = zone.length > 0 && ready.every(({ hint }) => hint !== undefined);
+        expect(last(result.used)).to.deep.equal((filters ? zone : ready).map(({ index }) => index));
+        expect(result.mode).to.equal(filters ? 'PreferSameZone' : '');
+        expect(route([...endpoints].reverse(), { version: minor(version) })).to.deep.equal(result);
+      }),
+    );
+  });
+});
