@@ -75,6 +75,10 @@ export const stateOf = (result: Effectiveness): string => (result.kind === 'effe
 /** Normal while Pods start or etcd-druid waits for its owner: told in log and metric, no reason to alarm anybody. */
 const QUIET = new Set(['ServiceMissing', 'Pending', 'NoReadyEndpoints']);
 
+const isFault = (result: Effectiveness): boolean => result.kind === 'ineffective' && !QUIET.has(result.reason);
+
+const NEW_STATE = { since: undefined, told: false };
+
 const assess = (
   namespace: string,
   item: Item,
@@ -103,7 +107,9 @@ const next = (
   // The first look after a start, or after the setting was switched on, changes nothing that was told before.
   const level = before === undefined ? 'debug' : 'info';
   logger[level]('effectiveness changed', { service: name, state: stateOf(result), ...detail });
-  return { result, since: clock.monotonic(), told: false };
+  // One fault that turns into another is still the same time without effect, and still told once.
+  const { since, told } = before !== undefined && isFault(before.result) && isFault(result) ? before : NEW_STATE;
+  return { result, since: since ?? clock.monotonic(), told };
 };
 
 /** One event for all that have been without effect for long enough and were not told yet; returns when to look again. */
@@ -117,7 +123,7 @@ const tell = (
   let waitMs: number | undefined;
   for (const [name, state] of current) {
     const { result, told, since } = state;
-    if (result.kind === 'effective' || told || QUIET.has(result.reason)) continue;
+    if (result.kind === 'effective' || told || !isFault(result)) continue;
     const remaining = since + graceMs - clock.monotonic();
     if (remaining > 0) waitMs = Math.min(waitMs ?? remaining, remaining);
     else {

@@ -91,6 +91,31 @@ describe('effectiveness report', () => {
     expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: GRACE });
   });
 
+  it('counts on when one fault turns into another, and tells of both as one', async () => {
+    slices = withoutHints();
+    await reconcile();
+    now += GRACE - 1;
+    slices = withHints();
+    nodes.push(node({ zone: 'c' }));
+    expect(await reconcile(), 'zone c is not served').to.deep.equal({ kind: 'requeue', afterMs: 1 });
+    now += 1;
+    await reconcile();
+    expect(events).to.have.length(1);
+    slices = withoutHints();
+    now += GRACE;
+    await reconcile();
+    expect(events, 'told already').to.have.length(1);
+  });
+
+  it('does not count the time in which no Pod was ready', async () => {
+    slices = [];
+    await reconcile();
+    now += GRACE;
+    slices = withoutHints();
+    expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: GRACE });
+    expect(events).to.deep.equal([]);
+  });
+
   it('alarms nobody about Services without endpoints', async () => {
     slices = [];
     expect(await reconcile()).to.deep.equal({ kind: 'done' });
