@@ -15,7 +15,7 @@ interface Layer {
   readonly pure: boolean;
 }
 
-const PURE = ['routing', 'gardener', 'hints', 'upstream', 'flow'] as const;
+const PURE = ['routing', 'gardener', 'hints', 'upstream', 'flow', 'diagnosis'] as const;
 const pure = (...layers: string[]): Layer => ({ layers: ['apis', ...layers], packages: [], builtins: [], pure: true });
 const io = (layers: readonly string[], ...packages: string[]): Layer => ({
   layers: ['apis', ...layers],
@@ -31,7 +31,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   gardener: pure('routing'),
   hints: pure('routing'),
   upstream: pure('routing'),
-  flow: pure('upstream', 'hints'),
+  flow: pure('routing', 'upstream', 'hints'),
+  diagnosis: pure('routing', 'gardener', 'hints', 'upstream', 'flow'),
   telemetry: io([], 'winston', 'prom-client'),
   kubernetes: io(['telemetry'], 'undici', '@kubernetes/client-node', 'yaml'),
   metrics: io(['telemetry', 'kubernetes', 'flow'], 'undici'),
