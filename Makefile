@@ -7,7 +7,7 @@ ARGS ?=
 TESTS ?= 'test/unit/**/*.test.ts' 'test/integration/**/*.test.ts'
 
 .DEFAULT_GOAL := help
-.PHONY: help install check format generate test coverage build bundle demo bench e2e run clean
+.PHONY: help install check format generate test coverage build bundle demo bench e2e soak run clean
 
 help: ## Show the targets.
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,7 +47,10 @@ bench: $(MODULES) ## Benchmarks side by side with a Go peer. ARGS=--quick for a 
 	$(NODE) test/bench/main.ts $(ARGS)
 
 e2e: $(MODULES) ## Real etcd, kube-apiserver, kube-controller-manager and kube-proxies; needs root, Go, iproute2 and nftables.
-	test/e2e/run $(ARGS)
+	@test/e2e/run $(SUITES) $(ARGS)
+
+soak: $(MODULES) ## The long forms of the same. SUITES=chaos,day for some, VERSIONS=all or 1.31,1.33, ARGS=--help.
+	@test/e2e/soak $(if $(SUITES),--suites $(SUITES)) $(if $(VERSIONS),--versions $(VERSIONS)) $(ARGS)
 
 run: $(MODULES) ## settings-reconciler against a cluster: make run KUBECONFIG=... CONFIG=... ARGS=--dry-run
 	$(NODE) cmd/settings-reconciler/main.ts $(if $(KUBECONFIG),--kubeconfig $(KUBECONFIG)) $(if $(CONFIG),--config $(CONFIG)) $(ARGS)

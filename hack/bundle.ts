@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run bundle`: every command as a file in dist/bundle/ that needs no node_modules, with the licences of what is inside.
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
+import { COMPLETION_SCRIPTS } from '../cmd/kubectl-topology/completion-scripts.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const target = join(root, 'dist/bundle');
@@ -64,6 +74,17 @@ const makeExecutable = (file: string): void => {
   chmodSync(file, 0o755);
 };
 
+/**
+ * kubectl finds a plug-in by its bare name (Node takes the format from package.json beside it), and what completes it by
+ * a name of its own.
+ */
+const makePlugin = (command: string): void => {
+  copyFileSync(join(target, `${command}.js`), join(target, command));
+  const completion = join(target, command.replace('kubectl-', 'kubectl_complete-'));
+  writeFileSync(completion, COMPLETION_SCRIPTS.kubectl);
+  chmodSync(completion, 0o755);
+};
+
 /** The package folder that a file belongs to; undefined for our own sources. */
 const packageOf = (file: string): string | undefined => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0];
 
@@ -92,7 +113,9 @@ const RULE = `\n\n${'-'.repeat(80)}\n\n`;
 
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
-const inputs = await bundle(findCommands());
+const commands = findCommands();
+const inputs = await bundle(commands);
+for (const command of commands) if (command.startsWith('kubectl-')) makePlugin(command);
 const folders = [...new Set(inputs.map(packageOf).filter((folder) => folder !== undefined))].sort();
 writeFileSync(join(target, 'LICENSES.txt'), `${folders.map(describePackage).join(RULE)}\n`);
 // Without it, a bundle that is copied out of this repository would be taken for CommonJS first and parsed twice.

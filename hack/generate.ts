@@ -7,23 +7,36 @@ import { benchmarks } from './generate/benchmarks.ts';
 import { chartRegistration, chartValues } from './generate/chart.ts';
 import { commands } from './generate/commands.ts';
 import { configuration } from './generate/configuration.ts';
+import { interplay } from './generate/interplay.ts';
+import { kep2004Figure, kep2004Page } from './generate/kep-2004.ts';
+import { krew } from './generate/krew.ts';
+import { load } from './generate/load.ts';
 import { metricsReference } from './generate/metrics.ts';
-import { hintPolicies } from './generate/policies.ts';
+import { admissionPolicies } from './generate/policies.ts';
 import { reasonsReference } from './generate/reasons.ts';
+import { soak } from './generate/soak.ts';
 import { supportMatrix } from './generate/support-matrix.ts';
+import { traffic } from './generate/traffic.ts';
 import type { Generator } from './generate/types.ts';
 
 const GENERATORS: readonly Generator[] = [
+  admissionPolicies,
   architecture,
   benchmarks,
   chartRegistration,
   chartValues,
   commands,
   configuration,
-  hintPolicies,
+  interplay,
+  load,
+  kep2004Figure,
+  kep2004Page,
+  krew,
   metricsReference,
   reasonsReference,
+  soak,
   supportMatrix,
+  traffic,
 ];
 
 const root = resolve(import.meta.dirname, '..');

@@ -8,15 +8,13 @@ import { parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import { createLogger } from '../../pkg/telemetry/log.ts';
 import type { Logger } from '../../pkg/telemetry/types.ts';
 import { createBatchedOutput } from './batched-output.ts';
-import { configurationOf, EXIT_USAGE, parseFlags } from './options.ts';
+import { untilSignal } from '../shared/exit.ts';
+import { runToExitCode } from '../shared/run.ts';
+import { configurationOf, parseFlags } from './options.ts';
 import type { Flags } from './options.ts';
 import { serve } from './serve.ts';
 
-const EXIT_FAILURE = 1;
-
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** @throws ConfigError, InvalidVersionError or UnsupportedVersionError for what was typed, and what reading the file throws. */
 const read = async (flags: Flags): Promise<EndpointSliceWebhookConfiguration> => {
@@ -24,13 +22,6 @@ const read = async (flags: Flags): Promise<EndpointSliceWebhookConfiguration> =>
   const config = configurationOf(flags, text);
   if (config.kubernetesVersion !== undefined) parseKubernetesVersion(config.kubernetesVersion);
   return config;
-};
-
-/** Aborted by the first SIGTERM or SIGINT; the second one ends the process as if it had no handler. */
-const untilSignal = (): AbortSignal => {
-  const controller = new AbortController();
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => controller.abort(name));
-  return controller.signal;
 };
 
 /** With version and certificates given, nothing of a cluster is needed; a kubeconfig on top asks for the rest of it. */
@@ -69,30 +60,23 @@ const run = async (options: RunOptions): Promise<void> => {
   return serve({ config, cluster: undefined, namespace, logger, clock: systemClock, print, signal });
 };
 
-/** Runs the command with these arguments; resolves with its exit code. */
-export const runCommand = async (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> => {
-  const parsed = parseFlags(args);
-  if (parsed.kind === 'exit') {
-    (parsed.code === 0 ? process.stdout : process.stderr).write(parsed.text);
-    return parsed.code;
-  }
-  const { flags } = parsed;
-  let config: EndpointSliceWebhookConfiguration;
-  try {
-    config = await read(flags);
-  } catch (error) {
-    process.stderr.write(`${messageOf(error)}\n`);
-    return EXIT_USAGE;
-  }
+/** Lines of one turn of the event loop are one write; what is left goes out at the end. */
+const openLogger = ({ log }: EndpointSliceWebhookConfiguration): Logger => {
   const { stream, flush } = createBatchedOutput(process.stderr);
   process.once('exit', flush);
-  const colour = process.stderr.isTTY;
-  const logger = createLogger({ name: COMMANDS.endpointSliceWebhook, ...config.log, stream, colour });
-  try {
-    await run({ config, flags, env, logger });
-    return 0;
-  } catch (error) {
-    logger.error('the webhook cannot run', { error });
-    return EXIT_FAILURE;
-  }
+  return createLogger({ name: COMMANDS.endpointSliceWebhook, ...log, stream, colour: process.stderr.isTTY });
 };
+
+/** Runs the command with these arguments; resolves with its exit code. */
+export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> =>
+  runToExitCode({
+    parsed: parseFlags(args),
+    async open(flags) {
+      const config = await read(flags);
+      return { config, logger: openLogger(config) };
+    },
+    isUsage: (error) => error instanceof Error,
+    work: ({ config, logger }, flags) => run({ config, flags, env, logger }),
+    failed: ({ logger }, error) => logger.error('the webhook cannot run', { error }),
+    close: () => Promise.resolve(),
+  });

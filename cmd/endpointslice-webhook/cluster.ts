@@ -5,19 +5,22 @@ import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/en
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
+import { createLeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
+import type { LeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
 import { sleep } from '../../pkg/kubernetes/sleep.ts';
 import type { Client, Clock } from '../../pkg/kubernetes/types.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { formatVersion, parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import type { Logger } from '../../pkg/telemetry/types.ts';
 import { openSecretCertificates, serviceNames } from '../../pkg/webhook/certificates/secret-store.ts';
+import { createCarrierWatch } from '../../pkg/webhook/carrier-watch.ts';
+import type { CarrierWatch } from '../../pkg/webhook/carrier-watch.ts';
 import type { CertificateSource, RefreshingCertificateSource } from '../../pkg/webhook/certificates/types.ts';
-import { createPlannerLease } from '../../pkg/webhook/planner-lease.ts';
-import type { PlannerLease } from '../../pkg/webhook/planner-lease.ts';
 import { createRegistrationKeeper, unregister } from '../../pkg/webhook/register.ts';
 import type { RegistrationKeeper } from '../../pkg/webhook/register.ts';
 import type { ServerAddress } from '../../pkg/webhook/registration-types.ts';
-import { buildRegistration, excludedNamespacesOf } from '../../pkg/webhook/registration.ts';
+import { excludedNamespacesOf } from '../../pkg/hints/served-namespaces.ts';
+import { buildRegistration } from '../../pkg/webhook/registration.ts';
 
 export interface ClusterOptions {
   config: EndpointSliceWebhookConfiguration;
@@ -35,7 +38,8 @@ export interface Cluster {
   version(signal: AbortSignal): Promise<KubernetesVersion>;
   /** Certificates of the built-in authority. */
   certificates(signal: AbortSignal): Promise<RefreshingCertificateSource>;
-  plannerLease(): PlannerLease;
+  plannerLease(): LeaseWatch;
+  carrierWatch(): CarrierWatch;
   keeper(options: KeeperOptions): RegistrationKeeper;
   /** True if there was a registration to remove. */
   cleanup(signal: AbortSignal): Promise<boolean>;
@@ -46,6 +50,7 @@ export interface KeeperOptions {
   certificates: Pick<CertificateSource, 'current' | 'onChange'>;
   settingsReconcilerUser: string;
   version: VersionWatch;
+  carrier: Pick<CarrierWatch, 'current' | 'onChange'>;
 }
 
 /** The version of the API server, followed through upgrades. */
@@ -71,7 +76,7 @@ const createKeeper = (
   client: Client,
   { config, clock, logger }: ClusterOptions,
   namespace: string,
-  { certificates, settingsReconcilerUser, version }: KeeperOptions,
+  { certificates, settingsReconcilerUser, version, carrier }: KeeperOptions,
 ): RegistrationKeeper => {
   const { registration } = config;
   const { includedNamespaces, excludedNamespaces, ...rest } = registration;
@@ -84,13 +89,15 @@ const createKeeper = (
       buildRegistration({
         ...rest,
         version: version.current(),
+        carrier: carrier.current(),
         address: addressOf(config, namespace),
         caBundle: certificates.current().caBundle,
         excludedNamespaces: excluded,
         settingsReconcilerUser,
       }),
     onWantedChange(callback) {
-      const subscriptions = [certificates.onChange(callback), version.onChange(callback)];
+      const sources = [certificates, version, carrier];
+      const subscriptions = sources.map((source) => source.onChange(callback));
       return () => subscriptions.forEach((unsubscribe) => unsubscribe());
     },
     clock,
@@ -124,8 +131,9 @@ export const openCluster = (options: ClusterOptions): Cluster => {
     plannerLease: () => {
       const { lease } = config.flowController;
       const ref = { namespace: lease.namespace ?? namespace, name: lease.name };
-      return createPlannerLease({ client, lease: ref, clock, random: Math.random, logger });
+      return createLeaseWatch({ client, lease: ref, clock, random: Math.random, logger });
     },
+    carrierWatch: () => createCarrierWatch({ client, namespace, clock, random: Math.random, logger }),
     keeper: (keeperOptions) => createKeeper(client, options, namespace, keeperOptions),
     cleanup: (signal) => unregister(client, config.registration.name, signal),
     close: () => client.close(),

@@ -3,6 +3,7 @@
 import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/endpointslice-webhook.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { sleep } from '../../pkg/kubernetes/sleep.ts';
+import type { Carrier } from '../../pkg/hints/policy/index.ts';
 import type { Clock } from '../../pkg/kubernetes/types.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { atLeast, formatVersion, isNewerThanKnown, parseKubernetesVersion } from '../../pkg/routing/version.ts';
@@ -11,6 +12,7 @@ import { startMetricsServer } from '../../pkg/telemetry/metrics-server.ts';
 import { createMetrics } from '../../pkg/telemetry/metrics.ts';
 import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
 import { createApp } from '../../pkg/webhook/app.ts';
+import type { CarrierWatch } from '../../pkg/webhook/carrier-watch.ts';
 import { createBudget } from '../../pkg/webhook/budget.ts';
 import { openFileCertificates } from '../../pkg/webhook/certificates/files.ts';
 import { certificateCheck } from '../../pkg/webhook/certificates/holder.ts';
@@ -71,6 +73,12 @@ const withoutCluster = async ({ config, clock, logger }: ServeOptions): Promise<
   };
 };
 
+/** Who carries admission where that was configured rather than left to the settings reconciler. */
+const fixedCarrier = (carrier: Carrier): Pick<CarrierWatch, 'current' | 'onChange'> => ({
+  current: () => carrier,
+  onChange: () => () => undefined,
+});
+
 const withCluster = async (cluster: Cluster, options: ServeOptions): Promise<Surroundings> => {
   const { config, clock, logger, signal } = options;
   const { followVersion } = await import('./cluster.ts');
@@ -84,12 +92,22 @@ const withCluster = async (cluster: Cluster, options: ServeOptions): Promise<Sur
       : await openFileCertificates({ directory, clock, logger });
   const lease = cluster.plannerLease();
   const settingsReconcilerUser = settingsUserOf(options);
+  const watch = config.admission === 'auto' ? cluster.carrierWatch() : undefined;
+  const carrier = watch ?? fixedCarrier(config.admission === 'policy' ? 'policy' : 'webhook');
   const keeper =
-    config.registration.mode === 'self' ? cluster.keeper({ certificates, settingsReconcilerUser, version }) : undefined;
+    config.registration.mode === 'self'
+      ? cluster.keeper({ certificates, settingsReconcilerUser, version, carrier })
+      : undefined;
   const tasks: Task[] = [(until) => certificates.run(until), (until) => lease.run(until)];
   // A version that was given is believed, whatever the server says.
   if (given === undefined) tasks.push((until) => version.run(until));
-  if (keeper !== undefined) tasks.push((until) => keeper.run(until));
+  if (keeper !== undefined) {
+    if (watch !== undefined) tasks.push((until) => watch.run(until));
+    tasks.push(async (until) => {
+      await watch?.settled(until);
+      await keeper.run(until);
+    });
+  }
   const registration: HealthCheck[] =
     keeper === undefined
       ? []

@@ -11,20 +11,13 @@ import { systemClock } from '../../pkg/kubernetes/clock.ts';
 import { KubeConfigError, loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import { InvalidVersionError, UnsupportedVersionError, parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import { createLogger } from '../../pkg/telemetry/log.ts';
-import { EXIT_USAGE, configurationOf, parseFlags } from './options.ts';
+import { untilSignal } from '../shared/exit.ts';
+import { runToExitCode } from '../shared/run.ts';
+import { configurationOf, parseFlags } from './options.ts';
 import type { Flags } from './options.ts';
 import { dryRun, runCleanup } from './one-shot.ts';
 import { serve } from './serve.ts';
 import type { Session } from './session.ts';
-
-const EXIT_FAILURE = 1;
-
-/** Aborted by the first SIGTERM or SIGINT; the second one ends the process as if it had no handler. */
-const untilSignal = (): AbortSignal => {
-  const controller = new AbortController();
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => controller.abort(new Error(name)));
-  return controller.signal;
-};
 
 const readConfiguration = async (flags: Flags, env: NodeJS.ProcessEnv): Promise<SettingsReconcilerConfiguration> => {
   const config = configurationOf(flags, await readFile(flags.config, 'utf8'), env);
@@ -68,30 +61,15 @@ const run = (session: Session, flags: Flags, signal: AbortSignal): Promise<void>
 };
 
 /** Runs the command with these arguments; resolves with its exit code. */
-export const runCommand = async (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> => {
-  const parsed = parseFlags(args);
-  if (parsed.kind === 'exit') {
-    (parsed.code === 0 ? process.stdout : process.stderr).write(parsed.text);
-    return parsed.code;
-  }
-  const { flags } = parsed;
-  let session: Session;
-  try {
-    session = openSession(await readConfiguration(flags, env), flags, env);
-  } catch (error) {
-    if (!isUsage(error)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    return EXIT_USAGE;
-  }
-  const signal = untilSignal();
-  try {
-    await run(session, flags, signal);
-    return 0;
-  } catch (error) {
-    session.logger.error('the settings reconciler failed', { error });
-    return EXIT_FAILURE;
-  } finally {
-    await session.client.close();
-    await session.gardenClient?.close();
-  }
-};
+export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> =>
+  runToExitCode({
+    parsed: parseFlags(args),
+    open: async (flags) => openSession(await readConfiguration(flags, env), flags, env),
+    isUsage,
+    work: (session, flags) => run(session, flags, untilSignal()),
+    failed: ({ logger }, error) => logger.error('the settings reconciler failed', { error }),
+    async close({ client, gardenClient }) {
+      await client.close();
+      await gardenClient?.close();
+    },
+  });

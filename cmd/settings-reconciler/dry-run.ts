@@ -10,6 +10,7 @@ import { renderTable } from '../../pkg/report/table.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { formatVersion } from '../../pkg/routing/version.ts';
 import { createDecider } from './deciders.ts';
+import type { AdmissionReport } from './dry-run-admission.ts';
 
 /** One field that would change. */
 export interface PlannedChange {
@@ -39,6 +40,8 @@ export interface DryRunReport {
   readonly refused: readonly Refused[];
   /** Objects that have all they shall have. */
   readonly unchanged: number;
+  /** What carries admission, and what would be done about it. */
+  readonly admission: AdmissionReport;
 }
 
 /** All decisions, namespaces in name order. */
@@ -62,6 +65,7 @@ export const collectDecisions = (
 export const reportOf = (
   decisions: readonly NamespaceDecision[],
   version: KubernetesVersion | undefined,
+  admission: AdmissionReport,
 ): DryRunReport => {
   const objects = decisions.flatMap((decision) => decision.objects);
   const changes = objects.flatMap((item) =>
@@ -83,13 +87,26 @@ export const reportOf = (
     return [{ namespace: ref.namespace, kind, name: ref.name, reason: decision.reason, message: decision.message }];
   });
   const unchanged = objects.filter((item) => item.plan.kind === 'unchanged' && item.want !== undefined).length;
-  return { kubernetesVersion: version === undefined ? null : formatVersion(version), changes, refused, unchanged };
+  const kubernetesVersion = version === undefined ? null : formatVersion(version);
+  return { kubernetesVersion, changes, refused, unchanged, admission };
 };
+
+const renderAdmission = ({ carrier, message, objects, refused }: AdmissionReport): string =>
+  [
+    `Admission by ${carrier}: ${message}.\n`,
+    ...refused.map((sentence) => `Refused: ${sentence}.\n`),
+    objects.length === 0
+      ? ''
+      : renderTable(
+          ['ACTION', 'OBJECT'],
+          objects.map(({ action, object }) => [action, object]),
+        ),
+  ].join('');
 
 /** The report as text for a terminal (`table`) or for programs (`json`), ending in a line break. */
 export const renderReport = (report: DryRunReport, format: 'table' | 'json'): string => {
   if (format === 'json') return renderJson(report);
-  const { changes, refused, unchanged, kubernetesVersion } = report;
+  const { changes, refused, unchanged, kubernetesVersion, admission } = report;
   const changeTable = renderTable(
     ['NAMESPACE', 'OBJECT', 'FIELD', 'BEFORE', 'AFTER', 'REASON'],
     changes.map((row) => [
@@ -107,6 +124,7 @@ export const renderReport = (report: DryRunReport, format: 'table' | 'json'): st
   );
   const touched = new Set(changes.map(({ namespace, kind, name }) => `${kind}/${namespace}/${name}`)).size;
   const summary = `Kubernetes ${kubernetesVersion ?? 'unknown'}: ${touched} object(s) would be changed, ${unchanged} are as they shall be, ${refused.length} stay without. Nothing was written.`;
-  const parts = [changes.length > 0 ? changeTable : '', refused.length > 0 ? refusedTable : '', `${summary}\n`];
+  const tables = [changes.length > 0 ? changeTable : '', refused.length > 0 ? refusedTable : ''];
+  const parts = [...tables, renderAdmission(admission), `${summary}\n`];
   return parts.filter((part) => part !== '').join('\n');
 };

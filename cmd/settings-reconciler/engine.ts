@@ -8,6 +8,8 @@ import type { EffectivenessReport } from '../../pkg/controllers/effectiveness/re
 import { createHintRepair } from '../../pkg/controllers/hint-repair/reconciler.ts';
 import type { HintRepair } from '../../pkg/controllers/hint-repair/reconciler.ts';
 import { needsTouch } from '../../pkg/controllers/hint-repair/select.ts';
+import { carriedVersion } from '../../pkg/controllers/settings/carried-version.ts';
+import { followDefinition } from '../../pkg/controllers/settings/definition-change.ts';
 import { createDriftGuard } from '../../pkg/controllers/settings/drift.ts';
 import { slicesOf } from '../../pkg/controllers/settings/landscape.ts';
 import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
@@ -16,6 +18,7 @@ import type { SettingsMetrics } from '../../pkg/controllers/settings/metrics.ts'
 import { ownerOf } from '../../pkg/controllers/settings/ownership.ts';
 import type { Owner } from '../../pkg/controllers/settings/ownership.ts';
 import { createSettingsReconciler } from '../../pkg/controllers/settings/reconciler.ts';
+import { decideRelease } from '../../pkg/controllers/settings/release.ts';
 import { createReporter } from '../../pkg/controllers/settings/reporter.ts';
 import type { Reporter } from '../../pkg/controllers/settings/reporter.ts';
 import { connectTriggers } from '../../pkg/controllers/settings/triggers.ts';
@@ -30,6 +33,7 @@ import { createControllerMetrics } from '../../pkg/telemetry/controller-metrics.
 import type { ControllerMetrics } from '../../pkg/telemetry/controller-metrics.ts';
 import type { Metrics } from '../../pkg/telemetry/metrics.ts';
 import type { Logger } from '../../pkg/telemetry/types.ts';
+import { createAdmission } from './admission.ts';
 import { createDecider } from './deciders.ts';
 
 export interface EngineOptions {
@@ -42,6 +46,7 @@ export interface EngineOptions {
   /** Namespace of this process: what events about the webhook are about. */
   namespace: string;
   clock: Clock;
+  random: () => number;
   logger: Logger;
 }
 
@@ -50,6 +55,8 @@ export interface Engine {
   enqueueAll(owners?: readonly Owner[]): void;
   /** A Service that has settings of ours, to try new ones on. */
   trialSubject(): { namespace: string; name: string } | undefined;
+  /** The version whose settings Services carry since an earlier process; undefined where nothing tells. */
+  carriedVersion(): KubernetesVersion | undefined;
   /** Counts a list or watch that failed. */
   failed(): void;
   /** Reconciles until the signal aborts. */
@@ -64,7 +71,7 @@ const REPAIR_KEY = 'slices';
 const REPAIR_TIMEOUT_MS = 3_600_000;
 
 /** Controllers by name; each has a queue of its own. */
-type ControllerName = 'settings' | 'effectiveness' | 'hint-repair';
+type ControllerName = 'settings' | 'effectiveness' | 'hint-repair' | 'admission-policies';
 
 /** What the controllers share. */
 interface Shared {
@@ -89,6 +96,7 @@ const createShared = ({ config, landscape, version, events, metrics, clock, logg
       settings: queue('settings'),
       effectiveness: queue('effectiveness'),
       'hint-repair': queue('hint-repair'),
+      'admission-policies': queue('admission-policies'),
     },
     hooks,
     isOwned(name) {
@@ -132,6 +140,15 @@ const createSettings = (
   createSettingsReconciler({
     decide,
     isOwned,
+    release: (namespace, managed) =>
+      decideRelease({
+        namespace,
+        managed,
+        services: view.services(namespace),
+        etcds: view.etcds(namespace),
+        context: view.context(),
+      }),
+    clock,
     namespaceOf: (name) => view.namespace(name),
     keep: config.keep,
     apply: {
@@ -191,6 +208,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     }
     for (const name of effectiveness.namespaces()) queues.effectiveness.add(name);
   };
+  const admission = createAdmission({ ...options, queue: queues['admission-policies'] });
   connectTriggers({ landscape, enqueue: (namespace) => queues.settings.add(namespace), enqueueAll });
   connectSlices(options, shared);
 
@@ -214,13 +232,20 @@ export const createEngine = (options: EngineOptions): Engine => {
       }
       return undefined;
     },
+    carriedVersion: () =>
+      carriedVersion(landscape.services.list().filter(({ metadata }) => shared.isOwned(metadata?.namespace ?? ''))),
     failed: () => figures.failed(),
     async run(signal) {
       reporter.adopt(namesOf(landscape));
+      const ofEtcds = ['shoot-settings', 'garden-settings'] as const;
+      const { prunedEtcds } = view;
+      followDefinition({ landscape, clock, prunedEtcds, enqueue: () => enqueueAll(ofEtcds) }, signal);
       enqueueAll();
       await Promise.all([
         run('settings', settings, signal, { concurrency: CONCURRENCY }),
         run('effectiveness', effectiveness.reconciler, signal),
+        run('admission-policies', admission.reconciler, signal),
+        admission.run(signal),
         // Touching thousands of slices at 20 a second takes its time.
         run('hint-repair', repair.reconciler, signal, { reconcileTimeoutMs: REPAIR_TIMEOUT_MS }),
       ]);

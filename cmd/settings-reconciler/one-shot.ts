@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two ways of running that end by themselves: --dry-run and --cleanup.
+import { removePolicies } from '../../pkg/controllers/admission-policies/cleanup.ts';
+import { createPolicyWriter } from '../../pkg/controllers/admission-policies/writer.ts';
 import { cleanUp } from '../../pkg/controllers/settings/cleanup.ts';
 import type { CleanupReport } from '../../pkg/controllers/settings/cleanup.ts';
 import { createVersionTracker } from '../../pkg/controllers/settings/version-tracker.ts';
 import { runLeaderElection } from '../../pkg/kubernetes/leader-election.ts';
 import { sleep } from '../../pkg/kubernetes/sleep.ts';
+import { reportAdmission } from './dry-run-admission.ts';
 import { collectDecisions, renderReport, reportOf } from './dry-run.ts';
 import { electionOptions } from './election.ts';
 import { landscapeSettled, openLandscape, readOnly, runLandscape } from './session.ts';
@@ -36,7 +39,8 @@ export const dryRun = async (session: Session, format: 'table' | 'json', signal:
   try {
     await version.read(signal);
     await landscapeSettled(landscape, reading, signal);
-    const report = reportOf(collectDecisions(landscape, config, version.current), version.current);
+    const admission = await reportAdmission(reading, landscape, signal);
+    const report = reportOf(collectDecisions(landscape, config, version.current), version.current, admission);
     session.print(renderReport(report, format));
   } finally {
     stop.abort();
@@ -49,9 +53,15 @@ const describe = ({ services, etcds, namespaces, slices }: CleanupReport): strin
 
 /** Takes everything back; holds the Lease meanwhile, so that no replica sets again what is taken back. */
 export const runCleanup = async (session: Session, signal: AbortSignal): Promise<void> => {
-  const { config, client, clock, logger } = session;
-  const work = async (workSignal: AbortSignal): Promise<void> =>
-    session.print(describe(await cleanUp({ client, logger }, workSignal)));
+  const { config, client, clock, logger, namespace } = session;
+  const work = async (workSignal: AbortSignal): Promise<void> => {
+    const settings = await cleanUp({ client, logger }, workSignal);
+    const writer = createPolicyWriter({ client, clock, logger });
+    const { name } = config.policies;
+    const policies = await removePolicies({ client, name, namespace, writer }, workSignal);
+    session.print(describe(settings));
+    if (policies > 0) session.print(`${policies} object(s) of admission policies removed\n`);
+  };
   if (!config.leaderElection.enabled) {
     await work(signal);
     return;

@@ -1,39 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flags of the settings-reconciler, and how they, the environment and the configuration file become one configuration.
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { ConfigError } from '../../pkg/apis/config/config-error.ts';
 import { loadConfiguration } from '../../pkg/apis/config/load.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler-kind.ts';
 import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { LOG_FORMATS, LOG_LEVELS } from '../../pkg/telemetry/log.ts';
-import type { LogFormat, LogLevel } from '../../pkg/telemetry/log.ts';
+import { admissionOption, parseWith, withCommonFlags, withLog, withPorts } from '../shared/flags.ts';
+import type { AdmissionFlags, CommonFlags, ParsedFlags } from '../shared/flags.ts';
 
 /** Flags as given; what is not given stays undefined, so that the configuration file decides. */
-export interface Flags {
+export interface Flags extends CommonFlags, AdmissionFlags {
   config: string;
-  kubeconfig?: string;
   dryRun?: boolean;
   output?: 'table' | 'json';
   cleanup?: boolean;
-  kubernetesVersion?: string;
-  bindAddress?: string;
-  healthPort?: number;
-  metricsPort?: number;
   /** `--no-leader-elect` makes it false. */
   leaderElect?: boolean;
   leaderElectionNamespace?: string;
-  logLevel?: LogLevel;
-  logFormat?: LogFormat;
 }
-
-/** `exit`: nothing to run; `text` goes to standard output where `code` is 0, else to standard error. */
-export type ParsedFlags =
-  | { readonly kind: 'run'; readonly flags: Flags }
-  | { readonly kind: 'exit'; readonly code: number; readonly text: string };
-
-/** Exit code of wrong flags or configuration. */
-export const EXIT_USAGE = 2;
 
 const EXAMPLES = `
 Examples:
@@ -49,16 +34,8 @@ Examples:
 
 Exit codes: 0 ended as asked, 1 failed while running, 2 wrong flags or configuration.`;
 
-const MAX_PORT = 65_535;
-
-const parsePort = (value: string): number => {
-  const port = /^\d{1,5}$/.test(value) ? Number(value) : Number.NaN;
-  if (!(port <= MAX_PORT)) throw new InvalidArgumentError(`expected a number from 0 to ${MAX_PORT}.`);
-  return port;
-};
-
-const createCommand = (write: (text: string) => void): Command =>
-  new Command(COMMANDS.settingsReconciler)
+const createCommand = (): Command => {
+  const command = new Command(COMMANDS.settingsReconciler)
     .description(
       'Brings the topology-aware routing settings of Seed, Garden and Shoot to the Services they are meant for.',
     )
@@ -67,32 +44,18 @@ const createCommand = (write: (text: string) => void): Command =>
     .option('--dry-run', 'print what would be changed and exit; writes nothing')
     .addOption(new Option('-o, --output <format>', 'format of --dry-run').choices(['table', 'json']))
     .addOption(new Option('--cleanup', 'take back everything that was applied and exit').conflicts('dryRun'))
+    .addOption(admissionOption())
     .option('--kubernetes-version <version>', 'taken instead of what the API server answers to /version')
-    .option('--bind-address <address>', 'address of the health and metrics ports')
-    .option('--health-port <port>', 'port for /healthz and /readyz; 0 takes a free one (default: 8081)', parsePort)
-    .option('--metrics-port <port>', 'port for /metrics; 0 takes a free one (default: 8080)', parsePort)
+    .option('--bind-address <address>', 'address of the health and metrics ports');
+  withPorts(command)
     .option('--leader-elect', 'only one replica writes (default)')
     .option('--no-leader-elect', 'write without holding the Lease: only for a single replica')
-    .option('--leader-election-namespace <namespace>', "namespace of the Lease; default: the Pod's own")
-    .addOption(new Option('--log-level <level>', 'least severe level that is written').choices(LOG_LEVELS))
-    .addOption(new Option('--log-format <format>', 'json for collectors, console for people').choices(LOG_FORMATS))
-    .allowExcessArguments(false)
-    .addHelpText('after', EXAMPLES)
-    .configureOutput({ writeOut: write, writeErr: write })
-    .exitOverride();
+    .option('--leader-election-namespace <namespace>', "namespace of the Lease; default: the Pod's own");
+  return withLog(command).addHelpText('after', EXAMPLES);
+};
 
 /** Reads the flags (without the program's name); never exits by itself. */
-export const parseFlags = (args: readonly string[]): ParsedFlags => {
-  let text = '';
-  const command = createCommand((more) => (text += more));
-  try {
-    command.parse(args, { from: 'user' });
-    return { kind: 'run', flags: command.opts<Flags>() };
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { kind: 'exit', code: error.exitCode === 0 ? 0 : EXIT_USAGE, text };
-  }
-};
+export const parseFlags = (args: readonly string[]): ParsedFlags<Flags> => parseWith<Flags>(createCommand, args);
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -126,12 +89,12 @@ export const configurationOf = (flags: Flags, text: string, env: Environment): S
     const message = 'is required together with gardenKubeconfig (or set the environment variable SEED_NAME).';
     throw new ConfigError(file, [{ line: 1, column: 1, field: 'modes.seed.seedName', message }]);
   }
-  const address = flags.bindAddress === undefined ? {} : { bindAddress: flags.bindAddress };
-  const port = (value: number | undefined) => (value === undefined ? {} : { port: value });
   const { kubernetesVersion, leaderElection } = config;
   return {
     ...config,
+    ...withCommonFlags(flags, config),
     modes,
+    admission: flags.admission ?? config.admission,
     kubernetesVersion: {
       ...kubernetesVersion,
       ...(flags.kubernetesVersion === undefined ? {} : { override: flags.kubernetesVersion }),
@@ -141,8 +104,5 @@ export const configurationOf = (flags: Flags, text: string, env: Environment): S
       ...(flags.leaderElect === undefined ? {} : { enabled: flags.leaderElect }),
       ...(flags.leaderElectionNamespace === undefined ? {} : { namespace: flags.leaderElectionNamespace }),
     },
-    health: { ...config.health, ...address, ...port(flags.healthPort) },
-    metrics: { ...config.metrics, ...address, ...port(flags.metricsPort) },
-    log: { level: flags.logLevel ?? config.log.level, format: flags.logFormat ?? config.log.format },
   };
 };

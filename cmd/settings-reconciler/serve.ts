@@ -6,6 +6,7 @@ import type { VersionTracker } from '../../pkg/controllers/settings/version-trac
 import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { createEventRecorder } from '../../pkg/kubernetes/events.ts';
+import { createFencedClient } from '../../pkg/kubernetes/fenced-client.ts';
 import { informerFreshness } from '../../pkg/kubernetes/freshness.ts';
 import { runLeaderElection } from '../../pkg/kubernetes/leader-election.ts';
 import type { EventRecorder } from '../../pkg/kubernetes/types.ts';
@@ -73,7 +74,12 @@ const trackVersion = (session: Session, engineOf: () => Engine): VersionTracker 
   });
 };
 
-const lead = async (session: Session, engine: Engine, signal: AbortSignal): Promise<void> => {
+/** Whether this process may write: set with leadership, yes where there is no election. */
+interface Fence {
+  holds(): boolean;
+}
+
+const lead = async (session: Session, engine: Engine, fence: Fence, signal: AbortSignal): Promise<void> => {
   const { config, logger } = session;
   if (!config.leaderElection.enabled) {
     await engine.run(signal);
@@ -82,7 +88,10 @@ const lead = async (session: Session, engine: Engine, signal: AbortSignal): Prom
   const result = await runLeaderElection(
     {
       ...electionOptions(session),
-      onStartedLeading: (leaderSignal) => engine.run(leaderSignal),
+      onStartedLeading(leaderSignal, holds) {
+        fence.holds = holds;
+        return engine.run(leaderSignal);
+      },
       onStoppedLeading: () => logger.info('stopped leading'),
     },
     signal,
@@ -100,7 +109,9 @@ const flushEvents = async (events: EventRecorder, { clock }: Session): Promise<v
 
 /** Resolves after a clean stop; rejects when leadership is lost or a port cannot be opened. */
 export const serve = async (session: Session, signal: AbortSignal): Promise<void> => {
-  const { config, client, clock, logger, print } = session;
+  const { config, clock, logger, print } = session;
+  const fence: Fence = { holds: () => true };
+  const client = createFencedClient(session.client, () => fence.holds());
   const metrics = createMetrics();
   const stop = new AbortController();
   const running = AbortSignal.any([signal, stop.signal]);
@@ -124,6 +135,7 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   const version: VersionTracker = trackVersion(session, () => engine);
   const engine: Engine = createEngine({
     ...session,
+    client,
     landscape,
     version: () => version.current,
     events,
@@ -136,8 +148,9 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   try {
     await version.read(running);
     await landscapeSettled(landscape, session, running);
+    version.resume(engine.carriedVersion());
     logger.info('caches are filled');
-    await lead(session, engine, running);
+    await lead(session, engine, fence, running);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {

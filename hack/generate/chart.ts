@@ -6,7 +6,9 @@ import { isMap, isScalar, parseDocument, stringify } from 'yaml';
 import type { Pair, YAMLMap } from 'yaml';
 import type { MutatingWebhookConfiguration } from '../../pkg/apis/admission.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { buildRegistration, excludedNamespacesOf } from '../../pkg/webhook/registration.ts';
+import type { Carrier } from '../../pkg/hints/policy/index.ts';
+import { excludedNamespacesOf } from '../../pkg/hints/served-namespaces.ts';
+import { buildRegistration } from '../../pkg/webhook/registration.ts';
 import type { Generator } from './types.ts';
 
 const CHART = 'charts/gardener-extension-topology-aware-routing';
@@ -90,8 +92,8 @@ const EXPRESSIONS: readonly (readonly [string, string])[] = [
   [`timeoutSeconds: ${TIMEOUT}`, 'timeoutSeconds: {{ $webhook.timeoutSeconds }}'],
 ];
 
-/** What the webhook would register on that minor version. */
-const registrationFor = (minor: number): MutatingWebhookConfiguration =>
+/** What the webhook would register on that minor version, with that carrier of admission. */
+const registrationFor = (minor: number, carrier: Carrier): MutatingWebhookConfiguration =>
   buildRegistration({
     name: NAME,
     version: { major: 1, minor },
@@ -103,12 +105,17 @@ const registrationFor = (minor: number): MutatingWebhookConfiguration =>
     settingsReconcilerUser: `system:serviceaccount:${NAMESPACE}:${COMMANDS.settingsReconciler}`,
     strategyAnnotation: true,
     keepSettings: true,
+    carrier,
   });
 
 /** The registration as a template: YAML with the expressions of the chart in place of the stand-ins. */
-const templateFor = (minor: number): string => {
+const templateFor = (minor: number, carrier: Carrier): string => {
   // Helm reads YAML 1.1, which takes more words for booleans.
-  const plain = stringify(registrationFor(minor), { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false });
+  const plain = stringify(registrationFor(minor, carrier), {
+    version: '1.1',
+    lineWidth: 0,
+    aliasDuplicateObjects: false,
+  });
   const list = new RegExp(String.raw`values:\n\s+- ${NAMESPACE}\n`, 'g');
   const text = EXPRESSIONS.reduce(
     (done, [stand, expression]) => done.replaceAll(stand, expression),
@@ -138,10 +145,13 @@ export const chartRegistration: Generator = {
       `{{- range concat (list .Release.Namespace ${guarded}) $webhook.excludedNamespaces | uniq | sortAlpha }}`,
       '{{- if not (has . $webhook.includedNamespaces) }}{{ $excluded = append $excluded . }}{{ end }}',
       '{{- end }}',
-      '{{- if semverCompare ">= 1.28-0" .Capabilities.KubeVersion.Version }}',
-      templateFor(28),
+      // Where policies are not served, the settings-reconciler leaves admission to the webhook, whatever is configured.
+      '{{- if and (eq .Values.admission "policy") (semverCompare ">= 1.36-0" .Capabilities.KubeVersion.Version) }}',
+      templateFor(36, 'policy'),
+      '{{- else if semverCompare ">= 1.28-0" .Capabilities.KubeVersion.Version }}',
+      templateFor(28, 'webhook'),
       '{{- else }}',
-      templateFor(27),
+      templateFor(27, 'webhook'),
       '{{- end }}',
       '{{- end }}',
       '{{- /*',

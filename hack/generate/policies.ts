@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hints' admission policies as manifests, for clusters that shall run without the webhook.
+// The admission policies as manifests, for clusters that shall run without the webhook.
 import { stringify } from 'yaml';
-import { COMMANDS } from '../../pkg/apis/names.ts';
-import { buildHintPolicies } from '../../pkg/hints/policy/index.ts';
-import { excludedNamespacesOf } from '../../pkg/webhook/registration.ts';
+import { COMMANDS, EXTENSION_NAME } from '../../pkg/apis/names.ts';
+import { buildAdmissionPolicies } from '../../pkg/hints/policy/index.ts';
+import { excludedNamespacesOf } from '../../pkg/hints/served-namespaces.ts';
 import type { Generator } from './types.ts';
 
 /** Where the examples install everything. */
@@ -12,16 +12,23 @@ const NAMESPACE = 'topology-aware-routing';
 const manifest = (object: unknown): string =>
   stringify(object, { lineWidth: 0, aliasDuplicateObjects: false, singleQuote: true });
 
-/** Parameter object, policies and bindings. Nobody plans until the flow controller is installed: the planner is not alive. */
-export const hintPolicies: Generator = {
+const userOf = (command: string): string => `system:serviceaccount:${NAMESPACE}:${command}`;
+
+/**
+ * Policies and bindings. Nobody plans until the flow controller is installed: the planner is not alive.
+ * Nobody records settings without the settings reconciler, which installs the policies by itself: none are kept.
+ */
+export const admissionPolicies: Generator = {
   path: 'example/policies/hints.yaml',
   render: () => {
-    const { policies, bindings, parameters } = buildHintPolicies({
+    const { policies, bindings } = buildAdmissionPolicies({
+      name: EXTENSION_NAME,
       excludedNamespaces: excludedNamespacesOf(NAMESPACE, { included: [], excluded: [] }),
-      parameters: { namespace: NAMESPACE, name: 'endpoint-slice-hints' },
-      flowControllerUsers: [`system:serviceaccount:${NAMESPACE}:${COMMANDS.flowController}`],
+      flowControllerUsers: [userOf(COMMANDS.flowController)],
       plannerAlive: false,
+      settingsReconcilerUser: userOf(COMMANDS.settingsReconciler),
+      keepSettings: false,
     });
-    return [parameters, ...policies, ...bindings].map(manifest).join('---\n');
+    return [...policies, ...bindings].map(manifest).join('---\n');
   },
 };

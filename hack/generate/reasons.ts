@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/reference/reasons.md: every reason of the models, with what to do, from the table that the models use.
+import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
 import { REASONS } from '../../pkg/upstream/index.ts';
 import type { Generator } from './types.ts';
 
@@ -19,22 +20,24 @@ const rowsOf = (component: string): string[] =>
     .filter(([, rule]) => rule.component === component)
     .map(([reason, { sentence, remedy }]) => `| \`${reason}\` | ${cell(sentence)} | ${cell(remedy)} |`);
 
+const diagnosisRows = Object.entries(DIAGNOSIS_REASONS).map(
+  ([reason, { sentence, remedy }]) => `| \`${reason}\` | ${cell(sentence)} | ${cell(remedy)} |`,
+);
+
+const table = (title: string, purpose: string, rows: readonly string[]): string =>
+  [`## ${title}`, '', purpose, '', '| reason | what it says | what to do |', '|---|---|---|', ...rows].join('\n');
+
 export const reasonsReference: Generator = {
   path: 'docs/reference/reasons.md',
   render: () =>
     [
       '# Reasons',
       'Why traffic stays in its zone or does not: each rule of the control plane and of the proxies has a stable code. Programs may rely on the codes, not on the sentences.',
-      ...COMPONENTS.map(([component, purpose]) =>
-        [
-          `## ${component}`,
-          '',
-          purpose,
-          '',
-          '| reason | what it says | what to do |',
-          '|---|---|---|',
-          ...rowsOf(component),
-        ].join('\n'),
+      ...COMPONENTS.map(([component, purpose]) => table(component, purpose, rowsOf(component))),
+      table(
+        'Diagnosis',
+        'What `kubectl topology explain` finds beside them, from all objects together.',
+        diagnosisRows,
       ),
     ].join('\n\n'),
 };

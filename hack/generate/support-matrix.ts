@@ -6,18 +6,13 @@ import { domainPrefixedMode, formatVersion, routingSettings } from '../../pkg/ro
 import { NEWEST_KNOWN_VERSION, OLDEST_SUPPORTED_VERSION } from '../../pkg/routing/index.ts';
 import type { RoutingSettings } from '../../pkg/routing/index.ts';
 import { LABEL_CONSIDER } from '../../pkg/apis/names.ts';
+import type { MeasuredVersion } from '../../test/e2e/versions-plan.ts';
 import type { Generator } from './types.ts';
 
-interface Measurement {
-  readonly kubernetesVersion: string;
-  /** ISO date. */
-  readonly date: string;
-}
-
-/** Versions that a run on a real control plane has shown to work; written by the runs, read here. */
-const measurements = (): Measurement[] => {
-  const path = resolve(import.meta.dirname, '../../docs/development/measured-versions.json');
-  return JSON.parse(readFileSync(path, 'utf8')) as Measurement[];
+/** Versions that the suite "versions" has shown to work on real programs. */
+const measurements = (): MeasuredVersion[] => {
+  const path = resolve(import.meta.dirname, '../../test/e2e/results/measured-versions.json');
+  return JSON.parse(readFileSync(path, 'utf8')) as MeasuredVersion[];
 };
 
 const describe = ({ annotations, labels, trafficDistribution }: RoutingSettings): string =>

@@ -38,8 +38,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   metrics: io(['telemetry', 'kubernetes', 'flow'], 'undici'),
   webhook: io([...PURE, 'telemetry', 'kubernetes'], 'express'),
   controllers: io([...PURE, 'telemetry', 'kubernetes', 'metrics']),
-  report: io([...PURE]),
-  cmd: io([...PURE, 'telemetry', 'kubernetes', 'metrics', 'webhook', 'controllers', 'report'], 'commander'),
+  report: io([...PURE], 'yaml'),
+  cmd: io([...PURE, 'telemetry', 'kubernetes', 'metrics', 'webhook', 'controllers', 'report'], 'commander', 'yaml'),
 };
 
 /** The only file that loads client-node at run time; everybody else takes its types. */

@@ -26,6 +26,7 @@ export const NODES = resource('', 'v1', 'Node', 'nodes', false);
 export const PODS = resource('', 'v1', 'Pod', 'pods', true);
 export const SECRETS = resource('', 'v1', 'Secret', 'secrets', true);
 export const EVENTS = resource('', 'v1', 'Event', 'events', true);
+export const CONFIG_MAPS = resource('', 'v1', 'ConfigMap', 'configmaps', true);
 export const LEASES = resource('coordination.k8s.io', 'v1', 'Lease', 'leases', true);
 export const ENDPOINT_SLICES = resource('discovery.k8s.io', 'v1', 'EndpointSlice', 'endpointslices', true);
 export const CUSTOM_RESOURCE_DEFINITIONS = resource(
@@ -40,6 +41,20 @@ export const MUTATING_WEBHOOK_CONFIGURATIONS = resource(
   'v1',
   'MutatingWebhookConfiguration',
   'mutatingwebhookconfigurations',
+  false,
+);
+export const MUTATING_ADMISSION_POLICIES = resource(
+  'admissionregistration.k8s.io',
+  'v1',
+  'MutatingAdmissionPolicy',
+  'mutatingadmissionpolicies',
+  false,
+);
+export const MUTATING_ADMISSION_POLICY_BINDINGS = resource(
+  'admissionregistration.k8s.io',
+  'v1',
+  'MutatingAdmissionPolicyBinding',
+  'mutatingadmissionpolicybindings',
   false,
 );
 export const SEEDS = resource('core.gardener.cloud', 'v1beta1', 'Seed', 'seeds', false);

@@ -11,6 +11,7 @@ export type RefusalReason =
   | 'LayerSevenLoadBalancing'
   | 'SelfHostedShoot'
   | 'NotInCatalogue'
+  | 'NamespaceNotOwned'
   | 'WrittenThroughEtcd'
   | 'Excluded'
   | 'SourceMissing'

@@ -25,8 +25,12 @@ export interface LeaderElectionOptions {
   renewDeadlineMs?: number;
   /** Between two tries, milliseconds; default 2,000. Candidates add up to 1.2 times as much at random. */
   retryPeriodMs?: number;
-  /** The leader's work. Its signal aborts when leadership ends; the work must stop then. */
-  onStartedLeading(signal: AbortSignal): Promise<void>;
+  /**
+   * The leader's work. Its signal aborts when leadership ends; the work must stop then. `holds` says the same by the
+   * clock: a process that was frozen for longer than its lease may get to write before the signal's timer fires
+   * (see createFencedClient). It stays true after a clean stop.
+   */
+  onStartedLeading(signal: AbortSignal, holds: () => boolean): Promise<void>;
   /** Called once after leading, when the work has ended or was given up on. */
   onStoppedLeading(): void;
   logger: Logger;
@@ -176,9 +180,10 @@ const lead = async (
   const { clock, logger, leaseDurationMs, renewDeadlineMs } = settings;
   const deadline = createDeadline(clock, Math.max(0, since + renewDeadlineMs - clock.monotonic()), signal);
   const term: Term = { deadline, renewedAt: since };
+  const holds = (): boolean => term.stolenBy === undefined && !deadline.check();
   // A microtask later, so that a synchronous throw is a rejection.
   const work = Promise.resolve()
-    .then(() => settings.onStartedLeading(deadline.signal))
+    .then(() => settings.onStartedLeading(deadline.signal, holds))
     .then(
       (): LeaderElectionResult => ({ kind: 'ended' }),
       (error: unknown): LeaderElectionResult => ({ kind: 'failed', error }),

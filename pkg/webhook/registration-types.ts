@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a webhook's entry in the registration is made of.
 import type { MutatingWebhook } from '../apis/admission.ts';
+import type { Carrier } from '../hints/policy/index.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 
 /** Where API servers reach the webhook server. */
@@ -29,6 +30,8 @@ export interface RegistrationOptions {
   readonly strategyAnnotation: boolean;
   /** Register what puts dropped settings back. */
   readonly keepSettings: boolean;
+  /** Under `policy`, slices and kept settings are left out: the API server sees to them by itself. */
+  readonly carrier: Carrier;
 }
 
 /** The part of an entry that its handler's folder decides; address, policy and timeout are common to all. */

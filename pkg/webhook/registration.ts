@@ -8,16 +8,6 @@ import { hintsEntries } from './endpoint-slice-hints/add.ts';
 import type { RegistrationOptions, ServerAddress, WebhookEntry } from './registration-types.ts';
 import { settingsEntries } from './routing-settings/add.ts';
 
-/** Gardener looks after these two namespaces and takes webhooks away that could stand in its way there. */
-const GUARDED_NAMESPACES: readonly string[] = ['kube-system', 'default'];
-
-/** Namespaces that are never served: ours and the guarded ones unless included, and what else is excluded. */
-export const excludedNamespacesOf = (
-  ownNamespace: string,
-  { included, excluded }: { readonly included: readonly string[]; readonly excluded: readonly string[] },
-): string[] =>
-  [...new Set([ownNamespace, ...GUARDED_NAMESPACES, ...excluded])].filter((name) => !included.includes(name)).sort();
-
 const clientConfigOf = (
   address: ServerAddress,
   path: string,
@@ -53,5 +43,7 @@ export const buildRegistration = (options: RegistrationOptions): MutatingWebhook
     name: options.name,
     labels: { 'app.kubernetes.io/name': EXTENSION_NAME, 'app.kubernetes.io/component': COMMANDS.endpointSliceWebhook },
   },
-  webhooks: [...hintsEntries(options), ...settingsEntries(options)].map((entry) => webhookOf(entry, options)),
+  webhooks: [...(options.carrier === 'webhook' ? hintsEntries(options) : []), ...settingsEntries(options)].map(
+    (entry) => webhookOf(entry, options),
+  ),
 });

@@ -24,15 +24,23 @@ export const commandReady = async (command: Component, healthPort: number): Prom
 
 const webhookHealthPort = 8081;
 
-/** Starts `endpointslice-webhook` with its defaults: it makes its certificates and registers itself. */
-export const startWebhook = async (bed: Bed): Promise<Component> => {
+export interface WebhookOptions {
+  /** Flags of the command. Default: none, so that it makes its certificates and registers itself. */
+  readonly flags?: readonly string[];
+  /** Flags of Node.js. Default: none. */
+  readonly nodeFlags?: readonly string[];
+}
+
+/** Starts `endpointslice-webhook`, by default with its defaults. Creates its namespace and Service. */
+export const startWebhook = async (bed: Bed, options: WebhookOptions = {}): Promise<Component> => {
+  const { flags = [], nodeFlags = [] } = options;
   const name = 'endpointslice-webhook';
   await bed.api.create('/api/v1/namespaces', { metadata: { name: ownNamespace } });
   await exposeProgram(bed.api, { namespace: ownNamespace, name, targetPort: 10_250 });
   const user = `system:serviceaccount:${ownNamespace}:${name}`;
   const webhook = bed.program({
     name,
-    command: [process.execPath, sourceOf(name)],
+    command: [process.execPath, ...nodeFlags, sourceOf(name), ...flags],
     environment: {
       POD_NAMESPACE: ownNamespace,
       KUBECONFIG: await bed.kubeconfig({ user, groups: [mastersGroup] }),

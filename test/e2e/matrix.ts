@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures which share of each zone's connections goes to which zone, and prints it as a table.
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+// Measures which share of each zone's and node's connections goes where, and prints it beside the prediction.
 import type { Bed, BedNode, BedService } from './bed/index.ts';
-
-/** Connections by zone of the client, then by zone of the Pod that answered. `-` stands for Pods without zone. */
-export type Matrix = Readonly<Record<string, Readonly<Record<string, number>>>>;
+import type { Counts, Shares } from './traffic-agreement.ts';
 
 export interface Measurement {
   readonly mode: string;
-  readonly matrix: Matrix;
+  /** Connections by zone of the client, then by zone of the Pod that answered. `-` stands for Pods without zone. */
+  readonly measured: Counts;
+  /** Shares of the same that the model predicts, 0..1. */
+  readonly predicted: Shares;
 }
 
 export interface MeasureOptions {
@@ -19,55 +18,62 @@ export interface MeasureOptions {
   readonly connections: number;
 }
 
+export interface MeasuredTraffic {
+  readonly byZone: Counts;
+  readonly byNode: Counts;
+}
+
 /**
  * Opens the connections of every client, one client after the other.
  *
  * @throws Error when a single connection gets no answer.
  */
-export const measure = async (bed: Bed, { clients, service, connections }: MeasureOptions): Promise<Matrix> => {
-  const matrix: Record<string, Record<string, number>> = {};
+export const measure = async (bed: Bed, options: MeasureOptions): Promise<MeasuredTraffic> => {
+  const { clients, service, connections } = options;
+  const byZone: Record<string, Record<string, number>> = {};
+  const byNode: Record<string, Readonly<Record<string, number>>> = {};
   for (const node of clients) {
-    const { byZone, errors } = await bed.connect({ node, service, count: connections });
-    if (Object.keys(errors).length > 0) throw new Error(`${node.name}: ${JSON.stringify(errors)}`);
-    const row = (matrix[node.zone ?? '-'] ??= {});
-    for (const [zone, count] of Object.entries(byZone)) row[zone || '-'] = (row[zone || '-'] ?? 0) + count;
+    const traffic = await bed.connect({ node, service, count: connections });
+    if (Object.keys(traffic.errors).length > 0) throw new Error(`${node.name}: ${JSON.stringify(traffic.errors)}`);
+    const row = (byZone[node.zone ?? '-'] ??= {});
+    for (const [zone, count] of Object.entries(traffic.byZone)) row[zone || '-'] = (row[zone || '-'] ?? 0) + count;
+    byNode[node.name] = traffic.byNode;
   }
-  return matrix;
+  return { byZone, byNode };
 };
 
 const sum = (row: Readonly<Record<string, number>>): number =>
   Object.values(row).reduce((left, right) => left + right, 0);
 
 /** Share of the connections of a zone that stayed in it, from 0 to 1. */
-export const shareInZone = (matrix: Matrix, zone: string): number => {
+export const shareInZone = (matrix: Counts, zone: string): number => {
   const row = matrix[zone] ?? {};
   return (row[zone] ?? 0) / sum(row);
 };
 
-/** A table in Markdown, a line for each mode and zone, in per cent. */
+/** The shares to each zone of one row, in per cent. */
+const cell = (row: Readonly<Record<string, number>>, total: number, zones: readonly string[]): string =>
+  zones.map((zone) => Math.round((100 * (row[zone] ?? 0)) / (total || 1))).join(' / ');
+
+/** A table in Markdown, a line a mode: for each zone of clients the shares to each zone, measured and predicted. */
 export const formatMatrices = (measurements: readonly Measurement[]): string => {
-  const rows = measurements.flatMap(({ matrix }) => Object.values(matrix));
-  const zones = [...new Set(rows.flatMap((row) => Object.keys(row)))].sort();
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  const origins = [...new Set(measurements.flatMap(({ measured }) => Object.keys(measured)))].sort();
+  const rowOf = ({ mode, measured, predicted }: Measurement): string => {
+    const rows = [...Object.values(measured), ...Object.values(predicted)];
+    const zones = [...new Set([...origins, ...rows.flatMap((row) => Object.keys(row))])].sort(
+      (left, right) => Number(left === '-') - Number(right === '-') || (left < right ? -1 : 1),
+    );
+    const pairs = origins.map((from) => {
+      const counts = measured[from] ?? {};
+      const [seen, expected] = [cell(counts, sum(counts), zones), cell(predicted[from] ?? {}, 1, zones)];
+      return seen === expected ? seen : `${seen} (${expected})`;
+    });
+    return line([mode, ...pairs]);
+  };
   return [
-    line(['mode', 'from zone', ...zones.map((zone) => `to ${zone}`)]),
-    line(['---', '---', ...zones.map(() => '---:')]),
-    ...measurements.flatMap(({ mode, matrix }) =>
-      Object.entries(matrix).map(([from, row]) =>
-        line([mode, from, ...zones.map((zone) => `${Math.round((100 * (row[zone] ?? 0)) / sum(row))} %`)]),
-      ),
-    ),
+    line(['the Service', ...origins.map((zone) => `from ${zone}`)]),
+    line(['---', ...origins.map(() => '---')]),
+    ...measurements.map(rowOf),
   ].join('\n');
-};
-
-/** Environment variable with the folder that results are written to; without it they are only printed. */
-const resultsVariable = 'E2E_RESULTS';
-
-/** Prints the matrices, and writes `<name>.json` where a folder for results is set. */
-export const report = (name: string, measurements: readonly Measurement[]): void => {
-  console.log(`\n${formatMatrices(measurements)}\n`);
-  const folder = process.env[resultsVariable];
-  if (folder === undefined) return;
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(measurements, undefined, 2)}\n`);
 };

@@ -2,17 +2,20 @@
 // Large slices, and what one write of them costs.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Endpoint, EndpointSlice } from '../../pkg/apis/core.ts';
-import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';
-import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
+import type { Endpoint, EndpointSlice, Service } from '../../pkg/apis/core.ts';
+import { ANNOTATION_APPLIED, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
+import { ENDPOINT_SLICES, SERVICES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
-import { endpoint, slice } from '../fixtures/core.ts';
+import { formatApplied } from '../../pkg/routing/index.ts';
+import { endpoint, service, slice } from '../fixtures/core.ts';
 import { named } from './policy-agreement.ts';
 
 export interface Measurement {
   /** What adds the hints: `none`, `policy` or `webhook`. */
   readonly carrier: string;
+  /** Of slices; `service-settings` for a Service whose owner drops settings that are put back. */
   readonly strategy: string;
+  /** 0 for a Service. */
   readonly endpoints: number;
   readonly writes: number;
   /** Milliseconds of one PUT as its client sees it; the least is what other work on the machine disturbs least. */
@@ -32,6 +35,7 @@ export interface MeasureOptions {
 
 /** How many writes are timed, by the number of endpoints. */
 const WRITES: Readonly<Record<number, number>> = { 3: 30, 100: 20, 1000: 10 };
+const SETTINGS_WRITES = 30;
 
 /** Endpoints of the usual shape: one of three zones, IPv4, a Pod behind each address. */
 const usualEndpoints = (size: number, hints?: Endpoint['hints']): Endpoint[] =>
@@ -105,6 +109,39 @@ export const measure = async (
     }
   }
   return measurements;
+};
+
+/** Times writes of a Service by an owner who drops what the settings reconciler set; `kept` sees what each stored. */
+export const measureSettings = async (
+  carrier: string,
+  namespace: string,
+  owner: Client,
+  kept: (stored: Service) => void,
+): Promise<Measurement> => {
+  const name = `settings-${carrier}`;
+  const settings = { trafficDistribution: 'PreferSameZone' };
+  const metadata = { namespace, name, annotations: { [ANNOTATION_APPLIED]: formatApplied(settings) ?? '' } };
+  const held = service({ metadata, spec: { clusterIP: 'None', ...settings } });
+  let stored = await owner.create(SERVICES, held);
+  const times: number[] = [];
+  for (let round = 0; round <= SETTINGS_WRITES; round += 1) {
+    const { resourceVersion = '' } = stored.metadata ?? {};
+    const next = service({
+      metadata: { ...metadata, resourceVersion, labels: { round: String(round) } },
+      spec: { clusterIP: 'None' },
+    });
+    const start = performance.now();
+    const answer = await owner.update(SERVICES, next);
+    if (round > 0) times.push(performance.now() - start);
+    kept(answer);
+    // Nothing is put back that was not stored.
+    stored =
+      answer.spec?.trafficDistribution === undefined
+        ? await owner.patch<Service>(SERVICES, metadata, 'merge', { spec: settings })
+        : answer;
+  }
+  await owner.delete(SERVICES, metadata);
+  return measurementOf(carrier, 'service-settings', 0, times);
 };
 
 /** Prints one measurement a line, and writes `policy.json` where E2E_RESULTS names a folder. */

@@ -1,114 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the end-to-end suites, each in a mocha process inside a network namespace of its own, and counts the results.
-//
-//   test/e2e/run [suite …] [-- mocha arguments]     e.g. test/e2e/run bed -- --grep hints
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+// `make e2e`: builds what is missing, runs the suites asked for, and ends with `N passed, N failed, N skipped`.
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { defaultVersion, ensureBinaries } from './bed/binaries.ts';
-import { runIsolated } from './bed/isolate.ts';
+import { prepareBinaries } from './prepare.ts';
 import { missingRequirements } from './bed/requirements.ts';
-import { countsVariable } from './reporter.ts';
-import type { Counts } from './reporter.ts';
+import {
+  closingLine,
+  countSuites,
+  exitCodeOf,
+  formatSummary,
+  listSuites,
+  runSuites,
+  selectSuites,
+  totalOf,
+} from './runner.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const suites = join(root, 'test/e2e/suites');
-const suffix = '.test.ts';
+const usage = `Usage: test/e2e/run [suite …] [-- mocha arguments]
 
-/** Per test; a hung cluster fails, a slow machine does not. */
-const timeoutMs = 180_000;
+Runs the end-to-end suites on real Kubernetes: all of them, or those named. Builds Kubernetes first where that was not done yet.
 
-const none: Counts = { passed: 0, failed: 0, skipped: 0 };
+  --list     print the suites and what each shows
+  --prepare  build what all suites need, and run none
+  --help     print this
 
-const sum = (left: Counts, right: Counts): Counts => ({
-  passed: left.passed + right.passed,
-  failed: left.failed + right.failed,
-  skipped: left.skipped + right.skipped,
-});
+  test/e2e/run hints                   one suite
+  test/e2e/run bed -- --grep ready     one test
+  E2E_RESULTS=folder test/e2e/run load keep what was measured as JSON
+  make soak                            the long forms`;
 
-const selectSuites = (wanted: readonly string[]): string[] => {
-  const all = readdirSync(suites)
-    .filter((file) => file.endsWith(suffix))
-    .map((file) => file.slice(0, -suffix.length))
-    .sort();
-  const unknown = wanted.filter((name) => !all.includes(name));
-  if (unknown.length > 0) throw new Error(`no suite ${unknown.join(', ')}; suites: ${all.join(', ')}`);
-  return wanted.length === 0 ? all : [...wanted];
-};
+/** What all suites together may take where everything is built, in seconds. */
+const BUDGET_SECONDS = 25 * 60;
 
-const mochaCommand = (suite: string, args: readonly string[]): [string, ...string[]] => [
-  process.execPath,
-  join(root, 'node_modules/mocha/bin/mocha.js'),
-  '--no-config',
-  '--no-package',
-  `--timeout=${timeoutMs}`,
-  `--reporter=${join(root, 'test/e2e/reporter.ts')}`,
-  ...args,
-  join(suites, `${suite}${suffix}`),
-];
-
-/** Reads what the reporter left; a process that ended without leaving anything counts as one failure. */
-const readCounts = (file: string): Counts => {
+const runWith = async (suites: string[], mochaArgs: string[], signal: AbortSignal): Promise<number> => {
+  const folder = mkdtempSync(join(tmpdir(), 'topology-routing-e2e-'));
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Counts;
-  } catch {
-    return { ...none, failed: 1 };
+    const missing = await missingRequirements();
+    const options = { suites, mochaArgs, folder };
+    // Before the first suite, so that no test's time limit has to cover a build.
+    if (missing.length === 0) await prepareBinaries({ signal });
+    const results = missing.length === 0 ? await runSuites({ ...options, signal }) : countSuites(options);
+    const counts = totalOf(results);
+    console.log(`\n${formatSummary(results)}\n`);
+    const seconds = results.reduce((sum, result) => sum + result.seconds, 0);
+    if (seconds > BUDGET_SECONDS) console.log(`The suites took longer than their ${BUDGET_SECONDS / 60} minutes.`);
+    for (const sentence of missing) console.log(`Skipped; this machine misses: ${sentence}`);
+    console.log(closingLine(counts));
+    return exitCodeOf(counts, missing);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
-};
-
-const runSuite = async (suite: string, args: string[], folder: string, signal: AbortSignal): Promise<Counts> => {
-  const file = join(folder, `${suite}.json`);
-  const code = await runIsolated(mochaCommand(suite, args), { environment: { [countsVariable]: file }, signal });
-  const counts = readCounts(file);
-  // Mocha fails for reasons beyond tests, e.g. a suite that cannot be loaded.
-  return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
-};
-
-/** How many tests a suite has, without running any of them. */
-const countTests = (suite: string, args: readonly string[], folder: string): Counts => {
-  const file = join(folder, `${suite}.json`);
-  spawnSync(process.execPath, mochaCommand(suite, ['--dry-run', ...args]).slice(1), {
-    env: { ...process.env, [countsVariable]: file },
-  });
-  const { passed, failed, skipped } = readCounts(file);
-  return { passed: 0, failed, skipped: passed + skipped };
-};
-
-const runAll = async (names: string[], args: string[], folder: string, signal: AbortSignal): Promise<Counts> => {
-  // Before the first suite, so that no test's time limit has to cover a build.
-  await ensureBinaries(defaultVersion, signal);
-  let counts = none;
-  for (const suite of names) {
-    if (signal.aborted) return { ...counts, failed: counts.failed + 1 };
-    counts = sum(counts, await runSuite(suite, args, folder, signal));
-  }
-  return counts;
 };
 
 const main = async (): Promise<number> => {
   const separator = process.argv.indexOf('--');
   const end = separator === -1 ? process.argv.length : separator;
-  const names = selectSuites(process.argv.slice(2, end));
-  const mochaArgs = process.argv.slice(end + 1);
+  const args = process.argv.slice(2, end);
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
-  const folder = mkdtempSync(join(tmpdir(), 'topology-routing-e2e-'));
-  try {
-    const missing = await missingRequirements();
-    const counts =
-      missing.length > 0
-        ? names.map((suite) => countTests(suite, mochaArgs, folder)).reduce(sum, none)
-        : await runAll(names, mochaArgs, folder, stop.signal);
-    for (const sentence of missing) console.log(`Skipped; this machine misses: ${sentence}`);
-    console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
-    // Where everything is there, a skipped test hides something.
-    const hidden = missing.length === 0 && counts.skipped > 0;
-    return counts.failed > 0 || hidden ? 1 : 0;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  if (args.includes('--help') || args.includes('--list')) {
+    console.log(args.includes('--help') ? usage : listSuites());
+    return 0;
   }
+  if (args.includes('--prepare')) {
+    const missing = await missingRequirements();
+    for (const sentence of missing) console.log(`Not built; this machine misses: ${sentence}`);
+    if (missing.length === 0) await prepareBinaries({ signal: stop.signal });
+    return 0;
+  }
+  return runWith(selectSuites(args), process.argv.slice(end + 1), stop.signal);
 };
 
 try {

@@ -234,6 +234,31 @@ describe('settings of shoots', () => {
     await expectAll('PreferSameZone');
   });
 
+  it('releases a namespace that lost its role, after five minutes in which it may come back', async () => {
+    await setSeed(true);
+    await bed.start(`${MODE}\nkeep: on`);
+    await expectAll('PreferSameZone');
+    const labelled = () => bed.sandbox.get(NAMESPACES, { name: NS })?.metadata?.labels?.[LABEL_ROUTING];
+    await eventually(() => expect(labelled()).to.equal('true'));
+    const setRole = (role: string) => {
+      const stored = bed.sandbox.get(NAMESPACES, { name: NS });
+      const labels = { ...stored?.metadata?.labels, 'gardener.cloud/role': role };
+      return bed.apply({ ...stored, metadata: { ...stored?.metadata, labels } });
+    };
+    await setRole('none');
+    await bed.quiet();
+    bed.clock.skip(299_000);
+    await bed.quiet();
+    expect(all(), 'within five minutes').to.deep.equal(Array(5).fill('PreferSameZone'));
+    bed.clock.skip(1_000);
+    await expectAll(undefined);
+    await eventually(() => expect(labelled()).to.equal(undefined));
+    await bed.quiet();
+    expect(bed.events().at(-1)).to.match(/^NamespaceNotOwned: /);
+    await setRole('shoot');
+    await expectAll('PreferSameZone');
+  });
+
   it('leaves a namespace that is being deleted to its owner', async () => {
     await setSeed(true);
     bed.sandbox.seed([

@@ -99,6 +99,28 @@ describe('settings while the cluster is upgraded', () => {
     await expectShape(SHAPES['v1.34.0']);
   });
 
+  it('does not take the first answer for granted when it is restarted in the middle of an upgrade', async () => {
+    bed = await openBed({ kubernetesVersion: 'v1.32.1' });
+    await bed.apply(
+      ...['eu-1a', 'eu-1b'].map((zone) => node({ zone, kubeletVersion: 'v1.36.0' })),
+      namespace(),
+      cluster(),
+      service({ metadata: { name: 'vpa-webhook', namespace: NS } }),
+    );
+    const before = await bed.start(MODE);
+    await expectShape(SHAPES['v1.32.1']);
+    await before.stop();
+    bed.sandbox.setKubernetesVersion('v1.34.0');
+    bed.sandbox.clearRequests();
+    await bed.start(MODE);
+    await bed.quiet();
+    expect(bed.writes(), 'writes of the new process').to.deep.equal([]);
+    await pass(4);
+    expect(shape(), 'not before it is stable').to.deep.equal(SHAPES['v1.32.1']);
+    await pass(1);
+    await expectShape(SHAPES['v1.34.0']);
+  });
+
   it('waits while a trial write of the newer value is refused', async () => {
     await open('v1.32.1');
     const fault = bed.sandbox.addFault({ kind: 'status', match: { verb: 'patch', resource: 'services' }, code: 422 });

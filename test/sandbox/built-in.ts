@@ -142,11 +142,16 @@ const GROUPS: ServedResource[] = [
   served(ENDPOINT_SLICES, { generation: 'labels', rules: SLICE_RULES }),
   served(LEASES, { unconditionalUpdate: false, createOnUpdate: true }),
   served(MUTATING_WEBHOOK_CONFIGURATIONS, { generation: 'content', unconditionalUpdate: false, rules: WEBHOOK_RULES }),
-  ...['MutatingAdmissionPolicy', 'MutatingAdmissionPolicyBinding', 'ValidatingWebhookConfiguration'].map((kind) =>
-    served(plain('admissionregistration.k8s.io', 'v1', kind, `${kind.toLowerCase().replace(/y$/, 'ie')}s`, false), {
-      generation: 'content',
-      unconditionalUpdate: false,
-    }),
+  // No admission policies: serving them without running them would tell the carrier's choice a lie.
+  served(
+    plain(
+      'admissionregistration.k8s.io',
+      'v1',
+      'ValidatingWebhookConfiguration',
+      'validatingwebhookconfigurations',
+      false,
+    ),
+    { generation: 'content', unconditionalUpdate: false },
   ),
   served(CUSTOM_RESOURCE_DEFINITIONS, {
     shortNames: ['crd', 'crds'],

@@ -123,3 +123,27 @@ topologySpreadConstraints:
 {{- end -}}
 {{- toJson $mode -}}
 {{- end -}}
+
+{{/*
+What the settings-reconciler is told: a registration that this chart renders cannot follow what it decides, so `auto` is the
+webhook there.
+*/}}
+{{- define "tar.admission" -}}
+{{- if and (eq .Values.admission "auto") .Values.endpointsliceWebhook.enabled (eq .Values.endpointsliceWebhook.registration "chart") -}}
+webhook
+{{- else -}}
+{{ .Values.admission }}
+{{- end -}}
+{{- end -}}
+{{/* What the webhook is told: with a settings-reconciler beside it to follow that one, so that no slice is ever without a carrier. */}}
+{{- define "tar.admission.webhook" -}}
+{{- if .Values.settingsReconciler.enabled -}}auto{{- else -}}{{ .Values.admission }}{{- end -}}
+{{- end -}}
+{{/* Names of the policies and their bindings, as the settings-reconciler builds them. */}}
+{{- define "tar.policyNames" -}}
+{{- $names := list -}}
+{{- range list "same-zone" "same-node" "proportional" "load-aware" "service-settings" "etcd-settings" -}}
+{{- $names = append $names (printf "%s.%s" (include "tar.globalName" $) .) -}}
+{{- end -}}
+{{- toJson $names -}}
+{{- end -}}

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Type and schema of the endpointslice-webhook's configuration file.
 import { COMMANDS } from '../names.ts';
+import type { AdmissionCarrier, FlowControllerInformation, ServedNamespaces } from './admission.ts';
+import { admissionSchema, FLOW_CONTROLLER_SCHEMA, servedNamespacesProblems } from './admission.ts';
 import type { EndpointConfiguration, LogConfiguration } from './common.ts';
 import { endpointSchema, LOG_SCHEMA } from './common.ts';
 import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './config-kind.ts';
+import { namespaceList, namespaceName, object, objectName, userName } from './schema.ts';
 
 /** Where API servers reach the webhook: a Service, or a URL for one that runs outside the cluster. */
 export interface WebhookAddress {
@@ -20,7 +23,7 @@ export interface WebhookAddress {
 }
 
 /** How the webhook announces itself. */
-export interface RegistrationConfiguration {
+export interface RegistrationConfiguration extends ServedNamespaces {
   /** `self`: writes its MutatingWebhookConfiguration; `external`: a chart or a person does. Default self. */
   mode: 'self' | 'external';
   /** Name of the MutatingWebhookConfiguration. Default `gardener-extension-topology-aware-routing`. */
@@ -38,16 +41,17 @@ export interface RegistrationConfiguration {
   strategyAnnotation: boolean;
   /** Puts settings back that their owner's write dropped, in namespaces labelled for it. Default true. */
   keepSettings: boolean;
-  /** Of the namespaces that are excluded (kube-system and default), those to include after all. */
-  includedNamespaces: string[];
-  /** Namespaces excluded beside kube-system, default and our own. */
-  excludedNamespaces: string[];
 }
 
 /** EndpointSliceWebhookConfiguration after defaulting. */
 export interface EndpointSliceWebhookConfiguration extends ConfigHeader {
   /** Version of the API server that asks; default: what its /version answers. */
   kubernetesVersion?: string;
+  /**
+   * Whether slices and kept settings are registered: `webhook` always, `policy` never, `auto` unless the settings
+   * reconciler says in the cluster that policies carry them. Default auto.
+   */
+  admission: AdmissionCarrier;
   /** Where reviews are served. */
   server: EndpointConfiguration & {
     /** Seconds between "not ready" and the end of listening. Default 5. */
@@ -59,17 +63,7 @@ export interface EndpointSliceWebhookConfiguration extends ConfigHeader {
     /** Directory with `tls.crt` and `tls.key` (and `ca.crt`); unset: a built-in authority that lives in Secrets. */
     directory?: string;
   };
-  flowController: {
-    /** User names whose planned hints pass untouched; default: its ServiceAccount in the own namespace. */
-    users: string[];
-    /** The Lease that tells whether it is alive. */
-    lease: {
-      /** Default: the own namespace. */
-      namespace?: string;
-      /** Default `flow-controller`. */
-      name: string;
-    };
-  };
+  flowController: FlowControllerInformation;
   settingsReconciler: {
     /** User name whose writes are never changed; default: its ServiceAccount in the own namespace. */
     user?: string;
@@ -81,24 +75,6 @@ export interface EndpointSliceWebhookConfiguration extends ConfigHeader {
   metrics: EndpointConfiguration;
   log: LogConfiguration;
 }
-
-const object = (properties: Record<string, object>, more: object = {}) => ({
-  type: 'object',
-  additionalProperties: false,
-  properties,
-  ...more,
-});
-
-const namespaceName = { type: 'string', minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' };
-const objectName = { type: 'string', minLength: 1, maxLength: 253, pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$' };
-const userName = { type: 'string', minLength: 1, maxLength: 512 };
-const namespaceList = (description: string) => ({
-  type: 'array',
-  items: namespaceName,
-  uniqueItems: true,
-  default: [],
-  description,
-});
 
 const server = endpointSchema(10_250);
 
@@ -167,19 +143,14 @@ const registration = object(
   { default: {}, description: 'How the webhook announces itself to the API server.' },
 );
 
-const check = ({
-  registration: { address: to, includedNamespaces, excludedNamespaces },
-}: EndpointSliceWebhookConfiguration) => {
-  const problems: CrossFieldProblem[] = [];
-  if (to.service !== undefined && to.url !== undefined) {
-    problems.push({ path: ['registration', 'address', 'url'], message: 'excludes registration.address.service.' });
-  }
-  const both = includedNamespaces.find((namespace) => excludedNamespaces.includes(namespace));
-  if (both !== undefined) {
-    const message = `includes ${JSON.stringify(both)}, which registration.excludedNamespaces excludes.`;
-    problems.push({ path: ['registration', 'includedNamespaces'], message });
-  }
-  return problems;
+const check = ({ registration: configured }: EndpointSliceWebhookConfiguration): CrossFieldProblem[] => {
+  const { address: to } = configured;
+  const twice = to.service !== undefined && to.url !== undefined;
+  const message = 'excludes registration.address.service.';
+  return [
+    ...(twice ? [{ path: ['registration', 'address', 'url'], message }] : []),
+    ...servedNamespacesProblems('registration', configured),
+  ];
 };
 
 /** What `loadConfiguration` needs to read the endpointslice-webhook's file. */
@@ -193,6 +164,10 @@ export const ENDPOINTSLICE_WEBHOOK_CONFIGURATION: ConfigKind<EndpointSliceWebhoo
         minLength: 1,
         description: 'Version of the API server that asks; default: what its /version answers.',
       },
+      admission: admissionSchema(
+        'Whether slices and kept settings are registered: always (`webhook`), never (`policy`), or unless the settings ' +
+          'reconciler has said in the cluster that policies carry them (`auto`).',
+      ),
       server: {
         ...server,
         description: 'Where reviews are served.',
@@ -224,25 +199,7 @@ export const ENDPOINTSLICE_WEBHOOK_CONFIGURATION: ConfigKind<EndpointSliceWebhoo
         },
         { default: {}, description: 'Where the serving certificate comes from.' },
       ),
-      flowController: object(
-        {
-          users: {
-            type: 'array',
-            items: userName,
-            uniqueItems: true,
-            default: [],
-            description: 'User names whose planned hints pass untouched; default: its ServiceAccount in our namespace.',
-          },
-          lease: object(
-            {
-              namespace: { ...namespaceName, description: "Default: the Pod's own namespace." },
-              name: { ...objectName, default: COMMANDS.flowController, description: 'Name of the Lease.' },
-            },
-            { default: {}, description: 'The Lease that tells whether the flow controller is alive.' },
-          ),
-        },
-        { default: {}, description: 'What is known about the flow controller.' },
-      ),
+      flowController: FLOW_CONTROLLER_SCHEMA,
       settingsReconciler: object(
         {
           user: {

@@ -2,22 +2,16 @@
 // Finds the line and column of a field in a parsed YAML document, so that errors point at the text that is wrong.
 import { isMap, isNode, isPair, isScalar, isSeq } from 'yaml';
 import type { Document, LineCounter, Node } from 'yaml';
+import type { FieldPath } from './field-path.ts';
 
-export type FieldPath = readonly (string | number)[];
+export { renderPath } from './field-path.ts';
+export type { FieldPath } from './field-path.ts';
 
 /** 1-based position. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
-
-/** `modes.seed.excludedNamespaces[2]`; keys that are not plain words are quoted. */
-export const renderPath = (path: FieldPath): string =>
-  path.reduce<string>((text, step) => {
-    if (typeof step === 'number') return `${text}[${step}]`;
-    if (!/^[A-Za-z_][\w-]*$/.test(step)) return `${text}[${JSON.stringify(step)}]`;
-    return text === '' ? step : `${text}.${step}`;
-  }, '');
 
 /** Splits a JSON pointer (`/a/b~1c/0`); digits become indexes only where the document has a sequence. */
 export const pathOfPointer = (pointer: string): readonly string[] =>

@@ -1,31 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The schema of the settings-reconciler's configuration file, with defaults and the checks between fields.
-import { COMMANDS } from '../names.ts';
+import { COMMANDS, EXTENSION_NAME } from '../names.ts';
+import { admissionSchema, FLOW_CONTROLLER_SCHEMA, servedNamespacesProblems } from './admission.ts';
 import { LOG_SCHEMA, endpointSchema, leaderElectionProblems, leaderElectionSchema } from './common.ts';
 import type { ConfigKind, CrossFieldProblem } from './config-kind.ts';
+import { namespaceList, namespaceName, object, objectName, userName } from './schema.ts';
 import type { SettingsReconcilerConfiguration } from './settings-reconciler.ts';
-
-const object = (properties: Record<string, object>, more: object = {}) => ({
-  type: 'object',
-  additionalProperties: false,
-  properties,
-  ...more,
-});
 
 const seconds = (minimum: number, maximum: number, value: number, description: string) => ({
   type: 'integer',
   minimum,
   maximum,
   default: value,
-  description,
-});
-
-const namespaceName = { type: 'string', minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' };
-const namespaceList = (description: string) => ({
-  type: 'array',
-  items: namespaceName,
-  uniqueItems: true,
-  default: [],
   description,
 });
 
@@ -162,6 +148,27 @@ const hintRepair = object(
   { default: {}, description: 'Recovery of slices written while the webhook was away.' },
 );
 
+const policies = object(
+  {
+    name: {
+      ...objectName,
+      // Room for what follows it.
+      maxLength: 200,
+      default: EXTENSION_NAME,
+      description: 'Begins the names of policies and bindings; tells two installations in one cluster apart.',
+    },
+    includedNamespaces: namespaceList(
+      'Namespaces to serve although they are excluded by default (kube-system, default).',
+    ),
+    excludedNamespaces: namespaceList('Namespaces never served, beside kube-system, default and our own.'),
+    user: {
+      ...userName,
+      description: 'Our own user name, whose writes are never changed; default: our ServiceAccount in our namespace.',
+    },
+  },
+  { default: {}, description: 'The admission policies, where they are the carrier.' },
+);
+
 const check = (config: SettingsReconcilerConfiguration): CrossFieldProblem[] => {
   const { garden } = config.modes;
   const own: CrossFieldProblem[] = [];
@@ -169,7 +176,11 @@ const check = (config: SettingsReconcilerConfiguration): CrossFieldProblem[] => 
     const message = `excludes ${JSON.stringify(garden.namespace)}, the namespace that modes.garden manages.`;
     own.push({ path: ['excludedNamespaces'], message });
   }
-  return [...own, ...leaderElectionProblems(config.leaderElection)];
+  return [
+    ...own,
+    ...servedNamespacesProblems('policies', config.policies),
+    ...leaderElectionProblems(config.leaderElection),
+  ];
 };
 
 /** What `loadConfiguration` needs to read the settings-reconciler's file. */
@@ -187,6 +198,12 @@ export const SETTINGS_RECONCILER_CONFIGURATION: ConfigKind<SettingsReconcilerCon
         default: 'auto',
         description: 'Whether namespaces are labelled for the settings webhook: after a fight, always, never.',
       },
+      admission: admissionSchema(
+        'What changes slices and keeps settings at admission: the webhook, policies of the API server (Kubernetes 1.36), ' +
+          'or policies where they are served and no slice is larger than usual (`auto`).',
+      ),
+      policies,
+      flowController: FLOW_CONTROLLER_SCHEMA,
       drift,
       kubernetesVersion,
       hintRepair,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The type of the settings-reconciler's configuration file.
 import type { Seed } from '../gardener.ts';
+import type { AdmissionCarrier, FlowControllerInformation, ServedNamespaces } from './admission.ts';
 import type { EndpointConfiguration, LeaderElectionConfiguration, LogConfiguration } from './common.ts';
 import type { ConfigHeader } from './config-kind.ts';
 
@@ -42,6 +43,14 @@ export interface ClusterModeConfiguration {
   namespaces: string[];
 }
 
+/** The admission policies, where they are the carrier. */
+export interface PoliciesConfiguration extends ServedNamespaces {
+  /** Begins the names of policies and bindings. Default `gardener-extension-topology-aware-routing`. */
+  name: string;
+  /** Our own user name, whose writes are never changed; default: our ServiceAccount in our namespace. */
+  user?: string;
+}
+
 /** SettingsReconcilerConfiguration after defaulting. */
 export interface SettingsReconcilerConfiguration extends ConfigHeader {
   /** At least one; each namespace is owned by exactly one of them. */
@@ -54,6 +63,10 @@ export interface SettingsReconcilerConfiguration extends ConfigHeader {
   excludedNamespaces: string[];
   /** Whether namespaces are labelled for the settings webhook: always, never, or once a fight was seen. Default auto. */
   keep: 'auto' | 'on' | 'off';
+  /** What changes slices and keeps settings at admission. Default auto. */
+  admission: AdmissionCarrier;
+  policies: PoliciesConfiguration;
+  flowController: FlowControllerInformation;
   drift: {
     /** Least seconds between two writes of the same object; never below 60. */
     minIntervalSeconds: number;

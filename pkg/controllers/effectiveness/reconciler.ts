@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows whether Services that shall route by zone really do, and tells when that changes: metric, log line, one event a namespace.
+// Follows whether Services that shall route by zone really do, and tells when that changes: metric, log line, events a namespace.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
@@ -35,7 +35,10 @@ interface State {
   readonly result: Effectiveness;
   /** Monotonic milliseconds. */
   readonly since: number;
+  /** An event told of this time without effect. */
   readonly told: boolean;
+  /** An event told of a fault, and none yet that it is over. */
+  readonly alarmed: boolean;
 }
 
 /** What is kept of a decision: thousands are remembered. */
@@ -79,6 +82,8 @@ const isFault = (result: Effectiveness): boolean => result.kind === 'ineffective
 
 const NEW_STATE = { since: undefined, told: false };
 
+const MAX_MESSAGE = 1_000;
+
 const assess = (
   namespace: string,
   item: Item,
@@ -109,7 +114,7 @@ const next = (
   logger[level]('effectiveness changed', { service: name, state: stateOf(result), ...detail });
   // One fault that turns into another is still the same time without effect, and still told once.
   const { since, told } = before !== undefined && isFault(before.result) && isFault(result) ? before : NEW_STATE;
-  return { result, since: since ?? clock.monotonic(), told };
+  return { result, since: since ?? clock.monotonic(), told, alarmed: before?.alarmed ?? false };
 };
 
 /** One event for all that have been without effect for long enough and were not told yet; returns when to look again. */
@@ -128,12 +133,29 @@ const tell = (
     if (remaining > 0) waitMs = Math.min(waitMs ?? remaining, remaining);
     else {
       due.push(result.message);
-      current.set(name, { ...state, told: true });
+      current.set(name, { ...state, told: true, alarmed: true });
     }
   }
-  const message = due.join('; ').slice(0, 1_000);
+  const message = due.join('; ').slice(0, MAX_MESSAGE);
   if (due.length > 0) events.record({ regarding, type: 'Warning', reason: 'RoutingNotEffective', message });
   return waitMs;
+};
+
+/** One event for all that were told to be without effect and are not any more. */
+const tellEnded = (
+  namespace: string,
+  { regarding }: Subject,
+  current: Map<string, State>,
+  { events }: EffectivenessOptions,
+): void => {
+  const ended: string[] = [];
+  for (const [name, state] of current) {
+    if (!state.alarmed || state.result.kind !== 'effective') continue;
+    ended.push(`${namespace}/${name}`);
+    current.set(name, { ...state, alarmed: false });
+  }
+  const message = `routing by zone has effect again: Service ${ended.join(', ')}`.slice(0, MAX_MESSAGE);
+  if (ended.length > 0) events.record({ regarding, type: 'Normal', reason: 'RoutingEffective', message });
 };
 
 const countStates = (
@@ -165,6 +187,7 @@ export const createEffectivenessReport = (options: EffectivenessOptions): Effect
       current.set(name, next(before?.get(name), result, `${namespace}/${name}`, options));
     }
     states.set(namespace, current);
+    tellEnded(namespace, subject, current, options);
     const afterMs = tell(subject, current, options);
     return afterMs === undefined ? DONE : { kind: 'requeue', afterMs };
   };

@@ -43,6 +43,11 @@ export interface Cache<T extends KubernetesObject> {
   settled(signal: AbortSignal): Promise<void>;
   /** Look again now whether the resource is served. */
   poke(): void;
+  /**
+   * Reads everything anew, versions that are known included: a changed definition shows other content under the same
+   * version. What is cached stays until then; afterwards every object counts as changed.
+   */
+  relist(): void;
   /** Follows the resource until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -75,6 +80,7 @@ interface Shared<T extends KubernetesObject> {
   readonly changeHandlers: ChangeHandler<T>[];
   readonly settled: ReturnType<typeof createBell>;
   readonly poked: ReturnType<typeof createBell>;
+  readonly relisted: ReturnType<typeof createBell>;
 }
 
 const enter = <T extends KubernetesObject>(shared: Shared<T>, next: CacheState): void => {
@@ -107,14 +113,25 @@ const probe = async <T extends KubernetesObject>(
   }
 };
 
-/** Follows the resource until the signal aborts or the resource is no longer served. */
+/** Makes the informer the one that is read; handlers that are added now are told of all that is there. */
+const adopt = <T extends KubernetesObject>(shared: Shared<T>, informer: Informer<T>): void => {
+  shared.informer = informer;
+  informer.addHandlers({
+    onUpsert: (object, previous) => shared.changeHandlers.forEach((handler) => handler(object, previous, false)),
+    onDelete: (last) => shared.changeHandlers.forEach((handler) => handler(last, last, true)),
+  });
+  if (informer.hasSynced) enter(shared, 'synced');
+};
+
+/** Follows the resource until the signal aborts, the resource is no longer served or everything shall be read anew. */
 const follow = async <T extends KubernetesObject>(
   options: CacheOptions<T>,
   shared: Shared<T>,
   signal: AbortSignal,
-): Promise<void> => {
+): Promise<'relist' | 'ended'> => {
   const gone = new AbortController();
-  const inner = AbortSignal.any([signal, gone.signal]);
+  const relist = shared.relisted.next();
+  const inner = AbortSignal.any([signal, gone.signal, relist]);
   const informer = createInformer<T>({
     ...options,
     onFailure(error) {
@@ -122,17 +139,16 @@ const follow = async <T extends KubernetesObject>(
       if (isNotFound(error)) gone.abort();
     },
   });
-  informer.addHandlers({
-    onUpsert: (object, previous) => shared.changeHandlers.forEach((handler) => handler(object, previous, false)),
-    onDelete: (last) => shared.changeHandlers.forEach((handler) => handler(last, last, true)),
-  });
-  shared.informer = informer;
+  const first = shared.informer === undefined;
+  if (first) adopt(shared, informer);
   informer.waitForSync(inner).then(
-    () => enter(shared, 'synced'),
+    () => (first ? enter(shared, 'synced') : adopt(shared, informer)),
     () => undefined,
   );
   await informer.run(inner);
+  if (relist.aborted && !signal.aborted && !gone.signal.aborted) return 'relist';
   shared.informer = undefined;
+  return 'ended';
 };
 
 const runCache = async <T extends KubernetesObject>(
@@ -142,7 +158,7 @@ const runCache = async <T extends KubernetesObject>(
 ): Promise<void> => {
   while (!signal.aborted) {
     const answer = await probe(options, shared.state, signal);
-    if (answer === 'served') await follow(options, shared, signal);
+    if (answer === 'served') while ((await follow(options, shared, signal)) === 'relist');
     if (answer === 'absent') enter(shared, 'absent');
     const wait = answer === 'absent' ? PROBE_INTERVAL_MS : RETRY_INTERVAL_MS;
     await sleep(options.clock, wait, AbortSignal.any([signal, shared.poked.next()])).catch(() => undefined);
@@ -156,6 +172,7 @@ export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>
     changeHandlers: [],
     settled: createBell(),
     poked: createBell(),
+    relisted: createBell(),
   };
   return {
     resource: options.resource,
@@ -174,6 +191,7 @@ export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>
       }
     },
     poke: () => shared.poked.ring(),
+    relist: () => shared.relisted.ring(),
     run: (signal) => runCache(options, shared, signal),
   };
 };

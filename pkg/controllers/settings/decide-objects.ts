@@ -10,7 +10,7 @@ import { decideObjectRouting } from '../../gardener/decide.ts';
 import type { LayerSevenDecision } from '../../gardener/layer-seven.ts';
 import type { RoutingDecision, Scope } from '../../gardener/types.ts';
 import { etcdSettings } from '../../routing/etcd.ts';
-import { routingSettings, strategySettings } from '../../routing/mechanism.ts';
+import { routingSettings, strategySettings, withOldProxies } from '../../routing/mechanism.ts';
 import { planSettings } from '../../routing/plan.ts';
 import { conflictingMode, requestedStrategy } from '../../routing/strategy.ts';
 import type { KubernetesVersion, RoutingSettings, SettingsPlan, SettingsTarget } from '../../routing/types.ts';
@@ -95,17 +95,11 @@ export const planObject = (
   if (version === undefined) return refused(VERSION_UNKNOWN);
   const wanted = kind === 'Service' ? wantedOfService(object, version) : wantedOfEtcd(object as Etcd, version, context);
   if (wanted.kind === 'refused') return refused(wanted);
-  const { want } = wanted;
   // A client Service of an Etcd is read by the same proxies, but its annotation would be lost without CRD support.
   const mixed = mixedKubelets && (kind === 'Service' || context.etcdSupport.annotations);
-  return {
-    kind,
-    ref,
-    object,
-    decision,
-    want,
-    plan: planSettings({ target: kind, object, want, mixedKubelets: mixed }),
-  };
+  // Part of the wish: a kubelet that comes or goes is a change to follow at once, not drift to repair.
+  const want = mixed ? withOldProxies(wanted.want) : wanted.want;
+  return { kind, ref, object, decision, want, plan: planSettings({ target: kind, object, want }) };
 };
 
 const isOurs = (selection: Selection, object: KubernetesObject): boolean =>

@@ -5,7 +5,7 @@ import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions, formatVersion, isNewerThanKnown, parseKubernetesVersion } from '../../routing/version.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import { INITIAL_VERSION, acceptCandidate, stepVersion } from './version-step.ts';
+import { INITIAL_VERSION, acceptCandidate, resumeVersion, stepVersion } from './version-step.ts';
 import type { VersionState } from './version-step.ts';
 
 export interface VersionTrackerOptions {
@@ -25,6 +25,8 @@ export interface VersionTracker {
   readonly current: KubernetesVersion | undefined;
   /** Asks the server once; what goes wrong is logged and the version stays as it was. */
   read(signal: AbortSignal): Promise<void>;
+  /** Once, before anything is decided: objects carry settings of this version, so a newer answer has to prove stable. */
+  resume(carried: KubernetesVersion | undefined): void;
   /** Asks again soon, for example because a watch broke. */
   poke(): void;
   run(signal: AbortSignal): Promise<void>;
@@ -77,6 +79,9 @@ export const createVersionTracker = (options: VersionTrackerOptions): VersionTra
       } catch (error) {
         if (!signal.aborted) logger.warn("cannot tell the API server's version", { error });
       }
+    },
+    resume(carried) {
+      if (override === undefined && carried !== undefined) enter(resumeVersion(state, carried, clock.monotonic()));
     },
     poke: () => wake.abort(),
     async run(signal) {

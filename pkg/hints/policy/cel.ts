@@ -3,6 +3,7 @@
 import { ANNOTATION_PLAN, PLAN_SPREAD } from '../../apis/names.ts';
 import { HINT_STRATEGIES, SELECTING_LABELS } from '../table.ts';
 import type { HintStrategy } from '../types.ts';
+import { ANNOTATION_PROBE } from './probe.ts';
 
 /** As `isZoneName`: a non-empty label value of at most 63 characters. The length is in the pattern: one pass, one cost. */
 export const ZONE_NAME_PATTERN = '^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$';
@@ -13,13 +14,20 @@ const MAX_NODE_NAME_LENGTH = 253;
 /** A CEL string literal. JSON's escapes are a subset of CEL's. */
 export const text = (value: string): string => JSON.stringify(value);
 
-const texts = (values: readonly string[]): string => `[${values.map(text).join(', ')}]`;
+export const texts = (values: readonly string[]): string => `[${values.map(text).join(', ')}]`;
 
 const isOneOf = (value: string, names: readonly string[]): string =>
   names.length === 1 ? `${value} == ${text(names[0] ?? '')}` : `${value} in ${texts(names)}`;
 
 /** Absent reads as empty: the empty value asks for nothing. */
-const labelOf = (object: string, key: string): string => `${object}.metadata.?labels[?${text(key)}].orValue("")`;
+export const labelOf = (object: string, key: string): string => `${object}.metadata.?labels[?${text(key)}].orValue("")`;
+
+/** Absent reads as empty. */
+const annotationOf = (object: string, key: string): string =>
+  `${object}.metadata.?annotations[?${text(key)}].orValue("")`;
+
+/** Whether the write is not a probe of the webhook. */
+export const NOT_FOR_THE_WEBHOOK = `${annotationOf('object', ANNOTATION_PROBE)} != "webhook"`;
 
 const valuesOf = (key: string, strategies: readonly HintStrategy[]): string[] =>
   strategies.flatMap(({ labels }) => labels.filter((label) => label.key === key).map(({ value }) => value));
@@ -69,12 +77,9 @@ export const hasPlan = (endpoint: string): string => {
 export const endpointsOf = (object: string): string =>
   `(${object}.?endpoints.orValue(null) == null ? [] : ${object}.endpoints)`;
 
-/** Whether there is no plan to keep: it says spread, or the planner is gone. */
-export const UNPLANNED = [
-  `object.metadata.?annotations[?${text(ANNOTATION_PLAN)}].orValue("") == ${text(PLAN_SPREAD)}`,
-  'params.?data.?plannerAlive.orValue("true") == "false"',
-].join(' ||\n');
+/** Whether there is no plan to keep: the planner is gone, or it says spread. */
+export const unplanned = (plannerAlive: boolean): string =>
+  `!${plannerAlive} || ${annotationOf('object', ANNOTATION_PLAN)} == ${text(PLAN_SPREAD)}`;
 
 /** Whether the writer is none of the flow controller's users. */
-export const NOT_THE_PLANNER =
-  '!(request.userInfo.username in params.?data.?flowControllerUsers.orValue("").split("\\n"))';
+export const notThePlanner = (users: readonly string[]): string => `!(request.userInfo.username in ${texts(users)})`;

@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of strategies as admission policies, for whoever installs or prints them.
-export { buildHintPolicies, buildPolicyParameters } from './build.ts';
-export type { HintPolicies, HintPoliciesOptions } from './types.ts';
+// What admission does, as policies of the API server, for whoever installs or prints them.
+export { buildAdmissionPolicies, buildCarrierObject, CARRIER_NAME } from './build.ts';
+export { ANNOTATION_PROBE, isProbeOf } from './probe.ts';
+export type {
+  AdmissionPolicies,
+  AdmissionPoliciesOptions,
+  Carrier,
+  CarrierObject,
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
+} from './types.ts';

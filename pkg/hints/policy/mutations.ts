@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a row of the table of strategies into the CEL that computes the JSON Patch of a slice.
 import type { HintStrategy } from '../types.ts';
-import { asksFor, endpointsOf, hasNode, hasPlan, hasZone, identityOf, namesIn, UNPLANNED } from './cel.ts';
-import type { NamedExpression } from './types.ts';
+import { asksFor, endpointsOf, hasNode, hasPlan, hasZone, identityOf, namesIn, unplanned } from './cel.ts';
+import type { PolicyRow } from './types.ts';
 
-/** What a policy computes, in the order in which it may use it. */
-export interface Computation {
-  readonly variables: readonly NamedExpression[];
-  /** A list of JSONPatch. */
-  readonly patch: string;
-}
+/** What a policy computes: variables in the order in which they may use each other. */
+type Computation = Pick<PolicyRow, 'variables' | 'patch'>;
 
 /** One operation for each endpoint of which `filter` holds; never `test`, as the webhook. */
 const forEndpoints = (filter: string, operation: 'add' | 'remove', value?: string): string =>
@@ -80,11 +76,11 @@ const withoutSwitch = (strategy: HintStrategy): Computation => {
 };
 
 /** As `ruleFor`: what is planned has no hints without a plan. */
-export const computationOf = (strategy: HintStrategy): Computation => {
+export const computationOf = (strategy: HintStrategy, plannerAlive: boolean): Computation => {
   const { variables, patch } = withoutSwitch(strategy);
   if (!strategy.planned) return { variables, patch };
   return {
-    variables: [{ name: 'unplanned', expression: UNPLANNED }, ...variables],
+    variables: [{ name: 'unplanned', expression: unplanned(plannerAlive) }, ...variables],
     patch: `variables.unplanned\n? ${forEndpoints('has(e.hints)', 'remove')}\n: ${patch}`,
   };
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MutatingAdmissionPolicy and what belongs to it (admissionregistration.k8s.io/v1), as far as the hints use them.
+// MutatingAdmissionPolicy and what belongs to it (admissionregistration.k8s.io/v1), as far as this project uses them.
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { ObjectMeta } from '../../apis/meta.ts';
 import type { HintStrategy } from '../types.ts';
@@ -11,7 +11,6 @@ export interface NamedExpression {
 }
 
 export interface MutatingAdmissionPolicySpec {
-  readonly paramKind?: { readonly apiVersion: string; readonly kind: string };
   readonly matchConstraints: {
     readonly matchPolicy: 'Equivalent';
     readonly namespaceSelector: LabelSelector;
@@ -47,44 +46,50 @@ export interface MutatingAdmissionPolicyBinding {
   readonly metadata: ObjectMeta & { readonly name: string };
   readonly spec: {
     readonly policyName: string;
-    readonly paramRef?: {
-      readonly name: string;
-      readonly namespace: string;
-      /** `Allow`: without the object the policy changes nothing. `Deny` would refuse every write of a slice. */
-      readonly parameterNotFoundAction: 'Allow';
-    };
   };
 }
 
-/** The parameter object: what a policy cannot see by itself. */
-export interface PolicyParameters {
+/** One policy with its binding, before it has a name of its own. */
+export interface PolicyRow {
+  readonly name: string;
+  readonly matches: Omit<MutatingAdmissionPolicySpec['matchConstraints'], 'matchPolicy'>;
+  readonly matchConditions: readonly NamedExpression[];
+  readonly variables: readonly NamedExpression[];
+  /** CEL: a list of JSONPatch. */
+  readonly patch: string;
+}
+
+/** Which carrier changes slices and keeps settings at admission. */
+export type Carrier = 'policy' | 'webhook';
+
+/** Says who carries admission. */
+export interface CarrierObject {
   readonly apiVersion: 'v1';
   readonly kind: 'ConfigMap';
   readonly metadata: ObjectMeta & { readonly name: string; readonly namespace: string };
-  readonly data: {
-    /** `true` or `false`; only `false` is the dead man's switch. */
-    readonly plannerAlive: string;
-    /** One user name a line. */
-    readonly flowControllerUsers: string;
-  };
+  /** Only `policy` tells the webhook that it is not needed. */
+  readonly data: { readonly carrier: Carrier };
 }
 
-/** Everything that carries the table of strategies without a webhook. */
-export interface HintPolicies {
+/** Everything that carries admission without a webhook. */
+export interface AdmissionPolicies {
   readonly policies: readonly MutatingAdmissionPolicy[];
   readonly bindings: readonly MutatingAdmissionPolicyBinding[];
-  readonly parameters: PolicyParameters;
 }
 
-export interface HintPoliciesOptions {
+export interface AdmissionPoliciesOptions {
+  /** Begins the name of every policy; tells two installations in one cluster apart. */
+  readonly name: string;
   /** Never served, as for the webhook: our own namespace, kube-system and default unless included, and what was excluded. */
   readonly excludedNamespaces: readonly string[];
-  /** Where the parameter object lives. */
-  readonly parameters: { readonly namespace: string; readonly name: string };
   /** Users whose planned hints pass untouched. */
   readonly flowControllerUsers: readonly string[];
   /** False once the flow controller's Lease is older than 10 minutes. */
   readonly plannerAlive: boolean;
-  /** Rows to build policies for. Default: the whole table. */
+  /** The user whose writes of settings are never changed. */
+  readonly settingsReconcilerUser: string;
+  /** Whether dropped settings are put back, in namespaces labelled for it. */
+  readonly keepSettings: boolean;
+  /** Rows to build policies of hints for. Default: the whole table. */
   readonly strategies?: readonly HintStrategy[];
 }

@@ -85,6 +85,8 @@ export interface StoredHintsInput {
   readonly nodes: readonly Node[];
   readonly version: KubernetesVersion;
   readonly gates?: FeatureGates;
+  /** Shares of these Nodes, where many Services are asked about; default: worked out from `nodes`. */
+  readonly shares?: ZoneShares;
 }
 
 /** One family's outcome; `slices` are all of them as they would be stored, in name order. */
@@ -108,12 +110,14 @@ const whyNotManaged = ({ spec }: Service): string | undefined => {
 };
 
 /** What the controller would store for slices as they are now: one result a family, in name order. */
-export const storedHints = ({ service, slices, nodes, version, gates = {} }: StoredHintsInput): StoredHints[] => {
-  const shares = zoneShares(nodes);
+export const storedHints = (input: StoredHintsInput): StoredHints[] => {
+  const { service, slices, nodes, version, gates = {}, shares = zoneShares(nodes) } = input;
   const cause = whyNotManaged(service);
   const inOrder = (unsorted: readonly EndpointSlice[]) =>
     [...unsorted].sort((a, b) => byText(fullName(a), fullName(b)));
   const families = [...new Set(slices.map(({ addressType = 'IPv4' }) => addressType))].sort(byText);
+  // Remembered per Service: of two families only the first to be hinted reports it (which one is random in the original).
+  let wasHinted = false;
   return families.map((family) => {
     const stored = inOrder(slices.filter(({ addressType = 'IPv4' }) => addressType === family));
     const plan = { create: [], update: [], unchanged: cause === undefined ? stored.filter(isOwn) : [] };
@@ -122,7 +126,8 @@ export const storedHints = ({ service, slices, nodes, version, gates = {} }: Sto
       return { ...why, mode: 'none', plan, events: [], hinted: false, family, slices: stored, shares };
     }
     const foreign = stored.filter((slice) => !isOwn(slice));
-    const result = syncHints({ service, plan, family, shares, version, gates });
+    const result = syncHints({ service, plan, family, shares, version, gates, wasHinted });
+    wasHinted = result.hinted;
     return { ...result, family, slices: inOrder([...allSlices(result.plan), ...foreign]), shares };
   });
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers reviews of EndpointSlices with the patch that gives their endpoints the hints which their labels ask for.
 import { decideHints, patchText } from '../../hints/index.ts';
+import { isProbeOf } from '../../hints/policy/index.ts';
 import type { AdmissionHandler } from '../types.ts';
 
 export interface EndpointSliceHintsOptions {
@@ -15,6 +16,7 @@ export interface EndpointSliceHintsOptions {
 export const createEndpointSliceHintsHandler =
   ({ flowControllerUsers, plannerAlive, nodeHints }: EndpointSliceHintsOptions): AdmissionHandler =>
   ({ object, oldObject, operation, userInfo }) => {
+    if (isProbeOf('policy', object)) return { kind: 'unchanged' };
     const decision = decideHints({
       object,
       oldObject: operation === 'UPDATE' ? oldObject : undefined,

@@ -85,6 +85,6 @@ const annotationEntry = ({ excludedNamespaces, settingsReconcilerUser }: Registr
 
 /** Without match conditions every write of every Service would be asked about: there the reconciler sets the label alone. */
 export const settingsEntries = (options: RegistrationOptions): WebhookEntry[] => [
-  ...(options.keepSettings ? [keepEntry(options)] : []),
+  ...(options.keepSettings && options.carrier === 'webhook' ? [keepEntry(options)] : []),
   ...(options.strategyAnnotation && atLeast(options.version, 28) ? [annotationEntry(options)] : []),
 ];

@@ -4,9 +4,9 @@ import type { JsonPatchOperation } from '../../apis/admission.ts';
 import { LABEL_MANAGED, LABEL_STRATEGY } from '../../apis/names.ts';
 import type { SettingsTarget } from '../../routing/index.ts';
 import { planStrategyLabel } from '../../routing/index.ts';
+import { keepSettings, UNTOUCHED_SERVICES } from '../../routing/keep.ts';
 import type { Checked } from './fields.ts';
 import { readObject } from './fields.ts';
-import { keepSettings } from './keep.ts';
 import { applyMergePatch, jsonPatchOf } from './merge-patch.ts';
 import type { MergePatch } from './merge-patch.ts';
 
@@ -28,9 +28,6 @@ export type SettingsDecision =
   | { readonly kind: 'invalid'; readonly message: string };
 
 const unchanged: SettingsDecision = Object.freeze({ kind: 'unchanged' });
-
-/** Gardener expects that nobody mutates these Services at admission; the settings reconciler alone sets them. */
-export const UNTOUCHED_SERVICES: readonly string[] = ['kube-apiserver', 'virtual-garden-kube-apiserver'];
 
 const isExcluded = (target: SettingsTarget, { metadata }: Checked): boolean => {
   if (metadata?.labels?.[LABEL_MANAGED] === 'false') return true;

@@ -32,12 +32,13 @@ const createAgent = (): ((task: AgentTask) => Promise<ConnectionCounts | undefin
   const relay = async (task: TaskOf<'relay'>): Promise<void> => {
     const server = createServer((near) => {
       const far = connect(task.port, task.address);
+      // Not `destroy`: the last bytes of a large answer may still wait to be written.
       swallow(near)
         .pipe(far)
-        .on('close', () => near.destroy());
+        .on('close', () => near.destroySoon());
       swallow(far)
         .pipe(near)
-        .on('close', () => far.destroy());
+        .on('close', () => far.destroySoon());
     });
     server.listen(task.socketPath);
     await once(server, 'listening');

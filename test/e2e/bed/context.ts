@@ -2,7 +2,7 @@
 // What the parts of one bed share: its record, its API client and who it may run things as.
 import { join } from 'node:path';
 import type { Api } from './api.ts';
-import type { Binaries } from './binaries.ts';
+import type { Binaries, Program } from './binaries.ts';
 import type { UserOptions } from './kubeconfig.ts';
 import type { BedRecord } from './state.ts';
 
@@ -13,8 +13,8 @@ export interface BedContext {
   readonly api: Api;
   /** Writes the kubeconfig of a user and returns its path; the same user gets the same file. */
   readonly kubeconfig: (user: UserOptions) => Promise<string>;
-  /** The binaries of another version than the bed's own. */
-  readonly binariesOf: (version: string) => Promise<Binaries>;
+  /** These binaries of any version, built where they are missing. */
+  readonly binariesOf: (version: string, programs: readonly Program[]) => Promise<Binaries>;
   readonly defaultVersion: string;
 }
 

@@ -38,6 +38,10 @@ export interface ControlPlaneOptions {
   readonly controllers: readonly string[];
   /** Appended to the API server's flags. */
   readonly apiServerFlags: readonly string[];
+  /** Appended to the controller manager's flags. */
+  readonly controllerManagerFlags: readonly string[];
+  /** Users whose reads are in the audit log as well. */
+  readonly auditReadsOf: readonly string[];
   readonly onStart: ComponentOptions['onStart'];
 }
 
@@ -54,19 +58,24 @@ const etcdFlags = (directory: string): string[] => [
 ];
 
 /** Who did what to which object, without bodies: enough to count the writes of each user. */
-const auditPolicy = {
+const auditPolicy = (readers: readonly string[]): object => ({
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
   omitStages: ['RequestReceived'],
-  rules: [{ level: 'Metadata', verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'] }, { level: 'None' }],
-};
+  rules: [
+    { level: 'Metadata', verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'] },
+    // No user at all would mean every user.
+    ...(readers.length > 0 ? [{ level: 'Metadata', users: readers }] : []),
+    { level: 'None' },
+  ],
+});
 
-/** Where the audit log of a bed is: one JSON event per line for every write. */
+/** Where the audit log of a bed is: one JSON event per line for every write, and for reads of the users asked for. */
 export const auditLogOf = (directory: string): string => join(directory, 'logs', 'audit.log');
 
-const apiServerFlags = ({ directory, pki, apiServerFlags: extra }: ControlPlaneOptions): string[] => {
+const apiServerFlags = ({ directory, pki, auditReadsOf, apiServerFlags: extra }: ControlPlaneOptions): string[] => {
   const policy = join(directory, 'audit-policy.json');
-  writeFileSync(policy, JSON.stringify(auditPolicy));
+  writeFileSync(policy, JSON.stringify(auditPolicy(auditReadsOf)));
   return [
     `--etcd-servers=${etcdUrl}`,
     '--bind-address=0.0.0.0',
@@ -95,6 +104,8 @@ const apiServerFlags = ({ directory, pki, apiServerFlags: extra }: ControlPlaneO
     '--enable-aggregator-routing=true',
     `--audit-policy-file=${policy}`,
     `--audit-log-path=${auditLogOf(directory)}`,
+    // Megabytes. At the default of 100 the file would be put aside in the middle of a long suite.
+    '--audit-log-maxsize=10000',
     ...extra,
   ];
 };
@@ -106,6 +117,7 @@ const controllerManagerFlags = (options: ControlPlaneOptions): string[] => [
   '--use-service-account-credentials=true',
   '--leader-elect=false',
   '--bind-address=127.0.0.1',
+  ...options.controllerManagerFlags,
 ];
 
 /** Describes the programs of a control plane; none runs yet. */

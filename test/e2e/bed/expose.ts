@@ -19,8 +19,8 @@ export const serviceHost = ({ name, namespace }: Pick<ExposeOptions, 'name' | 'n
   `${name}.${namespace}.svc`;
 
 /**
- * Creates a Service without selector and its slice. The API server finds webhooks through slices
- * (`--enable-aggregator-routing`), so it connects to the address itself and no kube-proxy takes part.
+ * Creates a Service without selector, its slice, and its Endpoints, which older API servers look at. The API server finds
+ * webhooks through these (`--enable-aggregator-routing`), so it connects to the address itself and no kube-proxy takes part.
  */
 export const exposeProgram = async (api: Api, options: ExposeOptions): Promise<void> => {
   const { namespace, name, targetPort, port = 443 } = options;
@@ -40,5 +40,17 @@ export const exposeProgram = async (api: Api, options: ExposeOptions): Promise<v
     addressType: 'IPv4',
     ports: [{ name: 'https', port: targetPort, protocol: 'TCP' }],
     endpoints: [{ addresses: [controlPlaneAddresses.ipv4], conditions: { ready: true } }],
+  });
+  await api.create(`/api/v1/namespaces/${namespace}/endpoints`, {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    // Not to be mirrored to a second slice.
+    metadata: { name, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+    subsets: [
+      {
+        addresses: [{ ip: controlPlaneAddresses.ipv4 }],
+        ports: [{ name: 'https', port: targetPort, protocol: 'TCP' }],
+      },
+    ],
   });
 };

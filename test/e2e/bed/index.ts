@@ -48,6 +48,10 @@ export interface BedOptions {
   readonly controllers?: readonly string[];
   /** Flags to add to kube-apiserver, e.g. `--feature-gates=…`. Default: none. */
   readonly apiServerFlags?: readonly string[];
+  /** Flags to add to kube-controller-manager, e.g. `--max-endpoints-per-slice=1000`. Default: none. */
+  readonly controllerManagerFlags?: readonly string[];
+  /** Users whose reads are in the audit log as well, beside everybody's writes. Default: nobody. */
+  readonly auditReadsOf?: readonly string[];
   /** Where beds keep their folders; the clean-up looks there only. Default: one folder of the temporary directory. */
   readonly root?: string;
   /** Ends a start that still waits. */
@@ -91,6 +95,8 @@ export interface Bed {
   connect(options: ConnectOptions): Promise<Traffic>;
   /** Waits until the API server answers `/readyz`, after a fault. */
   ready(signal?: AbortSignal): Promise<void>;
+  /** Replaces API server and controller manager by those of another version on the same data, and waits until they are ready. */
+  changeVersion(version: string): Promise<void>;
   /** Ends everything the bed started. Returns the folder of the logs where they are kept. */
   stop(options?: StopOptions): Promise<string | undefined>;
 }
@@ -122,7 +128,7 @@ export const startBed = async (options: BedOptions = {}): Promise<Bed> => {
   const { version = defaultVersion, root, signal } = options;
   const missing = await missingRequirements(version);
   if (missing.length > 0) throw new Error(`a bed cannot start here; missing: ${missing.join('; ')}`);
-  const binaries = await ensureBinaries(version, signal);
+  const binaries = await ensureBinaries(version, { ...(signal && { signal }) });
   await reapBeds(root);
 
   const record = createRecord(root);
@@ -151,20 +157,23 @@ const assemble = async (foundation: Foundation): Promise<Bed> => {
   mkdirSync(join(record.directory, 'logs'));
   const pki = await createPki(join(record.directory, 'pki'));
   const kubeconfig = createUsers(record.directory, pki);
-  const { api, controlPlane } = await startPrograms(foundation, pki, kubeconfig);
+  const { api, describe, controlPlane: first } = await startPrograms(foundation, pki, kubeconfig);
+  let controlPlane = first;
   const context: BedContext = {
     record,
     controlPlane: namespace.name,
     api,
     kubeconfig,
-    binariesOf: async (wanted) => (wanted === version ? binaries : ensureBinaries(wanted)),
+    binariesOf: async (wanted, programs) => (wanted === version ? binaries : ensureBinaries(wanted, { programs })),
     defaultVersion: version,
   };
   return {
     id: record.id,
     directory: record.directory,
     namespace: namespace.name,
-    controlPlane,
+    get controlPlane() {
+      return controlPlane;
+    },
     pki,
     binaries,
     api,
@@ -174,6 +183,18 @@ const assemble = async (foundation: Foundation): Promise<Bed> => {
     ...partsOf(context),
     connect: connectTo,
     ready: async (signal) => void (await waitUntilReady(api, controlPlane, signal)),
+    async changeVersion(wanted) {
+      const next = {
+        ...describe(await context.binariesOf(wanted, ['kube-apiserver', 'kube-controller-manager'])),
+        etcd: controlPlane.etcd,
+      };
+      // A graceful end takes as long as its slowest watch.
+      await Promise.all([controlPlane.apiServer.kill(), controlPlane.controllerManager.kill()]);
+      controlPlane = next;
+      next.apiServer.start();
+      await waitUntilReady(api, next);
+      next.controllerManager.start();
+    },
     async stop({ keepLogs: keep = false } = {}) {
       const kept = keep ? keepLogs(record) : undefined;
       await record.destroy();
@@ -187,23 +208,28 @@ const startPrograms = async (
   { options, record, binaries, namespace }: Foundation,
   pki: Pki,
   kubeconfig: Users,
-): Promise<Pick<Bed, 'api' | 'controlPlane'>> => {
-  const controlPlane = describeControlPlane({
-    directory: record.directory,
-    namespace: namespace.name,
-    binaries,
-    pki,
-    controllerManagerKubeconfig: await kubeconfig({ user: 'system:kube-controller-manager' }),
-    controllers: options.controllers ?? defaultControllers,
-    apiServerFlags: options.apiServerFlags ?? [],
-    onStart: record.addProcess,
-  });
+): Promise<Pick<Bed, 'api' | 'controlPlane'> & { describe: (of: Binaries) => ControlPlane }> => {
+  const controllerManagerKubeconfig = await kubeconfig({ user: 'system:kube-controller-manager' });
+  const describe = (of: Binaries): ControlPlane =>
+    describeControlPlane({
+      directory: record.directory,
+      namespace: namespace.name,
+      binaries: of,
+      pki,
+      controllerManagerKubeconfig,
+      controllers: options.controllers ?? defaultControllers,
+      apiServerFlags: options.apiServerFlags ?? [],
+      controllerManagerFlags: options.controllerManagerFlags ?? [],
+      auditReadsOf: options.auditReadsOf ?? [],
+      onStart: record.addProcess,
+    });
+  const controlPlane = describe(binaries);
   controlPlane.etcd.start();
   controlPlane.apiServer.start();
   const api = await connectToApi(record, namespace.name, pki);
   await waitUntilReady(api, controlPlane, options.signal);
   controlPlane.controllerManager.start();
-  return { api, controlPlane };
+  return { api, controlPlane, describe };
 };
 
 /** A Unix socket crosses network namespaces: the owner need not live in the control plane's. */

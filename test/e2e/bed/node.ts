@@ -26,6 +26,8 @@ export interface NodeOptions {
   readonly proxyVersion?: string;
   /** Version that the kubelet reports in the Node's status. Default: that of the kube-proxy folder, patch 0. */
   readonly kubeletVersion?: string;
+  /** Feature gates of its kube-proxy. Default: none set. */
+  readonly featureGates?: Readonly<Record<string, boolean>>;
 }
 
 /** A running node. */
@@ -99,9 +101,10 @@ const createNodeObject = async ({ api }: BedContext, options: NodeOptions, addre
 
 const createProxy = async (context: BedContext, options: NodeOptions, namespace: string): Promise<Component> => {
   const { name, proxyVersion = context.defaultVersion } = options;
-  const binaries = await context.binariesOf(proxyVersion);
+  const binaries = await context.binariesOf(proxyVersion, ['kube-proxy']);
   // Up to 1.30 the mode is behind a feature gate that is off.
-  const gated = Number(proxyVersion.split('.')[1]) <= 30;
+  const mode = Number(proxyVersion.split('.')[1]) <= 30 ? { NFTablesProxyMode: true } : {};
+  const gates = Object.entries({ ...mode, ...options.featureGates }).map(([gate, on]) => `${gate}=${on}`);
   return createComponent({
     name: `kube-proxy on ${name}`,
     namespace,
@@ -116,7 +119,7 @@ const createProxy = async (context: BedContext, options: NodeOptions, namespace:
       '--conntrack-tcp-timeout-established=0',
       '--conntrack-tcp-timeout-close-wait=0',
       '--healthz-bind-address=127.0.0.1:10256',
-      ...(gated ? ['--feature-gates=NFTablesProxyMode=true'] : []),
+      ...(gates.length > 0 ? [`--feature-gates=${gates.join(',')}`] : []),
     ],
     logFile: logOf(context, `kube-proxy-${name}`),
     onStart: context.record.addProcess,

@@ -99,6 +99,17 @@ describe('bed', () => {
     await empty.remove();
   });
 
+  it('has Pods that are ready for Kubernetes and answer nobody', async () => {
+    const mute = await bed().pod({ node: nodes[1]!, app: 'mute', serve: false });
+    const silent = await bed().service({ name: 'mute' });
+    const ready = (all: SliceEndpoint[]): boolean => all.length === 1 && all[0]?.conditions?.ready === true;
+    await waitFor('a ready endpoint', () => silent.endpoints(), ready);
+    const traffic = await bed().connect({ node: nodes[0]!, service: silent, count: 5, timeoutMs: 1000 });
+    expect(traffic.total).to.equal(0);
+    await silent.remove();
+    await mute.remove();
+  });
+
   describe('with trafficDistribution PreferSameZone', () => {
     before(async () => {
       await service.patch({ spec: { trafficDistribution: 'PreferSameZone' } });
@@ -248,6 +259,21 @@ describe('bed', () => {
           const routes = await run('ip', ['-n', namespace, family, 'route', 'show', 'default']);
           expect(routes, `default routes of ${namespace}`).to.equal('');
         }
+      }
+    });
+
+    it('gives no namespace an address outside of the ranges for tests', async () => {
+      for (const namespace of [bed().namespace, ...nodes.map((node) => node.namespace)]) {
+        const lines = (await run('ip', ['-n', namespace, '-o', 'address', 'show'])).trim().split('\n');
+        const found = lines.map((line) => /inet6? ([^/ ]+)/.exec(line)?.[1] ?? line);
+        const local = (address: string): boolean =>
+          ['127.0.0.1', '::1'].includes(address) || address.startsWith('fe80:');
+        const outside = found.filter((address) => !local(address) && !/^(198\.1[89]\.|2001:db8:)/.test(address));
+        expect(outside, namespace).to.deep.equal([]);
+        expect(
+          found.some((address) => address.startsWith('198.19.')),
+          namespace,
+        ).to.equal(true);
       }
     });
 

@@ -13,11 +13,11 @@ import { afterEach, beforeEach, describe, it } from 'mocha';
 
 const original = fileURLToPath(new URL('../../../hack/kubernetes/build', import.meta.url));
 
-/** Lists two tools and "builds" each into a file; FAIL names one whose build fails. Notes every build in $CALLS. */
+/** "Builds" each tool into a file; FAIL names one whose build fails. Notes every build in $CALLS. */
 const standIn = `#!/usr/bin/env bash
 set -euo pipefail
 case $1 in
-  list) [[ $2 == tool ]] && printf 'k8s.io/kubernetes/cmd/kubectl\\ngo.etcd.io/etcd/server/v3\\n' || echo v1.99.7 ;;
+  list) echo v1.99.7 ;;
   build)
     package=\${*: -1}
     echo "$package" >>"$CALLS"
@@ -27,6 +27,16 @@ case $1 in
     echo "\${flags:-none}" >"$2"
     ;;
 esac
+`;
+
+/** Both forms of the directive, as `go get -tool` leaves them. */
+const module = `module example.org/one
+
+tool k8s.io/kubernetes/cmd/kubectl
+
+tool (
+\tgo.etcd.io/etcd/server/v3
+)
 `;
 
 interface Outcome {
@@ -50,7 +60,7 @@ describe('hack/kubernetes/build', () => {
     folder = mkdtempSync(join(tmpdir(), 'build-'));
     cpSync(original, join(folder, 'build'));
     mkdirSync(join(folder, '1.99'));
-    writeFileSync(join(folder, '1.99/go.mod'), 'module example.org/one\n');
+    writeFileSync(join(folder, '1.99/go.mod'), module);
     writeFileSync(join(folder, '1.99/go.sum'), '');
     mkdirSync(join(folder, 'bin'));
     writeFileSync(join(folder, 'bin/go'), standIn);
@@ -98,12 +108,41 @@ describe('hack/kubernetes/build', () => {
     expect(builds()).to.have.lengthOf(2);
   });
 
-  it('leaves no folder that looks complete when a tool cannot be built, and recovers', async () => {
+  it('leaves no binary of a tool that cannot be built, keeps those that could, and recovers', async () => {
     const failed = await build(['1.99'], { FAIL: 'go.etcd.io/etcd/server/v3' });
     expect(failed).to.deep.include({ code: 3, stdout: '' });
     const { stdout: directory } = await build(['1.99', '--print-dir']);
-    expect(existsSync(directory)).to.equal(false);
+    expect(readdirSync(directory)).to.deep.equal(['kubectl']);
     expect(readdirSync((await build(['1.99'])).stdout)).to.have.lengthOf(2);
+    expect(builds().filter((name) => name.endsWith('kubectl'))).to.have.lengthOf(1);
+    expect(existsSync(`${directory}.partial`)).to.equal(false);
+  });
+
+  it('builds only the programs that are named, and the others when they are wanted', async () => {
+    const { code, stdout, stderr } = await build(['1.99', 'etcd']);
+    expect(code, stderr).to.equal(0);
+    expect(readdirSync(stdout)).to.deep.equal(['etcd']);
+    expect((await build(['1.99', 'etcd'])).stdout).to.equal(stdout);
+    expect(builds()).to.deep.equal(['go.etcd.io/etcd/server/v3']);
+
+    expect((await build(['1.99'])).stdout).to.equal(stdout);
+    expect(readdirSync(stdout).sort()).to.deep.equal(['etcd', 'kubectl']);
+    expect(builds()).to.have.lengthOf(2);
+  });
+
+  it('takes no binary for complete that a killed build left', async () => {
+    const { stdout: directory } = await build(['1.99', '--print-dir']);
+    mkdirSync(`${directory}.partial`, { recursive: true });
+    writeFileSync(join(`${directory}.partial`, 'kubectl'), 'half');
+    const { code, stdout } = await build(['1.99']);
+    expect(code).to.equal(0);
+    expect(readFileSync(join(stdout, 'kubectl'), 'utf8')).to.contain('gitVersion=v1.99.7');
+  });
+
+  it('needs no Go where everything is built', async () => {
+    const { stdout } = await build(['1.99']);
+    rmSync(join(folder, 'bin/go'));
+    expect(await build(['1.99', 'etcd'])).to.deep.include({ code: 0, stdout });
   });
 
   it('says that Go is missing', async () => {
@@ -117,6 +156,7 @@ describe('hack/kubernetes/build', () => {
     { name: 'no argument', args: [] },
     { name: 'an unknown folder', args: ['1.7'] },
     { name: 'an unknown option', args: ['1.99', '--prnt-dir'] },
+    { name: 'an unknown program', args: ['1.99', 'kubelet'] },
   ]) {
     it(`refuses ${name} and names the folders there are`, async () => {
       const { code, stderr } = await build(args);

@@ -11,7 +11,10 @@ import { loadConfiguration } from '../../../pkg/apis/config/load.ts';
 import { LABEL_CONSIDER, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { parseKubernetesVersion } from '../../../pkg/routing/version.ts';
 import { secretNames } from '../../../pkg/webhook/certificates/secrets.ts';
-import { buildRegistration, excludedNamespacesOf } from '../../../pkg/webhook/registration.ts';
+import { buildAdmissionPolicies, CARRIER_NAME } from '../../../pkg/hints/policy/index.ts';
+import { excludedNamespacesOf } from '../../../pkg/hints/served-namespaces.ts';
+import { buildRegistration } from '../../../pkg/webhook/registration.ts';
+import { policyOptions } from '../../fixtures/policies.ts';
 import { CA_PEM, CERTIFICATE, INJECTED, NAMESPACE, RECONCILER, WEBHOOK, cases, documents } from '../chart.ts';
 import { globalName, isRuntime, isSeed, openHelm } from '../chart.ts';
 import type { Case, Component, Helm, Rendered, Rendering, Where } from '../chart.ts';
@@ -107,7 +110,7 @@ describe('chart', () => {
       }
       expect(leaderElection.namespace, rendering.name).to.equal(NAMESPACE);
       const leases = find(rendering, 'Role', RECONCILER).rules?.flatMap(({ resourceNames = [] }) => resourceNames);
-      expect(leases, rendering.name).to.deep.equal([leaderElection.name]);
+      expect(leases, rendering.name).to.deep.equal([leaderElection.name, 'flow-controller', CARRIER_NAME]);
     }, RECONCILER);
   });
 
@@ -160,7 +163,25 @@ describe('chart', () => {
         )
         .sort();
 
-    it('of the settings-reconciler are what its modes ask for', () => {
+    const policies = 'admissionregistration.k8s.io/mutatingadmissionpolicies,mutatingadmissionpolicybindings';
+    const policyNames = (rendering: Rendering): string => {
+      const name = globalName(rendering);
+      return buildAdmissionPolicies(policyOptions(NAMESPACE, { name }))
+        .policies.map(({ metadata }) => metadata.name)
+        .sort()
+        .join();
+    };
+    /** A registration by the chart cannot follow the settings-reconciler: then it installs nothing. */
+    const policyPermissions = (rendering: Rendering): string[] =>
+      rendering.registration === 'chart' && rendering.components.includes(WEBHOOK)
+        ? [`ClusterRole ${policies}[${policyNames(rendering)}]: delete`]
+        : [
+            `ClusterRole ${policies}: create`,
+            `ClusterRole ${policies}[${policyNames(rendering)}]: get,update,delete`,
+            'Role /configmaps: create',
+          ];
+
+    it('of the settings-reconciler are what its modes and the carrier of admission ask for', () => {
       each((rendering) => {
         const gardener = isSeed(rendering) || isRuntime(rendering);
         const wanted = [
@@ -171,6 +192,10 @@ describe('chart', () => {
           'ClusterRole discovery.k8s.io/endpointslices: list,watch,patch',
           'Role coordination.k8s.io/leases: create',
           'Role coordination.k8s.io/leases[settings-reconciler-leader-election]: get,update',
+          `ClusterRole ${policies}: list,watch`,
+          'Role coordination.k8s.io/leases[flow-controller]: list,watch',
+          `Role /configmaps[${CARRIER_NAME}]: get,list,watch,update,delete`,
+          ...policyPermissions(rendering),
           ...(gardener ? ['ClusterRole druid.gardener.cloud/etcds: get,list,watch,patch'] : []),
           ...(gardener
             ? ['ClusterRole apiextensions.k8s.io/customresourcedefinitions[etcds.druid.gardener.cloud]: list,watch']
@@ -188,6 +213,7 @@ describe('chart', () => {
         const configurations = 'ClusterRole admissionregistration.k8s.io/mutatingwebhookconfigurations';
         const wanted = [
           'Role coordination.k8s.io/leases[flow-controller]: list,watch',
+          `Role /configmaps[${CARRIER_NAME}]: list,watch`,
           ...(rendering.registration === 'self'
             ? [
                 `${configurations}: create`,
@@ -325,9 +351,64 @@ describe('chart', () => {
         settingsReconcilerUser: `system:serviceaccount:${NAMESPACE}:${RECONCILER}`,
         strategyAnnotation: true,
         keepSettings: true,
+        carrier: 'webhook',
       });
       expect(found, rendering.name).to.deep.equal([wanted]);
     }, WEBHOOK);
+  });
+
+  describe('carriers of admission', () => {
+    const admissionOf = async (values: object, component: Component): Promise<string> => {
+      const objects = documents(await helm.template(values));
+      const found = objects.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata?.name === component);
+      return (parse(found?.data?.['config.yaml'] ?? '') as { admission: string }).admission;
+    };
+    const byChart = { endpointsliceWebhook: CERTIFICATE };
+    const carriers = [
+      { name: 'the default', values: {}, reconciler: 'auto', webhook: 'auto' },
+      { name: 'webhook', values: { admission: 'webhook' }, reconciler: 'webhook', webhook: 'auto' },
+      { name: 'policy', values: { admission: 'policy' }, reconciler: 'policy', webhook: 'auto' },
+      { name: 'the default, registered by the chart', values: byChart, reconciler: 'webhook', webhook: 'auto' },
+      {
+        name: 'policy, registered by the chart',
+        values: { ...byChart, admission: 'policy' },
+        reconciler: 'policy',
+        webhook: 'auto',
+      },
+      {
+        name: 'policy without a reconciler',
+        values: { admission: 'policy', settingsReconciler: { enabled: false } },
+        reconciler: undefined,
+        webhook: 'policy',
+      },
+    ];
+    for (const { name, values, reconciler, webhook } of carriers) {
+      it(`${name}: the reconciler decides, the webhook follows`, async () => {
+        if (reconciler !== undefined) expect(await admissionOf(values, RECONCILER)).to.equal(reconciler);
+        expect(await admissionOf(values, WEBHOOK)).to.equal(webhook);
+      });
+    }
+
+    it('leaves out of its registration what policies carry, where they are served', async () => {
+      const namesOn = async (kubernetes: string): Promise<string[]> => {
+        const objects = documents(await helm.template({ ...byChart, admission: 'policy' }, { kubernetes }));
+        const found = objects.find(({ kind }) => kind === 'MutatingWebhookConfiguration');
+        return ((found as MutatingWebhookConfiguration).webhooks ?? []).map(({ name }) => name.split('.')[0] ?? '');
+      };
+      expect(await namesOn('1.36.0')).to.deep.equal(['strategy-annotation']);
+      expect(await namesOn('1.35.0')).to.have.lengthOf(4);
+    });
+
+    it('names the excluded namespaces of the webhook for the policies too', async () => {
+      const objects = documents(await helm.template(byChart));
+      const configOfReconciler = objects.find(
+        ({ kind, metadata }) => kind === 'ConfigMap' && metadata?.name === RECONCILER,
+      );
+      const { policies: configured } = parse(configOfReconciler?.data?.['config.yaml'] ?? '') as { policies: object };
+      const { includedNamespaces, excludedNamespaces } = CERTIFICATE;
+      const name = 'gardener-extension-topology-aware-routing';
+      expect(configured).to.deep.equal({ name, includedNamespaces, excludedNamespaces });
+    });
   });
 
   describe('values', () => {
@@ -385,6 +466,7 @@ describe('chart', () => {
       { values: { settingsReconciler: { keep: 'sometimes' } }, message: 'keep' },
       { values: { endpointsliceWebhook: { registration: 'chart' } }, message: 'caBundle' },
       { values: { gardner: {} }, message: 'gardner' },
+      { values: { admission: 'both' }, message: 'admission' },
       { values: { modes: { cluster: false } }, message: 'modes: none of seed, garden and cluster runs' },
     ];
     for (const { values, message } of refused) {

@@ -2,19 +2,22 @@
 // Shows that slices which the real controller writes get their hints at admission, and that real connections follow them.
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
+import { COMMANDS, LABEL_CONSIDER } from '../../../pkg/apis/names.ts';
+import { microTime } from '../../../pkg/kubernetes/lease.ts';
 import type { Component } from '../bed/component.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
 import type { Slice, SliceEndpoint } from '../bed/service.ts';
 import type { Traffic } from '../bed/traffic.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { restartWebhook, startWebhook } from '../commands.ts';
+import { ownNamespace, restartWebhook, startWebhook } from '../commands.ts';
 
 const namespace = 'shop';
 const strategyLabel = 'topology.extensions.gardener.cloud/strategy';
 const connections = 200;
 
 const zonesOf = ({ hints }: SliceEndpoint): string[] => (hints?.forZones ?? []).map(({ name }) => name);
+const ownZone = ({ zone }: SliceEndpoint): object => ({ forZones: [{ name: zone }] });
 const isHinted = (endpoint: SliceEndpoint): boolean => zonesOf(endpoint).length > 0;
 
 describe('hints at admission', () => {
@@ -74,54 +77,72 @@ describe('hints at admission', () => {
     }
   });
 
-  it('shows no ready endpoint without a hint at any moment while every Pod is replaced', async () => {
-    const watching = new AbortController();
-    const bare: string[] = [];
-    let seen = 0;
-    const follow = async (): Promise<void> => {
-      const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
-      for await (const { type, object } of bed().api.watch<Slice>(path, watching.signal)) {
-        seen += 1;
-        const ready = (object.endpoints ?? []).filter(({ conditions }) => conditions?.ready);
-        const without = ready.filter((endpoint) => !isHinted(endpoint)).flatMap(({ addresses }) => addresses);
-        if (type !== 'DELETED' && without.length > 0) bare.push(`${object.metadata.name}: ${without.join(', ')}`);
-      }
-    };
-    const followed = follow();
-    for (const [index, old] of pods.entries()) {
-      const next = await bed().pod({ node: old.node, app: 'web', namespace });
-      const has = (pod: BedPod) => (endpoint: SliceEndpoint) => endpoint.targetRef?.uid === pod.uid;
-      await endpointsWhere('new Pod in the slices', (all) => all.filter(has(next)).length === 2);
-      await old.terminate();
-      await old.remove();
-      await endpointsWhere('old Pod out of the slices', (all) => !all.some(has(old)));
-      pods[index] = next;
+  /** What the webhook makes of an unhinted endpoint now, without storing anything. */
+  const probe = (strategy: string): Promise<Slice> =>
+    bed().api.create(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices?dryRun=All`, {
+      metadata: { name: 'probe', labels: { [strategyLabel]: strategy } },
+      addressType: 'IPv4',
+      endpoints: [{ addresses: ['198.19.250.1'], zone: 'a' }],
+    });
+
+  /** Writes the labels and waits until both slices carry them and `accept` likes every endpoint. */
+  const relabel = async (
+    labels: Readonly<Record<string, string | null>>,
+    accept: (endpoint: SliceEndpoint) => boolean,
+  ): Promise<SliceEndpoint[]> => {
+    await service.patch({ metadata: { labels } });
+    const isMirrored = ({ metadata }: Slice): boolean =>
+      Object.entries(labels).every(([key, value]) => (metadata.labels?.[key] ?? null) === value);
+    const slices = await waitFor(
+      'labels and hints on both slices',
+      () => service.slices(),
+      (all) => all.every(isMirrored) && all.flatMap(({ endpoints }) => endpoints ?? []).every(accept),
+    );
+    const endpoints = slices.flatMap((slice) => slice.endpoints ?? []);
+    expect(endpoints).to.have.lengthOf(12);
+    return endpoints;
+  };
+
+  it('follows the label to same-node: every connection stays on its node, in both families', async () => {
+    for (const { zone, nodeName, hints } of await relabel({ [strategyLabel]: 'same-node' }, isHinted)) {
+      expect(hints).to.deep.equal({ forZones: [{ name: zone }], forNodes: [{ name: nodeName }] });
     }
-    watching.abort();
-    await followed;
-    expect(bare).to.deep.equal([]);
-    // Two slices, six Pods, in and out: at least a write for each.
-    expect(seen).to.be.at.least(12);
+    for (const family of ['IPv4', 'IPv6'] as const) {
+      for (const node of nodes)
+        await settled(node, 'only its own Pod', ({ byNode }) => byNode[node.name] === 30, family);
+    }
   });
 
-  it('does not write in circles: versions stand still while nothing changes', async () => {
-    const versions = async (): Promise<unknown[]> =>
-      (await service.slices()).map(({ metadata }) => metadata['resourceVersion']);
-    let last = JSON.stringify(await versions());
-    let since = performance.now();
-    // The controller answers a hint it does not want with one write about a second later.
-    await waitFor(
-      'three seconds without a write',
-      async () => {
-        const now = JSON.stringify(await versions());
-        if (now !== last) since = performance.now();
-        last = now;
-        return performance.now() - since;
-      },
-      (quietMs) => quietMs > 3000,
-    );
-    expect((await service.endpoints()).every(isHinted)).to.equal(true);
+  it('follows the label to load-aware, which has no hints while no planner is alive', async () => {
+    await relabel({ [strategyLabel]: 'load-aware' }, (endpoint) => endpoint.hints === undefined);
+    await settled(nodes[0]!, 'all zones', ({ byZone }) => Object.keys(byZone).length === 3);
   });
+
+  it('follows the label to proportional, which begins with the own zone where a planner is alive', async () => {
+    await bed().api.create(`/apis/coordination.k8s.io/v1/namespaces/${ownNamespace}/leases`, {
+      metadata: { name: COMMANDS.flowController },
+      spec: { holderIdentity: 'test', leaseDurationSeconds: 15, renewTime: microTime(Date.now()) },
+    });
+    await waitFor(
+      'the webhook knows the planner',
+      () => probe('proportional'),
+      ({ endpoints }) => (endpoints ?? []).every(isHinted),
+    );
+    for (const endpoint of await relabel({ [strategyLabel]: 'proportional' }, isHinted)) {
+      expect(endpoint.hints).to.deep.equal(ownZone(endpoint));
+    }
+  });
+
+  for (const [name, labels] of [
+    ["Gardener's label", { [strategyLabel]: null, [LABEL_CONSIDER]: 'true' }],
+    ['same-zone', { [strategyLabel]: 'same-zone', [LABEL_CONSIDER]: null }],
+  ] as const) {
+    it(`follows the label to ${name}: the own zone, and nothing of the strategies before`, async () => {
+      for (const endpoint of await relabel(labels, isHinted)) {
+        expect(endpoint.hints).to.deep.equal(ownZone(endpoint));
+      }
+    });
+  }
 
   it('still publishes every change, without hints, while the webhook is dead', async () => {
     await webhook.kill();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chart on a real API server: the commands run with exactly the configuration and the rights that it renders.
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
@@ -9,15 +8,14 @@ import { GROUP, LABEL_ROUTING, LABEL_STRATEGY } from '../../../pkg/apis/names.ts
 import { gardenerCrds } from '../../fixtures/crds.ts';
 import { cluster, etcd, garden, namespace as gardenerNamespace } from '../../fixtures/gardener.ts';
 import { controlPlaneAddresses } from '../bed/addresses.ts';
-import { run } from '../bed/command.ts';
 import type { Component as Program } from '../bed/component.ts';
-import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import type { Slice } from '../bed/service.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { CERTIFICATE, INJECTED, NAMESPACE, RECONCILER, WEBHOOK, openHelm, root } from '../chart.ts';
-import type { Component, Helm, Rendered } from '../chart.ts';
+import { CERTIFICATE, INJECTED, NAMESPACE, RECONCILER, WEBHOOK, openHelm } from '../chart.ts';
+import type { Component, Helm } from '../chart.ts';
 import { commandReady } from '../commands.ts';
+import { apply, installedProgram } from '../installation.ts';
 
 describe('chart, installed', () => {
   const bed = useBed();
@@ -30,16 +28,6 @@ describe('chart, installed', () => {
   const programs: Program[] = [];
   let helm: Helm;
 
-  /** As `kubectl apply --server-side` does it, with every unknown field an error. */
-  const apply = async (name: string, text: string, ...flags: string[]): Promise<string> => {
-    const file = join(bed().directory, name);
-    writeFileSync(file, text);
-    const kubeconfig = await bed().kubeconfig({ user: 'admin', groups: [mastersGroup] });
-    const [enter, ...prefix] = bed().enter;
-    const kubectl = [bed().binaries('kubectl'), '--kubeconfig', kubeconfig];
-    return run(enter, [...prefix, ...kubectl, 'apply', '--server-side', '--validate=strict', '-f', file, ...flags]);
-  };
-
   interface Routed {
     metadata: { annotations?: Record<string, string>; labels?: Record<string, string> };
     spec: { trafficDistribution?: string; etcd?: { clientService?: { trafficDistribution?: string } } };
@@ -49,18 +37,8 @@ describe('chart, installed', () => {
 
   after(() => helm?.close());
 
-  /** A command as its Pod runs it: rendered configuration, the ServiceAccount's user, and no other right than the rendered. */
   const program = async (component: Component, name: string, extra: string[]): Promise<Program> => {
-    const { data } = await bed().api.get<Rendered>(`/api/v1/namespaces/${NAMESPACE}/configmaps/${component}`);
-    const config = join(bed().directory, `${name}.yaml`);
-    writeFileSync(config, data?.['config.yaml'] ?? '');
-    const groups = ['system:serviceaccounts', `system:serviceaccounts:${NAMESPACE}`];
-    const user = `system:serviceaccount:${NAMESPACE}:${component}`;
-    const described = bed().program({
-      name,
-      command: [process.execPath, join(root, 'cmd', component, 'main.ts'), '--config', config, ...extra],
-      environment: { POD_NAMESPACE: NAMESPACE, KUBECONFIG: await bed().kubeconfig({ user, groups }) },
-    });
+    const described = await installedProgram(bed(), component, name, extra);
     programs.push(described);
     return described;
   };
@@ -68,7 +46,7 @@ describe('chart, installed', () => {
   before('a seed that is also the garden runtime, with everything that the chart renders for it', async () => {
     const { api } = bed();
     const crds = gardenerCrds();
-    await apply('crds.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: crds }));
+    await apply(bed(), 'crds.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: crds }));
     for (const { metadata } of crds) {
       const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${metadata?.name}`;
       await waitFor(
@@ -81,6 +59,7 @@ describe('chart, installed', () => {
     helm = await openHelm();
     await api.create('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
     await apply(
+      bed(),
       'chart.yaml',
       await helm.template({ ...INJECTED['seed and runtime'], settingsReconciler: { keep: 'on' } }),
     );
@@ -117,7 +96,7 @@ describe('chart, installed', () => {
         ...values,
         endpointsliceWebhook: { ...CERTIFICATE, caBundle: await caBundle() },
       });
-      const output = await apply('registration.yaml', text, '--dry-run=server', '--force-conflicts');
+      const output = await apply(bed(), 'registration.yaml', text, '--dry-run=server', '--force-conflicts');
       expect(output).to.contain('mutatingwebhookconfiguration.admissionregistration.k8s.io/gardener-extension');
     });
   }
@@ -155,6 +134,18 @@ describe('chart, installed', () => {
       () => api.get<Slice>(`${slicePath}/gardener-resource-manager-1`),
       ({ endpoints }) => endpoints?.[0]?.hints?.forZones?.[0]?.name === 'eu-1a',
     );
+  });
+
+  it('lets the settings-reconciler bring the policies in, and the webhook leave slices and settings to them', async () => {
+    await waitFor(
+      'registration without what policies carry',
+      () => bed().api.get<MutatingWebhookConfiguration>(registrationPath),
+      ({ webhooks }) => webhooks?.length === 1,
+    );
+    const path = '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies';
+    const names = (await bed().api.list(path)).map(({ metadata }) => metadata.name.split('.')[1]);
+    const rows = ['etcd-settings', 'load-aware', 'proportional', 'same-node', 'same-zone', 'service-settings'];
+    expect(names).to.have.members(rows).and.lengthOf(rows.length);
   });
 
   it('lets both take everything back with --cleanup', async () => {
@@ -201,12 +192,20 @@ describe('chart, installed', () => {
     expect([...new Set(used)].sort()).to.deep.equal([
       'endpointslice-webhook mutatingwebhookconfigurations create',
       'endpointslice-webhook mutatingwebhookconfigurations delete',
+      'endpointslice-webhook mutatingwebhookconfigurations update',
       'endpointslice-webhook secrets create',
+      'settings-reconciler configmaps create',
+      'settings-reconciler configmaps delete',
+      'settings-reconciler configmaps update',
       'settings-reconciler endpointslices patch',
       'settings-reconciler etcds patch',
       'settings-reconciler events create',
       'settings-reconciler leases create',
       'settings-reconciler leases update',
+      'settings-reconciler mutatingadmissionpolicies create',
+      'settings-reconciler mutatingadmissionpolicies delete',
+      'settings-reconciler mutatingadmissionpolicybindings create',
+      'settings-reconciler mutatingadmissionpolicybindings delete',
       'settings-reconciler namespaces patch',
       'settings-reconciler services patch',
     ]);

@@ -3,10 +3,11 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
@@ -101,6 +102,48 @@ describe('life of beds', () => {
     } finally {
       rmSync(logs, { recursive: true, force: true });
     }
+  });
+
+  describe('the logs of a suite', () => {
+    const bedOf = (name: string): string =>
+      JSON.stringify(fileURLToPath(new URL(`../bed/${name}.ts`, import.meta.url)));
+    const mocha = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'));
+
+    /** Runs a suite of two tests on a bed of its own, as the runner does, and returns what it printed. */
+    const runSuite = async (passes: boolean): Promise<{ code: number | null; printed: string }> => {
+      const file = join(temporary, `${passes}.test.ts`);
+      const lines = [
+        `import { describe, it } from ${JSON.stringify(import.meta.resolve('mocha'))};`,
+        `import { useBed } from ${bedOf('mocha')};`,
+        `describe('suite', () => {`,
+        `  const bed = useBed();`,
+        `  it('first', () => { if (!${passes}) throw new Error(bed().id); });`,
+        `  it('second', () => bed().api.text('/readyz'));`,
+        `});`,
+      ];
+      writeFileSync(file, lines.join('\n'));
+      const isolated = [commandLine, 'isolate', process.execPath, '--', mocha];
+      const child = spawn(process.execPath, [...isolated, '--no-config', '--timeout=60000', file], {
+        env: { ...process.env, TMPDIR: temporary },
+      });
+      const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+      return { code: code as number | null, printed: out + err };
+    };
+
+    it('are kept when one of its tests failed, and it says where', async () => {
+      const { code, printed } = await runSuite(false);
+      expect(code, printed).to.equal(1);
+      const [, logs = ''] = /The logs of the bed's components are in (.*)/.exec(printed) ?? [];
+      expect(logs, printed).to.contain(join(temporary, 'topology-routing-bed-logs'));
+      expect(readdirSync(logs)).to.include.members(['etcd.log', 'kube-apiserver.log', 'kube-controller-manager.log']);
+      expect(listBeds(root).map(({ id }) => id)).to.deep.equal([first.id]);
+    });
+
+    it('are not kept when all passed', async () => {
+      const { code, printed } = await runSuite(true);
+      expect(code, printed).to.equal(0);
+      expect(printed).not.to.contain('The logs of');
+    });
   });
 
   it('ends in order when its owner is interrupted', async () => {

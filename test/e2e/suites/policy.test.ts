@@ -4,55 +4,105 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Endpoint, EndpointSlice } from '../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { COMMANDS, LABEL_STRATEGY, STRATEGIES } from '../../../pkg/apis/names.ts';
-import { ENDPOINT_SLICES, LEASES } from '../../../pkg/apis/resources.ts';
-import type { Resource } from '../../../pkg/apis/resources.ts';
-import { HINT_STRATEGIES } from '../../../pkg/hints/index.ts';
-import { buildHintPolicies, buildPolicyParameters } from '../../../pkg/hints/policy/index.ts';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_TOPOLOGY_MODE,
+  COMMANDS,
+  LABEL_ROUTING,
+  LABEL_STRATEGY,
+  STRATEGIES,
+} from '../../../pkg/apis/names.ts';
+import {
+  CUSTOM_RESOURCE_DEFINITIONS,
+  ENDPOINT_SLICES,
+  ETCDS,
+  LEASES,
+  MUTATING_ADMISSION_POLICIES,
+  MUTATING_ADMISSION_POLICY_BINDINGS,
+  SERVICES,
+} from '../../../pkg/apis/resources.ts';
+import { decideHints, HINT_STRATEGIES } from '../../../pkg/hints/index.ts';
+import { buildAdmissionPolicies } from '../../../pkg/hints/policy/index.ts';
+import type { AdmissionPoliciesOptions } from '../../../pkg/hints/policy/index.ts';
 import { createClient } from '../../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { microTime } from '../../../pkg/kubernetes/lease.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { excludedNamespacesOf } from '../../../pkg/webhook/registration.ts';
+import { excludedNamespacesOf } from '../../../pkg/hints/served-namespaces.ts';
+import { formatApplied } from '../../../pkg/routing/index.ts';
+import { decideSettings } from '../../../pkg/webhook/routing-settings/decide.ts';
 import type { AdmissionCase } from '../../fixtures/admission-cases.ts';
 import { ADMISSION_CASES, DUPLICATE_CASES } from '../../fixtures/admission-cases.ts';
-import { endpoint, slice } from '../../fixtures/core.ts';
+import { endpoint, service, slice } from '../../fixtures/core.ts';
+import { etcdCrd } from '../../fixtures/crds.ts';
+import type { SettingsCase } from '../../fixtures/settings-cases.ts';
+import { SETTINGS_CASES } from '../../fixtures/settings-cases.ts';
 import { mastersGroup } from '../bed/kubeconfig.ts';
 import type { BedPod, BedService } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
 import type { SliceEndpoint } from '../bed/service.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { ownNamespace, startWebhook } from '../commands.ts';
-import { createAgreement, explain, named } from '../policy-agreement.ts';
-import type { Agreement, Comparison } from '../policy-agreement.ts';
-import { largestEndpoints, measure, reportCosts } from '../policy-cost.ts';
+import { comparedSlice, createAgreement, explain, named } from '../policy-agreement.ts';
+import type { Agreement, AgreementOptions, Comparison, WriteCase } from '../policy-agreement.ts';
+import { largestEndpoints, measure, measureSettings, reportCosts } from '../policy-cost.ts';
 import type { Measurement } from '../policy-cost.ts';
 
-const users = { controller: 'the-controller', planner: `system:serviceaccount:${ownNamespace}:flow-controller` };
-/** Where the policies act, where they are told not to, where writes are measured, and where the parameters are. */
-const [served, excluded, measured, parameters] = ['served', 'excluded', 'measured', 'parameters'] as const;
+const users = {
+  controller: 'the-controller',
+  planner: `system:serviceaccount:${ownNamespace}:flow-controller`,
+  owner: 'the-owner',
+  reconciler: `system:serviceaccount:${ownNamespace}:settings-reconciler`,
+};
+type User = keyof typeof users;
+/** Where the policies act, where they are told not to, and where writes are measured. */
+const [served, excluded, measured] = ['served', 'excluded', 'measured'] as const;
 
-const options = {
+const options: AdmissionPoliciesOptions = {
+  name: 'policy',
   excludedNamespaces: excludedNamespacesOf(ownNamespace, { included: [], excluded: [excluded] }),
-  parameters: { namespace: parameters, name: 'endpoint-slice-hints' },
   flowControllerUsers: ['somebody', users.planner],
   plannerAlive: true,
+  settingsReconcilerUser: users.reconciler,
+  keepSettings: true,
 };
-const { policies, bindings, parameters: parameterObject } = buildHintPolicies(options);
+const { policies, bindings } = buildAdmissionPolicies(options);
 
-const admission = (kind: string, plural: string): Resource => ({
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  kind,
-  plural,
-  namespaced: false,
-});
-const POLICIES = admission('MutatingAdmissionPolicy', 'mutatingadmissionpolicies');
-const BINDINGS = admission('MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings');
-const CONFIG_MAPS: Resource = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
+type ByWebhook<C extends WriteCase> = Pick<AgreementOptions<C>, 'resourceOf' | 'patchOf' | 'compared'>;
+
+const hintsByWebhook: ByWebhook<AdmissionCase> = {
+  resourceOf: () => ENDPOINT_SLICES,
+  patchOf(one, oldObject) {
+    const decision = decideHints({
+      object: one.object,
+      oldObject,
+      userName: users[one.by],
+      flowControllerUsers: new Set([users.planner]),
+      plannerAlive: one.plannerAlive,
+      nodeHints: true,
+    });
+    return decision.kind === 'patch' ? decision.operations : [];
+  },
+  compared: comparedSlice,
+};
+
+const settingsByWebhook: ByWebhook<SettingsCase> = {
+  resourceOf: ({ target }) => (target === 'Service' ? SERVICES : ETCDS),
+  patchOf({ target, by, object }, oldObject) {
+    const settingsReconcilerUser = users.reconciler;
+    const decision = decideSettings({ target, object, oldObject, userName: users[by], settingsReconcilerUser });
+    return decision.kind === 'patch' ? decision.operations : [];
+  },
+  compared: (stored) => {
+    const { metadata, spec } = stored as KubernetesObject & { spec?: { trafficDistribution?: string; etcd?: object } };
+    const { labels = {}, annotations = {} } = metadata ?? {};
+    const { trafficDistribution, etcd } = spec ?? {};
+    return { labels, annotations, trafficDistribution, etcd };
+  },
+};
 
 /** Writes that the API server refuses agree as well, but say little. */
-const expectAgreement = ({ disagreements, stored }: Comparison, cases: number): void => {
+const expectAgreement = ({ disagreements, stored }: Comparison<WriteCase>, cases: number): void => {
   expect(disagreements.length, explain(disagreements)).to.equal(0);
   expect(stored, 'cases whose write was stored').to.be.above(0.9 * cases);
 };
@@ -62,10 +112,11 @@ const isPlanned = (strategy: string): boolean =>
 
 describe('admission policies generated from the table of strategies', () => {
   const bed = useBed();
-  const clients = new Map<AdmissionCase['by'], Client>();
-  const clientOf = (by: AdmissionCase['by']): Client => clients.get(by)!;
+  const clients = new Map<User, Client>();
+  const clientOf = (by: User): Client => clients.get(by)!;
   const measurements: Measurement[] = [];
-  let agreement: Agreement;
+  let agreement: Agreement<AdmissionCase>;
+  let keeping: Agreement<SettingsCase>;
 
   /** Hints as JSON after a write that is not stored, of a slice that comes with wrong ones. */
   const probe = async (strategy: string, namespace: string = served): Promise<string> => {
@@ -81,22 +132,23 @@ describe('admission policies generated from the table of strategies', () => {
 
   const install = async (): Promise<void> => {
     const client = clientOf('controller');
-    await client.create<KubernetesObject>(CONFIG_MAPS, parameterObject);
-    for (const policy of policies) await client.create<KubernetesObject>(POLICIES, policy);
-    for (const binding of bindings) await client.create<KubernetesObject>(BINDINGS, binding);
+    for (const policy of policies) await client.create<KubernetesObject>(MUTATING_ADMISSION_POLICIES, policy);
+    for (const binding of bindings) await client.create<KubernetesObject>(MUTATING_ADMISSION_POLICY_BINDINGS, binding);
     await untilProbed('policy in force', isOwn);
   };
 
   const remove = async (): Promise<void> => {
-    for (const { metadata } of bindings) await clientOf('controller').delete(BINDINGS, metadata);
-    for (const { metadata } of policies) await clientOf('controller').delete(POLICIES, metadata);
+    for (const { metadata } of bindings)
+      await clientOf('controller').delete(MUTATING_ADMISSION_POLICY_BINDINGS, metadata);
+    for (const { metadata } of policies) await clientOf('controller').delete(MUTATING_ADMISSION_POLICIES, metadata);
     await untilProbed('policy gone', (hints) => hints.includes('wrong'));
   };
 
   const plannedStrategies = STRATEGIES.filter(isPlanned);
   const setPlannerAlive = async (plannerAlive: boolean): Promise<void> => {
-    const next = buildPolicyParameters({ ...options, plannerAlive });
-    await clientOf('controller').update<KubernetesObject>(CONFIG_MAPS, next);
+    for (const { metadata, spec } of buildAdmissionPolicies({ ...options, plannerAlive }).policies) {
+      await clientOf('controller').patch(MUTATING_ADMISSION_POLICIES, metadata, 'merge', { spec });
+    }
     const what = `planner ${plannerAlive ? 'alive' : 'dead'}`;
     await untilProbed(what, (hints) => (plannerAlive ? isOwn(hints) : hints === 'null'), plannedStrategies);
   };
@@ -109,20 +161,34 @@ describe('admission policies generated from the table of strategies', () => {
       expect(wrong, `${carrier}, ${strategy}: endpoints with wrong hints`).to.deep.equal([]);
     });
     measurements.push(...results);
+    const kept = carrier === 'none' ? undefined : 'PreferSameZone';
+    const settingsCost = await measureSettings(carrier, measured, clientOf('owner'), ({ spec }) =>
+      expect(spec?.trafficDistribution, `${carrier}: the field that its owner drops`).to.equal(kept),
+    );
+    measurements.push(settingsCost);
   };
   const ownOrPlanned = (strategy: string): number => (isPlanned(strategy) ? 2 : 1);
 
   before('clients, namespaces, and what is stored before any policy is', async () => {
-    for (const by of ['controller', 'planner'] as const) {
+    for (const by of Object.keys(users) as User[]) {
       const kubeconfig = await bed().kubeconfig({ user: users[by], groups: [mastersGroup] });
       clients.set(by, createClient({ config: loadKubeConfig({ kubeconfig }), userAgent: 'policy-test/1' }));
     }
-    for (const name of [served, excluded, measured, parameters]) {
-      await bed().api.create('/api/v1/namespaces', { metadata: { name } });
+    for (const name of [served, excluded, measured]) {
+      await bed().api.create('/api/v1/namespaces', { metadata: { name, labels: { [LABEL_ROUTING]: 'true' } } });
     }
+    await clientOf('controller').create(CUSTOM_RESOURCE_DEFINITIONS, etcdCrd());
+    await waitFor(
+      'Etcds served',
+      () => clientOf('controller').list(ETCDS),
+      () => true,
+    );
+    const places = { clientOf, served, reference: excluded };
     const cases = [...ADMISSION_CASES, ...DUPLICATE_CASES];
-    agreement = createAgreement({ cases, clientOf, users, served, reference: excluded });
+    agreement = createAgreement({ ...places, cases, ...hintsByWebhook });
+    keeping = createAgreement({ ...places, cases: SETTINGS_CASES, ...settingsByWebhook });
     await agreement.prepare();
+    await keeping.prepare();
     await measureWith('none', () => 0);
     await install();
   });
@@ -132,14 +198,6 @@ describe('admission policies generated from the table of strategies', () => {
 
   it('leave excluded namespaces alone', async () => {
     for (const strategy of STRATEGIES) expect(await probe(strategy, excluded), strategy).to.contain('wrong');
-  });
-
-  it('leave planned slices as they come while there is no parameter object', async () => {
-    await clientOf('controller').delete(CONFIG_MAPS, parameterObject.metadata);
-    await untilProbed('policy without parameters', (hints) => hints.includes('wrong'), plannedStrategies);
-    expect(await probe('same-zone')).to.equal('{"forZones":[{"name":"a"}]}');
-    await clientOf('controller').create<KubernetesObject>(CONFIG_MAPS, parameterObject);
-    await untilProbed('policy in force again', isOwn);
   });
 
   const alive = ADMISSION_CASES.filter(({ plannerAlive }) => plannerAlive);
@@ -154,6 +212,13 @@ describe('admission policies generated from the table of strategies', () => {
     await setPlannerAlive(true);
     expectAgreement(result, dead.length);
   });
+
+  for (const target of ['Service', 'Etcd'] as const) {
+    const own = SETTINGS_CASES.filter((one) => one.target === target);
+    it(`keep the settings of ${target}s as the webhook would: ${own.length} cases`, async () => {
+      expectAgreement(await keeping.compare(own), own.length);
+    });
+  }
 
   it('leave a write as it came where the stored slice lists one planned endpoint twice, unlike the webhook', async () => {
     const { disagreements } = await agreement.compare(DUPLICATE_CASES);
@@ -192,30 +257,49 @@ describe('admission policies generated from the table of strategies', () => {
     }
   });
 
+  it('keep settings beside annotations as long as can be, and read no record of that length', async () => {
+    const settings = { trafficDistribution: 'PreferSameZone' };
+    const applied = formatApplied(settings) ?? '';
+    const long =
+      formatApplied({ ...settings, removedAnnotations: { [ANNOTATION_TOPOLOGY_MODE]: 'z'.repeat(250_000) } }) ?? '';
+    const write = async (name: string, annotations: Record<string, string>): Promise<string | undefined> => {
+      const metadata = { namespace: served, name, annotations };
+      const { metadata: stored } = await clientOf('reconciler').create(
+        SERVICES,
+        service({ metadata, spec: { clusterIP: 'None', ...settings } }),
+      );
+      const { resourceVersion = '' } = stored ?? {};
+      const dropped = service({ metadata: { ...metadata, resourceVersion }, spec: { clusterIP: 'None' } });
+      return (await clientOf('owner').update(SERVICES, dropped)).spec?.trafficDistribution;
+    };
+    expect(await write('long-beside', { [ANNOTATION_APPLIED]: applied, other: long })).to.equal('PreferSameZone');
+    expect(await write('long-record', { [ANNOTATION_APPLIED]: long })).to.equal(undefined);
+  });
+
   describe('with the real EndpointSlice controller', () => {
     let pods: BedPod[];
-    let service: BedService;
+    let web: BedService;
     const plan = ['a', 'b'];
     const zonesOf = ({ hints }: SliceEndpoint): string[] => (hints?.forZones ?? []).map(({ name }) => name);
 
     before('a Service in two zones', async () => {
       const nodes = await Promise.all(plan.map((zone) => bed().node({ name: `node-${zone}`, zone })));
       pods = await Promise.all(nodes.map((node) => bed().pod({ node, app: 'web', namespace: served })));
-      service = await bed().service({ name: 'web', namespace: served });
-      await service.patch({ metadata: { labels: { [LABEL_STRATEGY]: 'load-aware' } } });
+      web = await bed().service({ name: 'web', namespace: served });
+      await web.patch({ metadata: { labels: { [LABEL_STRATEGY]: 'load-aware' } } });
     });
 
     it('hint every endpoint for its own zone as it is published', async () => {
       const isHinted = (one: SliceEndpoint): boolean => zonesOf(one).join() === one.zone;
       await waitFor(
         'own zone on both',
-        () => service.endpoints(),
+        () => web.endpoints(),
         (all) => all.length === 2 && all.every(isHinted),
       );
     });
 
     it('keep what the planner wrote through the writes of the controller', async () => {
-      const [stored] = await service.slices();
+      const [stored] = await web.slices();
       const { metadata } = stored!;
       const endpoints = (stored!.endpoints ?? []).map((one) => ({
         ...one,
@@ -225,7 +309,7 @@ describe('admission policies generated from the table of strategies', () => {
       await pods[0]!.setReady(false);
       const published = await waitFor(
         'readiness published',
-        () => service.endpoints(),
+        () => web.endpoints(),
         (all) => all.some(({ conditions }) => conditions?.ready === false),
       );
       expect(published.map(zonesOf)).to.deep.equal([plan, plan]);

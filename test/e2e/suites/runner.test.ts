@@ -9,6 +9,7 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 
 const runner = fileURLToPath(new URL('../run.ts', import.meta.url));
+const soak = fileURLToPath(new URL('../soak.ts', import.meta.url));
 
 describe('test/e2e/run', () => {
   let empty: string;
@@ -39,9 +40,63 @@ describe('test/e2e/run', () => {
     expect(run('bed', '--', '--grep', 'answers a missing object with 404').stdout).to.match(/0 failed, 1 skipped\n$/);
   });
 
+  it('ends with a table of the suites and then the counts', () => {
+    const lines = run('bed', 'hints').stdout.trimEnd().split('\n');
+    expect(lines.filter((line) => /^(bed|hints|all) +0 +0 +\d+ +0 s$/.test(line))).to.have.lengthOf(3);
+    expect(lines.at(-1)).to.match(/^0 passed, 0 failed, \d+ skipped$/);
+  });
+
+  it('lists the suites and what each shows, and explains itself', () => {
+    expect(run('--list').stdout).to.match(/^versions +The mechanism chosen for each Kubernetes version/m);
+    expect(run('--help').stdout).to.contain('Usage: test/e2e/run [suite …] [-- mocha arguments]');
+  });
+
+  it('builds nothing where something is missing, and says what', () => {
+    const { status, stdout } = run('--prepare');
+    expect(stdout).to.contain('Not built; this machine misses: not on PATH: ip, nft, nsenter');
+    expect(status).to.equal(0);
+  });
+
   it('refuses an unknown suite and names those there are', () => {
     const { status, stderr } = run('bed', 'nonsense');
     expect(status).to.equal(1);
     expect(stderr).to.match(/^test\/e2e\/run: no suite nonsense; suites: bed, build, .*hints.*\n$/);
   });
+});
+
+describe('test/e2e/soak', () => {
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, [soak, ...args], {
+      encoding: 'utf8',
+      env: { ...process.env, PATH: '/nonexistent', XDG_CACHE_HOME: '/nonexistent' },
+    });
+
+  it('counts the long forms as skipped where something is missing', () => {
+    const { status, stdout } = run('--versions', '1.31,1.33');
+    expect(stdout).to.match(/^Skipped; this machine misses: not on PATH: ip, nft/);
+    const [, skipped] = /\n0 passed, 0 failed, (\d+) skipped\n$/.exec(stdout) ?? [];
+    expect(status).to.equal(0);
+    // Two versions and the old proxy.
+    expect(Number(skipped)).to.be.above(15);
+  });
+
+  it('explains itself', () => {
+    expect(run('--help').stdout).to.contain('make soak VERSIONS=all');
+  });
+
+  for (const { name, args, message } of [
+    {
+      name: 'a suite without a long form',
+      args: ['--suites', 'day,bed'],
+      message: 'no long form of bed; suites: chaos, ',
+    },
+    { name: 'an unknown version', args: ['--versions', '1.32'], message: 'no version 1.32; versions: 1.30, ' },
+    { name: 'an unknown option', args: ['--version'], message: "Unknown option '--version'" },
+  ]) {
+    it(`refuses ${name}`, () => {
+      const { status, stderr } = run(...args);
+      expect(status).to.equal(1);
+      expect(stderr).to.contain(`test/e2e/soak: `).and.to.contain(message);
+    });
+  }
 });

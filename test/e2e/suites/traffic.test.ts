@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures where connections go, zone by zone, for every way a Service can ask for locality, on the real kube-proxy.
+// Measures where connections go, zone by zone, for every way a Service can ask for locality, on the real kube-proxy, and
+// holds the models of pkg/upstream against it.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
+import type { Node } from '../../../pkg/apis/core.ts';
 import type { BedNode, BedService } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
 import type { ServiceOptions, SliceEndpoint } from '../bed/service.ts';
-import type { Traffic } from '../bed/traffic.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { startWebhook } from '../commands.ts';
-import { measure, report, shareInZone } from '../matrix.ts';
-import type { Matrix, Measurement } from '../matrix.ts';
+import { formatMatrices, measure, shareInZone } from '../matrix.ts';
+import type { Measurement } from '../matrix.ts';
+import { readRules } from '../model-rules.ts';
+import { keepResults } from '../results.ts';
+import { describeDisagreements, disagreements } from '../traffic-agreement.ts';
+import { predictedByNode, predictedByZone, predictedEndpoints, readStoredObjects } from '../traffic-prediction.ts';
+import type { StoredObjects } from '../traffic-prediction.ts';
 
 const namespace = 'shop';
 const strategyLabel = 'topology.extensions.gardener.cloud/strategy';
@@ -25,25 +31,9 @@ const apps = {
 } as const;
 
 const appLabel = (app: keyof typeof apps): string => app.toLowerCase();
-const sameZone = { labels: { [strategyLabel]: 'same-zone' } };
+const strategy = (value: string) => ({ labels: { [strategyLabel]: value } });
 const auto = { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } };
 const hintsOf = ({ hints }: SliceEndpoint): number => (hints?.forZones?.length ?? 0) + (hints?.forNodes?.length ?? 0);
-
-const staysInZone = (matrix: Matrix): void => {
-  for (const zone of zones) expect(shareInZone(matrix, zone), `share of zone ${zone} in ${zone}`).to.equal(1);
-};
-
-/** Evenly over all Pods, wherever they are: each client zone sees each zone's share of the Pods, give or take. */
-const spreads =
-  (...expected: readonly (readonly [zone: string, share: number])[]) =>
-  (matrix: Matrix): void => {
-    for (const from of zones) {
-      const row = matrix[from] ?? {};
-      // 400 connections: 0.15 is six standard deviations of a share of one half.
-      for (const [zone, share] of expected)
-        expect((row[zone] ?? 0) / 400, `${from} to ${zone}`).to.be.closeTo(share, 0.15);
-    }
-  };
 
 interface Mode {
   readonly name: string;
@@ -51,62 +41,42 @@ interface Mode {
   readonly service?: Omit<ServiceOptions, 'name' | 'namespace' | 'app'>;
   /** How many of the endpoints get hints; the suite waits for exactly that. */
   readonly hinted: number;
-  readonly verify: (matrix: Matrix) => void;
+  /** Zones whose connections must all stay inside, whatever the model says. Default: none. */
+  readonly stay?: readonly string[];
 }
 
+const field = (trafficDistribution: string, app: 'four' | 'six', hinted: number): Mode => {
+  return {
+    name: `trafficDistribution ${trafficDistribution}`,
+    app,
+    service: { trafficDistribution },
+    hinted,
+    stay: zones,
+  };
+};
+
 const modes: readonly Mode[] = [
-  { name: 'no hints', app: 'four', hinted: 0, verify: spreads(['a', 0.25], ['b', 0.5], ['c', 0.25]) },
-  {
-    name: 'topology-mode Auto, 4 Pods',
-    app: 'four',
-    service: auto,
-    hinted: 0,
-    verify: spreads(['a', 0.25], ['b', 0.5], ['c', 0.25]),
-  },
-  { name: 'topology-mode Auto, 6 Pods', app: 'six', service: auto, hinted: 6, verify: staysInZone },
-  {
-    name: 'trafficDistribution PreferClose',
-    app: 'four',
-    service: { trafficDistribution: 'PreferClose' },
-    hinted: 4,
-    verify: staysInZone,
-  },
-  {
-    name: 'trafficDistribution PreferSameZone',
-    app: 'four',
-    service: { trafficDistribution: 'PreferSameZone' },
-    hinted: 4,
-    verify: staysInZone,
-  },
-  { name: 'same-zone at admission', app: 'four', service: sameZone, hinted: 4, verify: staysInZone },
+  { name: 'no hints', app: 'four', hinted: 0 },
+  { name: 'topology-mode Auto, 4 Pods', app: 'four', service: auto, hinted: 0 },
+  { name: 'topology-mode Auto, 6 Pods', app: 'six', service: auto, hinted: 6, stay: zones },
+  field('PreferClose', 'four', 4),
+  field('PreferSameZone', 'four', 4),
+  field('PreferSameNode', 'six', 6),
+  { name: 'same-zone at admission', app: 'four', service: strategy('same-zone'), hinted: 4, stay: zones },
+  { name: 'same-node at admission', app: 'six', service: strategy('same-node'), hinted: 6, stay: zones },
   {
     name: 'same-zone at admission, no Pod in c',
     app: 'noneInC',
-    service: sameZone,
+    service: strategy('same-zone'),
     hinted: 2,
-    verify: (matrix) => {
-      for (const zone of ['a', 'b']) expect(shareInZone(matrix, zone), zone).to.equal(1);
-      expect((matrix['c']?.['a'] ?? 0) / 400, 'c to a').to.be.closeTo(0.5, 0.15);
-    },
+    stay: ['a', 'b'],
   },
 ];
 
 /** Modes with a Node that has no zone in the cluster. */
 const modesWithStray: readonly Mode[] = [
-  {
-    name: 'same-zone at admission, one Pod without zone',
-    app: 'stray',
-    service: sameZone,
-    hinted: 3,
-    verify: spreads(['a', 0.25], ['b', 0.25], ['c', 0.25], ['-', 0.25]),
-  },
-  {
-    name: 'topology-mode Auto, 6 Pods, one Node without zone',
-    app: 'six',
-    service: auto,
-    hinted: 0,
-    verify: spreads(['a', 1 / 3], ['b', 1 / 3], ['c', 1 / 3]),
-  },
+  { name: 'same-zone at admission, one Pod without zone', app: 'stray', service: strategy('same-zone'), hinted: 3 },
+  { name: 'topology-mode Auto, 6 Pods, one Node without zone', app: 'six', service: auto, hinted: 0 },
 ];
 
 describe('traffic between zones', () => {
@@ -123,14 +93,21 @@ describe('traffic between zones', () => {
     return created;
   };
 
-  /** Waits until every client's proxy knows the Service and its hints: all Pods that it may use have answered. */
+  /** Waits until every client's proxy has the rules that the model predicts from the stored objects. */
   const proxiesFollow = async (
-    service: BedService,
-    accept: (traffic: Traffic, node: BedNode) => boolean,
+    objects: StoredObjects,
+    { clusterIPs: [address = ''], port }: BedService,
   ): Promise<void> => {
-    for (const node of clients()) {
-      const probe = (): Promise<Traffic> => bed().connect({ node, service, count: 60, timeoutMs: 1000 });
-      await waitFor(`proxy of ${node.name} follows`, probe, (traffic) => traffic.total === 60 && accept(traffic, node));
+    for (const { name, namespace: place } of clients()) {
+      const node = objects.nodes.find(({ metadata }) => metadata?.name === name) as Node;
+      const expected = predictedEndpoints(objects, node)
+        .map(({ key }) => key)
+        .sort();
+      await waitFor(
+        `rules of ${name} for ${expected.join(', ')}`,
+        async () => (await readRules(place, 'IPv4')).used(address, port),
+        (used) => used?.join() === expected.join(),
+      );
     }
   };
 
@@ -139,13 +116,18 @@ describe('traffic between zones', () => {
   };
 
   const declare = (mode: Mode, name: string): void => {
-    it(`${mode.name}: goes where the mode says`, async () => {
+    it(`${mode.name}: goes where the model says`, async () => {
       const service = await serviceOf(mode, name);
-      const stays = mode.verify === staysInZone;
-      await proxiesFollow(service, ({ byZone }, { zone }) => !stays || Object.keys(byZone).join() === zone);
-      const matrix = await measure(bed(), { clients: clients(), service, connections });
-      measurements.push({ mode: mode.name, matrix });
-      mode.verify(matrix);
+      const objects = await readStoredObjects(bed().api, namespace, name);
+      await proxiesFollow(objects, service);
+      const names = clients().map((client) => client.name);
+      const predicted = predictedByZone(objects, names);
+      const { byZone, byNode } = await measure(bed(), { clients: clients(), service, connections });
+      measurements.push({ mode: mode.name, measured: byZone, predicted });
+      expect(describeDisagreements(disagreements(predicted, byZone)), 'between zones').to.equal('');
+      const betweenNodes = disagreements(predictedByNode(objects, names), byNode);
+      expect(describeDisagreements(betweenNodes), 'between nodes').to.equal('');
+      for (const zone of mode.stay ?? []) expect(shareInZone(byZone, zone), `share of ${zone} in ${zone}`).to.equal(1);
     });
   };
 
@@ -166,7 +148,10 @@ describe('traffic between zones', () => {
     }
     for (const app of ['six', 'four', 'noneInC'] as const) await startPods(app);
   });
-  after(() => report('traffic', measurements));
+  after(() => {
+    console.log(`\n${formatMatrices(measurements)}\n`);
+    keepResults('traffic', measurements);
+  });
 
   for (const [index, mode] of modes.entries()) declare(mode, `web-${index}`);
 
@@ -175,23 +160,6 @@ describe('traffic between zones', () => {
       'Unable to allocate minimum required endpoints to each zone without exceeding overload threshold',
     );
   });
-
-  for (const { name, service } of [
-    { name: 'trafficDistribution PreferSameNode', service: { trafficDistribution: 'PreferSameNode' } },
-    { name: 'same-node at admission', service: { labels: { [strategyLabel]: 'same-node' } } },
-  ]) {
-    it(`${name}: stays on the node`, async () => {
-      const created = await serviceOf(
-        { name, app: 'six', service, hinted: 6, verify: staysInZone },
-        `node-${service.labels ? 1 : 2}`,
-      );
-      await proxiesFollow(created, ({ byNode }, node) => Object.keys(byNode).join() === node.name);
-      for (const node of clients()) {
-        const { byNode } = await bed().connect({ node, service: created, count: connections });
-        expect(byNode).to.deep.equal({ [node.name]: connections });
-      }
-    });
-  }
 
   describe('with one Node that has no zone', () => {
     before(async () => {

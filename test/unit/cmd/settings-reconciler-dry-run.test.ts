@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import type { AdmissionReport } from '../../../cmd/settings-reconciler/dry-run-admission.ts';
 import { renderReport, reportOf } from '../../../cmd/settings-reconciler/dry-run.ts';
 import {
   ENABLED,
@@ -11,6 +12,13 @@ import {
 } from '../controllers/settings/support.ts';
 
 const VERSION = { major: 1, minor: 34 };
+const ADMISSION: AdmissionReport = {
+  carrier: 'policy',
+  reason: 'PolicyServed',
+  message: 'the API server serves it',
+  objects: [{ action: 'create', object: 'ConfigMap own/admission-carrier' }],
+  refused: [],
+};
 const report = reportOf(
   [
     namespaceDecision({
@@ -22,6 +30,7 @@ const report = reportOf(
     }),
   ],
   VERSION,
+  ADMISSION,
 );
 
 describe('dry run', () => {
@@ -57,14 +66,19 @@ describe('dry run', () => {
     );
   });
 
+  it('says what carries admission, and what would be written for it', () => {
+    const text = renderReport(report, 'table');
+    expect(text).to.match(/^Admission by policy: the API server serves it\.\nACTION +OBJECT\ncreate +ConfigMap own/m);
+  });
+
   it('renders JSON that programs read', () => {
     expect(JSON.parse(renderReport(report, 'json'))).to.deep.equal(report);
   });
 
   it('says so where nothing is to do and the version is not known', () => {
-    const nothing = reportOf([], undefined);
+    const nothing = reportOf([], undefined, { ...ADMISSION, objects: [], refused: ['X exists'] });
     expect(renderReport(nothing, 'table')).to.equal(
-      'Kubernetes unknown: 0 object(s) would be changed, 0 are as they shall be, 0 stay without. Nothing was written.\n',
+      'Admission by policy: the API server serves it.\nRefused: X exists.\n\nKubernetes unknown: 0 object(s) would be changed, 0 are as they shall be, 0 stay without. Nothing was written.\n',
     );
     expect(nothing.kubernetesVersion).to.equal(null);
   });

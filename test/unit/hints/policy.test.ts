@@ -5,28 +5,29 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { parseAllDocuments } from 'yaml';
-import { hintPolicies } from '../../../hack/generate/policies.ts';
+import { admissionPolicies } from '../../../hack/generate/policies.ts';
 import { LABEL_CONSIDER, LABEL_STRATEGY, STRATEGIES } from '../../../pkg/apis/names.ts';
 import { HINT_STRATEGIES } from '../../../pkg/hints/index.ts';
 import { isNodeName, isZoneName } from '../../../pkg/hints/names.ts';
 import { asksFor, NODE_NAME_PATTERN, ZONE_NAME_PATTERN } from '../../../pkg/hints/policy/cel.ts';
-import { buildHintPolicies, buildPolicyParameters } from '../../../pkg/hints/policy/index.ts';
-import type { HintPoliciesOptions } from '../../../pkg/hints/policy/index.ts';
-import type { MutatingAdmissionPolicy } from '../../../pkg/hints/policy/types.ts';
+import { buildAdmissionPolicies, buildCarrierObject } from '../../../pkg/hints/policy/index.ts';
+import type { AdmissionPoliciesOptions, MutatingAdmissionPolicy } from '../../../pkg/hints/policy/index.ts';
 import { strategyOf } from '../../../pkg/hints/table.ts';
 import type { HintStrategy } from '../../../pkg/hints/types.ts';
 import { hintsEntries } from '../../../pkg/webhook/endpoint-slice-hints/add.ts';
 
-const options: HintPoliciesOptions = {
+const options: AdmissionPoliciesOptions = {
+  name: 'ours',
   excludedNamespaces: ['default', 'kube-system', 'routing'],
-  parameters: { namespace: 'routing', name: 'hints' },
   flowControllerUsers: ['one', 'two'],
   plannerAlive: true,
+  settingsReconcilerUser: 'settings-reconciler',
+  keepSettings: false,
 };
-const { policies, bindings, parameters } = buildHintPolicies(options);
+const { policies, bindings } = buildAdmissionPolicies(options);
 
 const policyOf = (name: string): MutatingAdmissionPolicy =>
-  policies.find(({ metadata }) => metadata.name.startsWith(name))!;
+  policies.find(({ metadata }) => metadata.name === `ours.${name}`)!;
 const expressionsOf = ({ spec }: MutatingAdmissionPolicy): string[] => [
   ...spec.matchConditions.map(({ expression }) => expression),
   ...(spec.variables ?? []).map(({ expression }) => expression),
@@ -39,9 +40,10 @@ const entries = hintsEntries({
   address: { kind: 'url', url: 'https://localhost' },
   excludedNamespaces: options.excludedNamespaces,
   timeoutSeconds: 5,
-  settingsReconcilerUser: 'settings-reconciler',
+  settingsReconcilerUser: options.settingsReconcilerUser,
   strategyAnnotation: false,
   keepSettings: false,
+  carrier: 'webhook',
 });
 
 /** The few words of CEL in which a condition on labels is written are JavaScript's own, but for absent values and `in`. */
@@ -54,9 +56,7 @@ const holds = (expression: string, labels: Record<string, string>): boolean => {
 describe('hints as admission policies', () => {
   describe('one policy and one binding for each row of the table', () => {
     it('in the order of the table', () => {
-      const names = HINT_STRATEGIES.map(
-        ({ name }) => `${name}.endpoint-slice-hints.topology.extensions.gardener.cloud`,
-      );
+      const names = HINT_STRATEGIES.map(({ name }) => `ours.${name}`);
       expect(policies.map(({ metadata }) => metadata.name)).to.deep.equal(names);
       expect(bindings.map(({ metadata }) => metadata.name)).to.deep.equal(names);
       expect(bindings.map(({ spec }) => spec.policyName)).to.deep.equal(names);
@@ -68,7 +68,7 @@ describe('hints as admission policies', () => {
         nodes: 'own',
         labels: [{ key: LABEL_STRATEGY, value: 'mine' }],
       };
-      const [policy, ...others] = buildHintPolicies({ ...options, strategies: [row] }).policies;
+      const [policy, ...others] = buildAdmissionPolicies({ ...options, strategies: [row] }).policies;
       expect(others).to.deep.equal([]);
       expect(policy?.spec.matchConstraints.objectSelector).to.deep.equal({ matchLabels: { [LABEL_STRATEGY]: 'mine' } });
       expect(policy?.spec.mutations[0]?.jsonPatch.expression).to.contain('forNodes');
@@ -111,38 +111,41 @@ describe('hints as admission policies', () => {
 
   describe('what is planned', () => {
     for (const { name, planned } of HINT_STRATEGIES) {
-      const { spec } = policyOf(`${name}.`);
-      const binding = bindings.find((one) => one.spec.policyName.startsWith(`${name}.`))!.spec;
+      const { spec } = policyOf(name);
 
       if (planned) {
-        it(`${name} reads the parameter object, and without it does nothing rather than to refuse`, () => {
-          expect(spec.paramKind).to.deep.equal({ apiVersion: 'v1', kind: 'ConfigMap' });
-          expect(binding.paramRef).to.deep.equal({ ...options.parameters, parameterNotFoundAction: 'Allow' });
-          expect(spec.matchConditions.map((condition) => condition.name)).to.include('not-the-planner');
+        it(`${name} knows who plans and whether the planner lives`, () => {
+          const condition = spec.matchConditions.find((one) => one.name === 'not-the-planner');
+          expect(condition?.expression).to.equal('!(request.userInfo.username in ["one", "two"])');
           expect(spec.variables?.map((variable) => variable.name)).to.deep.equal(['unplanned', 'stored']);
+          expect(spec.variables?.[0]?.expression).to.match(/^!true \|\| /);
+        });
+        it(`${name} is another policy when the planner dies`, () => {
+          const dead = buildAdmissionPolicies({ ...options, plannerAlive: false }).policies;
+          const found = dead.find(({ metadata }) => metadata.name === `ours.${name}`);
+          expect(found?.spec.variables?.[0]?.expression).to.match(/^!false \|\| /);
         });
       } else {
-        it(`${name} needs no parameters`, () => {
-          expect(spec).to.not.have.any.keys('paramKind', 'variables');
-          expect(binding).to.not.have.property('paramRef');
-          expect(expressionsOf(policyOf(`${name}.`)).join('\n')).to.not.contain('params');
+        it(`${name} does not ask, and is the same without a planner`, () => {
+          expect(spec).to.not.have.property('variables');
+          const dead = buildAdmissionPolicies({ ...options, plannerAlive: false }).policies;
+          expect(dead.find(({ metadata }) => metadata.name === `ours.${name}`)?.spec).to.deep.equal(spec);
         });
       }
     }
+    it('has room for no user at all', () => {
+      const [, , nobody] = buildAdmissionPolicies({ ...options, flowControllerUsers: [] }).policies;
+      expect(JSON.stringify(nobody)).to.contain('in [])');
+    });
+    it('needs no parameters: the API server would not let go of those it saw first', () => {
+      expect(JSON.stringify([policies, bindings])).to.not.match(/param(Kind|Ref|s\b)/);
+    });
   });
 
-  describe('the parameter object', () => {
-    it('says who plans and whether it lives, in strings', () => {
-      expect(parameters.metadata).to.include({ namespace: 'routing', name: 'hints' });
-      expect(parameters.data).to.deep.equal({ plannerAlive: 'true', flowControllerUsers: 'one\ntwo' });
-    });
-    it('is what is written anew when the planner dies', () => {
-      const dead = buildPolicyParameters({ ...options, plannerAlive: false });
-      expect(dead).to.deep.equal({ ...parameters, data: { ...parameters.data, plannerAlive: 'false' } });
-    });
-    it('has room for no user at all', () => {
-      expect(buildPolicyParameters({ ...options, flowControllerUsers: [] }).data.flowControllerUsers).to.equal('');
-    });
+  it('the object that says who carries says just that', () => {
+    const { metadata, data } = buildCarrierObject('routing', 'policy');
+    expect(metadata).to.include({ namespace: 'routing', name: 'admission-carrier' });
+    expect(data).to.deep.equal({ carrier: 'policy' });
   });
 
   describe('the condition on labels', () => {
@@ -195,16 +198,12 @@ describe('hints as admission policies', () => {
     const manifests = readFileSync(new URL('../../../example/policies/hints.yaml', import.meta.url), 'utf8');
     it('are as generated', async () => {
       const note = '# Written by `make generate`; do not edit.';
-      expect(manifests).to.equal(`${note}\n\n${(await hintPolicies.render()).trim()}\n`);
+      expect(manifests).to.equal(`${note}\n\n${(await admissionPolicies.render()).trim()}\n`);
     });
     it('hold each object once', () => {
       const kinds = parseAllDocuments(manifests).map((document) => (document.toJS() as { kind: string }).kind);
       const of = (kind: string): string[] => HINT_STRATEGIES.map(() => kind);
-      expect(kinds).to.deep.equal([
-        'ConfigMap',
-        ...of('MutatingAdmissionPolicy'),
-        ...of('MutatingAdmissionPolicyBinding'),
-      ]);
+      expect(kinds).to.deep.equal([...of('MutatingAdmissionPolicy'), ...of('MutatingAdmissionPolicyBinding')]);
     });
   });
 });

@@ -35,6 +35,25 @@ describe('createDeadline', () => {
     expect(deadline.signal.aborted).to.equal(true);
     deadline.dispose();
   });
+  it('knows by the clock that time is up before its timer has a turn', () => {
+    let now = 0;
+    const frozen = { ...clock, monotonic: () => now, setTimeout: () => ({ cancel: () => undefined }) };
+    const deadline = createDeadline(frozen, 1_000);
+    now = 999;
+    expect([deadline.check(), deadline.signal.aborted]).to.deep.equal([false, false]);
+    deadline.restart(500);
+    now = 1_498;
+    expect(deadline.check()).to.equal(false);
+    now = 1_499;
+    expect([deadline.check(), deadline.signal.aborted, deadline.expired]).to.deep.equal([true, true, true]);
+  });
+  it('does not expire once disposed', () => {
+    let now = 0;
+    const deadline = createDeadline({ ...clock, monotonic: () => now }, 1_000);
+    deadline.dispose();
+    now = 2_000;
+    expect(deadline.check()).to.equal(false);
+  });
   it('starts anew', async () => {
     const deadline = createDeadline(clock, 1_000);
     await clock.advance(900);

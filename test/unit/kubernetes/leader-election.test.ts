@@ -106,6 +106,41 @@ describe('runLeaderElection', () => {
     expect(clock.pending, 'timers left behind').to.equal(0);
   };
 
+  it('knows by the clock alone that its lease may be gone, as after a freeze of the process', async () => {
+    let frozenMs = 0;
+    let holds: (() => boolean) | undefined;
+    const one = start('one', {
+      clock: { ...clock, monotonic: () => clock.monotonic() + frozenMs },
+      onStartedLeading: (signal, of) => {
+        holds = of;
+        return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      },
+    });
+    await clock.settle();
+    expect(holds?.()).to.equal(true);
+    frozenMs = 9_999;
+    expect(holds?.(), 'within the renew deadline').to.equal(true);
+    frozenMs = 10_000;
+    expect(holds?.()).to.equal(false);
+    await one.done;
+    expect(one.result).to.deep.include({ kind: 'lost', reason: 'RenewDeadlineExceeded' });
+  });
+
+  it('still holds after a clean stop, for what is left to send', async () => {
+    let holds: (() => boolean) | undefined;
+    const one = start('one', {
+      onStartedLeading: (signal, of) => {
+        holds = of;
+        return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      },
+    });
+    await clock.settle();
+    one.stop.abort();
+    await one.done;
+    await clock.advance(60_000);
+    expect(holds?.()).to.equal(true);
+  });
+
   it('leads at once where no Lease is, and writes who it is', async () => {
     const one = start('one');
     await clock.advance(0);

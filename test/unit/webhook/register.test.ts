@@ -24,6 +24,7 @@ const build = (more: Partial<RegistrationOptions> = {}) =>
     settingsReconcilerUser: 'reconciler',
     strategyAnnotation: true,
     keepSettings: true,
+    carrier: 'webhook',
     ...more,
   });
 const ref = { name: 'webhooks' };

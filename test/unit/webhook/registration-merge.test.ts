@@ -17,6 +17,7 @@ const build = (more: Partial<RegistrationOptions> = {}): MutatingWebhookConfigur
     settingsReconcilerUser: 'reconciler',
     strategyAnnotation: true,
     keepSettings: true,
+    carrier: 'webhook',
     ...more,
   });
 

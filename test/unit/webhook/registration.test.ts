@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { LABEL_CONSIDER, LABEL_ROUTING, LABEL_STRATEGY, STRATEGIES } from '../../../pkg/apis/names.ts';
 import type { RegistrationOptions } from '../../../pkg/webhook/registration-types.ts';
-import { buildRegistration, excludedNamespacesOf } from '../../../pkg/webhook/registration.ts';
+import { buildRegistration } from '../../../pkg/webhook/registration.ts';
 
 const optionsOf = (more: Partial<RegistrationOptions> = {}): RegistrationOptions => ({
   name: 'gardener-extension-topology-aware-routing',
@@ -15,6 +15,7 @@ const optionsOf = (more: Partial<RegistrationOptions> = {}): RegistrationOptions
   settingsReconcilerUser: 'reconciler',
   strategyAnnotation: true,
   keepSettings: true,
+  carrier: 'webhook',
   ...more,
 });
 const webhooksOf = (more: Partial<RegistrationOptions> = {}) => buildRegistration(optionsOf(more)).webhooks ?? [];
@@ -109,6 +110,11 @@ describe('buildRegistration', () => {
     ]);
   });
 
+  it('leaves slices and kept settings to policies where those carry admission', () => {
+    expect(namesOf({ carrier: 'policy' })).to.deep.equal(['strategy-annotation']);
+    expect(namesOf({ carrier: 'policy', strategyAnnotation: false })).to.deep.equal([]);
+  });
+
   it('is reached through the Service, with the path and the bundle in base64', () => {
     expect(byName('endpoint-slice-hints').clientConfig).to.deep.equal({
       service: { namespace: 'ext', name: 'endpointslice-webhook', port: 443, path: '/webhooks/endpoint-slice-hints' },
@@ -123,20 +129,4 @@ describe('buildRegistration', () => {
     });
     expect(JSON.stringify(byName('endpoint-slice-hints', more).objectSelector)).to.not.contain('service-name');
   });
-});
-
-describe('excludedNamespacesOf', () => {
-  const cases = [
-    { name: 'ours and the guarded ones', included: [], excluded: [], want: ['default', 'ext', 'kube-system'] },
-    { name: 'what is listed comes back', included: ['kube-system'], excluded: [], want: ['default', 'ext'] },
-    {
-      name: 'what else is excluded, once',
-      included: [],
-      excluded: ['x', 'default'],
-      want: ['default', 'ext', 'kube-system', 'x'],
-    },
-  ];
-  for (const { name, included, excluded, want } of cases) {
-    it(name, () => expect(excludedNamespacesOf('ext', { included, excluded })).to.deep.equal(want));
-  }
 });

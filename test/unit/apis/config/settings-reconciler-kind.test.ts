@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ConfigError } from '../../../../pkg/apis/config/config-error.ts';
 import { CONFIG_API_VERSION } from '../../../../pkg/apis/config/config-kind.ts';
+import { EXTENSION_NAME } from '../../../../pkg/apis/names.ts';
 import { loadConfiguration } from '../../../../pkg/apis/config/load.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../../pkg/apis/config/settings-reconciler-kind.ts';
 import type { SettingsReconcilerConfiguration } from '../../../../pkg/apis/config/settings-reconciler.ts';
@@ -19,6 +20,9 @@ describe('SettingsReconcilerConfiguration', () => {
       modes: { cluster: { namespaces: [] } },
       excludedNamespaces: [],
       keep: 'auto',
+      admission: 'auto',
+      policies: { name: EXTENSION_NAME, includedNamespaces: [], excludedNamespaces: [] },
+      flowController: { users: [], lease: { name: 'flow-controller' } },
       drift: { minIntervalSeconds: 60, fightAfterRepairs: 3, fightWindowSeconds: 900 },
       kubernetesVersion: { rereadSeconds: 60, stableSeconds: 300 },
       hintRepair: { enabled: true, writesPerSecond: 20, backoffSeconds: 60 },
@@ -56,6 +60,16 @@ describe('SettingsReconcilerConfiguration', () => {
       name: 'no mode',
       body: 'modes: {}',
       says: /modes: needs at least one field\. \(allowed: garden, seed, cluster\)/,
+    },
+    {
+      name: 'a carrier that is none',
+      body: 'modes: {cluster: {}}\nadmission: both',
+      says: /admission: .*allowed: auto, webhook, policy/,
+    },
+    {
+      name: 'a namespace that policies serve and do not serve',
+      body: 'modes: {cluster: {}}\npolicies: {includedNamespaces: [a], excludedNamespaces: [a]}',
+      says: /policies\.includedNamespaces: includes "a", which policies\.excludedNamespaces excludes/,
     },
     { name: 'no modes', body: 'keep: on', says: /modes: is required/ },
     {

@@ -107,6 +107,58 @@ describe('effectiveness report', () => {
     expect(events, 'told already').to.have.length(1);
   });
 
+  describe('after an event told of a fault', () => {
+    beforeEach(async () => {
+      slices = withoutHints();
+      await reconcile();
+      now += GRACE;
+      await reconcile();
+      events.length = 0;
+    });
+
+    it('tells of all at once, once, that it is over', async () => {
+      slices = withHints();
+      await reconcile();
+      await reconcile();
+      expect(events).to.have.length(1);
+      expect(events[0]).to.include({ type: 'Normal', reason: 'RoutingEffective' });
+      expect(events[0]!.message).to.contain('/s').and.to.contain('/t');
+    });
+
+    it('does not take a moment without Pods, or another fault, for the end', async () => {
+      slices = [];
+      await reconcile();
+      slices = withHints();
+      nodes.push(node({ zone: 'c' }));
+      await reconcile();
+      expect(events, 'zone c is not served').to.deep.equal([]);
+      nodes.pop();
+      await reconcile();
+      expect(events.map(({ reason }) => reason)).to.deep.equal(['RoutingEffective']);
+    });
+
+    it('tells of the next lasting fault again, and of its end', async () => {
+      for (const set of [withHints, withoutHints]) {
+        slices = set();
+        await reconcile();
+      }
+      now += GRACE;
+      await reconcile();
+      slices = withHints();
+      await reconcile();
+      const reasons = ['RoutingEffective', 'RoutingNotEffective', 'RoutingEffective'];
+      expect(events.map(({ reason }) => reason)).to.deep.equal(reasons);
+    });
+  });
+
+  it('tells nothing about a fault that nobody was told of', async () => {
+    for (const set of [withoutHints, withHints]) {
+      slices = set();
+      await reconcile();
+    }
+    expect(events).to.deep.equal([]);
+  });
+
   it('does not count the time in which no Pod was ready', async () => {
     slices = [];
     await reconcile();

@@ -112,6 +112,23 @@ describe('cache', () => {
     expect(cache.state).to.equal('synced');
   });
 
+  it('reads everything anew when told to, equal versions included, and shows what it had until then', async () => {
+    void run();
+    await cache.settled(stop.signal);
+    items = [{ ...object('a'), kind: 'Other' }, object('b')];
+    seen.length = 0;
+    cache.relist();
+    expect(cache.list(), 'until the new list is there').to.have.length(1);
+    await clock.settle();
+    expect(cache.list().map(({ metadata }) => metadata?.name)).to.deep.equal(['a', 'b']);
+    expect(seen).to.deep.equal(['+a', '+b']);
+    items = [];
+    cache.relist();
+    await clock.settle();
+    expect(cache.list()).to.deep.equal([]);
+    expect(cache.state).to.equal('synced');
+  });
+
   it('stays pending while the server cannot be reached', async () => {
     failure = new ConnectionError({ reason: 'Unreachable', message: 'refused', method: 'GET', path: '/x' });
     void run();

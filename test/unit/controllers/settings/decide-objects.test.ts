@@ -141,8 +141,11 @@ describe('planObject', () => {
   });
 
   it('adds the annotation for old kubelets', () => {
-    const { plan: found } = plan(named('a'), ENABLED, { mixedKubelets: true });
+    const { plan: found, want } = plan(named('a'), ENABLED, { mixedKubelets: true });
     expect(found.kind === 'patch' && found.changes.map(({ after }) => after)).to.include(`${GROUP}/same-zone`);
+    expect(want?.annotations, 'a wish of its own, which no repair holds back').to.deep.equal({
+      [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-zone`,
+    });
   });
 
   describe('of an Etcd', () => {

@@ -32,6 +32,16 @@ describe('recent writes', () => {
     });
   }
 
+  it('believes the answer to a write that changed nothing, until there is another version', () => {
+    const answer = object('10');
+    recent.remember('k', answer, '10');
+    expect(recent.freshest('k', object('10'))).to.equal(answer);
+    expect(recent.freshest('k', object('10')), 'again').to.equal(answer);
+    const newer = object('11');
+    expect(recent.freshest('k', newer)).to.equal(newer);
+    expect(recent.size).to.equal(0);
+  });
+
   it('takes any change for caught up where versions are no numbers', () => {
     const answer = object('b');
     recent.remember('k', answer, 'a');

@@ -4,18 +4,20 @@ import { beforeEach, describe, it } from 'mocha';
 import type { Namespace, Service } from '../../../../pkg/apis/core.ts';
 import type { Etcd } from '../../../../pkg/apis/gardener.ts';
 import type { ObjectRef } from '../../../../pkg/apis/meta.ts';
-import { LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
+import { ANNOTATION_APPLIED, LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import { createDriftGuard } from '../../../../pkg/controllers/settings/drift.ts';
 import type { DriftGuard } from '../../../../pkg/controllers/settings/drift.ts';
 import { createSettingsReconciler } from '../../../../pkg/controllers/settings/reconciler.ts';
 import { createRecentWrites } from '../../../../pkg/controllers/settings/recent-writes.ts';
+import { decideRelease } from '../../../../pkg/controllers/settings/release.ts';
 import { createReporter } from '../../../../pkg/controllers/settings/reporter.ts';
 import type { NamespaceDecision } from '../../../../pkg/controllers/settings/types.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client, Reconciler } from '../../../../pkg/kubernetes/types.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
-import { NS, etcdDecision, namespaceDecision, serviceDecision } from './support.ts';
+import { service } from '../../../fixtures/core.ts';
+import { NS, context, etcdDecision, namespaceDecision, refusedFor, serviceDecision } from './support.ts';
 
 const { signal } = new AbortController();
 
@@ -27,6 +29,7 @@ describe('settings reconciler', () => {
   let told: (NamespaceDecision | undefined)[];
   let failWith: Error | undefined;
   let owned: boolean;
+  let now: number;
   let drift: DriftGuard;
   let reconciler: Reconciler;
   beforeEach(() => {
@@ -37,6 +40,7 @@ describe('settings reconciler', () => {
     told = [];
     failWith = undefined;
     owned = true;
+    now = 0;
     const patch = ({ plural }: Resource, { name }: ObjectRef, _type: string, body: object) => {
       patched.push(`${plural}/${name}`);
       return failWith === undefined || plural === 'namespaces'
@@ -54,6 +58,18 @@ describe('settings reconciler', () => {
     reconciler = createSettingsReconciler({
       decide: () => decision,
       isOwned: () => owned,
+      release: (name, managed) => {
+        const annotations = { [ANNOTATION_APPLIED]: JSON.stringify({ trafficDistribution: 'PreferSameZone' }) };
+        const services = ['a', 'of another installation'].map((of) =>
+          service({
+            metadata: { name: of, namespace: NS, annotations },
+            spec: { trafficDistribution: 'PreferSameZone' },
+          }),
+        );
+        return decideRelease({ namespace: name, managed, services, etcds: [], context: context() });
+      },
+      releaseAfterMs: 1_000,
+      clock: { monotonic: () => now },
       namespaceOf: () => namespace,
       keep: 'on',
       apply: {
@@ -104,6 +120,75 @@ describe('settings reconciler', () => {
     namespace = { metadata: { name: NS, labels: { [LABEL_ROUTING]: 'true' } } };
     await reconcile();
     expect(patched).to.deep.equal([]);
+  });
+
+  describe('in a namespace that stopped being ours', () => {
+    const leave = async (): Promise<void> => {
+      await reconcile();
+      patched.length = 0;
+      events.length = 0;
+      decision = undefined;
+      owned = false;
+      namespace = { metadata: { name: NS, labels: { [LABEL_ROUTING]: 'true' } } };
+    };
+
+    it('waits, then takes back what it managed, tells, and is done with it', async () => {
+      await leave();
+      expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: 1_000 });
+      now = 999;
+      expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: 1 });
+      expect(patched, 'within the time').to.deep.equal([]);
+      now = 1_000;
+      expect(await reconcile()).to.deep.equal({ kind: 'done' });
+      expect(patched).to.deep.equal(['services/a', `namespaces/${NS}`]);
+      expect(events).to.deep.equal(['NamespaceNotOwned']);
+      now = 5_000;
+      await reconcile();
+      expect(patched, 'and then').to.have.length(2);
+      expect(drift.size).to.equal(0);
+    });
+
+    it('changes nothing when it becomes ours again in time, and counts anew the next time', async () => {
+      const before = decision;
+      await leave();
+      await reconcile();
+      now = 999;
+      decision = before;
+      owned = true;
+      namespace = { metadata: { name: NS, labels: { [LABEL_ROUTING]: 'true' } } };
+      await reconcile();
+      await leave();
+      expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: 1_000 });
+      expect(patched).to.deep.equal([]);
+    });
+
+    it('tries again what could not be written', async () => {
+      await leave();
+      await reconcile();
+      now = 1_000;
+      failWith = new ApiError({ status: 500, method: 'PATCH', path: '/x' });
+      expect(await reconcile().catch((error: unknown) => error)).to.equal(failWith);
+      failWith = undefined;
+      await reconcile();
+      expect(patched.filter((name) => name === 'services/a')).to.have.length(2);
+    });
+
+    it('leaves everything alone where nothing was on', async () => {
+      decision = namespaceDecision({ objects: [serviceDecision('a', refusedFor('SingleZone'))] });
+      await leave();
+      now = 1_000;
+      expect(await reconcile()).to.deep.equal({ kind: 'done' });
+      expect(patched).to.deep.equal([]);
+    });
+
+    it('leaves everything alone where it is being deleted', async () => {
+      await leave();
+      await reconcile();
+      now = 1_000;
+      namespace = { metadata: { name: NS, deletionTimestamp: 'now' } };
+      expect(await reconcile()).to.deep.equal({ kind: 'done' });
+      expect(patched).to.deep.equal([]);
+    });
   });
 
   it('remembers nothing about objects that are gone', async () => {

@@ -2,7 +2,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { INITIAL_VERSION, acceptCandidate, stepVersion } from '../../../../pkg/controllers/settings/version-step.ts';
+import {
+  INITIAL_VERSION,
+  acceptCandidate,
+  resumeVersion,
+  stepVersion,
+} from '../../../../pkg/controllers/settings/version-step.ts';
 import type { VersionState } from '../../../../pkg/controllers/settings/version-step.ts';
 
 const v = (minor: number) => ({ major: 1, minor });
@@ -71,6 +76,31 @@ describe('stepVersion', () => {
     expect(first.ready).to.deep.equal(v(31));
     expect(first.state.current).to.deep.equal(v(30));
     expect(stepVersion(first.state, v(31), STABLE + 1, STABLE).ready).to.deep.equal(v(31));
+  });
+
+  describe('after a restart, while objects carry settings of 1.33', () => {
+    const carried = v(33);
+    const resumed: { name: string; minor: number; state: VersionState }[] = [
+      {
+        name: 'waits for a newer answer',
+        minor: 34,
+        state: { current: carried, candidate: { version: v(34), since: 7 } },
+      },
+      { name: 'takes the same version', minor: 33, state: { current: v(33) } },
+      { name: 'takes an older one at once', minor: 31, state: { current: v(31) } },
+    ];
+    for (const { name, minor, state } of resumed) {
+      it(`${name}, whether it was heard before or after`, () => {
+        expect(resumeVersion({ current: v(minor) }, carried, 7)).to.deep.equal(state);
+        expect(stepVersion(resumeVersion({}, carried, 0), v(minor), 7, STABLE).state).to.deep.equal(state);
+      });
+    }
+
+    it('takes the newer one when it has been stable from then on', () => {
+      const { state } = stepVersion(resumeVersion({}, carried, 0), v(34), 7, STABLE);
+      expect(stepVersion(state, v(34), 7 + STABLE - 1, STABLE).ready).to.equal(undefined);
+      expect(stepVersion(state, v(34), 7 + STABLE, STABLE).ready).to.deep.equal(v(34));
+    });
   });
 
   it('never goes up without the whole time, never stays above an answer', () => {

@@ -108,6 +108,34 @@ describe('version tracker', () => {
     });
   }
 
+  it('holds a newer first answer back while objects carry the settings of an older version', async () => {
+    answer = { major: '1', minor: '34' };
+    const tracker = create();
+    await tracker.read(stop.signal);
+    tracker.resume({ major: 1, minor: 33 });
+    expect(tracker.current).to.deep.equal({ major: 1, minor: 33 });
+    void tracker.run(stop.signal);
+    await clock.settle();
+    accepts = false;
+    await clock.advance(180_000);
+    expect(tracker.current, 'stable, but the trial write is refused').to.deep.equal({ major: 1, minor: 33 });
+    accepts = true;
+    await clock.advance(60_000);
+    expect(tracker.current).to.deep.equal({ major: 1, minor: 34 });
+    expect(changes).to.deep.equal(['1.34', '1.33', '1.34']);
+  });
+
+  it('resumes nothing where nothing is carried or the version is given', async () => {
+    answer = { major: '1', minor: '34' };
+    const tracker = create();
+    await tracker.read(stop.signal);
+    tracker.resume(undefined);
+    expect(tracker.current).to.deep.equal({ major: 1, minor: 34 });
+    const given = create('v1.36.0');
+    given.resume({ major: 1, minor: 33 });
+    expect(given.current).to.deep.equal({ major: 1, minor: 36 });
+  });
+
   it('asks nobody when the version is given', async () => {
     const tracker = create('v1.30.4');
     await tracker.read(stop.signal);

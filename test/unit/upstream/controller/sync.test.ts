@@ -16,6 +16,25 @@ const store = (input: Partial<Parameters<typeof storedHints>[0]>) => {
 };
 
 describe('storedHints', () => {
+  it('reports hints of a dual-stack Service once, in the first family', () => {
+    const slices = ['IPv6', 'IPv4'].map((addressType) => ({
+      ...aSlice(
+        Array.from('abc', (zone, index) => at(zone, index + 1)),
+        `server-${addressType}`,
+      ),
+      addressType,
+    }));
+    const results = store({ slices });
+    expect(results.map(({ family, events }) => [family, events.map(({ message }) => message)])).to.deep.equal([
+      ['IPv4', ['Topology Aware Hints has been enabled, addressType: IPv4']],
+      ['IPv6', []],
+    ]);
+    expect(results.map((result) => hintCounts(result.slices))).to.deep.equal([
+      { a: 1, b: 1, c: 1 },
+      { a: 1, b: 1, c: 1 },
+    ]);
+  });
+
   for (const { name, input, reason, hints, message } of [
     {
       name: 'Auto, one endpoint a zone',

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { AdmissionRequest } from '../../../../pkg/apis/admission.ts';
 import { LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
+import { ANNOTATION_PROBE } from '../../../../pkg/hints/policy/index.ts';
 import { createEndpointSliceHintsHandler } from '../../../../pkg/webhook/endpoint-slice-hints/handler.ts';
 import { review } from '../../../fixtures/admission.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
@@ -40,6 +41,18 @@ describe('the handler of EndpointSlices', () => {
 
   it('recognises the flow controller by its user name', () => {
     expect(handlerOf()(requestOf({ userInfo: { username: 'planner' } })).kind).to.equal('unchanged');
+  });
+
+  it('leaves a probe of the policies alone, and serves one of its own', () => {
+    const probe = (carrier: string) => ({
+      ...stripped,
+      metadata: { ...stripped.metadata, annotations: { [ANNOTATION_PROBE]: carrier } },
+    });
+    expect(handlerOf()(requestOf({ object: probe('policy') })).kind).to.equal('unchanged');
+    expect(handlerOf()(requestOf({ object: probe('webhook') })).kind).to.equal('patch');
+    for (const metadata of [null, 'x', { annotations: null }]) {
+      expect(handlerOf()(requestOf({ object: { ...stripped, metadata } })).kind).to.be.oneOf(['unchanged', 'unserved']);
+    }
   });
 
   it('a request without a user is from nobody', () => {

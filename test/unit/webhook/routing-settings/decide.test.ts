@@ -10,7 +10,8 @@ import {
   LABEL_MANAGED,
   LABEL_STRATEGY,
 } from '../../../../pkg/apis/names.ts';
-import { decideSettings, UNTOUCHED_SERVICES } from '../../../../pkg/webhook/routing-settings/decide.ts';
+import { UNTOUCHED_SERVICES } from '../../../../pkg/routing/keep.ts';
+import { decideSettings } from '../../../../pkg/webhook/routing-settings/decide.ts';
 import type { SettingsInput } from '../../../../pkg/webhook/routing-settings/decide.ts';
 import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a subcommand is: its flags, its examples, and what it does.
+import type { Command } from 'commander';
+import type { Io } from './io.ts';
+
+/** 0 fine, 1 findings with --fail-on, 2 bad input. */
+export type ExitCode = 0 | 1 | 2;
+
+export interface TopologyCommand {
+  readonly name: string;
+  /** One line. */
+  readonly summary: string;
+  /** Shown under `--help`: what it is for, then the command line without `kubectl topology`. */
+  readonly examples: readonly (readonly [purpose: string, line: string])[];
+  /** Adds arguments and flags. */
+  define(command: Command): void;
+  /** `args` are the positional arguments, `flags` what commander read. */
+  run(io: Io, flags: unknown, args: readonly string[]): Promise<ExitCode>;
+  /** Not shown in help. */
+  readonly hidden?: boolean;
+}
+
+/** A command whose flags have the type `F`. */
+export const topologyCommand = <F>(
+  command: Omit<TopologyCommand, 'run'> & { run(io: Io, flags: F, args: readonly string[]): Promise<ExitCode> },
+): TopologyCommand => ({ ...command, run: (io, flags, args) => command.run(io, flags as F, args) });

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every command of kubectl-topology, in the order in which help shows them.
+import type { TopologyCommand } from '../command.ts';
+import { createComplete } from './complete.ts';
+import { completion } from './completion.ts';
+import { explain } from './explain.ts';
+import { hints } from './hints.ts';
+import { plan } from './plan.ts';
+import { replay } from './replay.ts';
+import { route } from './route.ts';
+import { watch } from './watch.ts';
+
+export const COMMANDS: readonly TopologyCommand[] = [
+  explain,
+  watch,
+  hints,
+  route,
+  plan,
+  replay,
+  completion,
+  createComplete(() => COMMANDS),
+];

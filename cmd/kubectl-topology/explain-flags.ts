@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `explain` and `watch` share: their flags, and the options that follow from them.
+import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import type { ExplainOptions } from '../../pkg/diagnosis/explain/types.ts';
+import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
+import { nearest } from '../../pkg/diagnosis/nearest.ts';
+import type { ClusterSnapshot, CollectionName } from '../../pkg/diagnosis/snapshot.ts';
+import { REASONS } from '../../pkg/upstream/reasons.ts';
+import { addInputFlags, addVersionFlags } from './flags.ts';
+import type { InputFlags, VersionFlags } from './flags.ts';
+import type { Io } from './io.ts';
+import { addProxyFlags, proxyOf } from './proxy-flags.ts';
+import type { ProxyFlags } from './proxy-flags.ts';
+
+export interface ExplainFlags extends InputFlags, VersionFlags, ProxyFlags {
+  crossing?: boolean;
+}
+
+/** Everything that an explanation looks at. */
+export const EXPLAIN_NEEDS: readonly CollectionName[] = [
+  'nodes',
+  'services',
+  'slices',
+  'pods',
+  'workloads',
+  'autoscalers',
+  'webhooks',
+  'policies',
+  'events',
+  'cilium',
+];
+
+export const addExplainFlags = (command: Command): Command =>
+  addVersionFlags(
+    addProxyFlags(addInputFlags(command)).option(
+      '--crossing',
+      'traffic was measured to cross zones although everything looks right: name what objects cannot show',
+    ),
+    'the control plane and of every proxy',
+  );
+
+export const explainOptions = (snapshot: ClusterSnapshot, flags: ExplainFlags, io: Io): ExplainOptions => ({
+  now: io.now(),
+  proxy: proxyOf(snapshot, flags),
+  crossing: flags.crossing ?? false,
+  ...(flags.kubernetesVersion === undefined ? {} : { version: flags.kubernetesVersion }),
+  ...(flags.featureGates === undefined ? {} : { gates: flags.featureGates }),
+});
+
+const ANY = 'any';
+const INEFFECTIVE = 'ineffective';
+
+/** `any`, `ineffective` or reasons, separated by commas. */
+export const failOnFlag = (text: string): readonly string[] => {
+  const known = [ANY, INEFFECTIVE, ...Object.keys(REASONS), ...Object.keys(DIAGNOSIS_REASONS)];
+  const wanted = text.split(',').map((part) => part.trim());
+  for (const part of wanted) {
+    if (known.includes(part)) continue;
+    const meant = nearest(part, known);
+    const hint = meant === undefined ? 'see the reference of reasons.' : `did you mean ${meant}?`;
+    throw new InvalidArgumentError(`"${part}" is no reason; ${hint}`);
+  }
+  return wanted;
+};
+
+/** Whether what was found is what the caller wants to fail on. */
+export const shallFail = (
+  failOn: readonly string[] | undefined,
+  { reasons, effective }: { readonly reasons: readonly string[]; readonly effective: boolean },
+): boolean =>
+  failOn !== undefined &&
+  ((failOn.includes(ANY) && (reasons.length > 0 || !effective)) ||
+    (failOn.includes(INEFFECTIVE) && !effective) ||
+    reasons.some((reason) => failOn.includes(reason)));

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags that commands share, and how their values are read.
+import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
+import type { KubernetesVersion } from '../../pkg/routing/types.ts';
+import { InvalidVersionError, parseVersion } from '../../pkg/routing/version.ts';
+import { FEATURE_GATES } from '../../pkg/upstream/features.ts';
+import type { FeatureGate, FeatureGates } from '../../pkg/upstream/features.ts';
+import { nearest } from '../../pkg/diagnosis/nearest.ts';
+
+export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'yaml'] as const;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+/** Where objects come from. */
+export interface InputFlags {
+  filename?: string[];
+  kubeconfig?: string;
+  context?: string;
+  namespace?: string;
+  allNamespaces?: boolean;
+}
+
+export interface VersionFlags {
+  kubernetesVersion?: KubernetesVersion;
+  featureGates?: FeatureGates;
+}
+
+export interface OutputFlags {
+  output: OutputFormat;
+}
+
+export const collect = (value: string, previous: string[] | undefined): string[] => [...(previous ?? []), value];
+
+export const addInputFlags = (command: Command): Command =>
+  command
+    .option('-f, --filename <file|dir|->', 'objects from YAML or JSON instead of a cluster; may be repeated', collect)
+    .option('--kubeconfig <file>', 'how to reach the cluster; default: $KUBECONFIG, then ~/.kube/config')
+    .option('--context <name>', 'context of the kubeconfig')
+    .option('-n, --namespace <namespace>', 'namespace; default: that of the context')
+    .option('-A, --all-namespaces', 'all namespaces');
+
+export const addOutputFlag = (command: Command): Command =>
+  command.addOption(new Option('-o, --output <format>', 'output format').choices(OUTPUT_FORMATS).default('table'));
+
+const versionFlag = (text: string): KubernetesVersion => {
+  try {
+    return parseVersion(text);
+  } catch (error) {
+    if (error instanceof InvalidVersionError)
+      throw new InvalidArgumentError('expected something like 1.33 or v1.30.4.');
+    throw error;
+  }
+};
+
+const isGate = (name: string): name is FeatureGate => (FEATURE_GATES as readonly string[]).includes(name);
+
+const gatesFlag = (text: string, previous: FeatureGates = {}): FeatureGates => {
+  const gates: Partial<Record<FeatureGate, boolean>> = { ...previous };
+  for (const part of text.split(',').filter((entry) => entry !== '')) {
+    const [name = '', value] = part.split('=').map((piece) => piece.trim());
+    if (!isGate(name)) {
+      const meant = nearest(name, FEATURE_GATES);
+      const hint = meant === undefined ? `known: ${FEATURE_GATES.join(', ')}.` : `did you mean ${meant}?`;
+      throw new InvalidArgumentError(`unknown feature gate "${name}"; ${hint}`);
+    }
+    if (value !== 'true' && value !== 'false') {
+      throw new InvalidArgumentError(`expected ${name}=true or ${name}=false.`);
+    }
+    gates[name] = value === 'true';
+  }
+  return gates;
+};
+
+/** `of`: whose version and gates they are. */
+export const addVersionFlags = (command: Command, of: string): Command =>
+  command
+    .option(
+      '--kubernetes-version <version>',
+      `version of ${of}; default: what the objects or the cluster tell`,
+      versionFlag,
+    )
+    .option('--feature-gates <gate=bool,...>', `feature gates of ${of} that differ from its defaults`, gatesFlag);
+
+const NUMBER = /^(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+/** Cores as a number (`0.5`) or a quantity (`500m`); NaN for anything else. */
+export const coresOf = (text: string): number => {
+  if (text.endsWith('m') && NUMBER.test(text.slice(0, -1))) return Number(text.slice(0, -1)) / 1000;
+  return NUMBER.test(text) ? Number(text) : Number.NaN;
+};
+
+export const positiveCores = (text: string): number => {
+  const cores = coresOf(text);
+  if (!(cores > 0 && Number.isFinite(cores)))
+    throw new InvalidArgumentError('expected cores above 0, like 0.5 or 500m.');
+  return cores;
+};
+
+/** `70` or `70%` as the fraction 0.7. */
+export const percent = (text: string): number => {
+  const bare = text.endsWith('%') ? text.slice(0, -1) : text;
+  const value = NUMBER.test(bare) ? Number(bare) : Number.NaN;
+  if (!(value > 0 && Number.isFinite(value))) throw new InvalidArgumentError('expected a percentage above 0, like 70.');
+  return value / 100;
+};
+
+/** `zone=cores,zone=cores`, also repeated. */
+export const demandFlag = (text: string, previous: Readonly<Record<string, number>> = {}): Record<string, number> => {
+  const demand = new Map(Object.entries(previous));
+  for (const part of text.split(',').filter((entry) => entry.trim() !== '')) {
+    const at = part.lastIndexOf('=');
+    const [zone, cores] = [part.slice(0, Math.max(at, 0)).trim(), coresOf(part.slice(at + 1).trim())];
+    if (at === -1 || !(cores >= 0 && Number.isFinite(cores))) {
+      throw new InvalidArgumentError(`expected zone=cores such as eu-1a=1.5, found "${part}".`);
+    }
+    demand.set(zone, (demand.get(zone) ?? 0) + cores);
+  }
+  return Object.fromEntries(demand);
+};

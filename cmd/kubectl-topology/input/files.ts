@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a snapshot from files, folders and standard input.
+import { readFile, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { COLLECTIONS, createCollector } from '../../../pkg/diagnosis/project/collect.ts';
+import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
+import { InputError, UsageError } from '../errors.ts';
+import type { TakeObject } from './items.ts';
+import { readJson } from './json.ts';
+
+export interface FileInput {
+  /** Standard input to its end; asked for at most once. */
+  readonly readStdin: () => Promise<Buffer>;
+}
+
+const STDIN = '-';
+const EXTENSION = /\.(?:json|ya?ml)$/i;
+
+const reasonOf = (error: unknown): string => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'ENOENT') return 'no such file or folder';
+  if (code === 'EACCES') return 'permission denied';
+  return error instanceof Error ? error.message : String(error);
+};
+
+/** The file itself, or the YAML and JSON files of the folder in name order. */
+const filesOf = async (path: string): Promise<string[]> => {
+  try {
+    if (!(await stat(path)).isDirectory()) return [path];
+    const names = (await readdir(path)).filter((name) => EXTENSION.test(name)).sort();
+    if (names.length === 0) throw new InputError(path, undefined, 'expected .yaml, .yml or .json files in the folder');
+    return names.map((name) => join(path, name));
+  } catch (error) {
+    if (error instanceof InputError) throw error;
+    throw new InputError(path, undefined, reasonOf(error));
+  }
+};
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+const [OPEN_OBJECT, OPEN_LIST] = [0x7b, 0x5b];
+
+const looksLikeJson = (text: Buffer): boolean => {
+  let at = 0;
+  while (at < text.length && (text[at] ?? 0) <= 0x20) at += 1;
+  return text[at] === OPEN_OBJECT || text[at] === OPEN_LIST;
+};
+
+const readText = async (content: Buffer, file: string, take: TakeObject): Promise<void> => {
+  const text = content.subarray(0, 3).equals(BYTE_ORDER_MARK) ? content.subarray(3) : content;
+  // YAML that begins with a brace goes by the name of its file.
+  if (looksLikeJson(text) && !/\.ya?ml$/i.test(file)) return readJson(text, file, take);
+  const { readYaml } = await import('./yaml.ts');
+  return readYaml(text.toString('utf8'), file, take);
+};
+
+/** Kinds that files mostly leave out: without any of them nothing can be said about it. */
+const OPTIONAL: ReadonlySet<CollectionName> = new Set([
+  'pods',
+  'workloads',
+  'autoscalers',
+  'webhooks',
+  'policies',
+  'events',
+  'cilium',
+]);
+
+/**
+ * The objects of all files. A kind of which the files hold nothing is unknown, but for Nodes, Services and EndpointSlices.
+ *
+ * @throws InputError for a file that cannot be read or used, UsageError where there is no object at all.
+ */
+export const readFiles = async (paths: readonly string[], { readStdin }: FileInput): Promise<ClusterSnapshot> => {
+  const collector = createCollector();
+  const take = (object: unknown): void => collector.add(object);
+  for (const path of new Set(paths)) {
+    if (path === STDIN) {
+      await readText(await readStdin(), 'standard input', take);
+      continue;
+    }
+    for (const file of await filesOf(path)) {
+      const content = await readFile(file).catch((error: unknown) => {
+        throw new InputError(file, undefined, reasonOf(error));
+      });
+      await readText(content, file, take);
+    }
+  }
+  if (collector.count === 0) throw new UsageError(`${paths.join(', ')}: expected Kubernetes objects, found none`);
+  // Whoever exports the workloads would have exported what scales them.
+  const complete = (name: CollectionName): boolean =>
+    collector.seen.has(name) || (name === 'autoscalers' && collector.seen.has('workloads'));
+  const missing = COLLECTIONS.filter((name) => OPTIONAL.has(name) && !complete(name));
+  return collector.snapshot(new Map(missing.map((name) => [name, 'the files hold none'])));
+};

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Says what is wrong with an object of a file: which object, which field, what was expected there.
+import { renderPath } from '../../../pkg/apis/config/field-path.ts';
+import { isFields } from '../../../pkg/diagnosis/project/fields.ts';
+import type { FieldError } from '../../../pkg/diagnosis/project/fields.ts';
+
+/** `Service default/web`; empty where the object does not say. */
+const nameOf = (object: unknown): string => {
+  if (!isFields(object) || typeof object['kind'] !== 'string') return '';
+  const metadata = isFields(object['metadata']) ? object['metadata'] : {};
+  const parts = [metadata['namespace'], metadata['name']].filter((part) => typeof part === 'string');
+  return `${object['kind']} ${parts.join('/')}`.trim();
+};
+
+/** The object that holds the field, in lists of lists the innermost, and the rest of the path. */
+const ownerOf = (object: unknown, path: FieldError['path']): { owner: unknown; rest: FieldError['path'] } => {
+  const [first, index, ...rest] = path;
+  if (first !== 'items' || typeof index !== 'number' || !isFields(object)) return { owner: object, rest: path };
+  const items: unknown = object['items'];
+  return Array.isArray(items) ? ownerOf(items[index], rest) : { owner: object, rest: path };
+};
+
+export const describeProblem = (object: unknown, error: FieldError): string => {
+  const { owner, rest } = ownerOf(object, error.path);
+  const where = [nameOf(owner), renderPath(rest)].filter((part) => part !== '').join(': ');
+  return where === '' ? error.message : `${where}: ${error.message}`;
+};

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command has of the world around it, so that tests can be that world.
+
+export interface Output {
+  write(text: string): void;
+  /** A person looks at it. */
+  readonly terminal: boolean;
+  readonly columns: number;
+}
+
+export interface Io {
+  readonly out: Output;
+  readonly err: Output;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Standard input to its end. */
+  readStdin(): Promise<Buffer>;
+  /** Standard input line by line, each as soon as it is there. */
+  lines(): AsyncIterable<string>;
+  /** Calls back with each key that is pressed, where a person sits at a terminal; returns how to stop. */
+  onKey(callback: (key: string) => void): () => void;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Aborted when the person ends the command. */
+  readonly signal: AbortSignal;
+}
+
+/** Colours only for a person, and not for one who set NO_COLOR. */
+export const wantsColor = ({ out, env }: Io): boolean =>
+  out.terminal && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The world of a command that runs as a process.
+import { createInterface } from 'node:readline';
+import type { WriteStream } from 'node:tty';
+import type { Io, Output } from './io.ts';
+
+const DEFAULT_COLUMNS = 100;
+
+const outputOf = (
+  stream: Pick<NodeJS.WriteStream, 'write'> & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>,
+): Output => ({
+  write: (text) => void stream.write(text),
+  terminal: stream.isTTY ?? false,
+  get columns() {
+    return stream.columns ?? DEFAULT_COLUMNS;
+  },
+});
+
+const readAll = async (): Promise<Buffer> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+};
+
+const onKey = (callback: (key: string) => void): (() => void) => {
+  const { stdin } = process;
+  if (!stdin.isTTY) return () => undefined;
+  const listener = (data: Buffer): void => callback(data.toString('utf8'));
+  stdin.setRawMode(true);
+  stdin.on('data', listener);
+  stdin.resume();
+  return () => {
+    stdin.off('data', listener);
+    stdin.setRawMode(false);
+    stdin.pause();
+  };
+};
+
+/** The first SIGINT or SIGTERM aborts; a second one ends the process as if it had no handler. */
+export const processIo = (): Io => {
+  const controller = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => controller.abort(new Error(name)));
+  // A pager that is closed, or `| head`: nobody reads any more.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  return {
+    out: outputOf(process.stdout),
+    err: outputOf(process.stderr),
+    env: process.env,
+    readStdin: readAll,
+    lines: () => createInterface({ input: process.stdin, crlfDelay: Infinity }),
+    onKey,
+    now: () => Date.now(),
+    signal: controller.signal,
+  };
+};

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of kubectl-topology, from the table of its commands.
+import { Command } from 'commander';
+import type { ExitCode, TopologyCommand } from './command.ts';
+import { COMMANDS } from './commands/index.ts';
+import type { Io } from './io.ts';
+
+const EXIT_CODES = '\nExit codes: 0 fine, 1 findings (with --fail-on), 2 the question cannot be answered.';
+
+const OVERVIEW = `
+Examples:
+  # Why does traffic to this Service cross zones, and what helps?
+  kubectl topology explain web -n shop
+
+  # The same without a cluster
+  kubectl get nodes,services,endpointslices -A -o yaml > cluster.yaml
+  kubectl topology explain web -n shop -f cluster.yaml
+${EXIT_CODES}`;
+
+const examplesOf = ({ examples }: TopologyCommand): string =>
+  [
+    '\nExamples:',
+    ...examples.map(([purpose, line]) => `  # ${purpose}\n  kubectl topology ${line}\n`),
+    EXIT_CODES.trim(),
+  ].join('\n');
+
+/** `write` gets help and complaints; `finish` the exit code of the command that ran. */
+export const createProgram = (io: Io, write: (text: string) => void, finish: (code: ExitCode) => void): Command => {
+  const program = new Command('kubectl topology')
+    .description('Shows why traffic of Services crosses zones, and what each way to keep it inside would do.')
+    .usage('COMMAND [flags]')
+    .configureOutput({ writeOut: write, writeErr: write, getOutHelpWidth: () => 100, getErrHelpWidth: () => 100 })
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .enablePositionalOptions()
+    .showSuggestionAfterError()
+    .addHelpText('after', OVERVIEW)
+    .exitOverride();
+  for (const entry of COMMANDS) {
+    const command = program
+      .command(entry.name, { hidden: entry.hidden ?? false })
+      .description(entry.summary)
+      .allowExcessArguments(false)
+      .addHelpText('after', examplesOf(entry));
+    entry.define(command);
+    command.action(async () => finish(await entry.run(io, command.opts(), command.args)));
+  }
+  return program;
+};

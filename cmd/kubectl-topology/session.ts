@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// From flags to the snapshot that a command works on. The cluster's client is loaded only where a cluster is asked.
+import { NAMESPACES } from '../../pkg/apis/resources.ts';
+import { itemsOf } from '../../pkg/diagnosis/snapshot.ts';
+import type { ClusterSnapshot, CollectionName } from '../../pkg/diagnosis/snapshot.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
+import { UsageError } from './errors.ts';
+import type { InputFlags } from './flags.ts';
+import type { Io } from './io.ts';
+
+export interface Loaded {
+  readonly snapshot: ClusterSnapshot;
+  /** Services are looked for in it; undefined: in all. */
+  readonly namespace: string | undefined;
+}
+
+/** A connection, and the namespace that the flags and the context choose. */
+export interface Connection {
+  readonly client: Client;
+  readonly namespace: string;
+}
+
+const CLEAR_LINE = '\r\u001B[K';
+const PROGRESS_STEP = 100;
+
+export const connect = async ({ kubeconfig, context, namespace }: InputFlags): Promise<Connection> => {
+  const [{ createClient }, { loadKubeConfig }] = await Promise.all([
+    import('../../pkg/kubernetes/client.ts'),
+    import('../../pkg/kubernetes/kubeconfig.ts'),
+  ]);
+  const config = loadKubeConfig({
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+  });
+  const client = createClient({ config, userAgent: `kubectl-topology (${process.platform})` });
+  return { client, namespace: namespace ?? config.namespace ?? 'default' };
+};
+
+const checkFlags = ({ filename, kubeconfig, context, namespace, allNamespaces }: InputFlags): void => {
+  if (namespace === '') throw new UsageError('--namespace must not be empty');
+  if (namespace !== undefined && allNamespaces === true) {
+    throw new UsageError('--namespace and --all-namespaces exclude each other');
+  }
+  if (filename !== undefined && (kubeconfig !== undefined || context !== undefined)) {
+    throw new UsageError('--filename reads no cluster: leave out --kubeconfig and --context');
+  }
+};
+
+const progressOn = ({ err }: Io): ((what: string, count: number) => void) | undefined =>
+  err.terminal
+    ? (what, count) => {
+        if (count % PROGRESS_STEP === 0) err.write(`${CLEAR_LINE}reading ${what}: ${count}`);
+      }
+    : undefined;
+
+const fromCluster = async (flags: InputFlags, needs: readonly CollectionName[], io: Io): Promise<Loaded> => {
+  const { client, namespace } = await connect(flags);
+  const within = flags.allNamespaces === true ? undefined : namespace;
+  const onProgress = progressOn(io);
+  try {
+    const { readCluster } = await import('./input/cluster.ts');
+    const options = {
+      namespace: within,
+      needs,
+      signal: io.signal,
+      ...(onProgress === undefined ? {} : { onProgress }),
+    };
+    return { snapshot: await readCluster(client, options), namespace: within };
+  } finally {
+    if (onProgress !== undefined) io.err.write(CLEAR_LINE);
+    await client.close();
+  }
+};
+
+/** Says what could not be read; the command goes on without. */
+const reportMissing = ({ snapshot }: Loaded, needs: readonly CollectionName[], io: Io): void => {
+  for (const name of needs) {
+    const collection = snapshot[name];
+    if (collection.kind === 'unknown') io.err.write(`warning: going on without ${name}: ${collection.why}\n`);
+  }
+};
+
+const withValidity = async (snapshot: ClusterSnapshot, needs: readonly CollectionName[]): Promise<ClusterSnapshot> => {
+  if (!needs.includes('webhooks') || snapshot.webhooks.kind === 'unknown') return snapshot;
+  const { withCertificates } = await import('./input/certificates.ts');
+  return withCertificates(snapshot);
+};
+
+/** Gathers the snapshot; `needs` are the collections that the command looks at. */
+export const load = async (flags: InputFlags, needs: readonly CollectionName[], io: Io): Promise<Loaded> => {
+  checkFlags(flags);
+  if (flags.filename === undefined) {
+    const loaded = await fromCluster(flags, needs, io);
+    reportMissing(loaded, needs, io);
+    return { ...loaded, snapshot: await withValidity(loaded.snapshot, needs) };
+  }
+  const { readFiles } = await import('./input/files.ts');
+  const snapshot = await readFiles(flags.filename, { readStdin: () => io.readStdin() });
+  return { snapshot: await withValidity(snapshot, needs), namespace: flags.namespace };
+};
+
+/** Names of namespaces, for completion: of the cluster, or those that objects of the files are in. */
+export const namespaceNames = async (flags: InputFlags, io: Io): Promise<string[]> => {
+  if (flags.filename !== undefined) {
+    const { snapshot } = await load({ filename: flags.filename }, ['services'], io);
+    return [...new Set(itemsOf(snapshot.services).map(({ metadata }) => metadata?.namespace ?? ''))].sort();
+  }
+  const { client } = await connect(flags);
+  try {
+    const names: string[] = [];
+    for await (const { items } of client.pages(NAMESPACES, {}, io.signal)) {
+      names.push(...items.map(({ metadata }) => metadata?.name ?? ''));
+    }
+    return names.sort();
+  } finally {
+    await client.close();
+  }
+};

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Wires what decides and installs the carrier of admission: caches of policies, the flow controller's Lease, probes, writers.
+import { COMMANDS } from '../../pkg/apis/names.ts';
+import type { ObjectRef } from '../../pkg/apis/meta.ts';
+import { carrierActs } from '../../pkg/controllers/admission-policies/probe.ts';
+import {
+  ADMISSION_POLICIES_KEY,
+  createAdmissionPoliciesReconciler,
+} from '../../pkg/controllers/admission-policies/reconciler.ts';
+import { createSliceSizes } from '../../pkg/controllers/admission-policies/slice-sizes.ts';
+import { createPolicyStore } from '../../pkg/controllers/admission-policies/store.ts';
+import { createPolicyWriter } from '../../pkg/controllers/admission-policies/writer.ts';
+import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
+import type { AdmissionPoliciesOptions } from '../../pkg/hints/policy/index.ts';
+import { excludedNamespacesOf } from '../../pkg/hints/served-namespaces.ts';
+import { createLeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
+import type { EventRecorder, Reconciler, WorkQueue } from '../../pkg/kubernetes/types.ts';
+import type { Session } from './session.ts';
+
+type Where = Pick<Session, 'config' | 'namespace'>;
+
+const userOf = (namespace: string, command: string): string => `system:serviceaccount:${namespace}:${command}`;
+
+/** What the policies of this installation are made of, but for what changes while it runs. */
+export const policiesOptions = ({ config, namespace }: Where): Omit<AdmissionPoliciesOptions, 'plannerAlive'> => {
+  const { name, includedNamespaces, excludedNamespaces, user } = config.policies;
+  const { users } = config.flowController;
+  return {
+    name,
+    excludedNamespaces: excludedNamespacesOf(namespace, { included: includedNamespaces, excluded: excludedNamespaces }),
+    flowControllerUsers: users.length > 0 ? users : [userOf(namespace, COMMANDS.flowController)],
+    settingsReconcilerUser: user ?? userOf(namespace, COMMANDS.settingsReconciler),
+    keepSettings: config.keep !== 'off',
+  };
+};
+
+/** The Lease whose age says whether plans may be kept. */
+export const plannerLeaseOf = ({ config, namespace }: Where): Required<ObjectRef> => {
+  const { lease } = config.flowController;
+  return { namespace: lease.namespace ?? namespace, name: lease.name };
+};
+
+export interface AdmissionOptions extends Pick<
+  Session,
+  'config' | 'client' | 'namespace' | 'clock' | 'random' | 'logger'
+> {
+  landscape: Landscape;
+  events: EventRecorder;
+  queue: WorkQueue;
+}
+
+export interface Admission {
+  readonly reconciler: Reconciler;
+  /** Follows policies and Lease until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export const createAdmission = (options: AdmissionOptions): Admission => {
+  const { config, client, landscape, namespace, clock, random, logger, events, queue } = options;
+  const policies = policiesOptions(options);
+  const slices = () =>
+    landscape.slices.list().filter(({ metadata }) => !policies.excludedNamespaces.includes(metadata?.namespace ?? ''));
+  const onChange = (): void => queue.add(ADMISSION_POLICIES_KEY);
+  const store = createPolicyStore({
+    client,
+    name: policies.name,
+    namespace,
+    onChange,
+    clock,
+    random,
+    logger,
+  });
+  const planner = createLeaseWatch({ client, lease: plannerLeaseOf(options), clock, random, logger, onChange });
+  const probing = {
+    client,
+    subjects: slices,
+    logger,
+  };
+  return {
+    reconciler: createAdmissionPoliciesReconciler({
+      admission: config.admission,
+      policies,
+      namespace,
+      store,
+      writer: createPolicyWriter({ client, clock, logger }),
+      planner,
+      largestSlice: createSliceSizes({ slices, clock }),
+      acts: (carrier, signal) => carrierActs(carrier, probing, signal),
+      clock,
+      events,
+      regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
+      logger,
+    }),
+    async run(signal) {
+      queue.add(ADMISSION_POLICIES_KEY);
+      await Promise.all([store.run(signal), planner.run(signal)]);
+    },
+  };
+};

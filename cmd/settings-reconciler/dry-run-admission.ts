@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the reconciler would do about the carrier of admission, for --dry-run: reads only.
+import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
+import { LEASES } from '../../pkg/apis/resources.ts';
+import { chooseCarrier } from '../../pkg/controllers/admission-policies/choose.ts';
+import { readPolicyObjects } from '../../pkg/controllers/admission-policies/cleanup.ts';
+import { isOurs, keyOf, refOf, titleOf } from '../../pkg/controllers/admission-policies/objects.ts';
+import { planCarrier } from '../../pkg/controllers/admission-policies/plan.ts';
+import type { PlanInput } from '../../pkg/controllers/admission-policies/plan.ts';
+import { createSliceSizes } from '../../pkg/controllers/admission-policies/slice-sizes.ts';
+import { buildAdmissionPolicies } from '../../pkg/hints/policy/index.ts';
+import { isForbidden, isNotFound } from '../../pkg/kubernetes/errors.ts';
+import type { Lease } from '../../pkg/kubernetes/lease.ts';
+import { createHolderLiveness } from '../../pkg/kubernetes/lease-liveness.ts';
+import { plannerLeaseOf, policiesOptions } from './admission.ts';
+import type { Session } from './session.ts';
+
+/** One object that would be written or removed. */
+export interface PlannedObject {
+  readonly action: 'create' | 'update' | 'delete';
+  /** Kind, namespace and name. */
+  readonly object: string;
+}
+
+export interface AdmissionReport {
+  readonly carrier: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly objects: readonly PlannedObject[];
+  /** Why nothing would be installed. */
+  readonly refused: readonly string[];
+}
+
+type Reading = Pick<Session, 'config' | 'client' | 'namespace' | 'clock'>;
+
+const plannerAlive = async (reading: Reading, signal: AbortSignal): Promise<boolean> => {
+  const { client, clock } = reading;
+  const { namespace, name } = plannerLeaseOf(reading);
+  const liveness = createHolderLiveness({ clock });
+  const selection = { namespace, fieldSelector: `metadata.name=${name}` };
+  try {
+    const [lease] = (await client.list<Lease>(LEASES, selection, signal)).items;
+    if (lease === undefined) liveness.gone();
+    else liveness.observe(lease);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+  }
+  return liveness.alive();
+};
+
+/** Of the objects that would be created, those that somebody else has already. */
+const foreignOf = async (input: PlanInput, { client }: Reading, signal: AbortSignal): Promise<Set<string>> => {
+  const foreign = new Set<string>();
+  for (const action of planCarrier(input).actions.filter(({ kind }) => kind === 'create')) {
+    try {
+      if (!isOurs(await client.get(action.resource, refOf(action), signal))) foreign.add(keyOf(action));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+  return foreign;
+};
+
+/** The end of the way, as if each carrier acted at once. */
+export const reportAdmission = async (
+  reading: Reading,
+  landscape: Pick<Landscape, 'slices'>,
+  signal: AbortSignal,
+): Promise<AdmissionReport> => {
+  const { config, client, namespace, clock } = reading;
+  const policies = policiesOptions(reading);
+  const { served, readable, objects } = await readPolicyObjects({ client, name: policies.name, namespace }, signal);
+  const slices = () =>
+    landscape.slices.list().filter(({ metadata }) => !policies.excludedNamespaces.includes(metadata?.namespace ?? ''));
+  const choice = chooseCarrier({
+    admission: config.admission,
+    served,
+    readable,
+    largestSlice: createSliceSizes({ slices, clock })(),
+  });
+  const alive = await plannerAlive(reading, signal);
+  const input: PlanInput = {
+    carrier: choice.carrier,
+    wanted: buildAdmissionPolicies({ ...policies, plannerAlive: alive }),
+    namespace,
+    current: objects,
+    foreign: new Set(),
+    acting: { policy: true, webhook: true },
+  };
+  const plan = planCarrier({ ...input, foreign: await foreignOf(input, reading, signal) });
+  return {
+    ...choice,
+    objects: plan.actions.map((action) => ({ action: action.kind, object: titleOf(action) })),
+    refused: plan.refused,
+  };
+};

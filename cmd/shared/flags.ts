@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags that every long-running command has, and how flags are parsed without the process ending by itself.
+import type { Command } from 'commander';
+import { CommanderError, InvalidArgumentError, Option } from 'commander';
+import { ADMISSION_CARRIERS } from '../../pkg/apis/config/admission.ts';
+import type { AdmissionCarrier } from '../../pkg/apis/config/admission.ts';
+import type { EndpointConfiguration, LogConfiguration } from '../../pkg/apis/config/common.ts';
+import { LOG_FORMATS, LOG_LEVELS } from '../../pkg/telemetry/log.ts';
+import type { LogFormat, LogLevel } from '../../pkg/telemetry/log.ts';
+import { EXIT_USAGE } from './exit.ts';
+
+/** Flags as given; what is not given stays undefined, so that the configuration file decides. */
+export interface CommonFlags {
+  kubeconfig?: string;
+  kubernetesVersion?: string;
+  bindAddress?: string;
+  healthPort?: number;
+  metricsPort?: number;
+  logLevel?: LogLevel;
+  logFormat?: LogFormat;
+}
+
+/** `exit`: nothing to run; `text` goes to standard output where `code` is 0, else to standard error. */
+export type ParsedFlags<T> =
+  { readonly kind: 'run'; readonly flags: T } | { readonly kind: 'exit'; readonly code: number; readonly text: string };
+
+const MAX_PORT = 65_535;
+
+/** A TCP port; 0 takes a free one. */
+export const parsePort = (value: string): number => {
+  const port = /^\d{1,5}$/.test(value) ? Number(value) : Number.NaN;
+  if (!(port <= MAX_PORT)) throw new InvalidArgumentError(`expected a number from 0 to ${MAX_PORT}.`);
+  return port;
+};
+
+/** `--admission`, for the commands that take part in it. */
+export const admissionOption = (): Option =>
+  new Option('--admission <carrier>', 'what changes slices and keeps settings at admission').choices(
+    ADMISSION_CARRIERS,
+  );
+
+export interface AdmissionFlags {
+  admission?: AdmissionCarrier;
+}
+
+/** Adds the ports that every long-running command opens. */
+export const withPorts = (command: Command): Command =>
+  command
+    .option('--health-port <port>', 'port for /healthz and /readyz; 0 takes a free one (default: 8081)', parsePort)
+    .option('--metrics-port <port>', 'port for /metrics; 0 takes a free one (default: 8080)', parsePort);
+
+/** Adds how a command logs. */
+export const withLog = (command: Command): Command =>
+  command
+    .addOption(new Option('--log-level <level>', 'least severe level that is written').choices(LOG_LEVELS))
+    .addOption(new Option('--log-format <format>', 'json for collectors, console for people').choices(LOG_FORMATS));
+
+/**
+ * Reads the flags (without the program's name) of the command that `create` describes; never exits by itself. Words that
+ * are no flags are refused, and what the command prints is returned.
+ */
+export const parseWith = <T extends object>(create: () => Command, args: readonly string[]): ParsedFlags<T> => {
+  let text = '';
+  const write = (more: string): void => void (text += more);
+  const command = create().allowExcessArguments(false).configureOutput({ writeOut: write, writeErr: write });
+  command.exitOverride();
+  try {
+    command.parse(args, { from: 'user' });
+    return { kind: 'run', flags: command.opts<T>() };
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return { kind: 'exit', code: error.exitCode === 0 ? 0 : EXIT_USAGE, text };
+  }
+};
+
+/** The blocks of a configuration that these flags win over. */
+export interface CommonConfiguration {
+  health: EndpointConfiguration;
+  metrics: EndpointConfiguration;
+  log: LogConfiguration;
+}
+
+/** Those blocks with the flags on top. */
+export const withCommonFlags = (flags: CommonFlags, config: CommonConfiguration): CommonConfiguration => {
+  const endpoint = (own: EndpointConfiguration, port: number | undefined): EndpointConfiguration => ({
+    bindAddress: flags.bindAddress ?? own.bindAddress,
+    port: port ?? own.port,
+  });
+  return {
+    health: endpoint(config.health, flags.healthPort),
+    metrics: endpoint(config.metrics, flags.metricsPort),
+    log: { level: flags.logLevel ?? config.log.level, format: flags.logFormat ?? config.log.format },
+  };
+};

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the main function of every command does around its own work: print what parsing printed, and turn failures into exit codes.
+import type { ParsedFlags } from './flags.ts';
+import { EXIT_FAILURE, EXIT_USAGE } from './exit.ts';
+
+export interface RunOptions<T, S> {
+  readonly parsed: ParsedFlags<T>;
+  /** Reads configuration and opens what the work needs; what `isUsage` accepts ends with exit code 2 and its message. */
+  open(flags: T): Promise<S>;
+  /** Whether an error of `open` is the user's to mend. */
+  isUsage(error: unknown): error is Error;
+  /** Works until it is done. */
+  work(opened: S, flags: T): Promise<void>;
+  /** Told what `work` failed with. */
+  failed(opened: S, error: unknown): void;
+  /** Closes what was opened, however `work` ended. */
+  close(opened: S): Promise<void>;
+}
+
+/** Resolves with the exit code. */
+export const runToExitCode = async <T, S>(options: RunOptions<T, S>): Promise<number> => {
+  const { parsed, open, isUsage, work, failed, close } = options;
+  if (parsed.kind === 'exit') {
+    (parsed.code === 0 ? process.stdout : process.stderr).write(parsed.text);
+    return parsed.code;
+  }
+  const { flags } = parsed;
+  let opened: S;
+  try {
+    opened = await open(flags);
+  } catch (error) {
+    if (!isUsage(error)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return EXIT_USAGE;
+  }
+  try {
+    await work(opened, flags);
+    return 0;
+  } catch (error) {
+    failed(opened, error);
+    return EXIT_FAILURE;
+  } finally {
+    await close(opened);
+  }
+};

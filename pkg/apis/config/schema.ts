@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pieces that the schemas of configuration files are built from.
+
+/** A block of fields; others are refused. `more` are further keywords, such as its default and description. */
+export const object = (properties: Record<string, object>, more: object = {}) => ({
+  type: 'object',
+  additionalProperties: false,
+  properties,
+  ...more,
+});
+
+export const namespaceName = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 63,
+  pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
+};
+
+export const objectName = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 253,
+  pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
+};
+
+export const userName = { type: 'string', minLength: 1, maxLength: 512 };
+
+/** Distinct names of namespaces; none by default. */
+export const namespaceList = (description: string) => ({
+  type: 'array',
+  items: namespaceName,
+  uniqueItems: true,
+  default: [],
+  description,
+});

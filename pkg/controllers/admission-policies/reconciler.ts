@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps the chosen carrier of admission in place: installs, repairs and removes the policies, and says who carries.
+import type { AdmissionCarrier } from '../../apis/config/admission.ts';
+import { buildAdmissionPolicies } from '../../hints/policy/index.ts';
+import type { AdmissionPoliciesOptions, Carrier } from '../../hints/policy/index.ts';
+import { isConflict } from '../../kubernetes/errors.ts';
+import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
+import type { Clock, EventInput, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import { chooseCarrier } from './choose.ts';
+import type { Choice } from './choose.ts';
+import { planCarrier } from './plan.ts';
+import type { Plan } from './plan.ts';
+import type { PolicyStore } from './store.ts';
+import type { PolicyWriter } from './writer.ts';
+
+export interface AdmissionPoliciesReconcilerOptions {
+  admission: AdmissionCarrier;
+  /** What the policies are made of, but for what changes. */
+  policies: Omit<AdmissionPoliciesOptions, 'plannerAlive'>;
+  /** Of the object that says who carries. */
+  namespace: string;
+  store: Pick<PolicyStore, 'served' | 'readable' | 'ready' | 'list'>;
+  writer: PolicyWriter;
+  planner: Pick<LeaseWatch, 'alive' | 'known'>;
+  /** Endpoints of the largest slice. */
+  largestSlice(): number;
+  /** Whether a carrier acts now. */
+  acts(carrier: Carrier, signal: AbortSignal): Promise<boolean>;
+  clock: Pick<Clock, 'monotonic'>;
+  events: Pick<EventRecorder, 'record'>;
+  /** What events are about. */
+  regarding: EventInput['regarding'];
+  logger: Logger;
+}
+
+/** All work is one key. */
+export const ADMISSION_POLICIES_KEY = 'policies';
+
+/** Time that a carrier must be seen to act without a break: one API server tells, the others follow within this. */
+export const SETTLE_MS = 5_000;
+const NEXT_STEP_MS = 1_000;
+/** What nobody tells of: a Lease that grows old, slices that grow. */
+const LOOK_MS = 15_000;
+/** A step that takes this long is told about; then it is tried less often. */
+const PATIENCE_MS = 60_000;
+
+const again = (afterMs: number): Result => ({ kind: 'requeue', afterMs });
+
+/** Since when a carrier was awaited, and seen to act without a break; monotonic milliseconds. */
+interface Awaited {
+  readonly carrier: Carrier;
+  readonly from: number;
+  readonly since: number | undefined;
+}
+
+/** Says something once until it is something else. */
+const createTeller = ({ events, regarding, logger }: AdmissionPoliciesReconcilerOptions) => {
+  let last = '';
+  return (type: EventInput['type'], reason: string, message: string, asEvent = true): void => {
+    if (last === `${reason}: ${message}`) return;
+    last = `${reason}: ${message}`;
+    logger[type === 'Normal' ? 'info' : 'warn']('admission', { reason, detail: message });
+    if (asEvent) events.record({ regarding, type, reason, message });
+  };
+};
+
+export const createAdmissionPoliciesReconciler = (options: AdmissionPoliciesReconcilerOptions): Reconciler => {
+  const { admission, policies, namespace, store, writer, planner, largestSlice, acts, clock, logger } = options;
+  const tell = createTeller(options);
+  let awaited: Awaited | undefined;
+  /** Whether this process has written anything; what was so before it is no news. */
+  let worked = false;
+
+  const planOf = (choice: Choice): Plan => {
+    const acting = (carrier: Carrier): boolean =>
+      awaited?.carrier === carrier && awaited.since !== undefined && clock.monotonic() - awaited.since >= SETTLE_MS;
+    return planCarrier({
+      carrier: choice.carrier,
+      wanted: buildAdmissionPolicies({ ...policies, plannerAlive: planner.alive() }),
+      namespace,
+      current: writer.freshest(store.list()),
+      foreign: writer.foreign(),
+      acting: { policy: acting('policy'), webhook: acting('webhook') },
+    });
+  };
+
+  /** One look at the carrier that is waited for. */
+  const wait = async (carrier: Carrier, signal: AbortSignal): Promise<Result> => {
+    const now = clock.monotonic();
+    const before: Awaited = awaited?.carrier === carrier ? awaited : { carrier, from: now, since: undefined };
+    const seen = await acts(carrier, signal);
+    const late = !seen && now - before.from >= PATIENCE_MS;
+    if (late) {
+      tell(
+        'Warning',
+        'CarrierNotActing',
+        `the ${carrier} does not act on slices yet; what acted before it stays until then`,
+      );
+    }
+    awaited = { ...before, since: seen ? (before.since ?? now) : undefined };
+    return again(late ? LOOK_MS : NEXT_STEP_MS);
+  };
+
+  const report = ({ refused, says, awaits }: Plan, { carrier, reason, message }: Choice): void => {
+    const [refusal] = refused;
+    if (refusal !== undefined) tell('Warning', 'PolicyRefused', refusal);
+    else if (admission === 'policy' && carrier === 'webhook')
+      tell('Warning', reason, `webhook instead of policy: ${message}`);
+    else if (awaits === undefined && says === carrier)
+      tell('Normal', 'AdmissionCarrier', `${carrier}: ${message}`, worked);
+  };
+
+  return {
+    async reconcile(_key, signal) {
+      if (!store.ready || !planner.known() || store.served === undefined) return again(NEXT_STEP_MS);
+      const choice = chooseCarrier({
+        admission,
+        served: store.served,
+        readable: store.readable,
+        largestSlice: largestSlice(),
+      });
+      const plan = planOf(choice);
+      try {
+        await writer.perform(plan.actions, signal);
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        logger.info('somebody else wrote at the same moment, looking again', { error });
+        return again(NEXT_STEP_MS);
+      }
+      worked ||= plan.actions.length > 0;
+      report(plan, choice);
+      if (plan.awaits !== undefined) return wait(plan.awaits, signal);
+      awaited = undefined;
+      return again(plan.actions.length > 0 ? NEXT_STEP_MS : LOOK_MS);
+    },
+  };
+};

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Performs the writes of a plan, and remembers their answers until the caches show them, so that nothing is written twice.
+import { CONFIG_MAPS } from '../../apis/resources.ts';
+import { isAlreadyExists, isNotFound } from '../../kubernetes/errors.ts';
+import type { Client, Clock } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import { createRecentWrites } from '../settings/recent-writes.ts';
+import { isOurs, keyOf, refOf, titleOf } from './objects.ts';
+import type { Managed, PolicyObject } from './objects.ts';
+import type { Action } from './plan.ts';
+
+export interface PolicyWriterOptions {
+  client: Pick<Client, 'get' | 'create' | 'update' | 'delete'>;
+  clock: Pick<Clock, 'monotonic'>;
+  logger: Logger;
+}
+
+export interface PolicyWriter {
+  /** The cached objects, with our own writes that the caches do not show yet. */
+  freshest(cached: readonly Managed[]): Managed[];
+  /** Keys of objects that turned out to be somebody else's; looked at again after a while. */
+  foreign(): ReadonlySet<string>;
+  /** One write each, in order. Rejects with what the API server says. */
+  perform(actions: readonly Action[], signal: AbortSignal): Promise<void>;
+}
+
+/** Longer than a watch takes to show a new object. */
+const CREATED_MS = 10_000;
+const FOREIGN_MS = 15_000;
+
+export const createPolicyWriter = ({ client, clock, logger }: PolicyWriterOptions): PolicyWriter => {
+  const updated = createRecentWrites<PolicyObject>();
+  const created = new Map<string, Managed & { readonly until: number }>();
+  const foreign = new Map<string, number>();
+
+  const create = async (item: Managed, signal: AbortSignal): Promise<void> => {
+    const until = clock.monotonic() + CREATED_MS;
+    try {
+      const object = await client.create<PolicyObject>(item.resource, item.object, {}, signal);
+      created.set(keyOf(item), { ...item, object, until });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      const object = await client.get<PolicyObject>(item.resource, refOf(item), signal);
+      if (isOurs(object)) created.set(keyOf(item), { ...item, object, until });
+      // Everybody else's is theirs; what says who carries is cached, whosever it is.
+      else if (item.resource !== CONFIG_MAPS) foreign.set(keyOf(item), clock.monotonic() + FOREIGN_MS);
+      return;
+    }
+    logger.info('admission policy object created', { object: titleOf(item) });
+  };
+
+  const update = async (item: Managed, signal: AbortSignal): Promise<void> => {
+    const answer = await client.update<PolicyObject>(item.resource, item.object, {}, signal);
+    // Replaces what we wrote before the caches showed it.
+    created.delete(keyOf(item));
+    updated.remember(keyOf(item), answer, item.object.metadata?.resourceVersion);
+    logger.info('admission policy object updated', { object: titleOf(item) });
+  };
+
+  const remove = async (item: Managed, signal: AbortSignal): Promise<void> => {
+    created.delete(keyOf(item));
+    updated.forget(keyOf(item));
+    try {
+      await client.delete(item.resource, refOf(item), {}, signal);
+      logger.info('admission policy object removed', { object: titleOf(item) });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  };
+
+  const writes = { create, update, delete: remove };
+  return {
+    freshest(cached) {
+      const shown = new Set(cached.map(keyOf));
+      const unseen = [...created].filter(([key, { until }]) => !shown.has(key) && clock.monotonic() < until);
+      return [
+        ...cached.map((item) => ({ ...item, object: updated.freshest(keyOf(item), item.object) })),
+        ...unseen.map(([, { resource, object }]) => ({ resource, object })),
+      ];
+    },
+    foreign() {
+      for (const [key, until] of foreign) if (clock.monotonic() >= until) foreign.delete(key);
+      return new Set(foreign.keys());
+    },
+    async perform(actions, signal) {
+      for (const { kind, ...item } of actions) await writes[kind](item, signal);
+    },
+  };
+};

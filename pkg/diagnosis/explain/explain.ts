@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Explains one Service: is routing by zone wanted, given, used and effective; and if not, the first cause and its remedy.
+import type { Service } from '../../apis/core.ts';
+import { formatVersion } from '../../routing/version.ts';
+import { inZoneShare, trafficOf } from '../../upstream/index.ts';
+import type { Route } from '../../upstream/index.ts';
+import { byText, kubeletVersion } from '../models/lookup.ts';
+import type { ClusterSnapshot } from '../snapshot.ts';
+import { cause, firstOfEach, listed } from './cause.ts';
+import { gatherFacts, indexSnapshot, readyEndpoints } from './facts.ts';
+import type { SnapshotIndex } from './facts.ts';
+import { givenCauses } from './given.ts';
+import { prerequisiteCauses, spreadCauses, spreadText } from './spread.ts';
+import type {
+  Cause,
+  EffectiveReport,
+  Explanation,
+  ExplainOptions,
+  Facts,
+  GivenReport,
+  UsedReport,
+  Verdict,
+} from './types.ts';
+import { usedCauses } from './used.ts';
+import { kindCauses, requestCauses, wantedReport } from './wanted.ts';
+
+const givenReport = ({ slices, family }: Facts): GivenReport[] => {
+  const families = new Set([family, ...slices.map(({ addressType = 'IPv4' }) => addressType)]);
+  return [...families].sort(byText).map((addressType) => {
+    const endpoints = readyEndpoints(slices, addressType);
+    const zones = new Map<string, { endpoints: number; hinted: number }>();
+    const row = (zone: string) => {
+      const found = zones.get(zone) ?? { endpoints: 0, hinted: 0 };
+      zones.set(zone, found);
+      return found;
+    };
+    for (const { zone, forZones } of endpoints) {
+      row(zone).endpoints += 1;
+      for (const hinted of forZones) row(hinted).hinted += 1;
+    }
+    return {
+      addressType,
+      ready: endpoints.length,
+      hinted: endpoints.filter(({ forZones }) => forZones.length > 0).length,
+      zones: Object.fromEntries([...zones].sort(([a], [b]) => byText(a, b))),
+    };
+  });
+};
+
+const usedReport = (facts: Facts): UsedReport[] => {
+  const versions = new Map(facts.nodes.map((node) => [node.metadata?.name ?? '', kubeletVersion(node)]));
+  return facts.routes.map(({ node, zone, port, mode, used, reason }) => ({
+    node,
+    zone,
+    port,
+    version: formatVersion(facts.options.version ?? versions.get(node) ?? facts.version),
+    mode,
+    endpoints: used.length,
+    inZone:
+      used.length === 0 ? 0 : used.filter((endpoint) => zone !== '' && endpoint.zone === zone).length / used.length,
+    reason,
+  }));
+};
+
+const isKept = ({ mode, used, zone }: Route): boolean =>
+  mode !== '' || (used.length > 0 && used.every((endpoint) => endpoint.zone === zone));
+
+const effectiveReport = ({ routes, nodes, clientZones }: Facts): EffectiveReport => {
+  const unserved = clientZones.filter((zone) => routes.some((route) => route.zone === zone && !isKept(route)));
+  const first = new Map([...routes].reverse().map((route) => [route.node, route]));
+  const clients = nodes.filter(({ metadata }) => clientZones.includes(first.get(metadata?.name ?? '')?.zone ?? ''));
+  const traffic = trafficOf({
+    nodes: clients,
+    endpointsFor: ({ metadata }) => first.get(metadata?.name ?? '')?.used ?? [],
+  });
+  const zoneless = routes.some(({ zone }) => zone === '');
+  return {
+    effective: clientZones.length > 0 && unserved.length === 0 && !zoneless,
+    clientZones,
+    unserved,
+    inZoneShare: inZoneShare(traffic),
+  };
+};
+
+const trivialCauses = ({ nodes, clientZones, name }: Facts): Cause[] => {
+  if (nodes.length === 0)
+    return [cause('used', 'NoNodes', `No ready Node is known; nothing can be said about clients of Service ${name}.`)];
+  if (clientZones.length !== 1) return [];
+  return [cause('prerequisite', 'SingleZone', `All ready worker Nodes are in ${listed(clientZones)}.`)];
+};
+
+const FIRST_RACE = 34;
+const LAST_RACE = 36;
+
+/** Left over where everything that objects tell is right. */
+const crossingCauses = ({ options, routes, nodes, version }: Facts, effective: boolean): Cause[] => {
+  if (options.crossing !== true || !effective || options.proxy.kind !== 'kube-proxy' || routes.length === 0) return [];
+  const raced = nodes.filter((node) => {
+    const { minor } = options.version ?? kubeletVersion(node) ?? version;
+    return minor >= FIRST_RACE && minor <= LAST_RACE;
+  });
+  if (raced.length === 0) return [];
+  const names = listed(raced.map(({ metadata }) => metadata?.name ?? ''));
+  return [
+    cause(
+      'used',
+      'ProxyMissedItsZone',
+      `${names} run kube-proxy 1.${FIRST_RACE} to 1.${LAST_RACE}, and everything in the API is as it should be.`,
+    ),
+  ];
+};
+
+/** Causes in the order in which to look at them; each code once. */
+const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {
+  const kind = kindCauses(facts);
+  const found = [
+    ...trivialCauses(facts).filter(({ reason }) => reason === 'NoNodes'),
+    ...kind,
+    ...(kind.some(({ reason }) => reason === 'ExternalName') ? [] : requestCauses(facts)),
+    ...givenCauses(facts),
+    // Proxies never look at hints of a headless Service or one with the policy Local.
+    ...(kind.some(({ stage }) => stage !== 'given') ? [] : [...usedCauses(facts), ...spreadCauses(facts)]),
+    ...trivialCauses(facts).filter(({ reason }) => reason === 'SingleZone'),
+    ...(wanted ? prerequisiteCauses(facts) : []),
+    ...crossingCauses(facts, effective),
+  ];
+  return firstOfEach(found);
+};
+
+const COLLECTIONS = ['pods', 'workloads', 'autoscalers', 'webhooks', 'policies', 'events', 'cilium'] as const;
+
+const unseenOf = (snapshot: ClusterSnapshot): Explanation['unseen'] =>
+  COLLECTIONS.flatMap((what) => {
+    const collection = snapshot[what];
+    return collection.kind === 'unknown' ? [{ what, why: collection.why }] : [];
+  });
+
+/** `index`: share it between explanations of one snapshot. */
+export const explain = (
+  snapshot: ClusterSnapshot,
+  service: Service,
+  options: ExplainOptions,
+  index: SnapshotIndex = indexSnapshot(snapshot),
+): Explanation => {
+  const facts = gatherFacts(snapshot, service, options, index);
+  const wanted = wantedReport(facts);
+  const effective = effectiveReport(facts);
+  const verdict = ((): Verdict => {
+    if (effective.effective) return 'Effective';
+    return wanted.wanted ? 'Ineffective' : 'NotWanted';
+  })();
+  return {
+    namespace: facts.ref.namespace,
+    name: facts.ref.name,
+    kubernetesVersion: formatVersion(facts.version),
+    proxy: options.proxy.kind,
+    verdict,
+    wanted,
+    given: givenReport(facts),
+    used: usedReport(facts),
+    effective,
+    spread: spreadText(facts),
+    causes: findCauses(facts, effective.effective, wanted.wanted),
+    unseen: unseenOf(snapshot),
+  };
+};

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Causes for hints that are asked for and are not there.
+import { LABEL_ZONE } from '../../apis/names.ts';
+import { formatVersion } from '../../routing/version.ts';
+import { allocate } from '../../upstream/index.ts';
+import type { FinalHints } from '../models/hints.ts';
+import { isNodeReady, zoneOfNode } from '../models/lookup.ts';
+import { itemsOf } from '../snapshot.ts';
+import { cause, counted, firstOfEach, listed } from './cause.ts';
+import { isControlPlane, readyEndpoints } from './facts.ts';
+import type { Cause, Facts, ReadyEndpoint } from './types.ts';
+import { webhookCauses } from './webhook.ts';
+
+const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
+const CONTROLLER = 'endpointslice-controller.k8s.io';
+/** How far above the present number endpoint counts are tried. */
+const REACH = 40;
+const SUGGESTIONS = 3;
+
+/** Endpoint counts near `count` for which the CPU heuristic gives hints: the nearest below, and the next above. */
+export const workingCounts = (ratios: ReadonlyMap<string, number>, count: number): number[] => {
+  const works = (n: number): boolean => allocate(ratios, n).kind === 'allocated';
+  const below = Array.from({ length: count }, (_, index) => count - 1 - index).find((n) => n > 0 && works(n));
+  const above = Array.from({ length: REACH }, (_, index) => count + 1 + index).filter(works);
+  return [...(below === undefined ? [] : [below]), ...above.slice(0, SUGGESTIONS)];
+};
+
+const suggestion = ({ shares }: Facts, endpoints: number): string => {
+  if (shares.kind === 'unknown') return '';
+  const counts = workingCounts(shares.ratios, endpoints);
+  return counts.length === 0 ? '' : ` With these Nodes ${counts.join(', ')} endpoints would do.`;
+};
+
+const sharesText = ({ shares }: Facts): string =>
+  shares.kind === 'unknown'
+    ? ''
+    : [...shares.ratios].map(([zone, ratio]) => `${zone} ${Math.round(ratio * 100)} %`).join(', ');
+
+/** Why CPU shares are unknown, as exactly as the Nodes tell. */
+const sharesCause = (facts: Facts): Cause => {
+  const { shares, snapshot } = facts;
+  const none = cause('given', 'InsufficientNodeInformation', 'The CPU of the zones is not known.');
+  if (shares.kind === 'known') return none;
+  if (shares.cause === 'NodeWithoutZone') {
+    const evidence = `Ready Node ${listed(shares.nodes)} without label ${LABEL_ZONE}: no Service of the cluster gets proportional hints.`;
+    return cause('given', 'NodeWithoutZone', evidence);
+  }
+  if (shares.cause === 'NodeWithoutCpu') {
+    const evidence = `Ready Node ${listed(shares.nodes)} without status.allocatable.cpu: no Service of the cluster gets proportional hints.`;
+    return cause('given', 'NodeWithoutCpu', evidence);
+  }
+  const ready = itemsOf(snapshot.nodes).filter(isNodeReady);
+  const workers = new Set(ready.filter((node) => !isControlPlane(node)).map(zoneOfNode));
+  const others = ready.filter((node) => isControlPlane(node) && !workers.has(zoneOfNode(node)));
+  if (others.length > 0) {
+    const names = listed(others.map(({ metadata }) => metadata?.name ?? ''));
+    const evidence = `${names}: the only Nodes of ${listed(others.map(zoneOfNode))}, with the label of the control plane, so their CPU does not count and fewer than two zones are left.`;
+    return cause('given', 'ControlPlaneNodes', evidence);
+  }
+  return cause('given', 'NodesInOneZone', `Ready worker Nodes are in ${counted(workers.size, 'zone')}.`);
+};
+
+/** Zones that have an endpoint and a Node, but no share of the CPU because the Nodes are of the control plane. */
+const uncountedZones = (facts: Facts): Cause[] => {
+  const { shares, endpoints, nodes } = facts;
+  if (shares.kind === 'unknown') return [];
+  const zones = new Set(endpoints.map(({ zone }) => zone).filter((zone) => zone !== '' && !shares.ratios.has(zone)));
+  const owners = nodes.filter((node) => zones.has(zoneOfNode(node)) && isControlPlane(node));
+  if (owners.length === 0) return [];
+  const names = listed(owners.map(({ metadata }) => metadata?.name ?? ''));
+  const evidence = `Endpoints run in ${listed(owners.map(zoneOfNode))}, whose only Nodes (${names}) have the label of the control plane: the zone gets no share.`;
+  return [cause('given', 'ControlPlaneNodes', evidence)];
+};
+
+const zonelessCause = (endpoints: readonly ReadyEndpoint[]): Cause[] => {
+  const zoneless = endpoints.filter(({ zone }) => zone === '');
+  if (zoneless.length === 0) return [];
+  const where = zoneless.map(({ address, nodeName }) => (nodeName === '' ? address : `${address} on Node ${nodeName}`));
+  return [cause('given', 'EndpointWithoutZone', `Ready endpoint ${listed(where)} has no zone.`)];
+};
+
+/** Why the CPU heuristic hands out nothing. */
+const allocationCauses = (facts: Facts, family: FinalHints, endpoints: readonly ReadyEndpoint[]): Cause[] => {
+  const { name, version } = facts;
+  const count = endpoints.length;
+  const { reason } = family;
+  if (reason === 'InsufficientNodeInformation') return [sharesCause(facts)];
+  if (reason === 'EndpointWithoutZone') return zonelessCause(endpoints);
+  if (reason === 'TooFewEndpoints') {
+    const zones = facts.shares.kind === 'known' ? facts.shares.ratios.size : 0;
+    const evidence = `Service ${name} has ${counted(count, `ready ${family.family} endpoint`)} for ${zones} zones.${suggestion(facts, count)}`;
+    return [cause('given', reason, evidence)];
+  }
+  if (reason !== 'OverloadThreshold') return [];
+  const evidence = `${count} ready ${family.family} endpoints cannot be shared over CPU shares of ${sharesText(facts)} within 20 % (Kubernetes ${formatVersion(version)}).${suggestion(facts, count)}`;
+  return [cause('given', reason, evidence)];
+};
+
+/** What the control plane itself said last about hints of the Service. */
+const lastEvent = ({ snapshot, ref }: Facts): string => {
+  const events = itemsOf(snapshot.events)
+    .filter(({ namespace, service }) => namespace === ref.namespace && service === ref.name)
+    .filter(({ reason }) => reason.startsWith('TopologyAwareHints'))
+    .sort((a, b) => (a.lastSeen < b.lastSeen ? -1 : 1));
+  const last = events.at(-1);
+  if (last === undefined) return '';
+  const when = last.lastSeen === '' ? '' : ` at ${last.lastSeen}`;
+  return ` Last event${when}: "${last.message}".`;
+};
+
+/** Some carry hints and some do not: who wrote those that do not? */
+const partialCause = (unhinted: readonly ReadyEndpoint[], all: number): Cause => {
+  const slices = [...new Map(unhinted.map(({ slice }) => [slice.metadata?.name ?? '', slice]))];
+  const names = slices.map(([name, { metadata }]) => {
+    const manager = metadata?.labels?.[MANAGED_BY];
+    return manager === undefined || manager === CONTROLLER ? name : `${name} of ${manager}`;
+  });
+  const addresses = unhinted.map(({ address, zone }) => `${address}${zone === '' ? ' (no zone)' : ''}`);
+  const evidence = `${unhinted.length} of ${counted(all, 'ready endpoint')} without hint: ${listed(addresses)} in slice ${listed(names)}. One is enough for proxies to ignore all hints.`;
+  return cause('given', 'EndpointWithoutHint', evidence);
+};
+
+const isForeign = ({ slice }: ReadyEndpoint): boolean =>
+  (slice.metadata?.labels?.[MANAGED_BY] ?? CONTROLLER) !== CONTROLLER;
+
+const familyCauses = (facts: Facts, family: FinalHints): Cause[] => {
+  const endpoints = readyEndpoints(facts.slices, family.family);
+  if (endpoints.length === 0) return [];
+  const unhinted = endpoints.filter(({ forZones }) => forZones.length === 0);
+  const refused = family.source === 'topology-mode' ? allocationCauses(facts, family, endpoints) : [];
+  if (refused.length > 0) return refused;
+  if (unhinted.length === 0) return [];
+  if (unhinted.length < endpoints.length && unhinted.every(isForeign))
+    return [partialCause(unhinted, endpoints.length)];
+  if (family.source === 'webhook') return [...zonelessCause(unhinted), ...webhookCauses(facts, unhinted)];
+  const zoneless = zonelessCause(unhinted);
+  if (zoneless.length > 0) return zoneless;
+  if (unhinted.length < endpoints.length) return [partialCause(unhinted, endpoints.length)];
+  const none = `None of the ${counted(endpoints.length, `ready ${family.family} endpoint`)} of Service ${facts.name} carries a hint`;
+  return family.source === 'topology-mode'
+    ? [cause('given', 'HintsLost', `${none}, although the Nodes as they are allow it.${lastEvent(facts)}`)]
+    : [cause('given', 'HintsNotWritten', `${none}, although ${facts.request.message.replace(/\.$/, '')}.`)];
+};
+
+/** Causes of every family, each code once. */
+export const givenCauses = (facts: Facts): Cause[] => {
+  const { service, request, strategy, expected } = facts;
+  const managed = Object.keys(service.spec?.selector ?? {}).length > 0;
+  if ((request.mode === 'none' && strategy === undefined) || (!managed && strategy === undefined)) return [];
+  const causes = expected.flatMap((family) => familyCauses(facts, family));
+  if (request.mode === 'proportional' && strategy === undefined) causes.push(...uncountedZones(facts));
+  return firstOfEach(causes);
+};

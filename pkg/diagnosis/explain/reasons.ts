@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Causes that only a diagnosis sees, beside the rules of the models: stable code, what it says, and the remedy.
+
+interface DiagnosisRule {
+  /** What it means, for the reference. */
+  readonly sentence: string;
+  readonly remedy: string;
+}
+
+const USE_FIELD =
+  'Or replace the annotation by `spec.trafficDistribution` (Kubernetes 1.31 and newer), which does not look at';
+
+export const DIAGNOSIS_REASONS = {
+  ExternalName: {
+    sentence: 'The Service is an ExternalName: it is a name in DNS and has no endpoints that could carry hints.',
+    remedy: 'Give the Service a selector if its Pods are in this cluster.',
+  },
+  Headless: {
+    sentence: 'The Service is headless: clients choose among all addresses in DNS, and no proxy looks at hints.',
+    remedy: 'Give it a cluster IP (a second Service beside it will do), or let clients choose by zone themselves.',
+  },
+  NoSelector: {
+    sentence: 'The Service has no selector, so the control plane does not look after its slices and hints nothing.',
+    remedy:
+      'Whoever writes the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
+  },
+  NodeWithoutZone: {
+    sentence:
+      'A ready worker Node has no zone label, which makes the control plane give proportional hints to no Service at all.',
+    remedy: `Label the Node with \`topology.kubernetes.io/zone\`. ${USE_FIELD} Nodes.`,
+  },
+  NodeWithoutCpu: {
+    sentence:
+      'A ready worker Node has no allocatable CPU, which makes the control plane give proportional hints to no Service at all.',
+    remedy: `See why the kubelet of the Node reports no \`status.allocatable.cpu\`. ${USE_FIELD} CPU.`,
+  },
+  ControlPlaneNodes: {
+    sentence:
+      'A zone has Nodes of the control plane only. Their CPU does not count, so the zone gets no proportional hints.',
+    remedy: `Add worker Nodes to the zone, or take the label \`node-role.kubernetes.io/control-plane\` from Nodes that run workloads. ${USE_FIELD} roles.`,
+  },
+  HintsLost: {
+    sentence:
+      'The endpoints would get proportional hints now, but carry none: they were taken away while Nodes or Pods changed, and the control plane looks again only when an endpoint or the Service changes.',
+    remedy: `Change the Service (an annotation will do) or restart one Pod. ${USE_FIELD} CPU and keeps its hints.`,
+  },
+  HintsNotWritten: {
+    sentence: 'The control plane should have written hints by now and has not.',
+    remedy:
+      'See whether the EndpointSlice controller runs (kube-controller-manager, its logs and events), and whether its version knows the field.',
+  },
+  WebhookMissing: {
+    sentence: 'A label asks for hints by webhook, but no webhook and no policy serves EndpointSlices.',
+    remedy:
+      'Install `endpointslice-webhook`, or from Kubernetes 1.31 use `spec.trafficDistribution` instead of the label.',
+  },
+  WebhookWithoutEndpoint: {
+    sentence:
+      'The webhook that should write the hints has no ready endpoint: with failure policy Ignore slices are stored without hints.',
+    remedy: 'See why the Pods of the webhook are not ready; the settings reconciler repairs the slices once they are.',
+  },
+  WebhookCertificateExpired: {
+    sentence: 'The certificate authority in the caBundle of the webhook has expired, so the API server cannot call it.',
+    remedy:
+      'Renew the authority; the webhook does so itself where its built-in one is in use and it may write its Secret and configuration.',
+  },
+  WebhookDoesNotSelect: {
+    sentence: 'A webhook for EndpointSlices is installed, but its selectors leave the slices of this Service out.',
+    remedy:
+      'Include the namespace in the configuration of the webhook (`kube-system`, `default` and its own are left out unless listed).',
+  },
+  WebhookSkipped: {
+    sentence:
+      'The webhook is there and reachable, but slices that it serves are stored without hints: it was away when they were written.',
+    remedy: 'Any write to the slice brings the hints; the settings reconciler makes one where it runs.',
+  },
+  SingleEndpoint: {
+    sentence: 'The Service has only one ready endpoint: clients of all other zones cross.',
+    remedy: 'Run more replicas, at least one a zone.',
+  },
+  PodsNotSpread: {
+    sentence: 'A zone with clients has no endpoint, because Pods are not spread over the zones.',
+    remedy:
+      'Add a topologySpreadConstraint with `topologyKey: topology.kubernetes.io/zone`, `maxSkew: 1` and `whenUnsatisfiable: DoNotSchedule`, and at least as many replicas as zones.',
+  },
+  NoGrowth: {
+    sentence:
+      'Nothing lets the Service grow under a hot zone: no HorizontalPodAutoscaler and no VerticalPodAutoscaler targets its Pods.',
+    remedy:
+      'Add an autoscaler, or scale each zone by itself (a Deployment a zone): once traffic stays in its zone, load follows the clients.',
+  },
+  LoadBalancerTraffic: {
+    sentence:
+      'The Service is reachable from outside. For that traffic the Node counts through which it enters, not the zone of the client.',
+    remedy:
+      'Let the load balancer send to targets of its own zone (on AWS: cross-zone load balancing off, target type IP), or set `externalTrafficPolicy: Local`.',
+  },
+  SingleZone: {
+    sentence: 'All Nodes are in one zone: nothing can cross.',
+    remedy: 'Nothing to do.',
+  },
+  NoNodes: {
+    sentence: 'No ready Node is known, so nothing can be said about clients and proxies.',
+    remedy: 'Include the Nodes: `kubectl get nodes,services,endpointslices -A -o yaml`.',
+  },
+  ProxyMissedItsZone: {
+    sentence:
+      'Objects are all right, yet traffic crosses: a kube-proxy of 1.34 to 1.36 that read its Node before the zone label was there ignores zones until it restarts.',
+    remedy:
+      'Restart kube-proxy on the Nodes from which traffic crosses, and look for "node is missing label" in its log (verbosity 2).',
+  },
+} as const satisfies Readonly<Record<string, DiagnosisRule>>;
+
+/** Stable code of a cause that only a diagnosis sees. */
+export type DiagnosisReason = keyof typeof DIAGNOSIS_REASONS;

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Causes in where Pods run: zones with clients and without endpoints, and what should have spread them.
+import { LABEL_ZONE } from '../../apis/names.ts';
+import { byText, zoneOfNode } from '../models/lookup.ts';
+import { itemsOf } from '../snapshot.ts';
+import type { Workload } from '../snapshot.ts';
+import { cause, counted, listed } from './cause.ts';
+import type { Cause, Facts } from './types.ts';
+import { idealSlices, routesIf } from './used.ts';
+
+const named = ({ kind, name }: Workload): string => `${kind} ${name}`;
+
+const zoneConstraint = ({ spread }: Workload) => spread.find(({ topologyKey }) => topologyKey === LABEL_ZONE);
+
+/** How the zones of the Pods of one workload come about. */
+const spreadBy = (workload: Workload): string => {
+  const constraint = zoneConstraint(workload);
+  if (constraint !== undefined) {
+    const { maxSkew, whenUnsatisfiable } = constraint;
+    return `${named(workload)}: topologySpreadConstraint on ${LABEL_ZONE} (maxSkew ${maxSkew}, ${whenUnsatisfiable})`;
+  }
+  if (workload.zoneAntiAffinity) return `${named(workload)}: podAntiAffinity on ${LABEL_ZONE}`;
+  return `${named(workload)}: nothing spreads its Pods over zones`;
+};
+
+/** By which constraint Pods are spread; empty where workloads are not known. */
+export const spreadText = ({ workloads }: Facts): string => workloads.map(spreadBy).sort(byText).join('; ');
+
+const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): string => {
+  const { allowedZones, replicas } = workload;
+  const barred = zones.filter((zone) => allowedZones?.includes(zone) === false);
+  if (barred.length > 0)
+    return `${named(workload)} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`;
+  const wanted = facts.clientZones.length;
+  if (replicas < wanted) return `${named(workload)} has ${counted(replicas, 'replica')} for ${wanted} zones.`;
+  const constraint = zoneConstraint(workload);
+  if (constraint === undefined && !workload.zoneAntiAffinity) {
+    return `${named(workload)} has no topologySpreadConstraint on ${LABEL_ZONE}.`;
+  }
+  if (constraint?.whenUnsatisfiable === 'ScheduleAnyway') {
+    return `The topologySpreadConstraint of ${named(workload)} is a preference only (ScheduleAnyway).`;
+  }
+  return `${spreadBy(workload)} should have spread them.`;
+};
+
+/** Pods that would serve the zone if they were ready. */
+const idlePods = ({ pods, nodes }: Facts, zones: readonly string[]): string => {
+  const zoneOf = new Map(nodes.map((node) => [node.metadata?.name ?? '', zoneOfNode(node)]));
+  const idle = pods.filter(({ nodeName, ready }) => !ready && zones.includes(zoneOf.get(nodeName) ?? ''));
+  const pending = pods.filter(({ nodeName }) => nodeName === '');
+  const parts = [
+    ...(idle.length === 0 ? [] : [`Pod ${listed(idle.map(({ name }) => name))} there is not ready.`]),
+    ...(pending.length === 0 ? [] : [`Pod ${listed(pending.map(({ name }) => name))} waits for a Node.`]),
+  ];
+  return parts.length === 0 ? '' : ` ${parts.join(' ')}`;
+};
+
+const endpointsText = ({ endpoints }: Facts): string => {
+  const counts = new Map<string, number>();
+  for (const { zone } of endpoints) counts.set(zone, (counts.get(zone) ?? 0) + 1);
+  return [...counts]
+    .sort(([a], [b]) => byText(a, b))
+    .map(([zone, count]) => `${zone === '' ? 'no zone' : zone} ${count}`)
+    .join(', ');
+};
+
+/** Client zones for which there would be no endpoint even if every hint were as it should be. */
+export const spreadCauses = (facts: Facts): Cause[] => {
+  const { endpoints, clientZones, name, workloads, snapshot } = facts;
+  if (endpoints.length === 0 || clientZones.length < 2) return [];
+  const served = new Set(
+    routesIf(facts, idealSlices(facts))
+      .filter(({ reason }) => reason !== 'ZoneNotHinted')
+      .map(({ zone }) => zone),
+  );
+  const empty = clientZones.filter((zone) => !served.has(zone));
+  const [only] = endpoints;
+  if (endpoints.length === 1 && only !== undefined) {
+    const evidence = `Service ${name} has one ready endpoint (${only.address} in ${only.zone === '' ? 'no zone' : only.zone}); clients are in ${listed(clientZones)}.`;
+    return [cause(empty.length > 0 ? 'effective' : 'prerequisite', 'SingleEndpoint', evidence)];
+  }
+  if (empty.length === 0) return [];
+  const unseen =
+    snapshot.workloads.kind === 'unknown' ? ` What spreads them could not be seen (${snapshot.workloads.why}).` : '';
+  const why =
+    workloads.length === 0 ? unseen : ` ${workloads.map((workload) => whyEmpty(facts, workload, empty)).join(' ')}`;
+  const evidence = `No ready endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${endpointsText(facts)}.${why}${idlePods(facts, empty)}`;
+  return [cause('effective', 'PodsNotSpread', evidence)];
+};
+
+/** What a Service needs beside hints, named where it is missing. */
+export const prerequisiteCauses = (facts: Facts): Cause[] => {
+  const { service, name, snapshot, workloads, autoscalers } = facts;
+  const { type, externalIPs, externalTrafficPolicy } = service.spec ?? {};
+  const causes: Cause[] = [];
+  const scaled = workloads.filter(({ replicas }) => replicas > 0);
+  if (snapshot.autoscalers.kind === 'known' && scaled.length > 0 && autoscalers.length === 0) {
+    const off = itemsOf(snapshot.autoscalers).filter(
+      (item) => item.off && scaled.some((owner) => owner.name === item.targetName),
+    );
+    const only = off.length === 0 ? '' : ` (${listed(off.map((item) => item.name))} only recommends)`;
+    const evidence = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(named))}${only}.`;
+    causes.push(cause('prerequisite', 'NoGrowth', evidence));
+  }
+  const outside =
+    type === 'LoadBalancer' || type === 'NodePort' || (Array.isArray(externalIPs) && externalIPs.length > 0);
+  if (outside && externalTrafficPolicy !== 'Local') {
+    const by = type === 'LoadBalancer' || type === 'NodePort' ? `type ${type}` : 'externalIPs';
+    const evidence = `Service ${name} has ${by}: traffic from outside is routed by the zone of the Node through which it enters.`;
+    causes.push(cause('prerequisite', 'LoadBalancerTraffic', evidence));
+  }
+  return causes;
+};

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `kubectl topology explain` takes and answers.
+import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
+import type { HintStrategy } from '../../hints/types.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
+import type { FeatureGates, HintRequest, Proxy, Reason, Route, ZoneShares } from '../../upstream/index.ts';
+import type { FinalHints, HintSource } from '../models/hints.ts';
+import type { ServiceRef } from '../models/lookup.ts';
+import type { Autoscaler, ClusterSnapshot, CollectionName, PodSummary, Workload } from '../snapshot.ts';
+import type { SnapshotIndex } from './facts.ts';
+import type { DiagnosisReason } from './reasons.ts';
+
+/** Stable code of a cause: one of the models', or one that only a diagnosis sees. */
+export type CauseReason = Reason | DiagnosisReason;
+
+/** Where on the way from wish to effect a cause sits. */
+export type Stage = 'wanted' | 'given' | 'used' | 'effective' | 'prerequisite';
+
+export interface Cause {
+  readonly reason: CauseReason;
+  readonly stage: Stage;
+  /** What was found, with names and figures. */
+  readonly evidence: string;
+  readonly remedy: string;
+}
+
+export interface ExplainOptions {
+  /** Milliseconds since the epoch: certificates expire. */
+  readonly now: number;
+  readonly proxy: Proxy;
+  /** Of the control plane and every proxy; default: what the snapshot tells of each. */
+  readonly version?: KubernetesVersion;
+  readonly gates?: FeatureGates;
+  /** Traffic was measured to cross zones although everything here looks right. Default false. */
+  readonly crossing?: boolean;
+}
+
+/** Everything that causes are looked for in, worked out once. */
+export interface Facts {
+  readonly snapshot: ClusterSnapshot;
+  readonly index: SnapshotIndex;
+  readonly options: ExplainOptions;
+  readonly service: Service;
+  readonly ref: ServiceRef;
+  /** `namespace/name`. */
+  readonly name: string;
+  /** As stored, of any family. */
+  readonly slices: readonly EndpointSlice[];
+  readonly version: KubernetesVersion;
+  readonly shares: ZoneShares;
+  readonly request: HintRequest;
+  /** Strategy that labels ask for. */
+  readonly strategy: HintStrategy | undefined;
+  /** What would be stored now, by family. */
+  readonly expected: readonly FinalHints[];
+  /** Of the first family, each ready Node and port, from the slices as stored. */
+  readonly routes: readonly Route[];
+  readonly nodes: readonly Node[];
+  /** Zones with a ready worker Node or a ready endpoint, in name order. */
+  readonly clientZones: readonly string[];
+  readonly family: string;
+  /** Ready endpoints of the first family as proxies see them, by address. */
+  readonly endpoints: readonly ReadyEndpoint[];
+  readonly pods: readonly PodSummary[];
+  readonly workloads: readonly Workload[];
+  readonly autoscalers: readonly Autoscaler[];
+}
+
+export interface ReadyEndpoint {
+  readonly address: string;
+  readonly zone: string;
+  readonly nodeName: string;
+  readonly forZones: readonly string[];
+  readonly slice: EndpointSlice;
+}
+
+export interface WantedReport {
+  readonly wanted: boolean;
+  readonly source: HintSource;
+  /** Annotation, field or label with its value; empty where nothing asks. */
+  readonly by: string;
+}
+
+export interface GivenReport {
+  readonly addressType: string;
+  readonly ready: number;
+  /** Ready endpoints that carry a zone hint. */
+  readonly hinted: number;
+  /** Ready endpoints and hints by zone. */
+  readonly zones: Readonly<Record<string, { readonly endpoints: number; readonly hinted: number }>>;
+}
+
+export interface UsedReport {
+  readonly node: string;
+  readonly zone: string;
+  readonly port: string;
+  /** Of the proxy, `1.34`. */
+  readonly version: string;
+  readonly mode: string;
+  /** Endpoints that a connection from here is spread over. */
+  readonly endpoints: number;
+  /** Fraction of them in the node's own zone. */
+  readonly inZone: number;
+  readonly reason: Reason;
+}
+
+export interface EffectiveReport {
+  readonly effective: boolean;
+  readonly clientZones: readonly string[];
+  /** Client zones whose traffic is not kept inside. */
+  readonly unserved: readonly string[];
+  /** Predicted fraction of connections that stay in their zone, clients alike on every Node. */
+  readonly inZoneShare: number;
+}
+
+/** `NotWanted`: nobody asked; `Ineffective`: asked, without (full) effect. */
+export type Verdict = 'Effective' | 'NotWanted' | 'Ineffective';
+
+export interface Explanation {
+  readonly namespace: string;
+  readonly name: string;
+  readonly kubernetesVersion: string;
+  readonly proxy: Proxy['kind'];
+  readonly verdict: Verdict;
+  readonly wanted: WantedReport;
+  readonly given: readonly GivenReport[];
+  readonly used: readonly UsedReport[];
+  readonly effective: EffectiveReport;
+  /** By which constraint its Pods are spread over zones; empty where that could not be seen. */
+  readonly spread: string;
+  /** The first is the one to look at first. */
+  readonly causes: readonly Cause[];
+  /** What could not be seen, and what that leaves open. */
+  readonly unseen: readonly { readonly what: CollectionName; readonly why: string }[];
+}

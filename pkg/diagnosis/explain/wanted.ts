@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Causes in the Service itself: it cannot be routed by zone, or does not ask for it in words that are understood.
+import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, GROUP } from '../../apis/names.ts';
+import { explained, topologyAnnotation } from '../../upstream/index.ts';
+import { editDistance } from '../nearest.ts';
+import { cause, counted, listed } from './cause.ts';
+import type { Cause, Facts, WantedReport } from './types.ts';
+
+const quoted = (text: string): string => JSON.stringify(text);
+
+const annotationKey = ({ service }: Facts): string =>
+  service.metadata?.annotations?.[ANNOTATION_TOPOLOGY_AWARE_HINTS] === undefined
+    ? ANNOTATION_TOPOLOGY_MODE
+    : ANNOTATION_TOPOLOGY_AWARE_HINTS;
+
+/** Whether and by what the Service asks for routing by zone. */
+export const wantedReport = (facts: Facts): WantedReport => {
+  const { service, request, strategy, version } = facts;
+  if (strategy !== undefined) {
+    const labels = [service.metadata?.labels ?? {}, ...facts.slices.map(({ metadata }) => metadata?.labels ?? {})];
+    const label = strategy.labels.find(({ key, value }) => labels.some((own) => own[key] === value));
+    return { wanted: true, source: 'webhook', by: `label ${label?.key ?? ''}=${label?.value ?? ''}` };
+  }
+  if (request.mode === 'proportional') {
+    const value = topologyAnnotation(service, version) ?? '';
+    return { wanted: true, source: 'topology-mode', by: `annotation ${annotationKey(facts)}=${value}` };
+  }
+  const field = service.spec?.trafficDistribution;
+  if (request.mode !== 'none') {
+    return { wanted: true, source: 'trafficDistribution', by: `spec.trafficDistribution=${field ?? ''}` };
+  }
+  return { wanted: false, source: 'none', by: '' };
+};
+
+const isHinted = ({ endpoints }: Facts): boolean =>
+  endpoints.length > 0 && endpoints.every(({ forZones }) => forZones.length > 0);
+
+/** What kind of Service it is decides before any wish. */
+export const kindCauses = (facts: Facts): Cause[] => {
+  const { service, name, endpoints, slices } = facts;
+  const { type, clusterIP, selector, internalTrafficPolicy } = service.spec ?? {};
+  if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];
+  const causes: Cause[] = [];
+  if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', `Service ${name} has clusterIP None.`));
+  const all = slices.flatMap((slice) => slice.endpoints ?? []);
+  if (all.length === 0) {
+    const what = slices.length === 0 ? 'has no EndpointSlice' : 'has no endpoint in its EndpointSlices';
+    causes.push(cause('given', 'NoEndpoints', `Service ${name} ${what}.`));
+  } else if (endpoints.length === 0) {
+    causes.push(
+      cause('given', 'NoReadyEndpoints', `None of the ${counted(all.length, 'endpoint')} of Service ${name} is ready.`),
+    );
+  }
+  if (Object.keys(selector ?? {}).length === 0 && !isHinted(facts)) {
+    const hinted = endpoints.filter(({ forZones }) => forZones.length > 0).length;
+    const evidence = `Service ${name} has no spec.selector; ${hinted} of its ${counted(endpoints.length, 'ready endpoint')} carry hints.`;
+    causes.push(cause('wanted', 'NoSelector', evidence));
+  }
+  if (internalTrafficPolicy === 'Local') {
+    const without = facts.routes.filter(({ reason }) => reason === 'NoLocalEndpoints').map(({ node }) => node);
+    const fails = without.length === 0 ? '' : ` Connections from ${listed(without)} fail.`;
+    const evidence = `Service ${name} has spec.internalTrafficPolicy Local: each Node uses its own endpoints and no hints.${fails}`;
+    causes.push(cause('used', 'InternalTrafficPolicyLocal', evidence));
+  }
+  return causes;
+};
+
+const OFF: ReadonlySet<string> = new Set(['', 'disabled', 'Disabled']);
+const LIKE_AUTO = 2;
+
+/** What is probably meant by an annotation value that the control plane does not know. */
+const spellingHint = (value: string): string => {
+  if (value.startsWith(`${GROUP}/`))
+    return ' It names a strategy of this project, for which the label is missing: is the settings reconciler running?';
+  if (value.includes('/')) return ' It names a heuristic of somebody else, who has to write the hints.';
+  const near = editDistance(value.trim().toLowerCase(), 'auto') <= LIKE_AUTO || value.toLowerCase().includes('auto');
+  return near ? ' Only "Auto" and "auto" are understood.' : '';
+};
+
+const refusedRequest = (facts: Facts): Cause[] => {
+  const { service, request, name, version } = facts;
+  if (request.reason === 'AnnotationNotRecognized') {
+    const value = topologyAnnotation(service, version) ?? '';
+    if (OFF.has(value))
+      return [cause('wanted', 'NotRequested', `${annotationKey(facts)} of Service ${name} is ${quoted(value)}: off.`)];
+    const evidence = `${annotationKey(facts)} of Service ${name} is ${quoted(value)}.${spellingHint(value)}`;
+    return [cause('wanted', 'AnnotationNotRecognized', evidence)];
+  }
+  if (request.reason === 'NotRequested') {
+    const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.`;
+    return [cause('wanted', 'NotRequested', evidence)];
+  }
+  return [cause('wanted', request.reason, request.message)];
+};
+
+/** Wishes that are not understood, or that stand in each other's way. */
+export const requestCauses = (facts: Facts): Cause[] => {
+  const { service, request, name } = facts;
+  if (request.reason === 'AnnotationWins') {
+    const value = service.spec?.trafficDistribution ?? '';
+    return [cause('wanted', 'AnnotationWins', explained('AnnotationWins', { service: name, value }).message)];
+  }
+  // A proxy up to 1.30 reads the annotation, so both together are right where a label asks for the hints.
+  if (request.mode !== 'none' || facts.strategy !== undefined || isHinted(facts)) return [];
+  return refusedRequest(facts);
+};

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds what belongs together in a snapshot: slices of a Service, versions of components, zones of Nodes.
+import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
+import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../../apis/names.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
+import { NEWEST_KNOWN_VERSION, compareVersions, parseVersion } from '../../routing/version.ts';
+import { itemsOf } from '../snapshot.ts';
+import type { ClusterSnapshot } from '../snapshot.ts';
+
+/** Order of names as Go sorts strings of ASCII, independent of any locale. */
+export const byText = (left: string, right: string): number => {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+};
+
+export interface ServiceRef {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export const refOf = ({ metadata }: Service): ServiceRef => ({
+  namespace: metadata?.namespace ?? 'default',
+  name: metadata?.name ?? '',
+});
+
+export const keyOf = ({ namespace, name }: ServiceRef): string => `${namespace}/${name}`;
+
+/** All Services in the order of their full names. */
+export const sortedServices = (snapshot: ClusterSnapshot): readonly Service[] =>
+  [...itemsOf(snapshot.services)].sort((a, b) => byText(keyOf(refOf(a)), keyOf(refOf(b))));
+
+/** Slices by the full name of the Service that their label names, each list in name order. */
+export const slicesByService = (slices: readonly EndpointSlice[]): ReadonlyMap<string, readonly EndpointSlice[]> => {
+  const found = new Map<string, EndpointSlice[]>();
+  for (const slice of slices) {
+    const name = slice.metadata?.labels?.[LABEL_SERVICE_NAME];
+    if (name === undefined) continue;
+    const key = keyOf({ namespace: slice.metadata?.namespace ?? 'default', name });
+    const list = found.get(key);
+    if (list === undefined) found.set(key, [slice]);
+    else list.push(slice);
+  }
+  for (const list of found.values()) list.sort((a, b) => byText(a.metadata?.name ?? '', b.metadata?.name ?? ''));
+  return found;
+};
+
+/** Version of a Node's kubelet, the stand-in for its proxy; undefined where it is missing or malformed. */
+export const kubeletVersion = ({ status }: Node): KubernetesVersion | undefined => {
+  const text = status?.nodeInfo?.kubeletVersion;
+  if (text === undefined) return undefined;
+  try {
+    return parseVersion(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** The control plane's version: as given, as the API server says, as the newest kubelet (never newer than it), else the newest known. */
+export const controlPlaneVersion = (
+  snapshot: ClusterSnapshot,
+  given: KubernetesVersion | undefined,
+): KubernetesVersion => {
+  const stated = given ?? snapshot.version;
+  if (stated !== undefined) return stated;
+  const kubelets = itemsOf(snapshot.nodes).flatMap((node) => kubeletVersion(node) ?? []);
+  return kubelets.sort(compareVersions).at(-1) ?? NEWEST_KNOWN_VERSION;
+};
+
+export const zoneOfNode = ({ metadata }: Node): string => metadata?.labels?.[LABEL_ZONE] ?? '';
+
+export const isNodeReady = ({ status }: Node): boolean =>
+  (status?.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True');
+
+/** addressType by which a Service is looked at: as its first family, as its cluster IP, else as its slices. */
+export const familyOf = ({ spec }: Service, slices: readonly EndpointSlice[]): string => {
+  const stated = spec?.ipFamilies?.[0];
+  if (stated !== undefined) return stated;
+  const { clusterIP } = spec ?? {};
+  if (clusterIP !== undefined && clusterIP !== '' && clusterIP !== 'None')
+    return clusterIP.includes(':') ? 'IPv6' : 'IPv4';
+  const types = new Set(slices.map(({ addressType }) => addressType));
+  return types.has('IPv6') && !types.has('IPv4') ? 'IPv6' : 'IPv4';
+};

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads fields of unchecked objects; an error knows the path of the field and what was expected there.
+import type { StringMap } from '../../apis/meta.ts';
+
+/** An object of parsed JSON or YAML with unchecked fields. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+const MAX_SHOWN = 60;
+
+const show = (value: unknown): string => {
+  if (value === undefined) return 'nothing';
+  let text: string;
+  try {
+    text = JSON.stringify(value) ?? typeof value;
+  } catch {
+    text = `a ${typeof value}`;
+  }
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+};
+
+/** A field that is not what the Kubernetes API has there. */
+export class FieldError extends Error {
+  override readonly name = 'FieldError';
+  readonly path: readonly (string | number)[];
+  readonly expected: string;
+  readonly value: unknown;
+
+  constructor(path: readonly (string | number)[], expected: string, value: unknown) {
+    super(`expected ${expected}, found ${show(value)}`);
+    this.path = path;
+    this.expected = expected;
+    this.value = value;
+  }
+}
+
+/** Runs `read`; the path of an error in it begins with `step`. */
+const within = <T>(step: string | number, read: () => T): T => {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof FieldError) throw new FieldError([step, ...error.path], error.expected, error.value);
+    throw error;
+  }
+};
+
+/** Absent and `null` are the same, as Go's decoder has it. */
+const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null;
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The value as an object. */
+export const asFields = (value: unknown): Fields => {
+  if (!isFields(value)) throw new FieldError([], 'an object', value);
+  return value;
+};
+
+export const asText = (value: unknown): string => {
+  if (typeof value !== 'string') throw new FieldError([], 'a string', value);
+  return value;
+};
+
+const reader =
+  <T>(expected: string, is: (value: unknown) => value is T) =>
+  (object: Fields, key: string): T | undefined => {
+    const value = object[key];
+    if (isAbsent(value)) return undefined;
+    if (!is(value)) throw new FieldError([key], expected, value);
+    return value;
+  };
+
+export const textAt = reader('a string', (value) => typeof value === 'string');
+export const booleanAt = reader('true or false', (value) => typeof value === 'boolean');
+export const wholeAt = reader(
+  'a whole number',
+  (value): value is number => typeof value === 'number' && Number.isInteger(value),
+);
+
+/** A string that must be there and not empty. */
+export const requiredTextAt = (object: Fields, key: string): string => {
+  const value = textAt(object, key);
+  if (value === undefined || value === '') throw new FieldError([key], 'a string that is not empty', object[key]);
+  return value;
+};
+
+/** Reads the object at the key; undefined where there is none. */
+export const objectAt = <T>(object: Fields, key: string, read: (inner: Fields) => T): T | undefined => {
+  const value = object[key];
+  return isAbsent(value) ? undefined : within(key, () => read(asFields(value)));
+};
+
+/** Reads each item of the list at the key; undefined where there is none. */
+export const listAt = <T>(object: Fields, key: string, read: (item: unknown) => T): T[] | undefined => {
+  const value = object[key];
+  if (isAbsent(value)) return undefined;
+  if (!Array.isArray(value)) throw new FieldError([key], 'a list', value);
+  return within(key, () => value.map((item: unknown, index) => within(index, () => read(item))));
+};
+
+/** A map of strings such as labels; undefined where there is none. */
+export const stringsAt = (object: Fields, key: string): StringMap | undefined =>
+  objectAt(object, key, (inner) => {
+    for (const [name, value] of Object.entries(inner)) {
+      if (typeof value !== 'string') throw new FieldError([name], 'a string (put quotes around it)', value);
+    }
+    return inner as StringMap;
+  });
+
+/** Only the properties that are not undefined, for types whose properties are optional. */
+export const defined = <T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } => {
+  const copy = object as Record<string, unknown>;
+  for (const key in copy) if (copy[key] === undefined) delete copy[key];
+  return object as { [K in keyof T]: Exclude<T[K], undefined> };
+};

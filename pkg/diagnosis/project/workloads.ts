@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pods, the workloads that own them and what scales those, reduced to where Pods may run and how many there may be.
+import { LABEL_ZONE } from '../../apis/names.ts';
+import type { Autoscaler, PodSummary, SpreadConstraint, Workload } from '../snapshot.ts';
+import { asFields, defined, isFields, listAt, objectAt, stringsAt, textAt, wholeAt } from './fields.ts';
+import type { Fields } from './fields.ts';
+import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
+
+const MILLI_PER_CORE = 1000;
+const PLAIN_CPU = /^(\d+(?:\.\d+)?)(m?)$/;
+
+/** Millicores of a usual quantity; undefined for the rare ones, which only means that no figure is shown. */
+const milliOf = (value: unknown): number | undefined => {
+  const match = PLAIN_CPU.exec(typeof value === 'number' ? String(value) : typeof value === 'string' ? value : '');
+  if (match === null) return undefined;
+  return Math.ceil(Number(match[1]) * (match[2] === 'm' ? 1 : MILLI_PER_CORE));
+};
+
+const requestOf = (spec: Fields): number | undefined => {
+  const requests = listAt(spec, 'containers', (item) =>
+    objectAt(asFields(item), 'resources', (resources) =>
+      objectAt(resources, 'requests', (inner) => milliOf(inner['cpu'])),
+    ),
+  );
+  return requests?.reduce<number | undefined>(
+    (sum, own) => (sum === undefined || own === undefined ? undefined : sum + own),
+    0,
+  );
+};
+
+export const podOf = (object: Fields): PodSummary => {
+  const { namespace = DEFAULT_NAMESPACE, name, labels = {} } = metadataOf(object, true);
+  const spec = objectAt(object, 'spec', (inner) => ({
+    nodeName: textAt(inner, 'nodeName') ?? '',
+    requestMilliCpu: requestOf(inner),
+  }));
+  const status = objectAt(object, 'status', (inner) => ({
+    phase: textAt(inner, 'phase') ?? '',
+    ready: (listAt(inner, 'conditions', asFields) ?? []).some(
+      (condition) => condition['type'] === 'Ready' && condition['status'] === 'True',
+    ),
+  }));
+  return {
+    namespace,
+    name,
+    labels,
+    nodeName: spec?.nodeName ?? '',
+    phase: status?.phase ?? '',
+    ready: status?.ready ?? false,
+    ...defined({ requestMilliCpu: spec?.requestMilliCpu }),
+  };
+};
+
+const constraintOf = (item: unknown): SpreadConstraint => {
+  const fields = asFields(item);
+  return {
+    topologyKey: textAt(fields, 'topologyKey') ?? '',
+    whenUnsatisfiable: textAt(fields, 'whenUnsatisfiable') ?? 'DoNotSchedule',
+    maxSkew: wholeAt(fields, 'maxSkew') ?? 1,
+  };
+};
+
+/** Zones that one node selector term allows; undefined: any. */
+const zonesOfTerm = (term: unknown): string[] | undefined =>
+  (listAt(asFields(term), 'matchExpressions', asFields) ?? []).find(
+    (expression) => expression['key'] === LABEL_ZONE && expression['operator'] === 'In',
+  )?.['values'] as string[] | undefined;
+
+const affinityZones = (affinity: Fields): string[] | undefined =>
+  objectAt(affinity, 'nodeAffinity', (nodeAffinity) =>
+    objectAt(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', (required) => {
+      const terms = listAt(required, 'nodeSelectorTerms', zonesOfTerm) ?? [];
+      // Terms are alternatives: one that names no zones allows all.
+      return terms.some((zones) => zones === undefined) ? undefined : terms.flatMap((zones) => zones ?? []);
+    }),
+  );
+
+const hasZoneAntiAffinity = (affinity: Fields): boolean =>
+  JSON.stringify(affinity['podAntiAffinity'] ?? {}).includes(LABEL_ZONE);
+
+export const workloadOf = (object: Fields): Workload => {
+  const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
+  const spec = isFields(object['spec']) ? object['spec'] : {};
+  const template = objectAt(object, 'spec', (inner) => objectAt(inner, 'template', (own) => own)) ?? {};
+  const podSpec = objectAt(template, 'spec', (inner) => inner) ?? {};
+  const affinity = objectAt(podSpec, 'affinity', (inner) => inner) ?? {};
+  const selected = stringsAt(podSpec, 'nodeSelector')?.[LABEL_ZONE];
+  const allowedZones = selected === undefined ? affinityZones(affinity) : [selected];
+  return {
+    kind: textAt(object, 'kind') ?? 'Deployment',
+    namespace,
+    name,
+    replicas: wholeAt(spec, 'replicas') ?? 1,
+    podLabels: objectAt(template, 'metadata', (inner) => stringsAt(inner, 'labels')) ?? {},
+    spread: listAt(podSpec, 'topologySpreadConstraints', constraintOf) ?? [],
+    ...(allowedZones === undefined || allowedZones.length === 0 ? {} : { allowedZones }),
+    zoneAntiAffinity: hasZoneAntiAffinity(affinity),
+  };
+};
+
+/** HorizontalPodAutoscaler and ScaledObject name a scaleTargetRef, VerticalPodAutoscaler a targetRef. */
+export const autoscalerOf = (object: Fields): Autoscaler => {
+  const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
+  const kind = textAt(object, 'kind') ?? '';
+  const spec = objectAt(object, 'spec', (inner) => inner) ?? {};
+  const target = objectAt(spec, kind === 'VerticalPodAutoscaler' ? 'targetRef' : 'scaleTargetRef', (inner) => ({
+    kind: textAt(inner, 'kind') ?? 'Deployment',
+    name: textAt(inner, 'name') ?? '',
+  }));
+  const mode = objectAt(spec, 'updatePolicy', (inner) => textAt(inner, 'updateMode'));
+  return {
+    kind,
+    namespace,
+    name,
+    targetKind: target?.kind ?? '',
+    targetName: target?.name ?? '',
+    ...defined({ maxReplicas: wholeAt(spec, 'maxReplicas') ?? wholeAt(spec, 'maxReplicaCount') }),
+    off: mode === 'Off' || mode === 'Initial',
+  };
+};

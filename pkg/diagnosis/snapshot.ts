@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a diagnosis looks at: the objects of a cluster, or of files, at one moment, reduced to the fields that matter.
+import type { LabelSelector } from '../apis/admission.ts';
+import type { EndpointSlice, Node, Service } from '../apis/core.ts';
+import type { StringMap } from '../apis/meta.ts';
+import type { KubernetesVersion } from '../routing/types.ts';
+
+/** Objects of one kind: all there are, or why they could not be seen. */
+export type Collection<T> =
+  { readonly kind: 'known'; readonly items: readonly T[] } | { readonly kind: 'unknown'; readonly why: string };
+
+/** A Pod as far as it tells where clients and endpoints run. */
+export interface PodSummary {
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: StringMap;
+  /** Empty: not scheduled. */
+  readonly nodeName: string;
+  readonly phase: string;
+  readonly ready: boolean;
+  /** Sum of its containers' CPU requests in millicores; undefined where one has none. */
+  readonly requestMilliCpu?: number;
+}
+
+/** One of `topologySpreadConstraints`. */
+export interface SpreadConstraint {
+  readonly topologyKey: string;
+  readonly whenUnsatisfiable: string;
+  readonly maxSkew: number;
+}
+
+/** A Deployment, StatefulSet or ReplicaSet: who decides where Pods run and how many there are. */
+export interface Workload {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly replicas: number;
+  /** Labels of its Pods. */
+  readonly podLabels: StringMap;
+  readonly spread: readonly SpreadConstraint[];
+  /** Zones that a nodeSelector or a required node affinity allows; undefined: any. */
+  readonly allowedZones?: readonly string[];
+  /** A Pod anti-affinity speaks of zones. */
+  readonly zoneAntiAffinity: boolean;
+}
+
+/** A HorizontalPodAutoscaler, VerticalPodAutoscaler or KEDA ScaledObject. */
+export interface Autoscaler {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly targetKind: string;
+  readonly targetName: string;
+  /** Most replicas; undefined where it does not change their number. */
+  readonly maxReplicas?: number;
+  /** It only recommends. */
+  readonly off: boolean;
+}
+
+/** One webhook of a MutatingWebhookConfiguration. */
+export interface WebhookSummary {
+  readonly configuration: string;
+  readonly name: string;
+  /** Service that answers; undefined for a URL. */
+  readonly service?: { readonly namespace: string; readonly name: string };
+  /** Serves EndpointSlices on create and update. */
+  readonly slices: boolean;
+  readonly objectSelector: LabelSelector;
+  readonly namespaceSelector: LabelSelector;
+  readonly failurePolicy: string;
+  /** base64 of PEM. */
+  readonly caBundle?: string;
+  /** End of the validity of the certificate that is valid longest, milliseconds since the epoch; undefined: no certificate could be read. */
+  readonly caNotAfter?: number;
+}
+
+/** A MutatingAdmissionPolicy: the other carrier of hints. */
+export interface PolicySummary {
+  readonly name: string;
+}
+
+/** An event about a Service. */
+export interface EventSummary {
+  readonly namespace: string;
+  readonly service: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  /** RFC 3339; empty if not known. */
+  readonly lastSeen: string;
+}
+
+/** What kube-system says about Cilium. */
+export interface CiliumConfig {
+  readonly kubeProxyReplacement: boolean;
+  readonly serviceTopology: boolean;
+}
+
+export interface ClusterSnapshot {
+  /** The API server's; undefined where only files are known. */
+  readonly version?: KubernetesVersion;
+  readonly nodes: Collection<Node>;
+  readonly services: Collection<Service>;
+  readonly slices: Collection<EndpointSlice>;
+  readonly pods: Collection<PodSummary>;
+  readonly workloads: Collection<Workload>;
+  readonly autoscalers: Collection<Autoscaler>;
+  readonly webhooks: Collection<WebhookSummary>;
+  readonly policies: Collection<PolicySummary>;
+  readonly events: Collection<EventSummary>;
+  /** At most one. */
+  readonly cilium: Collection<CiliumConfig>;
+}
+
+/** Names of the collections. */
+export type CollectionName = Exclude<keyof ClusterSnapshot, 'version'>;
+
+/** The items, or none where they could not be seen. */
+export const itemsOf = <T>(collection: Collection<T>): readonly T[] =>
+  collection.kind === 'known' ? collection.items : [];
+
+export const known = <T>(items: readonly T[]): Collection<T> => ({ kind: 'known', items });
+export const unknown = (why: string): Collection<never> => ({ kind: 'unknown', why });

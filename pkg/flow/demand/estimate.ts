@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Demand of the clients by zone from the load of endpoints: non-negative least squares with a ridge to what was believed.
+import type { Belief } from './belief.ts';
+import { at, eigenvalues, inverse, matrixOf, times } from './matrix.ts';
+import type { Matrix } from './matrix.ts';
+import { minimiseNonNegative } from './non-negative.ts';
+import type { LoadRow } from './rows.ts';
+
+export interface Estimate {
+  /** What is believed after these samples. */
+  readonly belief: Belief;
+  /** How many independent things the samples say; the number of zones where every zone's demand can be told. */
+  readonly rank: number;
+  /** How much the weakest of them is drowned by the strongest, ≥ 1; near 1 is best. Infinite where `rank` is not full. */
+  readonly condition: number;
+  /** Some endpoints were saturated: demand is at least this. */
+  readonly atLeast: boolean;
+}
+
+/** Noise of one endpoint's load as a fraction of it: connections are few, and samples short. */
+const NOISE = 0.1;
+/** And at least this fraction of its capacity. */
+const NOISE_FLOOR = 0.005;
+/** A saturated endpoint is taken to be asked for this much more than it gave. */
+const BEYOND_SATURATION = 1.25;
+/** A row this many standard deviations away from what was believed says that demand has jumped. */
+const SURPRISE = 3;
+
+const squared = (value: number): number => value * value;
+
+const expected = ({ shares }: LoadRow, mean: readonly number[]): number =>
+  shares.reduce((sum, share, index) => sum + share * (mean[index] ?? 0), 0);
+
+const varianceOf = ({ load, count, capacity }: LoadRow): number =>
+  squared(NOISE * load) / count + squared(NOISE_FLOOR * capacity);
+
+/** The load that a row stands for: more than was seen where the endpoints could not give more. */
+const loadOf = (row: LoadRow, mean: readonly number[]): number =>
+  row.saturated ? Math.max(row.load * BEYOND_SATURATION, expected(row, mean)) : row.load;
+
+/** How much wider the belief has to be for these samples not to be a surprise, ≥ 1. */
+const widening = (rows: readonly LoadRow[], { mean, covariance }: Belief): number =>
+  rows.reduce((most, row) => {
+    const spread = times(covariance, row.shares).reduce(
+      (sum, value, index) => sum + value * (row.shares[index] ?? 0),
+      0,
+    );
+    const excess = squared(loadOf(row, mean) - expected(row, mean)) / squared(SURPRISE) - varianceOf(row);
+    return spread > 0 ? Math.max(most, (excess * squared(SURPRISE)) / spread) : most;
+  }, 1);
+
+/** Rank and condition of the equations, each zone's column at length 1. */
+const observability = (rows: readonly LoadRow[], size: number): Pick<Estimate, 'rank' | 'condition'> => {
+  const gram = matrixOf(size, (left, right) =>
+    rows.reduce((sum, { shares, count }) => sum + count * (shares[left] ?? 0) * (shares[right] ?? 0), 0),
+  );
+  const lengths = gram.map((row, index) => Math.sqrt(row[index] ?? 0));
+  const scaled = matrixOf(size, (row, column) => {
+    const length = (lengths[row] ?? 0) * (lengths[column] ?? 0);
+    return length > 0 ? at(gram, row, column) / length : 0;
+  });
+  const values = eigenvalues(scaled);
+  const largest = values[0] ?? 0;
+  const rank = values.filter((value) => value > 1e-9 * largest && value > 0).length;
+  const smallest = values[size - 1] ?? 0;
+  return { rank, condition: rank < size ? Infinity : Math.sqrt(largest / smallest) };
+};
+
+/**
+ * What is believed of demand once these samples are known: the non-negative `d` with the least
+ * Σ ((y − A·d) / σ)² + (d − m)ᵀ P⁻¹ (d − m), where m and P are what was believed before.
+ *
+ * The second term is the ridge: what the samples cannot tell stays as it was. A zone that the samples do not tell apart
+ * from another keeps its proportion to it.
+ */
+export const estimateDemand = (before: Belief, rows: readonly LoadRow[]): Estimate => {
+  const size = before.zones.length;
+  const atLeast = rows.some(({ saturated }) => saturated);
+  if (rows.length === 0 || size === 0) return { belief: before, rank: 0, condition: Infinity, atLeast };
+  const factor = widening(rows, before);
+  const precision: Matrix = inverse(before.covariance.map((row) => row.map((value) => value * factor)));
+  const weights = rows.map((row) => 1 / varianceOf(row));
+  const hessian = matrixOf(size, (left, right) =>
+    rows.reduce(
+      (sum, { shares }, index) => sum + (weights[index] ?? 0) * (shares[left] ?? 0) * (shares[right] ?? 0),
+      at(precision, left, right),
+    ),
+  );
+  const pulled = times(precision, before.mean);
+  const gradient = pulled.map((value, zone) =>
+    rows.reduce(
+      (sum, row, index) => sum + (weights[index] ?? 0) * (row.shares[zone] ?? 0) * loadOf(row, before.mean),
+      value,
+    ),
+  );
+  const belief: Belief = {
+    zones: before.zones,
+    mean: minimiseNonNegative(hessian, gradient),
+    covariance: inverse(hessian),
+    time: before.time,
+  };
+  return { belief, ...observability(rows, size), atLeast };
+};

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who serves which zone's clients under hints, by kube-proxy's rules.
+import type { FlowEndpoint, PlannedEndpoint } from '../types.ts';
+
+/** Hints of a Service's endpoints. */
+export interface HintsInForce {
+  /** No endpoint has a hint: every client uses every endpoint. */
+  readonly spread: boolean;
+  /** In name order; an endpoint that is not named is hinted for its own zone, as admission does. */
+  readonly endpoints: readonly PlannedEndpoint[];
+}
+
+/** How the clients of each zone are shared. */
+export interface Sharing {
+  /** Zones with clients, in name order. */
+  readonly zones: readonly string[];
+  /** Endpoints that serve each zone; a zone that no endpoint is hinted for uses all. */
+  readonly sharers: readonly number[];
+  /** Zones that no endpoint is hinted for. */
+  readonly orphans: readonly string[];
+}
+
+type Endpoint = Pick<FlowEndpoint, 'name' | 'zone'>;
+
+/** Zones that an endpoint is hinted for. */
+export type HintsOf = (endpoint: Endpoint) => readonly string[];
+
+export const hintsOf = ({ spread, endpoints }: HintsInForce): HintsOf => {
+  if (spread) return () => [];
+  const hinted = new Map(endpoints.map(({ name, forZones }) => [name, forZones]));
+  return ({ name, zone }) => hinted.get(name) ?? [zone];
+};
+
+/** How ready endpoints share the clients of the zones. */
+export const sharingOf = (zones: readonly string[], endpoints: readonly Endpoint[], hints: HintsInForce): Sharing => {
+  const counts = new Map(zones.map((zone) => [zone, 0]));
+  const hinted = hintsOf(hints);
+  for (const endpoint of endpoints) {
+    for (const zone of hinted(endpoint)) {
+      const count = counts.get(zone);
+      if (count !== undefined) counts.set(zone, count + 1);
+    }
+  }
+  const sharers = zones.map((zone) => counts.get(zone) ?? 0);
+  return {
+    zones,
+    sharers: sharers.map((count) => (count === 0 ? endpoints.length : count)),
+    orphans: zones.filter((_, index) => sharers[index] === 0),
+  };
+};

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What given hints lead to, by kube-proxy's rules: load of each endpoint, share of the demand that stays in its zone.
+import { byName, checkDemand, checkEndpoints, checkedCost, checkTarget } from './input.ts';
+import type { EvaluateInput, FlowEndpoint, PlanFigures, ZoneFigures } from './types.ts';
+
+/** Endpoints by the zones they are hinted for; empty where proxies ignore all hints because an endpoint has none. */
+const hintedFor = (endpoints: readonly FlowEndpoint[]): Map<string, FlowEndpoint[]> => {
+  const byZone = new Map<string, FlowEndpoint[]>();
+  if (endpoints.some(({ forZones = [] }) => forZones.length === 0)) return byZone;
+  for (const endpoint of endpoints) {
+    for (const zone of new Set(endpoint.forZones)) {
+      const list = byZone.get(zone);
+      if (list === undefined) byZone.set(zone, [endpoint]);
+      else list.push(endpoint);
+    }
+  }
+  return byZone;
+};
+
+interface Tally {
+  readonly load: Map<string, number>;
+  readonly serving: Map<string, number>;
+  local: number;
+  cost: number;
+}
+
+const tally = ({ endpoints, demand, cost = () => 1 }: EvaluateInput, zones: readonly string[]): Tally => {
+  const result: Tally = { load: new Map(), serving: new Map(), local: 0, cost: 0 };
+  const hinted = hintedFor(endpoints);
+  const prices = new Map<string, number>();
+  for (const zone of zones) {
+    const used = (zone === '' ? undefined : hinted.get(zone)) ?? endpoints;
+    result.serving.set(zone, used.length);
+    const rate = (demand[zone] ?? 0) / used.length;
+    prices.clear();
+    for (const { name, zone: own } of rate > 0 ? used : []) {
+      result.load.set(name, (result.load.get(name) ?? 0) + rate);
+      if (own === zone && zone !== '') result.local += rate;
+      else {
+        const price = prices.get(own) ?? checkedCost(zone, own, cost(zone, own));
+        prices.set(own, price);
+        result.cost += rate * price;
+      }
+    }
+  }
+  return result;
+};
+
+/** `utilization` of the endpoints that run in each zone. */
+const utilizations = (endpoints: readonly FlowEndpoint[], load: ReadonlyMap<string, number>): Map<string, number> => {
+  const byZone = new Map<string, { load: number; capacity: number }>();
+  for (const { name, zone, capacity } of endpoints) {
+    const sum = byZone.get(zone) ?? { load: 0, capacity: 0 };
+    byZone.set(zone, { load: sum.load + (load.get(name) ?? 0), capacity: sum.capacity + capacity });
+  }
+  return new Map([...byZone].map(([zone, sum]) => [zone, sum.load / sum.capacity]));
+};
+
+const inZoneShareOf = (total: number, local: number, endpoints: number): number => {
+  if (endpoints === 0) return 0;
+  return total === 0 ? 1 : Math.min(1, local / total);
+};
+
+/**
+ * Proxies use hints only if every endpoint has one, and a zone that none is hinted for gets all endpoints; among those it
+ * gets, each connection takes any with equal chance. Throws a RangeError for a wrong number.
+ */
+export const evaluatePlan = (input: EvaluateInput): PlanFigures => {
+  const { demand, targetUtilization } = input;
+  checkDemand(demand);
+  checkEndpoints(input.endpoints);
+  checkTarget(targetUtilization);
+  // In name order, so that sums of doubles do not depend on the order of the input.
+  const endpoints = [...input.endpoints].sort((a, b) => byName(a.name, b.name));
+  const zones = [...new Set([...Object.keys(demand), ...endpoints.map(({ zone }) => zone)])].sort(byName);
+  const total = zones.reduce((sum, zone) => sum + (demand[zone] ?? 0), 0);
+  const { load, serving, local, cost } = tally({ ...input, endpoints }, zones);
+  const utilization = utilizations(endpoints, load);
+  const figures = zones.map((zone): [string, ZoneFigures] => [
+    zone,
+    { demand: demand[zone] ?? 0, endpoints: serving.get(zone) ?? 0, utilization: utilization.get(zone) ?? 0 },
+  ]);
+  let [most, overload] = [0, endpoints.length === 0 ? total : 0];
+  for (const { name, capacity } of endpoints) {
+    const own = load.get(name) ?? 0;
+    most = Math.max(most, own / capacity);
+    const above = own - targetUtilization * capacity;
+    // Rounding of doubles alone must not look like overload.
+    if (above > total * 1e-9) overload += above;
+  }
+  return {
+    zones: Object.fromEntries(figures),
+    inZoneShare: inZoneShareOf(total, local, endpoints.length),
+    maxUtilization: most,
+    overload,
+    crossZoneCost: cost,
+  };
+};

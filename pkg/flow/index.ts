@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public face of pkg/flow: hints that keep traffic in its zone as far as the capacity of the endpoints allows.
+export { evaluatePlan } from './evaluate.ts';
+export { planHints } from './planner.ts';
+export { planProportional } from './proportional.ts';
+export { zoneWeights } from './zone-weights.ts';
+export type { ZoneWeights, ZoneWeightsInput } from './zone-weights.ts';
+export type {
+  Bounds,
+  Demand,
+  EvaluateInput,
+  FlowEndpoint,
+  Plan,
+  PlanFigures,
+  PlanInput,
+  PlannedEndpoint,
+  ProportionalInput,
+  ZoneCost,
+  ZoneFigures,
+} from './types.ts';

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a Service's hints change now, and to what: the step rule.
+import type { HintsInForce } from '../demand/in-force.ts';
+import { evaluatePlan } from '../evaluate.ts';
+import type { Demand, FlowEndpoint, Plan, PlanFigures } from '../types.ts';
+import { planWithin } from './plan-within.ts';
+import type { LoopPolicy, LoopReason, PastDemand } from './types.ts';
+
+export interface DecideInput {
+  readonly policy: LoopPolicy;
+  readonly time: number;
+  /** Ready endpoints with the hints in force. */
+  readonly endpoints: readonly FlowEndpoint[];
+  readonly current: HintsInForce;
+  /** What the hints in force do to the demand. */
+  readonly figures: PlanFigures;
+  readonly demand: Demand;
+  /** Anything is known of demand. */
+  readonly known: boolean;
+  /** Demand within the down dwell, oldest first. */
+  readonly past: readonly PastDemand[];
+  /** The first step of all. */
+  readonly first: boolean;
+  readonly topologyChanged: boolean;
+  readonly saturated: boolean;
+  /** All endpoints are: no hints could place more. */
+  readonly full: boolean;
+  /** Load was above the upper threshold for long enough. */
+  readonly highEnough: boolean;
+  /** There are new samples. */
+  readonly fresh: boolean;
+  /** Of the newest sample, seconds. */
+  readonly age: number;
+  readonly plannedAt: number | null;
+  /** In safe mode. */
+  readonly safe: boolean;
+}
+
+export interface Choice {
+  readonly plan: HintsInForce;
+  readonly reason: LoopReason;
+  readonly safe: boolean;
+}
+
+/** An improvement of less than this fraction of the demand, or of the target, is noise. */
+const NOTICEABLE = 0.01;
+
+/** Cores that are rounding. */
+const NEGLIGIBLE = 1e-9;
+
+const total = (demand: Demand): number => Object.values(demand).reduce((sum, value) => sum + value, 0);
+
+const planFor = ({ policy, endpoints, current }: DecideInput, demand: Demand): Plan =>
+  planWithin(policy, { endpoints, demand, spreadInForce: current.spread });
+
+const figuresOf = (input: DecideInput, plan: Plan, demand: Demand): PlanFigures => {
+  const hints = new Map(plan.endpoints.map(({ name, forZones }) => [name, forZones]));
+  return evaluatePlan({
+    endpoints: input.endpoints.map((endpoint) => ({ ...endpoint, forZones: hints.get(endpoint.name) ?? [] })),
+    demand,
+    targetUtilization: input.policy.targetUtilization,
+    ...(input.policy.cost === undefined ? {} : { cost: input.policy.cost }),
+  });
+};
+
+const hintsIn = ({ spread, endpoints }: Plan): HintsInForce => ({ spread, endpoints: spread ? [] : endpoints });
+
+/** The largest demand of each zone within the down dwell. */
+const largest = (past: readonly PastDemand[], demand: Demand): Demand => {
+  const most: Record<string, number> = { ...demand };
+  for (const entry of past) {
+    for (const [zone, value] of Object.entries(entry.demand))
+      if (zone in most) most[zone] = Math.max(most[zone] ?? 0, value);
+  }
+  return most;
+};
+
+/** A plan with noticeably less load above the target, or on the busiest endpoint, than the hints in force. */
+const relieve = (input: DecideInput): HintsInForce | undefined => {
+  const plan = planFor(input, input.demand);
+  const { figures } = input;
+  const less = figures.overload - plan.overload > NOTICEABLE * total(input.demand);
+  const calmer = plan.overload <= figures.overload && figures.maxUtilization - plan.maxUtilization > NOTICEABLE;
+  return less || calmer ? hintsIn(plan) : undefined;
+};
+
+/** A plan that also fits the largest demand of the down dwell, and keeps noticeably more traffic in its zone. */
+const returned = (input: DecideInput): HintsInForce | undefined => {
+  const worthwhile = input.policy.worthwhileSaving * total(input.demand);
+  // No plan can save more than all that crosses now.
+  if (input.figures.crossZoneCost <= worthwhile) return undefined;
+  const most = largest(input.past, input.demand);
+  const plan = planFor(input, most);
+  if (plan.overload > NEGLIGIBLE && plan.overload >= input.figures.overload) return undefined;
+  const saved = input.figures.crossZoneCost - figuresOf(input, plan, input.demand).crossZoneCost;
+  return saved > worthwhile ? hintsIn(plan) : undefined;
+};
+
+const keep = ({ current, safe }: DecideInput, reason: LoopReason): Choice => ({ plan: current, reason, safe });
+
+const safeChoice = ({ policy: { safeMode }, endpoints }: DecideInput): Choice => ({
+  safe: true,
+  reason: 'MetricsLost',
+  plan:
+    safeMode === 'spread'
+      ? { spread: true, endpoints: [] }
+      : { spread: false, endpoints: endpoints.map(({ name, zone }) => ({ name, forZones: [zone] })) },
+});
+
+/** Zones, endpoints or metrics that came back do not wait: what is known of demand is planned for anew. */
+const replan = (input: DecideInput, reason: LoopReason): Choice => {
+  const plan = relieve(input) ?? returned(input);
+  return { plan: plan ?? input.current, reason, safe: false };
+};
+
+/** The hints from now on, and why. */
+export const decidePlan = (input: DecideInput): Choice => {
+  const { policy, time, plannedAt } = input;
+  if (input.endpoints.length === 0) return keep(input, 'NoEndpoints');
+  if (input.age > policy.safeModeAfterSeconds) return safeChoice(input);
+  if (input.safe && !input.fresh) return keep(input, 'MetricsLost');
+  if (input.safe) return replan(input, 'MetricsBack');
+  if (!input.known) return keep(input, input.first ? 'Adopted' : 'Waiting');
+  if (input.topologyChanged) return replan(input, 'TopologyChanged');
+  if (input.age > policy.holdAfterSeconds) return keep(input, 'MetricsStale');
+  if (!input.fresh) return keep(input, 'Steady');
+  if (plannedAt !== null && time - plannedAt < policy.planIntervalSeconds) return keep(input, 'Waiting');
+  if (input.full) return keep(input, 'Overloaded');
+  if (input.saturated || input.highEnough) {
+    const plan = relieve(input);
+    return plan === undefined
+      ? keep(input, 'Overloaded')
+      : { plan, reason: input.saturated ? 'Saturated' : 'Overloaded', safe: false };
+  }
+  const oldest = input.past[0]?.time ?? time;
+  if (time - oldest < policy.downDwellSeconds - policy.planIntervalSeconds) return keep(input, 'Steady');
+  const plan = returned(input);
+  return plan === undefined ? keep(input, 'Steady') : { plan, reason: 'Returned', safe: false };
+};

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a loop does where nobody says otherwise.
+import type { LoopPolicy } from './types.ts';
+
+export const DEFAULT_LOOP_POLICY: LoopPolicy = {
+  targetUtilization: 0.7,
+  upperUtilization: 0.8,
+  upDwellSeconds: 30,
+  downDwellSeconds: 300,
+  planIntervalSeconds: 30,
+  holdAfterSeconds: 120,
+  safeModeAfterSeconds: 600,
+  safeMode: 'spread',
+  minEndpoints: 1,
+  worthwhileSaving: 0.02,
+  idleCores: 0,
+  settleSeconds: 2,
+};

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop's one function as data: what it is told, what it remembers and what it answers.
+import type { Belief } from '../demand/belief.ts';
+import type { HintsInForce } from '../demand/in-force.ts';
+import type { Demand, PlannedEndpoint, ZoneCost } from '../types.ts';
+
+/** How a Service's loop behaves; `DEFAULT_LOOP_POLICY` is what a FlowPolicy leaves out. */
+export interface LoopPolicy {
+  /** Load that plans aim for, as a fraction of capacity. */
+  readonly targetUtilization: number;
+  /** Load from which on a new plan is made, as a fraction of capacity; above the target. */
+  readonly upperUtilization: number;
+  /** How long load has to stay above it, seconds. Saturated endpoints do not wait. */
+  readonly upDwellSeconds: number;
+  /** How long demand has to stay so low that a plan with less traffic between zones would do, seconds. */
+  readonly downDwellSeconds: number;
+  /** At least this long between two plans, seconds, unless zones or endpoints change. */
+  readonly planIntervalSeconds: number;
+  /** Samples older than this change nothing any more, seconds. */
+  readonly holdAfterSeconds: number;
+  /** Samples older than this lead to the safe mode, seconds. */
+  readonly safeModeAfterSeconds: number;
+  readonly safeMode: 'spread' | 'same-zone';
+  /** Endpoints at the least for every zone with clients. */
+  readonly minEndpoints: number;
+  /** A plan that saves less than this fraction of the demand from crossing zones is not worth a change. */
+  readonly worthwhileSaving: number;
+  /** Load of an endpoint without demand, cores. Samples alone cannot tell it from demand. */
+  readonly idleCores: number;
+  /** Proxies follow new hints within this time, seconds: samples from before are not counted. */
+  readonly settleSeconds: number;
+  readonly cost?: ZoneCost;
+}
+
+export interface ObservedEndpoint {
+  readonly name: string;
+  readonly zone: string;
+  readonly ready: boolean;
+  /** Cores. */
+  readonly capacity: number;
+  /** Cores, averaged over the window; null without sample. */
+  readonly load: number | null;
+  /** End of the sample's window, seconds; null without sample. */
+  readonly sampledAt: number | null;
+}
+
+export interface Observation {
+  /** Seconds on any clock; never goes back. */
+  readonly time: number;
+  /** Zones with clients. */
+  readonly zones: readonly string[];
+  readonly endpoints: readonly ObservedEndpoint[];
+  /** Relative weight of each zone's clients, if anything is known of them. */
+  readonly clients?: Demand;
+  /** Length of a sample's window, seconds. */
+  readonly window: number;
+}
+
+/** Demand as it was believed at a time. */
+export interface PastDemand {
+  readonly time: number;
+  readonly demand: Demand;
+  /** Endpoints were saturated: a guess, forgotten once there is an estimate that is none. */
+  readonly atLeast: boolean;
+}
+
+/** From when on so many endpoints shared each zone's clients. */
+export interface Era {
+  readonly from: number;
+  /** Zones with clients, in name order. */
+  readonly zones: readonly string[];
+  /** Endpoints that serve each zone; a zone without any of its own uses all. */
+  readonly sharers: readonly number[];
+  /** Zones that no endpoint is hinted for. */
+  readonly orphans: readonly string[];
+}
+
+/** A ready endpoint, and since when it is known. */
+export interface Member {
+  readonly zone: string;
+  readonly capacity: number;
+  readonly since: number;
+}
+
+/** All that is remembered from step to step: plain JSON. */
+export interface LoopState {
+  readonly plan: HintsInForce;
+  /** When the plan was last changed, seconds; null before the first change: samples that began before say nothing of it. */
+  readonly plannedAt: number | null;
+  /** How the clients were shared since then, oldest first; only what a sample may still be about. */
+  readonly eras: readonly Era[];
+  readonly members: Readonly<Record<string, Member>>;
+  /** Null until the first samples. */
+  readonly belief: Belief | null;
+  /** End of the newest window that was counted, by endpoint. */
+  readonly sampled: Readonly<Record<string, number>>;
+  /** End of the newest window of all, seconds; before there is one, when the loop began. */
+  readonly freshAt: number;
+  /** Estimates in a row above the upper threshold, and when the window of the first began. */
+  readonly high: { readonly since: number; readonly estimates: number } | null;
+  /** Within the down dwell, oldest first. */
+  readonly past: readonly PastDemand[];
+  readonly safe: boolean;
+}
+
+export type LoopReason =
+  | 'Adopted'
+  | 'Steady'
+  | 'TopologyChanged'
+  | 'Overloaded'
+  | 'Saturated'
+  | 'Returned'
+  | 'Waiting'
+  | 'NoEndpoints'
+  | 'MetricsStale'
+  | 'MetricsLost'
+  | 'MetricsBack';
+
+export interface LoopDecision {
+  readonly time: number;
+  /** The plan differs from the one before. */
+  readonly changed: boolean;
+  readonly spread: boolean;
+  /** The whole plan in force from `time` on, in name order, empty when spread. */
+  readonly endpoints: readonly PlannedEndpoint[];
+  /** Estimated demand by zone, cores; empty while nothing is known. */
+  readonly demand: Demand;
+  /** Predicted fraction of the demand that stays in its zone. */
+  readonly inZoneShare: number;
+  readonly reason: LoopReason;
+  /** How many zones' demand the last samples could tell apart. */
+  readonly rank: number;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The planner: hints for the endpoints of one Service that keep as much demand in its zone as their capacity allows.
+import { compile, hintsOf } from './compile.ts';
+import type { Compiled } from './compile.ts';
+import { evaluatePlan } from './evaluate.ts';
+import { compareFigures, explicit, isAllowed, servedBy, solutionOf } from './figures.ts';
+import type { Solution } from './figures.ts';
+import { byName, checkPlanInput } from './input.ts';
+import { EPSILON, spreadGroups } from './problem.ts';
+import type { Group, Problem } from './problem.ts';
+import { solve } from './solve.ts';
+import type { Bounds, Plan, PlanInput, PlannedEndpoint } from './types.ts';
+
+const sameHints = (left: readonly string[], right: readonly string[]): boolean =>
+  left.length === right.length && [...left].sort(byName).join('\n') === [...right].sort(byName).join('\n');
+
+const changesOf = ({ endpoints }: PlanInput, planned: readonly PlannedEndpoint[]): number => {
+  const hints = new Map(planned.map(({ name, forZones }) => [name, forZones]));
+  return endpoints.filter(({ name, forZones = [] }) => !sameHints(forZones, hints.get(name) ?? [])).length;
+};
+
+interface Decided {
+  readonly spread: boolean;
+  readonly endpoints: readonly PlannedEndpoint[];
+  readonly bounds: Bounds;
+  readonly exact: boolean;
+}
+
+const toPlan = (input: PlanInput, { endpoints, ...decided }: Decided): Plan => {
+  const hints = new Map(endpoints.map(({ name, forZones }) => [name, forZones]));
+  const evaluated = input.endpoints.map((endpoint) => ({ ...endpoint, forZones: hints.get(endpoint.name) ?? [] }));
+  return {
+    ...decided,
+    endpoints,
+    changes: changesOf(input, endpoints),
+    ...evaluatePlan({ ...input, endpoints: evaluated }),
+  };
+};
+
+/** Nothing to divide: own zones, or where an endpoint has none, no hints. */
+const withoutDemand = (input: PlanInput): Plan => {
+  const none = input.endpoints.length === 0;
+  const spread = none || input.spreadInForce === true || input.endpoints.some(({ zone }) => zone === '');
+  const endpoints = [...input.endpoints]
+    .sort((a, b) => byName(a.name, b.name))
+    .map(({ name, zone }) => ({ name, forZones: spread ? [] : [zone] }));
+  const share = none ? 0 : 1;
+  return toPlan(input, { spread, endpoints, bounds: { lp: share, integrality: share }, exact: true });
+};
+
+/**
+ * Hints in force, with its own zone for each endpoint that has none: what admission gives to a new one. Undefined if they are
+ * not a plan: an endpoint stays without hint, a zone is left out, or has too few endpoints.
+ */
+const completed = (problem: Problem, inForce: readonly Group[]): readonly Group[] | undefined => {
+  const missing = problem.classes.flatMap(({ count, zone }, kind): Group[] => {
+    const hinted = inForce.reduce((sum, group) => (group.kind === kind ? sum + group.count : sum), 0);
+    return hinted < count ? [{ kind, zones: zone < 0 ? [] : [zone], count: count - hinted }] : [];
+  });
+  const groups = [...inForce, ...missing];
+  return isAllowed(problem, groups) && explicit(problem, groups) === groups ? groups : undefined;
+};
+
+/** What is in force, if it is near enough to the best to stay. */
+const stay = (
+  problem: Problem,
+  kept: readonly Group[] | undefined,
+  best: Solution,
+  stickiness: number,
+): Solution | undefined => {
+  if (kept === undefined) return undefined;
+  const current = solutionOf(problem, kept);
+  if (compareFigures(current, best) <= 0) return current;
+  const dearest = problem.cost.flat().reduce((most, cost) => Math.max(most, cost), 0);
+  const near = current.overload <= best.overload + EPSILON && current.cost - best.cost < stickiness * dearest;
+  return near ? current : undefined;
+};
+
+/** Hints that give every zone every endpoint say in many words what no hints say. */
+const isSpread = (problem: Problem, groups: readonly Group[]): boolean =>
+  servedBy(problem, groups).every((count) => count === 0 || count === problem.total);
+
+const withoutHints = ({ endpoints }: PlanInput): PlannedEndpoint[] =>
+  endpoints.map(({ name }) => ({ name, forZones: [] })).sort((a, b) => byName(a.name, b.name));
+
+const newHints = (input: PlanInput, compiled: Compiled, { groups }: Solution): readonly PlannedEndpoint[] =>
+  isSpread(compiled.problem, groups) ? withoutHints(input) : hintsOf(compiled, explicit(compiled.problem, groups));
+
+/** No hints, where that is as good and changes fewer endpoints. */
+const orNone = (
+  input: PlanInput,
+  { problem }: Compiled,
+  chosen: Solution,
+  hints: readonly PlannedEndpoint[],
+): readonly PlannedEndpoint[] => {
+  if (compareFigures(solutionOf(problem, spreadGroups(problem)), chosen) > 0) return hints;
+  const none = withoutHints(input);
+  return changesOf(input, none) < changesOf(input, hints) ? none : hints;
+};
+
+/**
+ * Plans hints: least load above the target; then least demand served from other zones, or least cost of it; then fewest
+ * endpoints whose hints change; then by name. The result depends on the input alone, not on its order, and planning again with
+ * its own result in force changes nothing. Throws a RangeError that names the field for a number that makes no sense.
+ *
+ * More than eight zones with clients: an endpoint is hinted for eight at most, so a zone that needs every endpoint is left out
+ * of all hints, which proxies take as all. Where that does not do, the plan is to spread.
+ */
+export const planHints = (input: PlanInput): Plan => {
+  checkPlanInput(input);
+  const demand = Object.values(input.demand).reduce((sum, cores) => sum + cores, 0);
+  if (input.endpoints.length === 0 || demand === 0) return withoutDemand(input);
+  const compiled = compile(input);
+  const { problem, inForce, homeless } = compiled;
+  const spreading = input.spreadInForce === true && inForce.length === 0;
+  const hinted = inForce.length > 0 ? completed(problem, inForce) : undefined;
+  const kept = spreading ? spreadGroups(problem) : hinted;
+  const { solution, exact, crossing } = solve(problem, { inForce: inForce.length > 0 ? inForce : undefined });
+  const staying = stay(problem, kept, solution, input.stickiness ?? 0);
+  const chosen = staying ?? solution;
+  const hints = staying === undefined ? newHints(input, compiled, solution) : hintsOf(compiled, staying.groups);
+  const endpoints = spreading && staying !== undefined ? withoutHints(input) : orNone(input, compiled, chosen, hints);
+  return toPlan(input, {
+    spread: endpoints.every(({ forZones }) => forZones.length === 0),
+    endpoints,
+    bounds: { lp: 1 - homeless - crossing.transportation, integrality: 1 - homeless - crossing.integrality },
+    exact: exact && compareFigures(chosen, solution) <= 0,
+  });
+};

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// From "so many endpoints serve each zone" to which ones: own ones first, then the best fit among the others.
+import { EPSILON, MAX_ZONES } from './problem.ts';
+import type { Group, Problem } from './problem.ts';
+
+interface Bin {
+  readonly kind: number;
+  readonly zones: number[];
+  count: number;
+  /** What one endpoint carries so far. */
+  load: number;
+}
+
+/** Gives `zone` to `count` endpoints of a bin; the rest of them become a bin of their own. */
+const assign = (bins: Bin[], bin: Bin, zone: number, count: number, rate: number): void => {
+  if (count < bin.count) bins.push({ ...bin, zones: [...bin.zones], count: bin.count - count });
+  bin.count = count;
+  bin.load += rate;
+  bin.zones.push(zone);
+};
+
+/**
+ * Takes the cheapest bins first; among equals the one that is filled best, so that empty endpoints stay for demand that
+ * fits nowhere else. Returns how many endpoints are still missing.
+ */
+const fill = (problem: Problem, bins: Bin[], zone: number, wanted: number, rate: number): number => {
+  const costs = problem.cost[zone] ?? [];
+  let open = wanted;
+  while (open > 0) {
+    let best: Bin | undefined;
+    let bestCost = Infinity;
+    let bestRoom = Infinity;
+    for (const bin of bins) {
+      const room = (problem.classes[bin.kind]?.limit ?? 0) - bin.load - rate;
+      if (room < -EPSILON || bin.zones.length >= MAX_ZONES || bin.zones.includes(zone)) continue;
+      const cost = costs[bin.kind] ?? 0;
+      if (cost > bestCost || (cost === bestCost && room >= bestRoom)) continue;
+      best = bin;
+      bestCost = cost;
+      bestRoom = room;
+    }
+    if (best === undefined) return open;
+    const taken = Math.min(open, best.count);
+    assign(bins, best, zone, taken, rate);
+    open -= taken;
+  }
+  return 0;
+};
+
+/** Own endpoints, those with the least room that suffices first: the others may have to help elsewhere. */
+const fillOwn = (problem: Problem, bins: Bin[], zone: number, wanted: number, rate: number): number => {
+  let open = wanted;
+  while (open > 0) {
+    let best: Bin | undefined;
+    for (const bin of bins) {
+      const { zone: own, limit } = problem.classes[bin.kind] ?? { zone: -1, limit: 0 };
+      if (own !== zone || bin.load > 0 || limit < rate - EPSILON) continue;
+      if (best === undefined || limit < (problem.classes[best.kind]?.limit ?? 0)) best = bin;
+    }
+    if (best === undefined) return open;
+    const taken = Math.min(open, best.count);
+    assign(bins, best, zone, taken, rate);
+    open -= taken;
+  }
+  return 0;
+};
+
+/**
+ * Every endpoint must be hinted: one that nobody needed joins its own zone, or else the cheapest that it can carry. Returns a
+ * zone that would have to be served by more for that, or -1.
+ */
+const occupy = (problem: Problem, bins: readonly Bin[], rates: readonly number[]): number => {
+  for (const bin of bins) {
+    const { zone: own, idle, limit } = problem.classes[bin.kind] ?? { zone: -1, idle: true, limit: 0 };
+    if (bin.zones.length > 0 || idle) continue;
+    let best = own;
+    if (own < 0 || (rates[own] ?? Infinity) > limit + EPSILON) {
+      best = -1;
+      let bestCost = Infinity;
+      for (let zone = 0; zone < rates.length; zone += 1) {
+        const cost = problem.cost[zone]?.[bin.kind] ?? 0;
+        if ((rates[zone] ?? Infinity) > limit + EPSILON || cost >= bestCost) continue;
+        best = zone;
+        bestCost = cost;
+      }
+    }
+    if (best < 0) return Math.max(0, own);
+    bin.zones.push(best);
+  }
+  return -1;
+};
+
+export type Realized =
+  | { readonly kind: 'fits'; readonly groups: readonly Group[] }
+  /** More endpoints for this zone, and so less of it for each, might help. */
+  | { readonly kind: 'stuck'; readonly zone: number };
+
+/**
+ * `served[zone]` endpoints for each zone, within all limits; stuck if the rule finds none, which is no proof that there is
+ * none. A zone may get more than asked for where endpoints would be left without any.
+ */
+export const realize = (problem: Problem, served: readonly number[]): Realized => {
+  const { demand, classes } = problem;
+  const rates = demand.map((share, zone) => share / (served[zone] ?? 1));
+  const bins: Bin[] = classes.map(({ count }, kind) => ({ kind, zones: [], count, load: 0 }));
+  const order = demand.map((_, zone) => zone).sort((a, b) => (rates[b] ?? 0) - (rates[a] ?? 0) || a - b);
+  const missing = served.map((count, zone) => fillOwn(problem, bins, zone, count, rates[zone] ?? 0));
+  for (const zone of order) {
+    const wanted = missing[zone] ?? 0;
+    if (wanted > 0 && fill(problem, bins, zone, wanted, rates[zone] ?? 0) > 0) return { kind: 'stuck', zone };
+  }
+  const zone = occupy(problem, bins, rates);
+  if (zone >= 0) return { kind: 'stuck', zone };
+  const groups = bins.map((bin) => ({ kind: bin.kind, count: bin.count, zones: bin.zones.sort((a, b) => a - b) }));
+  return { kind: 'fits', groups };
+};

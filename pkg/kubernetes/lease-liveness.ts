@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows one Lease and says whether its holder is alive: the dead man's switch of what the holder leaves behind.
+import type { ObjectRef } from '../apis/meta.ts';
+import { LEASES } from '../apis/resources.ts';
+import type { Logger } from '../telemetry/types.ts';
+import { createInformer } from './informer.ts';
+import type { Lease } from './lease.ts';
+import type { Client, Clock } from './types.ts';
+
+/** A Lease that was not renewed for this long belongs to a holder that is gone. */
+export const HOLDER_TIMEOUT_MS = 600_000;
+
+export interface HolderLivenessOptions {
+  clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** Default 10 minutes. */
+  timeoutMs?: number;
+}
+
+/** Whether the holder is alive, judged by renewals seen on our own clock, so that clocks need not agree. */
+export interface HolderLiveness {
+  /** A Lease as the server holds it. */
+  observe(lease: Lease): void;
+  /** There is no Lease (any more): nobody holds it until one appears. */
+  gone(): void;
+  /** True while nothing is known yet: a restart of who watches is no reason to drop anything. */
+  alive(): boolean;
+  /** Whether the server has told of a Lease, or of its absence. */
+  known(): boolean;
+}
+
+export const createHolderLiveness = (options: HolderLivenessOptions): HolderLiveness => {
+  const { clock, timeoutMs = HOLDER_TIMEOUT_MS } = options;
+  let renewal: string | undefined;
+  /** Monotonic time of the last renewal; undefined: none is known. */
+  let renewedAt: number | undefined;
+  let known = false;
+
+  /** A Lease met for the first time may be old already; only that age depends on the other's clock. */
+  const firstAge = (renewTime: string | undefined): number => {
+    const age = clock.now() - Date.parse(renewTime ?? '');
+    return Number.isNaN(age) ? timeoutMs : Math.max(0, age);
+  };
+
+  return {
+    observe({ spec }) {
+      const renewTime = spec?.renewTime ?? undefined;
+      if (known && renewedAt !== undefined && renewTime === renewal) return;
+      renewedAt = clock.monotonic() - (known && renewedAt !== undefined ? 0 : firstAge(renewTime));
+      renewal = renewTime;
+      known = true;
+    },
+    gone() {
+      known = true;
+      renewal = undefined;
+      renewedAt = undefined;
+    },
+    known: () => known,
+    alive: () => !known || (renewedAt !== undefined && clock.monotonic() - renewedAt < timeoutMs),
+  };
+};
+
+export interface LeaseWatchOptions {
+  client: Client;
+  lease: Required<ObjectRef>;
+  clock: Clock;
+  /** In [0, 1): spreads retries. */
+  random: () => number;
+  logger: Logger;
+  /** Called when the server tells something after which `alive` or `known` is another; not when a Lease just grows old. */
+  onChange?: () => void;
+}
+
+export interface LeaseWatch extends Pick<HolderLiveness, 'alive' | 'known'> {
+  /** Follows the Lease until the signal aborts; rejects never. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Watches that one Lease and nothing else. */
+export const createLeaseWatch = (options: LeaseWatchOptions): LeaseWatch => {
+  const { client, lease, clock, random, logger, onChange } = options;
+  const liveness = createHolderLiveness({ clock });
+  const informer = createInformer<Lease>({
+    client,
+    resource: LEASES,
+    selection: { namespace: lease.namespace, fieldSelector: `metadata.name=${lease.name}` },
+    clock,
+    random,
+    logger,
+  });
+  const told = (tell: () => void): void => {
+    const [alive, known] = [liveness.alive(), liveness.known()];
+    tell();
+    if (liveness.alive() !== alive || liveness.known() !== known) onChange?.();
+  };
+  informer.addHandlers({
+    onUpsert: (object) => told(() => liveness.observe(object)),
+    onDelete: () => told(() => liveness.gone()),
+  });
+  return {
+    alive: () => liveness.alive(),
+    known: () => liveness.known(),
+    async run(signal) {
+      const running = informer.run(signal);
+      try {
+        await informer.waitForSync(signal);
+        if (informer.store.size === 0) told(() => liveness.gone());
+      } catch {
+        // Aborted before the first list: nothing was learned, and nobody asks any more.
+      }
+      await running;
+    },
+  };
+};

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// One screen that explains a Service: wanted, given, used, effective, and the causes with their remedies.
+import type { Cause, Explanation, UsedReport } from '../diagnosis/explain/types.ts';
+import { paintFor, wrapText } from './paint.ts';
+import type { Paint } from './paint.ts';
+import { renderTable } from './table.ts';
+
+export interface ExplanationStyle {
+  readonly color: boolean;
+  /** Every Node by itself, and all causes in full. */
+  readonly wide: boolean;
+  /** Characters a line. */
+  readonly columns: number;
+}
+
+const HUNDRED = 100;
+const INDENT = '           ';
+
+const percent = (fraction: number): string => `${Math.round(fraction * HUNDRED)} %`;
+
+/** Objects come from anybody: nothing of theirs may reach the terminal as a control character. */
+const clean = (text: string): string => text.replaceAll(/[\u0000-\u001F\u007F-\u009F]+/g, ' ');
+
+const indented = (table: string): string => table.replaceAll(/^(?=.)/gm, INDENT);
+
+const dash = (text: string): string => (text === '' ? '-' : text);
+
+const verdictLine = ({ verdict, effective }: Explanation, paint: Paint): string => {
+  const share = `${percent(effective.inZoneShare)} of connections stay in their zone`;
+  switch (verdict) {
+    case 'Effective':
+      return paint.good(`✓ effective: ${share}`);
+    case 'NotWanted':
+      return paint.bad(`✗ not wanted: the Service does not ask for routing by zone in words that count; ${share}`);
+    case 'Ineffective':
+      return paint.bad(`✗ ineffective: ${share}`);
+  }
+};
+
+const mark = (good: boolean, paint: Paint): string => (good ? paint.good('✓') : paint.bad('✗'));
+
+const wantedText = ({ wanted }: Explanation, paint: Paint): string =>
+  `${paint.strong('WANTED')}     ${mark(wanted.wanted, paint)} ${wanted.by === '' ? 'no' : clean(wanted.by)}\n`;
+
+const givenText = ({ given }: Explanation, paint: Paint): string => {
+  const lines = given.map(
+    ({ addressType, ready, hinted }) =>
+      `${mark(ready > 0 && hinted === ready, paint)} ${addressType}: ${hinted} of ${ready} ready endpoints carry a zone hint\n`,
+  );
+  const rows = given.flatMap(({ addressType, zones }) =>
+    Object.entries(zones).map(([zone, { endpoints, hinted }]) => [
+      addressType,
+      zone === '' ? '(none)' : zone,
+      String(endpoints),
+      String(hinted),
+    ]),
+  );
+  const table = rows.length === 0 ? '' : indented(renderTable(['FAMILY', 'ZONE', 'ENDPOINTS', 'HINTS'], rows));
+  return `${paint.strong('GIVEN')}      ${lines.join(INDENT)}${table}`;
+};
+
+const usedRow = ({ zone, port, version, mode, endpoints, inZone, reason }: UsedReport, nodes: string): string[] => [
+  zone === '' ? '(none)' : zone,
+  nodes,
+  dash(port),
+  version,
+  dash(mode),
+  String(endpoints),
+  percent(inZone),
+  reason,
+];
+
+/** Nodes that are treated alike are one row, unless every Node is asked for. */
+const usedRows = (used: readonly UsedReport[], wide: boolean): string[][] => {
+  if (wide) return used.map((row) => usedRow(row, row.node));
+  const groups = new Map<string, { row: UsedReport; nodes: number }>();
+  for (const row of used) {
+    const key = JSON.stringify({ ...row, node: '' });
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { row, nodes: 1 });
+    else group.nodes += 1;
+  }
+  return [...groups.values()]
+    .map(({ row, nodes }) => usedRow(row, String(nodes)))
+    .sort((a, b) => ((a[0] ?? '') < (b[0] ?? '') ? -1 : 1));
+};
+
+const usedText = ({ used, proxy }: Explanation, { wide }: ExplanationStyle, paint: Paint): string => {
+  const filtered = used.filter(({ mode }) => mode !== '').length;
+  const line = `${mark(used.length > 0 && filtered === used.length, paint)} ${filtered} of ${used.length} routes of ${proxy} keep to hints\n`;
+  if (used.length === 0) return `${paint.strong('USED')}       ${line}`;
+  const headers = ['ZONE', wide ? 'NODE' : 'NODES', 'PORT', 'VERSION', 'MODE', 'ENDPOINTS', 'IN ZONE', 'RULE'];
+  return `${paint.strong('USED')}       ${line}${indented(renderTable(headers, usedRows(used, wide)))}`;
+};
+
+const effectiveText = ({ effective }: Explanation, paint: Paint): string => {
+  const { clientZones, unserved } = effective;
+  const served = clientZones.length - unserved.length;
+  const left = unserved.length === 0 ? '' : `; not ${unserved.join(', ')}`;
+  return `${paint.strong('EFFECTIVE')}  ${mark(effective.effective, paint)} ${served} of ${clientZones.length} client zones keep their traffic${left}\n`;
+};
+
+const causeText = ({ reason, evidence, remedy }: Cause, columns: number, paint: Paint): string =>
+  [
+    `  ${paint.strong(reason)}\n`,
+    wrapText(clean(evidence), columns, '    '),
+    wrapText(clean(remedy), columns, '    ').replace(/^ {4}/, '  → '),
+  ].join('');
+
+const causesText = ({ causes, verdict }: Explanation, columns: number, paint: Paint): string => {
+  const [first, ...others] = causes;
+  if (first === undefined) return '';
+  const title = verdict === 'Effective' ? 'To look at' : 'First cause';
+  const rest = others.map((each) => causeText(each, columns, paint)).join('');
+  const more = rest === '' ? '' : `\n${paint.strong('Also')}\n${rest}`;
+  return `\n${paint.strong(title)}\n${causeText(first, columns, paint)}${more}`;
+};
+
+/** Grouped by why. */
+const unseenText = ({ unseen }: Explanation, columns: number, paint: Paint): string => {
+  const groups = [...Map.groupBy(unseen, ({ why }) => why)];
+  if (groups.length === 0) return '';
+  const text = groups.map(([why, items]) => `${items.map(({ what }) => what).join(', ')} (${why})`).join('; ');
+  return `\n${paint.faint(wrapText(`Not seen: ${clean(text)}.`, columns, '').trimEnd())}\n`;
+};
+
+export const renderExplanation = (report: Explanation, style: ExplanationStyle): string => {
+  const paint = paintFor(style.color);
+  const columns = Math.max(style.columns, 60);
+  const head = `Service ${report.namespace}/${report.name} (Kubernetes ${report.kubernetesVersion}, ${report.proxy})`;
+  const spread =
+    report.spread === ''
+      ? ''
+      : wrapText(clean(report.spread), columns, INDENT).replace(INDENT, `${paint.strong('SPREAD')}     `);
+  const unseen = unseenText(report, columns, paint);
+  return [
+    `${paint.strong(head)}\n${verdictLine(report, paint)}\n\n`,
+    wantedText(report, paint),
+    givenText(report, paint),
+    usedText(report, style, paint),
+    effectiveText(report, paint),
+    spread,
+    causesText(report, columns, paint),
+    unseen,
+  ].join('');
+};

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings that an owner's write dropped although the settings reconciler stands by them; webhook and policies share it.
+import { ANNOTATION_APPLIED } from '../apis/names.ts';
+import { parseApplied } from './applied.ts';
+import { isCanonicalApplied } from './canonical-applied.ts';
+import type { SettingsLike, Slot } from './slots.ts';
+import { HINTS_SLOT, MODE_SLOT, pathOf, settingsOf, SLOTS, STRATEGY_SLOT, valueOf } from './slots.ts';
+import type { EtcdLike, ServiceLike, SettingsTarget } from './types.ts';
+
+/** One row of the table of what is kept. Data, because the webhook interprets it and policies are generated from it. */
+export interface KeptSlot {
+  readonly slot: Slot;
+  /** True where a domain-prefixed value names a custom heuristic of its owner, never ours to change. */
+  readonly yieldsToHeuristic: boolean;
+  /** The API refuses a Service in which this slot has another value: the owner's own one keeps ours away. */
+  readonly agreesWith?: Slot;
+}
+
+const keptSlotOf = (slot: Slot): KeptSlot => {
+  if (slot === HINTS_SLOT) return { slot, yieldsToHeuristic: false, agreesWith: MODE_SLOT };
+  if (slot === MODE_SLOT) return { slot, yieldsToHeuristic: true, agreesWith: HINTS_SLOT };
+  return { slot, yieldsToHeuristic: false };
+};
+
+/** What is kept on an object. The strategy label of a Service follows its annotation and is decided there. */
+export const keptSlots = (target: SettingsTarget): readonly KeptSlot[] =>
+  SLOTS.filter((slot) => target === 'Etcd' || slot !== STRATEGY_SLOT).map(keptSlotOf);
+
+/** Gardener expects that nobody mutates these Services at admission; the settings reconciler alone sets them. */
+export const UNTOUCHED_SERVICES: readonly string[] = ['kube-apiserver', 'virtual-garden-kube-apiserver'];
+
+type Kept = ServiceLike | EtcdLike;
+
+const appliedOf = ({ metadata }: Kept): string | undefined => metadata?.annotations?.[ANNOTATION_APPLIED];
+
+type Tree = Record<string, unknown>;
+
+const put = (root: Tree, path: readonly string[], value: string): void => {
+  const parent = path.slice(0, -1).reduce<Tree>((tree, key) => (tree[key] ??= {}) as Tree, root);
+  parent[path.at(-1) ?? ''] = value;
+};
+
+/** The values that were dropped, by slot, whether or not something keeps them away. */
+const droppedValues = (
+  slots: readonly KeptSlot[],
+  record: SettingsLike,
+  old: SettingsLike,
+  next: SettingsLike,
+): ReadonlyMap<Slot, string> =>
+  new Map(
+    slots.flatMap(({ slot, yieldsToHeuristic }) => {
+      const value = valueOf(record, slot);
+      const current = valueOf(next, slot);
+      if (value === undefined || valueOf(old, slot) !== value || current === value) return [];
+      return yieldsToHeuristic && current?.includes('/') === true ? [] : [[slot, value] as const];
+    }),
+  );
+
+/**
+ * A merge patch that puts back the values which the stored object holds and `applied` (on the new object, else on the
+ * stored one) names; undefined where none is missing. It never sets a value that was not stored, so it cannot make the
+ * owner's write invalid. A dropped `applied` comes back too, or the next write would drop everything for good. From an
+ * `applied` that is not in its one form nothing follows.
+ */
+export const keepSettings = (
+  target: SettingsTarget,
+  object: Kept,
+  oldObject: Kept,
+): Readonly<Record<string, unknown>> | undefined => {
+  const text = appliedOf(object) ?? appliedOf(oldObject);
+  if (text === undefined || !isCanonicalApplied(text)) return undefined;
+  const slots = keptSlots(target);
+  const next = settingsOf(target, object);
+  const dropped = droppedValues(slots, parseApplied(text).record, settingsOf(target, oldObject), next);
+  const patch: Tree = {};
+  for (const { slot, agreesWith } of slots) {
+    const value = dropped.get(slot);
+    // The other one counts as it will be.
+    const other = agreesWith === undefined ? undefined : (dropped.get(agreesWith) ?? valueOf(next, agreesWith));
+    if (value !== undefined && (other === undefined || other === value)) put(patch, pathOf(target, slot), value);
+  }
+  if (appliedOf(object) === undefined) put(patch, ['metadata', 'annotations', ANNOTATION_APPLIED], text);
+  return Object.keys(patch).length === 0 ? undefined : patch;
+};

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run costs: load above capacity that had a place elsewhere, traffic between zones beyond the bound, changed hints.
+import { hintsOf } from '../../../pkg/flow/demand/in-force.ts';
+import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';
+import { planHints } from '../../../pkg/flow/index.ts';
+import type { Demand } from '../../../pkg/flow/types.ts';
+import type { Outcome, PlantEndpoint } from './types.ts';
+
+/** Utilisation that the bound on traffic between zones is of. */
+const TARGET = 0.7;
+
+export interface Tick {
+  readonly flows: readonly { readonly zone: string; readonly name: string; readonly load: number }[];
+  readonly endpoints: readonly PlantEndpoint[];
+  /** Without noise. */
+  readonly demand: Demand;
+}
+
+export interface Meter {
+  planned(before: HintsInForce | undefined, after: HintsInForce, endpoints: readonly PlantEndpoint[]): void;
+  /** Returns the load by endpoint, cores. */
+  tick(tick: Tick): ReadonlyMap<string, number>;
+  outcome(seconds: number): Outcome;
+}
+
+export const createMeter = (): Meter => {
+  let asked = 0;
+  let overload = 0;
+  let regret = 0;
+  let changes = 0;
+  let endpointSeconds = 0;
+  const bounds = new Map<string, number>();
+
+  /** The least fraction of demand that has to cross zones. */
+  const boundOf = (endpoints: readonly PlantEndpoint[], demand: Demand): number => {
+    const rounded = Object.fromEntries(
+      Object.entries(demand).map(([zone, value]) => [zone, Number(value.toPrecision(3))]),
+    );
+    const key = JSON.stringify([rounded, endpoints.map(({ name, zone, capacity }) => [name, zone, capacity])]);
+    let bound = bounds.get(key);
+    if (bound === undefined) {
+      const capacity = endpoints.reduce((sum, endpoint) => sum + endpoint.capacity, 0);
+      const level = Object.values(rounded).reduce((sum, value) => sum + value, 0) / capacity;
+      // With more demand than the target allows, the least that has to cross is that of the level which all have to bear.
+      const { bounds: upper } = planHints({ endpoints, demand: rounded, targetUtilization: Math.max(TARGET, level) });
+      bound = 1 - (level > TARGET ? upper.lp : upper.integrality);
+      bounds.set(key, bound);
+    }
+    return bound;
+  };
+
+  return {
+    planned: (before, after, endpoints) => {
+      if (before === undefined) return;
+      const [left, right] = [hintsOf(before), hintsOf(after)];
+      for (const endpoint of endpoints) if (left(endpoint).join() !== right(endpoint).join()) changes += 1;
+    },
+    tick: ({ flows, endpoints, demand }) => {
+      const zoneOf = new Map(endpoints.map(({ name, zone }) => [name, zone]));
+      const loads = new Map<string, number>();
+      let total = 0;
+      let crossing = 0;
+      for (const { zone, name, load } of flows) {
+        loads.set(name, (loads.get(name) ?? 0) + load);
+        total += load;
+        if (zoneOf.get(name) !== zone) crossing += load;
+      }
+      const capacity = endpoints.reduce((sum, endpoint) => sum + endpoint.capacity, 0);
+      const above = endpoints.reduce(
+        (sum, { name, capacity: own }) => sum + Math.max(0, (loads.get(name) ?? 0) - own),
+        0,
+      );
+      overload += Math.max(0, above - Math.max(0, total - capacity));
+      asked += total;
+      if (total > 0) regret += Math.max(0, crossing - total * boundOf(endpoints, demand));
+      endpointSeconds += endpoints.length;
+      return loads;
+    },
+    outcome: (seconds) => ({
+      overload: asked === 0 ? 0 : overload / asked,
+      regret: asked === 0 ? 0 : regret / asked,
+      changes: endpointSeconds === 0 ? 0 : changes / (endpointSeconds / seconds) / (seconds / 3600),
+    }),
+  };
+};

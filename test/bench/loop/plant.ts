@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Service in seconds: kube-proxy's choice, endpoints with a capacity, noise, metrics that are averaged and late.
+import { hintsOf, sharingOf } from '../../../pkg/flow/demand/in-force.ts';
+import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';
+import type { Observation } from '../../../pkg/flow/loop/types.ts';
+import { createAutoscaler } from './autoscaler.ts';
+import { createMeter } from './meter.ts';
+import { normalOf, randomOf } from './random.ts';
+import type { Outcome, PlantEndpoint, Rule, Scenario } from './types.ts';
+
+/** Kubelet's averaging and metrics-server's scraping, seconds. */
+const WINDOW = 15;
+const LATE = 15;
+/** From a slice's write to the rules of every proxy, seconds. */
+const PROXY_DELAY = 1;
+
+/** Fractions of a zone's demand by endpoint. */
+type Shares = ReadonlyMap<string, number>;
+
+/** Connections are few enough that endpoints with the same share get different loads. */
+const ENDPOINT_NOISE = 0.08;
+const DEMAND_NOISE = 0.04;
+/** How slowly noise changes, seconds. */
+const NOISE_SECONDS = 10;
+
+const uniform = (scenario: Scenario, endpoints: readonly PlantEndpoint[], plan: HintsInForce): Map<string, Shares> => {
+  const { zones, sharers, orphans } = sharingOf([...scenario.zones].sort(), endpoints, plan);
+  const hints = hintsOf(plan);
+  return new Map(
+    zones.map((zone, index) => {
+      const users = endpoints.filter((endpoint) => orphans.includes(zone) || hints(endpoint).includes(zone));
+      return [zone, new Map(users.map(({ name }) => [name, 1 / (sharers[index] ?? 1)]))];
+    }),
+  );
+};
+
+/** Moves a share of long-lived connections towards where new ones go; those of endpoints that went are opened anew. */
+const drift = (old: Shares | undefined, fresh: Shares, endpoints: ReadonlySet<string>, fraction: number): Shares => {
+  if (old === undefined) return fresh;
+  const kept = [...old].filter(([name]) => endpoints.has(name));
+  const remaining = kept.reduce((sum, [, share]) => sum + share, 0);
+  const moved = new Map<string, number>();
+  for (const [name, share] of kept) moved.set(name, share * (1 - fraction));
+  const opened = 1 - remaining * (1 - fraction);
+  for (const [name, share] of fresh) moved.set(name, (moved.get(name) ?? 0) + share * opened);
+  return moved;
+};
+
+interface Noise {
+  readonly of: (key: string, deviation: number) => number;
+}
+
+/** Noise that changes slowly, one a key. */
+const createNoise = (seed: number): Noise & { tick(): void } => {
+  const normal = normalOf(randomOf(seed));
+  const values = new Map<string, number>();
+  const keep = Math.exp(-1 / NOISE_SECONDS);
+  return {
+    of: (key, deviation) => {
+      let value = values.get(key);
+      if (value === undefined) values.set(key, (value = normal()));
+      return Math.max(0, 1 + deviation * value);
+    },
+    tick: () => {
+      for (const [key, value] of values) values.set(key, keep * value + Math.sqrt(1 - keep * keep) * normal());
+    },
+  };
+};
+
+interface Sample {
+  readonly at: number;
+  readonly loads: ReadonlyMap<string, number>;
+}
+
+/** Runs a rule in a scenario, asking it every fifteen seconds. */
+export const simulate = (scenario: Scenario, createRule: Rule, seed: number): Outcome => {
+  const rule = createRule();
+  const noise = createNoise(seed);
+  const meter = createMeter();
+  const autoscaler = scenario.autoscaler === undefined ? undefined : createAutoscaler(scenario, scenario.autoscaler);
+  const plans: { from: number; plan: HintsInForce }[] = [{ from: -Infinity, plan: { spread: false, endpoints: [] } }];
+  const samples: Sample[] = [];
+  let window = new Map<string, { sum: number; seconds: number }>();
+  let longLived = new Map<string, Shares>();
+  for (let time = 0; time < scenario.durationSeconds; time += 1) {
+    noise.tick();
+    const endpoints = autoscaler?.endpoints(time) ?? scenario.endpoints(time);
+    if (time > 0 && time % WINDOW === 0) {
+      samples.push({
+        at: time,
+        loads: new Map(
+          [...window].flatMap(([name, { sum, seconds }]) =>
+            seconds === WINDOW ? [[name, sum / seconds] as const] : [],
+          ),
+        ),
+      });
+      window = new Map();
+    }
+    if (time % WINDOW === 0) {
+      const plan = rule({
+        observation: observationAt(scenario, time, endpoints, samples),
+        trueDemand: scenario.demand(Math.max(0, time - LATE)),
+        endpoints,
+      });
+      if (plan !== undefined) {
+        meter.planned(plans.at(-1)?.plan, plan, endpoints);
+        plans.push({ from: time + PROXY_DELAY, plan });
+      }
+    }
+    const plan = plans.findLast(({ from }) => from <= time)?.plan ?? { spread: true, endpoints: [] };
+    const fresh = uniform(scenario, endpoints, plan);
+    const names = new Set(endpoints.map(({ name }) => name));
+    const life = scenario.longLivedSeconds ?? 600;
+    longLived = new Map(
+      [...fresh].map(([zone, shares]) => [zone, drift(longLived.get(zone), shares, names, 1 / life)]),
+    );
+    const sticky = scenario.longLivedShare ?? 0;
+    const asked = scenario.demand(time);
+    const flows: { zone: string; name: string; load: number }[] = [];
+    for (const zone of scenario.zones) {
+      const demand = (asked[zone] ?? 0) * noise.of(zone, DEMAND_NOISE);
+      const shares = new Map<string, number>();
+      for (const [name, share] of fresh.get(zone) ?? []) shares.set(name, share * (1 - sticky));
+      for (const [name, share] of longLived.get(zone) ?? []) shares.set(name, (shares.get(name) ?? 0) + share * sticky);
+      const weighted = [...shares].map(
+        ([name, share]) => [name, share * noise.of(`${zone}/${name}`, ENDPOINT_NOISE)] as const,
+      );
+      const sum = weighted.reduce((all, [, share]) => all + share, 0);
+      if (sum > 0) for (const [name, share] of weighted) flows.push({ zone, name, load: (demand * share) / sum });
+    }
+    const loads = meter.tick({ flows, endpoints, demand: asked });
+    let utilization = 0;
+    for (const { name, capacity } of endpoints) {
+      const load = Math.min(capacity, (loads.get(name) ?? 0) + (scenario.idleCores ?? 0));
+      utilization += load / capacity / endpoints.length;
+      const entry = window.get(name) ?? { sum: 0, seconds: 0 };
+      window.set(name, { sum: entry.sum + load, seconds: entry.seconds + 1 });
+    }
+    autoscaler?.tick(time, utilization);
+  }
+  return meter.outcome(scenario.durationSeconds);
+};
+
+const observationAt = (
+  scenario: Scenario,
+  time: number,
+  endpoints: readonly PlantEndpoint[],
+  samples: readonly Sample[],
+): Observation => {
+  const [gapFrom, gapTo] = scenario.metricsGap ?? [Infinity, Infinity];
+  const sample = samples.findLast(({ at }) => at <= time - LATE && !(at + LATE >= gapFrom && at + LATE < gapTo));
+  return {
+    time,
+    zones: scenario.zones,
+    window: WINDOW,
+    endpoints: endpoints.map(({ name, zone, capacity }) => {
+      const load = sample?.loads.get(name);
+      return {
+        name,
+        zone,
+        capacity,
+        ready: true,
+        load: load ?? null,
+        sampledAt: load === undefined ? null : (sample?.at ?? null),
+      };
+    }),
+  };
+};

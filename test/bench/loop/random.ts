@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reproducible noise for the plant.
+
+/** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
+export const randomOf = (seed: number): (() => number) => {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+};
+
+/** Normally distributed numbers with mean 0 and deviation 1 (Box and Muller). */
+export const normalOf =
+  (random: () => number): (() => number) =>
+  () =>
+    Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());

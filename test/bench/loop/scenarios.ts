@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// The situations that a loop is measured in.
+import type { Demand } from '../../../pkg/flow/types.ts';
+import type { PlantEndpoint, Scenario } from './types.ts';
+
+const HOUR = 3600;
+const ABC = ['a', 'b', 'c'] as const;
+
+/** So many endpoints of a core by zone; others may have another capacity. */
+const endpointsOf = (
+  counts: Readonly<Record<string, number>>,
+  capacity: (zone: string, index: number) => number = () => 1,
+): PlantEndpoint[] =>
+  Object.entries(counts).flatMap(([zone, count]) =>
+    Array.from({ length: count }, (_, index) => ({
+      name: `${zone}-${String(index).padStart(3, '0')}`,
+      zone,
+      capacity: capacity(zone, index),
+    })),
+  );
+
+const always =
+  <Value>(value: Value) =>
+  (): Value =>
+    value;
+
+/** Demand from each time on. */
+const steps =
+  (...changes: readonly (readonly [from: number, demand: Demand])[]) =>
+  (time: number): Demand =>
+    changes.findLast(([from]) => from <= time)?.[1] ?? {};
+
+/** One zone is hot between a sixth and two thirds of an hour. */
+const hot = (calm: Demand, busy: Demand): ((time: number) => Demand) => steps([0, calm], [600, busy], [2400, calm]);
+
+const zoneNames = (count: number): string[] => Array.from({ length: count }, (_, index) => `zone-${index + 1}`);
+
+/** Demand that wanders from zone to zone in an hour, each zone's highest at another time. */
+const wandering =
+  (zones: readonly string[], mean: number, swing: number) =>
+  (time: number): Demand =>
+    Object.fromEntries(
+      zones.map((zone, index) => [
+        zone,
+        mean * (1 + swing * Math.sin(2 * Math.PI * (time / HOUR + index / zones.length))),
+      ]),
+    );
+
+const hotZone = (count: number): Scenario => ({
+  name: `hot zone, ${count} ${count === 1 ? 'endpoint' : 'endpoints'} a zone`,
+  zones: ABC,
+  durationSeconds: HOUR,
+  endpoints: always(endpointsOf({ a: count, b: count, c: count })),
+  demand: hot(
+    { a: 0.4 * count, b: 0.08 * count, c: 0.08 * count },
+    { a: 1.08 * count, b: 0.1 * count, c: 0.1 * count },
+  ),
+});
+
+/** One by one every endpoint is replaced, with a new one beside it for twenty seconds. */
+const rolling = (
+  all: readonly PlantEndpoint[],
+  from: number,
+  secondsEach: number,
+): ((time: number) => PlantEndpoint[]) => {
+  return (time) =>
+    all.flatMap((endpoint, index) => {
+      const begins = from + index * secondsEach;
+      const fresh = { ...endpoint, name: `${endpoint.name}-new` };
+      if (time < begins) return [endpoint];
+      return time < begins + 20 ? [endpoint, fresh] : [fresh];
+    });
+};
+
+const without =
+  (endpoints: readonly PlantEndpoint[], zone: string, from: number, to: number) =>
+  (time: number): PlantEndpoint[] =>
+    endpoints.filter((endpoint) => endpoint.zone !== zone || time < from || time >= to);
+
+const nine = endpointsOf({ a: 3, b: 3, c: 3 });
+
+export const SCENARIOS: readonly Scenario[] = [
+  hotZone(1),
+  hotZone(2),
+  hotZone(3),
+  {
+    name: 'demand at the threshold',
+    zones: ABC,
+    durationSeconds: HOUR,
+    endpoints: always(endpointsOf({ a: 2, b: 2, c: 2 })),
+    demand: always({ a: 1.5, b: 0.3, c: 0.3 }),
+  },
+  {
+    name: 'demand shifts from zone to zone',
+    zones: ABC,
+    durationSeconds: 2 * HOUR,
+    endpoints: always(endpointsOf({ a: 4, b: 4, c: 4 })),
+    demand: (time) => wandering(ABC, 1.8, 0.8)(time / 2),
+  },
+  {
+    name: 'clients scale 1 to 10, 25, 30 a zone',
+    zones: ABC,
+    durationSeconds: HOUR,
+    endpoints: always(endpointsOf({ a: 6, b: 6, c: 6 })),
+    demand: steps(
+      [0, { a: 0.2, b: 0.2, c: 0.2 }],
+      [600, { a: 2, b: 0.2, c: 0.2 }],
+      [1200, { a: 2, b: 5, c: 0.2 }],
+      [1800, { a: 2, b: 5, c: 3 }],
+      [2700, { a: 0.2, b: 5, c: 6 }],
+    ),
+  },
+  {
+    name: 'zone outage',
+    zones: ABC,
+    durationSeconds: HOUR,
+    endpoints: without(nine, 'b', 900, 2100),
+    demand: always({ a: 1.2, b: 1.2, c: 1.2 }),
+  },
+  {
+    name: 'rolling update',
+    zones: ABC,
+    durationSeconds: HOUR,
+    endpoints: rolling(nine, 900, 40),
+    demand: steps([0, { a: 1.2, b: 0.6, c: 0.6 }], [600, { a: 3.3, b: 0.6, c: 0.6 }]),
+  },
+  {
+    name: 'zone without endpoints',
+    zones: ABC,
+    durationSeconds: HOUR,
+    endpoints: always(endpointsOf({ a: 3, b: 3 })),
+    demand: hot({ a: 1, b: 1, c: 1 }, { a: 1, b: 1, c: 1.8 }),
+  },
+  {
+    name: 'unequal capacities',
+    zones: ABC,
+    durationSeconds: HOUR,
+    endpoints: always(endpointsOf({ a: 2, b: 3, c: 2 }, (zone, index) => (zone === 'a' ? 2 : 0.5 + 0.5 * (index % 2)))),
+    demand: hot({ a: 1.6, b: 1, c: 0.7 }, { a: 1.6, b: 1.9, c: 0.7 }),
+  },
+  {
+    name: 'autoscaler',
+    zones: ABC,
+    durationSeconds: HOUR,
+    endpoints: always(endpointsOf({ a: 2, b: 2, c: 2 })),
+    demand: hot({ a: 1, b: 1, c: 1 }, { a: 2.5, b: 1, c: 1 }),
+    autoscaler: { target: 0.6, capacity: 1, most: 18 },
+  },
+  {
+    name: 'sticky connections',
+    zones: ABC,
+    durationSeconds: HOUR,
+    endpoints: always(nine),
+    demand: hot({ a: 1, b: 1, c: 1 }, { a: 2.5, b: 1, c: 1 }),
+    longLivedShare: 0.5,
+    longLivedSeconds: 300,
+  },
+  {
+    name: '5 zones with 8 endpoints',
+    zones: zoneNames(5),
+    durationSeconds: HOUR,
+    endpoints: always(endpointsOf(Object.fromEntries(zoneNames(5).map((zone) => [zone, 8])))),
+    demand: wandering(zoneNames(5), 3.6, 0.8),
+  },
+  {
+    name: '8 zones with 25 endpoints',
+    zones: zoneNames(8),
+    durationSeconds: HOUR,
+    endpoints: always(endpointsOf(Object.fromEntries(zoneNames(8).map((zone) => [zone, 25])))),
+    demand: wandering(zoneNames(8), 11, 0.8),
+  },
+  {
+    name: 'demand above all capacity',
+    zones: ABC,
+    durationSeconds: HOUR,
+    endpoints: always(nine),
+    demand: hot({ a: 2, b: 2, c: 2 }, { a: 5, b: 3.4, c: 3.2 }),
+  },
+  {
+    name: 'idle CPU',
+    zones: ABC,
+    durationSeconds: HOUR,
+    endpoints: always(nine),
+    idleCores: 0.1,
+    demand: hot({ a: 1, b: 1, c: 1 }, { a: 2.8, b: 1, c: 1 }),
+  },
+  {
+    name: 'no metrics for 5 minutes of a surge',
+    zones: ABC,
+    durationSeconds: HOUR,
+    endpoints: always(nine),
+    demand: hot({ a: 1, b: 1, c: 1 }, { a: 3.4, b: 1, c: 1 }),
+    metricsGap: [570, 870],
+  },
+  {
+    name: 'no metrics for 30 minutes of a surge',
+    zones: ABC,
+    durationSeconds: HOUR,
+    endpoints: always(nine),
+    demand: hot({ a: 1, b: 1, c: 1 }, { a: 3.4, b: 1, c: 1 }),
+    metricsGap: [570, 2370],
+  },
+];

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the planner is measured beside: upstream's algorithm, own zones, and trying everything.
+import type { EndpointSlice } from '../../../pkg/apis/core.ts';
+import { evaluatePlan, planHints } from '../../../pkg/flow/index.ts';
+import type { FlowEndpoint, PlanInput } from '../../../pkg/flow/index.ts';
+import { allocate, hintProportionally } from '../../../pkg/upstream/index.ts';
+
+export interface Outcome {
+  /** By endpoint in the order of the input. */
+  readonly hints: readonly (readonly string[])[];
+  readonly exact?: boolean;
+  readonly bound?: number;
+}
+
+export interface Contender {
+  readonly name: string;
+  readonly plan: (input: PlanInput) => Outcome;
+}
+
+const planner: Contender = {
+  name: '**planner**',
+  plan: (input) => {
+    const { endpoints, exact, bounds } = planHints(input);
+    const hints = new Map(endpoints.map(({ name, forZones }) => [name, forZones]));
+    return { hints: input.endpoints.map(({ name }) => hints.get(name) ?? []), exact, bound: bounds.integrality };
+  },
+};
+
+/** With the demand for CPU shares, which is the best that it could know. */
+const upstream: Contender = {
+  name: 'EndpointSlice controller (`pkg/upstream`)',
+  plan: ({ endpoints, demand }) => {
+    const total = Object.values(demand).reduce((sum, cores) => sum + cores, 0);
+    const shares = new Map(Object.entries(demand).map(([zone, cores]) => [zone, cores / total]));
+    const allocation = allocate(shares, endpoints.length);
+    if (allocation.kind === 'refused') return { hints: endpoints.map(() => []) };
+    const slice: EndpointSlice = {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name: 'bench' },
+      addressType: 'IPv4',
+      endpoints: endpoints.map(({ name, zone }) => ({ addresses: [name], zone, conditions: { ready: true } })),
+    };
+    const result = hintProportionally({ create: [slice], update: [], unchanged: [] }, allocation.zones);
+    if (result.kind === 'refused') return { hints: endpoints.map(() => []) };
+    const hinted = result.plan.create.flatMap((created) => created.endpoints ?? []);
+    return { hints: hinted.map(({ hints }) => (hints?.forZones ?? []).map(({ name }) => name)) };
+  },
+};
+
+const sameZone: Contender = {
+  name: 'own zones',
+  plan: ({ endpoints }) => ({ hints: endpoints.map(({ zone }) => [zone]) }),
+};
+
+const subsetsOf = (zones: readonly string[]): string[][] => {
+  const all: string[][] = [[]];
+  for (const zone of zones) all.push(...all.map((set) => [...set, zone]));
+  return all.slice(1);
+};
+
+const hinted = (endpoints: readonly FlowEndpoint[], hints: Outcome['hints']): FlowEndpoint[] =>
+  endpoints.map((endpoint, index) => ({ ...endpoint, forZones: hints[index] ?? [] }));
+
+export const NAIVE = 'every set of zones for every endpoint';
+
+/** And no hints. */
+const naive: Contender = {
+  name: NAIVE,
+  plan: (input) => {
+    const sets = subsetsOf(Object.keys(input.demand));
+    const chosen = input.endpoints.map(() => 0);
+    let best: Outcome = { hints: input.endpoints.map(() => []) };
+    let least = evaluatePlan(input);
+    for (;;) {
+      const hints = chosen.map((choice) => sets[choice] ?? []);
+      const found = evaluatePlan({ ...input, endpoints: hinted(input.endpoints, hints) });
+      const overload = found.overload - least.overload;
+      if (overload < -1e-9 || (overload <= 1e-9 && found.crossZoneCost < least.crossZoneCost - 1e-9)) {
+        [best, least] = [{ hints }, found];
+      }
+      const index = chosen.findIndex((choice) => choice < sets.length - 1);
+      if (index < 0) return best;
+      chosen.fill(0, 0, index);
+      chosen[index] = (chosen[index] ?? 0) + 1;
+    }
+  },
+};
+
+export const contendersFor = (tryAll: boolean): readonly Contender[] =>
+  tryAll ? [planner, upstream, sameZone, naive] : [planner, upstream, sameZone];
+
+/** What a contender's hints lead to. */
+export const figuresOf = (input: PlanInput, { hints }: Outcome): ReturnType<typeof evaluatePlan> =>
+  evaluatePlan({ ...input, endpoints: hinted(input.endpoints, hints) });

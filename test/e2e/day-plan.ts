@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compressed day: how much there is, what happens in which hour, and what the memory of the processes says of it.
+
+export interface DayPlan {
+  readonly nodes: number;
+  readonly services: number;
+  readonly podsPerService: number;
+  readonly hours: number;
+  /** Pods that are replaced, and as many whose readiness changes, in an hour. */
+  readonly changesPerHour: number;
+  /** Hours in which the leader is killed. All in the first half: in the second, no process is restarted. */
+  readonly leaderChanges: readonly number[];
+  /** The hour in which both replicas are restarted with the settings of a newer Kubernetes version. */
+  readonly upgrade: number;
+}
+
+/** A day at scale, about half an hour. */
+const long: DayPlan = {
+  nodes: 1_000,
+  services: 500,
+  podsPerService: 10,
+  hours: 24,
+  changesPerHour: 500,
+  leaderChanges: [3, 6, 9],
+  upgrade: 11,
+};
+
+/** The same in little, about a minute. */
+const short: DayPlan = {
+  nodes: 90,
+  services: 50,
+  podsPerService: 10,
+  hours: 8,
+  changesPerHour: 40,
+  leaderChanges: [1],
+  upgrade: 3,
+};
+
+/** `E2E_SOAK=1` selects the long form. */
+export const isLongForm = (environment: NodeJS.ProcessEnv): boolean => environment['E2E_SOAK'] === '1';
+
+export const planOf = (longForm: boolean): DayPlan => (longForm ? long : short);
+
+/** Resident memory of one process at the end of one hour. */
+export interface Sample {
+  readonly process: string;
+  readonly pid: number;
+  readonly hour: number;
+  readonly residentBytes: number;
+}
+
+export interface Trend {
+  readonly process: string;
+  readonly samples: number;
+  readonly firstBytes: number;
+  readonly lastBytes: number;
+  /** Of the straight line closest to the samples. */
+  readonly bytesPerHour: number;
+}
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** One trend for each process that lived through every hour from `fromHour` on. */
+export const trendsOf = (samples: readonly Sample[], fromHour: number): Trend[] => {
+  const late = samples.filter(({ hour }) => hour >= fromHour);
+  const byProcess = Map.groupBy(late, ({ process, pid }) => `${process} ${pid}`);
+  const hours = new Set(late.map(({ hour }) => hour)).size;
+  return [...byProcess.values()].flatMap((series) => {
+    const [first, last] = [series.at(0), series.at(-1)];
+    if (first === undefined || last === undefined || series.length < hours) return [];
+    const [middle, average] = [mean(series.map(({ hour }) => hour)), mean(series.map((one) => one.residentBytes))];
+    const covariance = mean(series.map(({ hour, residentBytes }) => (hour - middle) * (residentBytes - average)));
+    const variance = mean(series.map(({ hour }) => (hour - middle) ** 2));
+    return {
+      process: first.process,
+      samples: series.length,
+      firstBytes: first.residentBytes,
+      lastBytes: last.residentBytes,
+      bytesPerHour: covariance / variance,
+    };
+  });
+};

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chart in a bed: applied by the real kubectl, its commands run with the configuration and the rights that it renders.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { run } from './bed/command.ts';
+import type { Component as Program } from './bed/component.ts';
+import type { Bed } from './bed/index.ts';
+import { mastersGroup } from './bed/kubeconfig.ts';
+import { NAMESPACE, root } from './chart.ts';
+import type { Component, Rendered } from './chart.ts';
+
+/** As `kubectl apply --server-side` does it, with every unknown field an error. */
+export const apply = async (bed: Bed, name: string, text: string, ...flags: string[]): Promise<string> => {
+  const file = join(bed.directory, name);
+  writeFileSync(file, text);
+  const kubeconfig = await bed.kubeconfig({ user: 'admin', groups: [mastersGroup] });
+  const [enter, ...prefix] = bed.enter;
+  const kubectl = [bed.binaries('kubectl'), '--kubeconfig', kubeconfig];
+  return run(enter, [...prefix, ...kubectl, 'apply', '--server-side', '--validate=strict', '-f', file, ...flags]);
+};
+
+/** A command as its Pod runs it: rendered configuration, the ServiceAccount's user, and no other right than the rendered. */
+export const installedProgram = async (
+  bed: Bed,
+  component: Component,
+  name: string,
+  extra: readonly string[],
+): Promise<Program> => {
+  const { data } = await bed.api.get<Rendered>(`/api/v1/namespaces/${NAMESPACE}/configmaps/${component}`);
+  const config = join(bed.directory, `${name}.yaml`);
+  writeFileSync(config, data?.['config.yaml'] ?? '');
+  const groups = ['system:serviceaccounts', `system:serviceaccounts:${NAMESPACE}`];
+  const user = `system:serviceaccount:${NAMESPACE}:${component}`;
+  return bed.program({
+    name,
+    command: [process.execPath, join(root, 'cmd', component, 'main.ts'), '--config', config, ...extra],
+    environment: { POD_NAMESPACE: NAMESPACE, KUBECONFIG: await bed.kubeconfig({ user, groups }) },
+  });
+};

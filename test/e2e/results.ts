@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps what a suite measured as JSON, for the generated parts of the documentation.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Environment variable with the folder that results are written to; without it they are only printed. */
+const resultsVariable = 'E2E_RESULTS';
+
+/** Writes `<name>.json` where a folder for results is set. */
+export const keepResults = (name: string, results: unknown): void => {
+  const folder = process.env[resultsVariable];
+  if (folder === undefined) return;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(results, undefined, 2)}\n`);
+};

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs suites one after the other, each in a mocha process inside a network namespace of its own, and counts the results.
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runIsolated } from './bed/isolate.ts';
+import { countsVariable } from './reporter.ts';
+import type { Counts } from './reporter.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const folderOfSuites = join(root, 'test/e2e/suites');
+const suffix = '.test.ts';
+
+/** Per test; a hung cluster fails, a slow machine does not. */
+const timeoutMs = 180_000;
+
+const none: Counts = { passed: 0, failed: 0, skipped: 0 };
+
+/** What one suite came to. */
+export interface SuiteResult {
+  readonly suite: string;
+  readonly counts: Counts;
+  readonly seconds: number;
+}
+
+export interface RunOptions {
+  readonly suites: readonly string[];
+  /** Passed to mocha. Default: nothing. */
+  readonly mochaArgs?: readonly string[];
+  /** Added to the environment of the suites. Default: nothing. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** A folder for files of the run. */
+  readonly folder: string;
+  /** Called before each suite. Default: nothing. */
+  readonly onStart?: (suite: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** The first sentence that a suite says of itself. */
+const purposeOf = (suite: string): string => {
+  const [, second = ''] = readFileSync(join(folderOfSuites, `${suite}${suffix}`), 'utf8').split('\n');
+  return second.replace(/^\/\/ /, '');
+};
+
+const allSuites = (): string[] =>
+  readdirSync(folderOfSuites)
+    .filter((file) => file.endsWith(suffix))
+    .map((file) => file.slice(0, -suffix.length))
+    .sort();
+
+/** One line a suite: its name and what it shows. */
+export const listSuites = (): string => {
+  const suites = allSuites();
+  const width = Math.max(...suites.map(({ length }) => length));
+  return suites.map((suite) => `${suite.padEnd(width)}  ${purposeOf(suite)}`).join('\n');
+};
+
+/**
+ * The wanted suites, or all.
+ *
+ * @throws Error naming those that do not exist and those that do.
+ */
+export const selectSuites = (wanted: readonly string[]): string[] => {
+  const all = allSuites();
+  const unknown = wanted.filter((name) => !all.includes(name));
+  if (unknown.length > 0) throw new Error(`no suite ${unknown.join(', ')}; suites: ${all.join(', ')}`);
+  return wanted.length === 0 ? all : [...wanted];
+};
+
+const mochaCommand = (suite: string, args: readonly string[]): [string, ...string[]] => [
+  process.execPath,
+  join(root, 'node_modules/mocha/bin/mocha.js'),
+  '--no-config',
+  '--no-package',
+  `--timeout=${timeoutMs}`,
+  `--reporter=${join(root, 'test/e2e/reporter.ts')}`,
+  ...args,
+  join(folderOfSuites, `${suite}${suffix}`),
+];
+
+/** Reads what the reporter left; a process that ended without leaving anything counts as one failure. */
+const readCounts = (file: string): Counts => {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Counts;
+  } catch {
+    return { ...none, failed: 1 };
+  }
+};
+
+const runSuite = async (suite: string, options: RunOptions): Promise<Counts> => {
+  const { mochaArgs = [], environment = {}, folder, signal } = options;
+  const file = join(folder, `${suite}.json`);
+  const command = mochaCommand(suite, mochaArgs);
+  const code = await runIsolated(command, { environment: { ...environment, [countsVariable]: file }, signal });
+  const counts = readCounts(file);
+  // Mocha fails for reasons beyond tests, e.g. a suite that cannot be loaded.
+  return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
+};
+
+/** Runs the suites in turn. After an abort, the suite that was next counts as failed and those behind it do not run. */
+export const runSuites = async (options: RunOptions): Promise<SuiteResult[]> => {
+  const results: SuiteResult[] = [];
+  for (const suite of options.suites) {
+    if (options.signal.aborted) return [...results, { suite, counts: { ...none, failed: 1 }, seconds: 0 }];
+    options.onStart?.(suite);
+    const began = performance.now();
+    const counts = await runSuite(suite, options);
+    results.push({ suite, counts, seconds: (performance.now() - began) / 1_000 });
+  }
+  return results;
+};
+
+/** How many tests the suites have, as skipped, without running any of them. */
+export const countSuites = ({
+  suites,
+  mochaArgs = [],
+  environment,
+  folder,
+}: Omit<RunOptions, 'signal'>): SuiteResult[] =>
+  suites.map((suite) => {
+    const file = join(folder, `${suite}.json`);
+    spawnSync(process.execPath, mochaCommand(suite, ['--dry-run', ...mochaArgs]).slice(1), {
+      env: { ...process.env, ...environment, [countsVariable]: file },
+    });
+    const { passed, failed, skipped } = readCounts(file);
+    return { suite, counts: { passed: 0, failed, skipped: passed + skipped }, seconds: 0 };
+  });
+
+/** The counts of all suites together. */
+export const totalOf = (results: readonly SuiteResult[]): Counts =>
+  results.reduce(
+    (sum, { counts: { passed, failed, skipped } }) => ({
+      passed: sum.passed + passed,
+      failed: sum.failed + failed,
+      skipped: sum.skipped + skipped,
+    }),
+    none,
+  );
+
+/** The line that a run ends with. */
+export const closingLine = ({ passed, failed, skipped }: Counts): string =>
+  `${passed} passed, ${failed} failed, ${skipped} skipped`;
+
+/** Exit code of a run. Where nothing is missing on the machine, a skipped test hides something and fails it. */
+export const exitCodeOf = ({ failed, skipped }: Counts, missing: readonly string[]): 0 | 1 =>
+  failed > 0 || (missing.length === 0 && skipped > 0) ? 1 : 0;
+
+/** e.g. `41 s`, `3 min 05 s`. */
+export const formatSeconds = (seconds: number): string => {
+  const whole = Math.round(seconds);
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, '0')} s`;
+};
+
+/** A line a suite, and one for all. */
+export const formatSummary = (results: readonly SuiteResult[]): string => {
+  const seconds = results.reduce((sum, result) => sum + result.seconds, 0);
+  const rows = [...results, { suite: 'all', counts: totalOf(results), seconds }].map((result) => [
+    result.suite,
+    String(result.counts.passed),
+    String(result.counts.failed),
+    String(result.counts.skipped),
+    formatSeconds(result.seconds),
+  ]);
+  const table = [['suite', 'passed', 'failed', 'skipped', 'time'], ...rows];
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  return table
+    .map((row) =>
+      row.map((text, column) => (column === 0 ? text.padEnd(widths[0] ?? 0) : text.padStart(widths[column] ?? 0))),
+    )
+    .map((row) => row.join('  '))
+    .join('\n');
+};

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The owners of Services and Etcds: they write what they know again and again, as gardenlet, etcd-druid and the resource manager do.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Service } from '../../pkg/apis/core.ts';
+import type { Etcd } from '../../pkg/apis/gardener.ts';
+import { ETCDS, SERVICES } from '../../pkg/apis/resources.ts';
+import { isConflict } from '../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
+import { druidReconciles, gardenletRewritesService } from '../demo/actors.ts';
+import { etcd as freshEtcd } from '../fixtures/gardener.ts';
+import type { World } from './settings-world.ts';
+
+/** What one round of overwriting left in the objects, as the API server answered. */
+export interface Round {
+  /** Service that gardenlet patches. */
+  readonly patched: string | undefined;
+  /** Service that the resource manager replaces. */
+  readonly replaced: string | undefined;
+  /** Etcd whose client Service gardenlet writes anew. */
+  readonly etcd: string | undefined;
+}
+
+export interface Fight {
+  /** The last complete round. */
+  readonly last: Round | undefined;
+  /** Ends the overwriting; rejects with what went wrong in it. */
+  stop(): Promise<void>;
+}
+
+/** The Service as its ManagedResource has it: foreign labels and annotations stay, the spec is the desired one. */
+const resourceManagerReplaces = async (client: Client, namespace: string, name: string): Promise<Service> => {
+  const stored = await client.get<Service>(SERVICES, { namespace, name });
+  const { trafficDistribution: _, ...spec } = stored.spec ?? {};
+  return client.update<Service>(SERVICES, { ...stored, spec });
+};
+
+/** The whole of spec.etcd.clientService, knowing nothing of anybody else's values. */
+export const gardenletReplacesEtcd = async (client: Client, namespace: string, name: string): Promise<Etcd> => {
+  const stored = await client.get<Etcd>(ETCDS, { namespace, name });
+  const clientService = freshEtcd().spec?.etcd?.clientService ?? {};
+  const spec = { ...stored.spec, etcd: { ...stored.spec?.etcd, clientService } };
+  return client.update<Etcd>(ETCDS, { ...stored, spec });
+};
+
+/** A reconciler in the middle of somebody else's write comes back later, as they all do. */
+const withoutConflict = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (isConflict(error)) return undefined;
+    throw error;
+  }
+};
+
+const ROUND_MS = 500;
+
+/** Everybody overwrites twice a second what is theirs in this namespace, until stopped. */
+export const startFight = async (world: World, namespace: string): Promise<Fight> => {
+  const gardenlet = await world.clientAs('gardenlet');
+  const manager = await world.clientAs('gardener-resource-manager');
+  const druid = await world.clientAs('etcd-druid');
+  const stop = new AbortController();
+  let last: Round | undefined;
+  const field = async (name: string): Promise<string | undefined> =>
+    (await world.service(namespace, name)).spec?.trafficDistribution;
+  const rounds = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await gardenletRewritesService(gardenlet, namespace, 'kube-apiserver');
+      await gardenletRewritesService(gardenlet, namespace, 'vpa-webhook');
+      const patched = await field('vpa-webhook');
+      const replaced = await withoutConflict(() =>
+        resourceManagerReplaces(manager, namespace, 'gardener-resource-manager'),
+      );
+      const etcd = await withoutConflict(() => gardenletReplacesEtcd(gardenlet, namespace, 'etcd-main'));
+      await withoutConflict(() => druidReconciles(druid, namespace));
+      last = {
+        patched,
+        replaced: replaced?.spec?.trafficDistribution,
+        etcd: etcd?.spec?.etcd?.clientService?.trafficDistribution,
+      };
+      await delay(ROUND_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+    }
+  };
+  const running = rounds();
+  running.catch(() => undefined);
+  return {
+    get last() {
+      return last;
+    },
+    stop: () => {
+      stop.abort();
+      return running;
+    },
+  };
+};

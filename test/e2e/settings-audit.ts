@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a bed's audit log: who asked for what, which writes took effect, and which rules of a role were ever needed.
+import { readFileSync } from 'node:fs';
+import type { Rendered } from './chart.ts';
+
+export interface AuditEvent {
+  readonly stage: string;
+  readonly verb: string;
+  readonly requestURI: string;
+  /** With microseconds. */
+  readonly requestReceivedTimestamp: string;
+  readonly user: { readonly username: string; readonly extra?: Readonly<Record<string, readonly string[]>> };
+  readonly objectRef?: {
+    readonly resource: string;
+    readonly subresource?: string;
+    readonly apiGroup?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+  };
+  readonly responseStatus?: { readonly code?: number };
+}
+
+export interface Audit {
+  /** How many events there are: what comes later is `since` this. */
+  mark(): number;
+  /** All requests of a user, oldest first. */
+  of(user: string, since?: number): AuditEvent[];
+}
+
+export const openAudit = (file: string): Audit => {
+  const read = (): AuditEvent[] =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line.endsWith('}'))
+      .map((line) => JSON.parse(line) as AuditEvent);
+  return {
+    mark: () => read().length,
+    of: (name, since = 0) =>
+      read()
+        .slice(since)
+        .filter(({ user }) => user.username === name),
+  };
+};
+
+/** `Service shoot--a/b`-like name of what a request was about. */
+export const subjectOf = ({ objectRef }: AuditEvent): string =>
+  [objectRef?.resource, [objectRef?.namespace, objectRef?.name].filter(Boolean).join('/')].join(' ');
+
+const isDryRun = ({ requestURI }: AuditEvent): boolean => requestURI.includes('dryRun=All');
+
+/** Whether the answer was a success. */
+export const isAccepted = ({ responseStatus }: AuditEvent): boolean =>
+  (responseStatus?.code ?? 0) >= 200 && (responseStatus?.code ?? 0) < 300;
+
+const SETTINGS = new Set(['services', 'etcds', 'namespaces', 'endpointslices']);
+
+/** Writes of settings and marks that took effect; dry runs, events and Leases left out. */
+export const settingsWrites = (events: readonly AuditEvent[]): AuditEvent[] =>
+  events.filter(
+    (event) =>
+      !['get', 'list', 'watch'].includes(event.verb) &&
+      SETTINGS.has(event.objectRef?.resource ?? '') &&
+      !isDryRun(event) &&
+      isAccepted(event),
+  );
+
+/** Trial writes. */
+export const dryRuns = (events: readonly AuditEvent[]): AuditEvent[] => events.filter(isDryRun);
+
+export const receivedAt = ({ requestReceivedTimestamp }: AuditEvent): number => Date.parse(requestReceivedTimestamp);
+
+/** One permission: a verb on a resource, perhaps on one name only. */
+interface Permission {
+  readonly group: string;
+  readonly resource: string;
+  readonly verb: string;
+  readonly name: string | undefined;
+}
+
+const permissionsOf = ({ rules = [] }: Rendered): Permission[] =>
+  rules.flatMap(({ apiGroups, resources, verbs, resourceNames }) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) =>
+        verbs.flatMap((verb) => (resourceNames ?? [undefined]).map((name) => ({ group, resource, verb, name }))),
+      ),
+    ),
+  );
+
+const serves = ({ group, resource, verb, name }: Permission, { verb: asked, objectRef }: AuditEvent): boolean =>
+  asked === verb &&
+  (objectRef?.apiGroup ?? '') === group &&
+  [objectRef?.resource, objectRef?.subresource].filter(Boolean).join('/') === resource &&
+  // Lists and watches of one object by field selector carry its name too.
+  (name === undefined || objectRef?.name === name);
+
+/** What the roles allow and none of these requests needed, as `verb resource.group name`. */
+export const unusedPermissions = (roles: readonly Rendered[], events: readonly AuditEvent[]): string[] =>
+  roles
+    .flatMap(permissionsOf)
+    .filter((permission) => !events.some((event) => serves(permission, event)))
+    .map(({ group, resource, verb, name }) =>
+      [verb, group === '' ? resource : `${resource}.${group}`, name].filter((word) => word !== undefined).join(' '),
+    );

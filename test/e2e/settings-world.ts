@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Gardener landscape on a bed, and the two commands in it with the chart's rendered rights and nothing more.
+import { X509Certificate } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { parse } from 'yaml';
+import type { Node, Service } from '../../pkg/apis/core.ts';
+import type { Etcd } from '../../pkg/apis/gardener.ts';
+import type { KubernetesObject, ObjectRef } from '../../pkg/apis/meta.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, ETCDS, EVENTS, NODES, SERVICES, apiVersionOf } from '../../pkg/apis/resources.ts';
+import * as RESOURCES from '../../pkg/apis/resources.ts';
+import type { Resource } from '../../pkg/apis/resources.ts';
+import { createClient } from '../../pkg/kubernetes/client.ts';
+import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
+import { node } from '../fixtures/core.ts';
+import { gardenerCrds } from '../fixtures/crds.ts';
+import { controlPlaneAddresses } from './bed/addresses.ts';
+import type { Component as Program } from './bed/component.ts';
+import type { Bed } from './bed/index.ts';
+import { mastersGroup } from './bed/kubeconfig.ts';
+import { waitFor } from './bed/wait-for.ts';
+import { INJECTED, NAMESPACE, RECONCILER, WEBHOOK, documents, openHelm, root } from './chart.ts';
+import type { Component, Rendered, Where } from './chart.ts';
+import { commandReady } from './commands.ts';
+import { openAudit, settingsWrites } from './settings-audit.ts';
+import type { Audit, AuditEvent } from './settings-audit.ts';
+
+/** The user of a command's ServiceAccount. */
+export const userOf = (component: Component): string => `system:serviceaccount:${NAMESPACE}:${component}`;
+
+/** For `auditReadsOf` of the bed. */
+export const COMMAND_USERS = [userOf(RECONCILER), userOf(WEBHOOK)];
+
+export interface ProgramOptions {
+  /** Name of the log; default: the command's. */
+  readonly name?: string;
+  /** Laid over the rendered configuration, one level deep. Default: nothing. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** First of two ports, health and metrics. Default 18081. */
+  readonly port?: number;
+  /** Another certificate for the same user, so that the audit log tells replicas apart. Default false. */
+  readonly second?: boolean;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly flags?: readonly string[];
+}
+
+export interface World {
+  readonly bed: Bed;
+  /** An administrator; the audit log knows it as `admin`. */
+  readonly client: Client;
+  readonly audit: Audit;
+  /** What the chart rendered. */
+  readonly rendered: readonly Rendered[];
+  /** A client of another component of the landscape, with all rights. */
+  clientAs(user: string): Promise<Client>;
+  /** Creates objects and remembers what the server made of them, for `changed`. */
+  create(...objects: KubernetesObject[]): Promise<void>;
+  service(namespace: string, name: string): Promise<Service>;
+  etcd(namespace: string, name: string): Promise<Etcd>;
+  /** `reason: message` of all Events about an object of this name, any order. */
+  eventsAbout(name: string): Promise<string[]>;
+  /** Describes a command; nothing runs yet. */
+  program(component: Component, options?: ProgramOptions): Promise<Program>;
+  /** Starts a settings-reconciler and waits until it is ready. */
+  startReconciler(options?: ProgramOptions): Promise<Program>;
+  /** Runs a command to its end and returns what it printed. */
+  runToEnd(component: Component, options: ProgramOptions): Promise<string>;
+  /** Effective writes of the reconciler's user since a mark of the audit log. */
+  writes(since?: number): AuditEvent[];
+  /** Waits until the reconciler has written nothing for a second. */
+  quiet(): Promise<void>;
+  /** Created objects that are not as they were then, versions and managers apart. */
+  changed(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+export interface WorldOptions {
+  /** Where the chart is installed; decides modes and rights. Default `seed and runtime`. */
+  readonly where?: Where;
+  /** More values for the chart. Default: none. */
+  readonly values?: object;
+  /** Kubelets' version. Default `v1.36.0`. */
+  readonly kubeletVersion?: string;
+  /** Zones, one Node each. Default the fixtures' three. */
+  readonly zones?: readonly string[];
+}
+
+const COLLECTIONS: Record<string, string> = {
+  ServiceAccount: `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`,
+  Service: `/api/v1/namespaces/${NAMESPACE}/services`,
+  Role: `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/roles`,
+  RoleBinding: `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/rolebindings`,
+  ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
+  ClusterRoleBinding: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
+};
+
+const resourceOf = ({ apiVersion, kind }: KubernetesObject): Resource => {
+  const all = Object.values(RESOURCES).filter((item): item is Resource => typeof item === 'object');
+  const found = all.find((item) => item.kind === kind && apiVersionOf(item) === apiVersion);
+  if (found === undefined) throw new Error(`no resource for ${apiVersion} ${kind}`);
+  return found;
+};
+
+const refOf = ({ metadata }: KubernetesObject): ObjectRef => ({
+  name: metadata?.name ?? '',
+  ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
+});
+
+/** Waits until a definition is served, schema and all. */
+export const untilServed = async (client: Client, crd: KubernetesObject): Promise<void> => {
+  type Stored = KubernetesObject & { status?: { conditions?: { type: string; status: string }[] } };
+  await waitFor(
+    `${crd.metadata?.name} served`,
+    () => client.get<Stored>(CUSTOM_RESOURCE_DEFINITIONS, { name: crd.metadata?.name ?? '' }),
+    ({ status }) => status?.conditions?.some((of) => of.type === 'Established' && of.status === 'True') ?? false,
+  );
+};
+
+/** A Node as its kubelet reports it. */
+export const createNode = async (client: Client, zone: string, kubeletVersion: string): Promise<void> => {
+  const { status, ...object } = node({ zone, kubeletVersion });
+  await client.create<Node>(NODES, object);
+  await client.patch(NODES, refOf(object), 'merge', { status }, { subresource: 'status' });
+};
+
+/** Everything of the chart that a command needs to run outside of a Pod: accounts, roles, and the webhook's Service. */
+const install = async (bed: Bed, rendered: readonly Rendered[]): Promise<void> => {
+  await bed.api.create('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
+  for (const object of rendered) {
+    const path = COLLECTIONS[object.kind ?? ''];
+    if (path !== undefined) await bed.api.create(path, object);
+  }
+  await bed.api.create(`/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`, {
+    metadata: { name: `${WEBHOOK}-bed`, labels: { 'kubernetes.io/service-name': WEBHOOK } },
+    addressType: 'IPv4',
+    ports: [{ name: 'https', port: 10_250, protocol: 'TCP' }],
+    endpoints: [{ addresses: [controlPlaneAddresses.ipv4], conditions: { ready: true } }],
+  });
+};
+
+const render = async ({ where = 'seed and runtime', values }: WorldOptions): Promise<Rendered[]> => {
+  const helm = await openHelm();
+  try {
+    return documents(await helm.template({ ...INJECTED[where], ...values }));
+  } finally {
+    helm.close();
+  }
+};
+
+const GROUPS = ['system:serviceaccounts', `system:serviceaccounts:${NAMESPACE}`];
+
+/** The other order of groups makes another certificate. */
+const groupsOf = (second: boolean): string[] => (second ? GROUPS.toReversed() : GROUPS);
+
+/** How the audit log names the certificate of a replica. */
+export const credentialOf = async (bed: Bed, second = false): Promise<string> => {
+  const { certificate } = await bed.pki.client(userOf(RECONCILER), groupsOf(second));
+  const { fingerprint256 } = new X509Certificate(readFileSync(certificate));
+  return `X509SHA256=${fingerprint256.replaceAll(':', '').toLowerCase()}`;
+};
+
+const describer =
+  (bed: Bed, rendered: readonly Rendered[]): World['program'] =>
+  async (component, { name = component, config = {}, second = false, environment = {}, flags = [], port } = {}) => {
+    const map = rendered.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata?.name === component);
+    const base = parse(map?.data?.['config.yaml'] ?? '') as Record<string, object>;
+    const merged = Object.entries(config).map(([key, value]) => [key, { ...base[key], ...(value as object) }]);
+    const file = join(bed.directory, `${name}.config.json`);
+    writeFileSync(file, JSON.stringify({ ...base, ...Object.fromEntries(merged) }));
+    const first = port ?? (component === RECONCILER ? 18_081 : 8_081);
+    const ports = component === RECONCILER ? ['--health-port', String(first), '--metrics-port', String(first + 1)] : [];
+    const main = join(root, 'cmd', component, 'main.ts');
+    return bed.program({
+      name,
+      command: [process.execPath, main, '--config', file, ...ports, ...flags],
+      environment: {
+        POD_NAMESPACE: NAMESPACE,
+        KUBECONFIG: await bed.kubeconfig({ user: userOf(component), groups: groupsOf(second) }),
+        ...environment,
+      },
+    });
+  };
+
+/** What a change by us could show in; status, versions and managers are others'. */
+const comparable = ({ metadata, ...rest }: KubernetesObject & { status?: unknown }): object => {
+  const { resourceVersion: _v, managedFields: _m, generation: _g, ...meta } = { managedFields: 0, ...metadata };
+  const { status: _s, ...content } = rest;
+  return { ...content, metadata: meta };
+};
+
+/** Starts nothing; installs the chart's rights, the definitions and the Nodes. */
+export const openWorld = async (bed: Bed, options: WorldOptions = {}): Promise<World> => {
+  const { kubeletVersion = 'v1.36.0', zones = ['eu-1a', 'eu-1b', 'eu-1c'] } = options;
+  const clients: Client[] = [];
+  const clientAs = async (user: string): Promise<Client> => {
+    const kubeconfig = await bed.kubeconfig({ user, groups: [mastersGroup] });
+    const client = createClient({ config: loadKubeConfig({ kubeconfig }), userAgent: user });
+    clients.push(client);
+    return client;
+  };
+  const client = await clientAs('admin');
+  const rendered = await render(options);
+  await install(bed, rendered);
+  for (const crd of gardenerCrds()) await client.create(CUSTOM_RESOURCE_DEFINITIONS, crd);
+  for (const crd of gardenerCrds()) await untilServed(client, crd);
+  for (const zone of zones) await createNode(client, zone, kubeletVersion);
+  return {
+    bed,
+    client,
+    rendered,
+    clientAs,
+    ...objectsOf(client),
+    ...commandsOf(bed, rendered),
+    close: closing(clients),
+  };
+};
+
+const closing = (clients: readonly Client[]) => async (): Promise<void> =>
+  void (await Promise.all(clients.map((client) => client.close())));
+
+const objectsOf = (client: Client): Pick<World, 'create' | 'service' | 'etcd' | 'eventsAbout' | 'changed'> => {
+  const originals: KubernetesObject[] = [];
+  return {
+    async create(...objects) {
+      for (const object of objects) originals.push(await client.create(resourceOf(object), object));
+    },
+    service: (namespace, name) => client.get<Service>(SERVICES, { namespace, name }),
+    etcd: (namespace, name) => client.get<Etcd>(ETCDS, { namespace, name }),
+    async eventsAbout(name) {
+      type Event = KubernetesObject & { reason: string; message: string; involvedObject: { name: string } };
+      const { items } = await client.list<Event>(EVENTS, { limit: 0 });
+      return items.flatMap(({ reason, message, involvedObject }) =>
+        involvedObject.name === name ? [`${reason}: ${message}`] : [],
+      );
+    },
+    async changed() {
+      const found: string[] = [];
+      for (const original of originals.filter(({ kind }) => ['Service', 'Etcd', 'Namespace'].includes(kind ?? ''))) {
+        const now = await client.get(resourceOf(original), refOf(original));
+        if (!isDeepStrictEqual(comparable(now), comparable(original))) {
+          found.push(`${JSON.stringify(comparable(original))} became ${JSON.stringify(comparable(now))}`);
+        }
+      }
+      return found;
+    },
+  };
+};
+
+const commandsOf = (
+  bed: Bed,
+  rendered: readonly Rendered[],
+): Pick<World, 'audit' | 'program' | 'startReconciler' | 'runToEnd' | 'writes' | 'quiet'> => {
+  const audit = openAudit(bed.auditLog);
+  const program = describer(bed, rendered);
+  const writes = (since = 0): AuditEvent[] => settingsWrites(audit.of(userOf(RECONCILER), since));
+  return {
+    audit,
+    program,
+    async startReconciler(options = {}) {
+      const described = await program(RECONCILER, options);
+      described.start();
+      await commandReady(described, options.port ?? 18_081);
+      return described;
+    },
+    async runToEnd(component, options) {
+      const described = await program(component, options);
+      described.start();
+      await waitFor(
+        `end of ${described.name}`,
+        () => described.pid,
+        (pid) => pid === undefined,
+      );
+      return readFileSync(described.logFile, 'utf8');
+    },
+    writes,
+    async quiet() {
+      let last = -1;
+      let since = performance.now();
+      await waitFor(
+        'a second without writes',
+        () => {
+          const { length } = writes();
+          if (length !== last) since = performance.now();
+          last = length;
+          return performance.now() - since;
+        },
+        (ms) => ms > 1_000,
+        { intervalMs: 100 },
+      );
+    },
+  };
+};

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The long forms of suites, what the last run of each came to, and the table of the docs.
+import { existsSync, readFileSync } from 'node:fs';
+import type { Counts } from './reporter.ts';
+import { formatSeconds } from './runner.ts';
+
+/** Suites with a long form, and what it is. */
+export const longForms: Readonly<Record<string, string>> = {
+  chaos: 'every process broken in every way for ten minutes, memory watched',
+  day: 'a day of 24 short hours at scale: 1,000 Nodes, 500 Services, 5,000 Pods',
+  model: 'ten times as many random clusters, on kube-proxies of all versions',
+  'settings-upgrade': 'the API server replaced by every newer version, and by older ones',
+  versions: 'every version in the place of the newest',
+};
+
+/** The last soak of one suite. */
+export interface SoakEntry {
+  readonly suite: string;
+  /** Day of the run, UTC. */
+  readonly date: string;
+  readonly seconds: number;
+  readonly counts: Counts;
+  /** Kubernetes versions, `all` or a list. */
+  readonly versions: string;
+}
+
+/** What the file holds; nothing where there is none yet. */
+export const readSoak = (file: string): SoakEntry[] =>
+  existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as SoakEntry[]) : [];
+
+/** The entries with those of the same suites replaced, by name. */
+export const withEntries = (known: readonly SoakEntry[], added: readonly SoakEntry[]): SoakEntry[] =>
+  [...known.filter(({ suite }) => !added.some((entry) => entry.suite === suite)), ...added].sort((left, right) =>
+    left.suite < right.suite ? -1 : 1,
+  );
+
+/** A table in Markdown, a line a suite; one that was never kept says so. */
+export const formatSoak = (entries: readonly SoakEntry[]): string => {
+  const rows = Object.entries(longForms).map(([suite, what]) => {
+    const entry = entries.find((one) => one.suite === suite);
+    if (entry === undefined) return `| ${suite} | ${what} | – | – | no run kept |`;
+    const { date, seconds, counts, versions } = entry;
+    const outcome = `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`;
+    return `| ${suite} | ${what} | ${date}, ${versions} | ${formatSeconds(seconds)} | ${outcome} |`;
+  });
+  return ['| suite | long form | last run, versions | took | outcome |', '|---|---|---|---|---|', ...rows].join('\n');
+};

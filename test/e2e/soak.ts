@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// `make soak`: the long forms of the suites, and a record of what each came to.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { missingRequirements } from './bed/requirements.ts';
+import { prepareBinaries } from './prepare.ts';
+import { closingLine, countSuites, exitCodeOf, formatSeconds, formatSummary, runSuites, totalOf } from './runner.ts';
+import type { SuiteResult } from './runner.ts';
+import { longForms, readSoak, withEntries } from './soak-results.ts';
+import { versionCases } from './versions-plan.ts';
+
+const usage = `Usage: test/e2e/soak [--suites name,…] [--versions all|1.30,…]
+
+Runs the long forms of the suites, and keeps what they came to in test/e2e/results.
+
+  --suites    ${Object.keys(longForms).join(', ')}; default: all, but only "versions" where --versions is given
+  --versions  Kubernetes versions, built where they are missing (about five minutes and 3 GB of build cache each); default all
+  --help      print this
+
+  make soak                    everything, about an hour
+  make soak VERSIONS=all       every Kubernetes version
+  make soak SUITES=chaos       one suite
+
+Afterwards \`make generate\` brings the docs up to date.`;
+
+const results = fileURLToPath(new URL('results', import.meta.url));
+const file = join(results, 'soak.json');
+/** Without a sign of life for longer, a run would look hung. */
+const HEARTBEAT_MS = 60_000;
+
+const list = (text: string | undefined): string[] | undefined => text?.split(',').map((name) => name.trim());
+
+const selectLongForms = (wanted: string[] | undefined, versionsOnly: boolean): string[] => {
+  const unknown = (wanted ?? []).filter((name) => !(name in longForms));
+  if (unknown.length > 0) {
+    throw new Error(`no long form of ${unknown.join(', ')}; suites: ${Object.keys(longForms).join(', ')}`);
+  }
+  return wanted ?? (versionsOnly ? ['versions'] : Object.keys(longForms));
+};
+
+/** Says what begins, and every minute that it still runs. */
+const progress = (suites: readonly string[]) => {
+  let current = '';
+  let began = 0;
+  const heartbeat = setInterval(() => {
+    if (current !== '')
+      console.log(`soak: ${current} has run for ${formatSeconds((performance.now() - began) / 1_000)}`);
+  }, HEARTBEAT_MS);
+  return {
+    start: (suite: string): void => {
+      current = suite;
+      began = performance.now();
+      console.log(`soak: ${suite} (${suites.indexOf(suite) + 1} of ${suites.length}): ${longForms[suite]}`);
+    },
+    end: (): void => clearInterval(heartbeat),
+  };
+};
+
+/** Nothing is kept of a suite that failed: its record stays that of the last time it passed. */
+const keep = (outcome: readonly SuiteResult[], versions: string): void => {
+  const date = new Date().toISOString().slice(0, 10);
+  const passed = outcome.filter(({ counts }) => counts.failed === 0 && counts.passed > 0);
+  const entries = passed.map(({ suite, counts, seconds }) => ({
+    suite,
+    date,
+    seconds: Math.round(seconds),
+    counts,
+    versions,
+  }));
+  writeFileSync(file, `${JSON.stringify(withEntries(readSoak(file), entries), undefined, 2)}\n`);
+  if (entries.length > 0) console.log('soak: kept in test/e2e/results; `make generate` brings the docs up to date');
+};
+
+const runLongForms = async (suites: string[], versions: string, folder: string): Promise<number> => {
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
+  const environment = { E2E_SOAK: '1', E2E_RESULTS: results, E2E_VERSIONS: versions };
+  const all = versionCases(environment).map(({ version }) => version);
+  const missing = await missingRequirements();
+  for (const sentence of missing) console.log(`Skipped; this machine misses: ${sentence}`);
+  if (missing.length > 0) {
+    console.log(closingLine(totalOf(countSuites({ suites, folder, environment }))));
+    return 0;
+  }
+  await prepareBinaries({ versions: all, signal: stop.signal });
+  const say = progress(suites);
+  const options = { suites, folder, signal: stop.signal, onStart: say.start };
+  // An environment that names the proxies itself is left alone.
+  const proxies = process.env['E2E_PROXIES'] ?? all.toReversed().join(',');
+  const outcome = await runSuites({ ...options, environment: { ...environment, E2E_PROXIES: proxies } });
+  say.end();
+  keep(outcome, versions);
+  const counts = totalOf(outcome);
+  console.log(`\n${formatSummary(outcome)}\n\n${closingLine(counts)}`);
+  return exitCodeOf(counts, missing);
+};
+
+const main = async (): Promise<number> => {
+  const { values } = parseArgs({
+    options: { suites: { type: 'string' }, versions: { type: 'string' }, help: { type: 'boolean' } },
+  });
+  if (values.help) {
+    console.log(usage);
+    return 0;
+  }
+  const suites = selectLongForms(list(values.suites), values.versions !== undefined);
+  const folder = mkdtempSync(join(tmpdir(), 'topology-routing-soak-'));
+  try {
+    return await runLongForms(suites, values.versions ?? 'all', folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  console.error(`test/e2e/soak: ${(error as Error).message}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Breaks the control plane under both commands, changes shoots meanwhile, and compares with a shoot that nothing happened to.
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { expireOldVersions } from '../bed/etcd.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { RECONCILER } from '../chart.ts';
+import { auditSince, auditSize } from '../faults-audit.ts';
+import { startProbes, untruths } from '../faults-probes.ts';
+import type { Probes } from '../faults-probes.ts';
+import { SCALE, changeShoot, createShoot, install } from '../faults-world.ts';
+import type { Installed, ShootHandle } from '../faults-world.ts';
+import { liftLimit, limitUsers, occupySeat } from '../faults-priority.ts';
+import { userOf } from '../settings-world.ts';
+import { supervise } from '../supervisor.ts';
+import type { Supervisor } from '../supervisor.ts';
+
+const FROZEN_MS = 30_000;
+const OUTAGES = ['killed', 'frozen', 'etcd', 'expired', 'throttled'] as const;
+type Outage = (typeof OUTAGES)[number];
+
+describe('recovery of both commands', () => {
+  let installed: Installed;
+  let supervisor: Supervisor;
+  let probes: Probes;
+  // Registered before the bed's own, so that it runs before the bed is gone.
+  after(async () => {
+    await probes?.stop();
+    await supervisor?.stop();
+    await installed?.stop();
+  });
+  const bed = useBed();
+  const shoots = new Map<Outage, ShootHandle>();
+  let undisturbed: string;
+
+  const textOf = async (shoot: ShootHandle): Promise<string> =>
+    JSON.stringify(await shoot.state(), undefined, 1).replaceAll(shoot.name, 'shoot');
+
+  /** Waits until the shoot is as the undisturbed one, and says how long that took. */
+  const expectUndisturbed = async (outage: Outage): Promise<void> => {
+    const start = performance.now();
+    const shoot = shoots.get(outage) as ShootHandle;
+    await waitFor(
+      `${outage}: as undisturbed`,
+      () => textOf(shoot),
+      (text) => text === undisturbed,
+      { timeoutSeconds: 120, intervalMs: 250 },
+    );
+    console.log(
+      `      as undisturbed ${((performance.now() - start) / 1_000).toFixed(1)} s after the end of the fault`,
+    );
+  };
+  const names = (of: readonly { readonly component: { readonly name: string } }[]): string[] =>
+    of.map(({ component }) => component.name);
+  /**
+   * Webhooks notice nothing. A reconciler says so too, except that its leader ends when the outage lasts longer than its
+   * Lease allows, as it does on a slow machine; the next process is not ready before its caches are filled.
+   */
+  const expectTruth = (from: number): void => {
+    for (const name of names(installed.webhooks)) {
+      expect(probes.answers(name, '/healthz', from), `${name} /healthz`).to.deep.equal(['yes']);
+      expect(probes.answers(name, '/readyz', from), `${name} /readyz`).to.deep.equal(['yes']);
+    }
+    expect(untruths(probes.seen.filter(({ at }) => at >= from))).to.deep.equal([]);
+  };
+  const outage = (name: Outage): Promise<void> => changeShoot(shoots.get(name) as ShootHandle);
+
+  before('two replicas each, and a shoot for every fault', async () => {
+    installed = await install(bed());
+    const { client } = installed.world;
+    const calm = await createShoot(client, 'shoot--calm', 1_000);
+    for (const [index, name] of OUTAGES.entries()) {
+      shoots.set(name, await createShoot(client, `shoot--${name}`, 2_000 + index * 100));
+    }
+    await changeShoot(calm);
+    const routed = SCALE.services - 1;
+    await waitFor(
+      'the calm shoot routes by zone',
+      () => textOf(calm),
+      (text) => text.split('"trafficDistribution": "PreferSameZone"').length === routed + 1,
+    );
+    await installed.world.quiet();
+    undisturbed = await textOf(calm);
+    expect(undisturbed.split('forZones').length, 'endpoints with hints').to.be.above(routed * (SCALE.pods - 2));
+    supervisor = supervise(installed.programs.map(({ component }) => component));
+    probes = startProbes(installed.programs);
+  });
+
+  it('kube-apiserver killed: both stay alive and ready, and go on with the next one', async () => {
+    const from = performance.now();
+    const { apiServer } = bed().controlPlane;
+    await apiServer.kill();
+    const changes = outage('killed');
+    await pause(3_000);
+    apiServer.start();
+    await bed().ready();
+    await changes;
+    await expectUndisturbed('killed');
+    expectTruth(from);
+  });
+
+  it('etcd restarted: both stay alive and ready', async () => {
+    const from = performance.now();
+    const { etcd } = bed().controlPlane;
+    await etcd.kill();
+    const changes = outage('etcd');
+    await pause(2_000);
+    etcd.start();
+    await bed().ready();
+    await changes;
+    await expectUndisturbed('etcd');
+    expectTruth(from);
+  });
+
+  it('versions expired: informers are told 410 and list anew', async () => {
+    const from = performance.now();
+    await expireOldVersions(bed());
+    await outage('expired');
+    await expectUndisturbed('expired');
+    const [first] = installed.reconcilers;
+    const log = readFileSync(first?.component.logFile ?? '', 'utf8').split('\n');
+    const told = log.filter((line) => line.includes('list or watch failed') && /"status":410|\b410\b/.test(line));
+    console.log(`      ${told.length} informers of ${RECONCILER}-1 were told 410`);
+    expect(told.length, 'informers that were told 410').to.be.above(0);
+    expectTruth(from);
+  });
+
+  it('429 from priority and fairness: retried after as long as the server asks, and done', async () => {
+    const from = performance.now();
+    const mark = auditSize(bed().auditLog);
+    await limitUsers(installed.world.client, [userOf(RECONCILER)]);
+    const refused = () =>
+      auditSince(bed().auditLog, mark).filter(
+        ({ user, responseStatus }) => user.username === userOf(RECONCILER) && responseStatus?.code === 429,
+      );
+    const occupant = await occupySeat(bed(), userOf(RECONCILER));
+    await outage('throttled');
+    // Twice at least, so that there is a pause between tries to look at; no longer than the Lease allows.
+    await waitFor(
+      'writes of Services are refused',
+      () => refused().filter(({ verb, objectRef }) => verb === 'patch' && objectRef?.resource === 'services'),
+      ({ length }) => length > 1,
+    );
+    await liftLimit(installed.world.client);
+    await occupant.stop();
+    await expectUndisturbed('throttled');
+    const tries = new Map<string, number[]>();
+    for (const { verb, requestURI, requestReceivedTimestamp } of refused()) {
+      const key = `${verb} ${requestURI.split('?')[0]}`;
+      tries.set(key, [...(tries.get(key) ?? []), Date.parse(requestReceivedTimestamp)]);
+    }
+    console.log(`      ${refused().length} requests were refused with 429`);
+    const patches = [...tries].filter(([key]) => key.startsWith('patch '));
+    for (const [key, times] of patches) {
+      const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+      // The server asks for a second.
+      expect(Math.min(...pauses, Infinity), `${key}: milliseconds between tries`).to.be.at.least(900);
+    }
+    expectTruth(from);
+  });
+
+  it('kube-apiserver frozen for 30 s: the leader ends, is started again and is ready when its caches are', async () => {
+    const from = performance.now();
+    const restarts = new Map(supervisor.restarts);
+    const { apiServer } = bed().controlPlane;
+    apiServer.signal('SIGSTOP');
+    await pause(FROZEN_MS);
+    apiServer.signal('SIGCONT');
+    await outage('frozen');
+    await expectUndisturbed('frozen');
+    expectTruth(from);
+    const restarted = names(installed.reconcilers).filter(
+      (name) => (supervisor.restarts.get(name) ?? 0) > (restarts.get(name) ?? 0),
+    );
+    expect(restarted, 'reconcilers that were started again').not.to.deep.equal([]);
+    for (const name of restarted) expect(probes.answers(name, '/readyz', from), name).to.include('no');
+  });
+});

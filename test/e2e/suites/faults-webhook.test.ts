@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Restarts, kills and re-certifies the webhook under constant writes of slices with `failurePolicy: Fail`.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
+import { EXTENSION_NAME } from '../../../pkg/apis/names.ts';
+import { ENDPOINT_SLICES, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../../pkg/apis/resources.ts';
+import type { EndpointSlice } from '../../../pkg/apis/core.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { commandReady } from '../commands.ts';
+import { startProbes } from '../faults-probes.ts';
+import type { Probes } from '../faults-probes.ts';
+import { install } from '../faults-world.ts';
+import type { Installed } from '../faults-world.ts';
+import { startWriters } from '../faults-writers.ts';
+import type { Writers, Written } from '../faults-writers.ts';
+import { hasOwnZone, untilAdmission } from '../hints-support.ts';
+import type { Replica } from '../supervisor.ts';
+
+const namespace = 'writes';
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const preload = fileURLToPath(new URL('../faults-clock-preload.ts', import.meta.url));
+
+describe('webhook under writes that must not fail', () => {
+  let installed: Installed;
+  let probes: Probes;
+  // Registered before the bed's own, so that it runs before the bed is gone.
+  after(async () => {
+    await probes?.stop();
+    await installed?.stop();
+  });
+  const bed = useBed();
+
+  const setClocks = (offsetMs: number): void => writeFileSync(join(bed().directory, 'clock'), String(offsetMs));
+  const writersOf = (asks: boolean, more: { endpoints?: number } = {}): Promise<Writers> =>
+    startWriters({ client: installed.world.client, namespace, asks, ...more });
+  const report = (what: string, { accepted, refused, perSecond }: Written): void =>
+    console.log(`      ${what}: ${perSecond.toFixed(0)} writes/s, ${accepted} accepted, ${refused.length} refused`);
+  const expectNothingLost = ({ accepted, refused, unhinted }: Written): void => {
+    expect(refused.slice(0, 3), `${refused.length} refused writes`).to.deep.equal([]);
+    expect(unhinted, 'writes stored without hints').to.equal(0);
+    expect(accepted).to.be.above(50);
+  };
+  /** As a Deployment with maxUnavailable 1: the next one goes when this one is back in the Service. */
+  const restart = async ({ component, healthPort }: Replica): Promise<void> => {
+    component.signal('SIGTERM');
+    await waitFor(
+      `end of ${component.name}`,
+      () => component.pid,
+      (pid) => pid === undefined,
+    );
+    component.start();
+    await commandReady(component, healthPort);
+    await pause(1_500);
+  };
+
+  before('two replicas whose clocks are three weeks late', async () => {
+    setClocks(-22 * DAY);
+    const environment = {
+      NODE_OPTIONS: `--import=${preload}`,
+      E2E_CLOCK_FILE: join(bed().directory, 'clock'),
+    };
+    installed = await install(bed(), { environment, reconcilers: 0 });
+    await bed().api.create('/api/v1/namespaces', { metadata: { name: namespace } });
+    await untilAdmission(installed.world.client, namespace, true);
+    // Both are published before one of them is taken away.
+    await pause(1_500);
+    probes = startProbes(installed.webhooks);
+  });
+
+  it('rolling restart of both replicas: not one write is refused', async () => {
+    const plain = await writersOf(false);
+    await pause(4_000);
+    report('without the webhook', await plain.stop());
+    const from = performance.now();
+    const writers = await writersOf(true);
+    await pause(1_000);
+    for (const replica of installed.webhooks) await restart(replica);
+    const written = await writers.stop();
+    report('through the webhook, both replicas restarted', written);
+    expectNothingLost(written);
+    for (const { component } of installed.webhooks) {
+      expect(probes.answers(component.name, '/readyz', from), 'not ready while it drains').to.include('no');
+      expect(probes.answers(component.name, '/healthz', from), 'alive while it drains').not.to.include('no');
+    }
+  });
+
+  it('authority and certificates rotated: not one write is refused or stored without hints', async () => {
+    const { client } = installed.world;
+    const bundle = async (): Promise<number> => {
+      const registration = await client.list<MutatingWebhookConfiguration>(MUTATING_WEBHOOK_CONFIGURATIONS);
+      const found = registration.items.find(({ metadata }) => metadata?.name?.startsWith(EXTENSION_NAME));
+      const text = Buffer.from(found?.webhooks?.[0]?.clientConfig.caBundle ?? '', 'base64').toString('utf8');
+      return text.split('BEGIN CERTIFICATE').length - 1;
+    };
+    const changes = ({ component }: Replica): number =>
+      readFileSync(component.logFile, 'utf8').split('serving certificate changed').length - 1;
+    const move = (offsetMs: number): void => {
+      setClocks(offsetMs);
+      for (const { component } of installed.webhooks) component.signal('SIGUSR2');
+    };
+    const authorities = (count: number): Promise<unknown> =>
+      waitFor(`${count} authorities`, bundle, (n) => n === count);
+    await authorities(1);
+    const served = installed.webhooks.map(changes);
+    const writers = await writersOf(true);
+    move(-2 * DAY + 1 * MINUTE);
+    await authorities(2);
+    move(-2 * DAY + 20 * MINUTE);
+    await waitFor(
+      'both serve a certificate of the new authority',
+      () => installed.webhooks.map(changes),
+      (now) => now.every((count, index) => count > (served[index] ?? 0)),
+    );
+    // New connections meet the new certificate.
+    await pause(2_000);
+    move(-MINUTE * 60);
+    await authorities(1);
+    await pause(2_000);
+    const written = await writers.stop();
+    report('while everything was rotated', written);
+    expectNothingLost(written);
+  });
+
+  it('SIGKILL in the middle of requests: what was under way fails, nothing is stored without hints, the other serves', async () => {
+    const [victim] = installed.webhooks as [Replica, Replica];
+    const writers = await writersOf(true, { endpoints: 300 });
+    await waitFor(
+      'writes under way',
+      () => writers.accepted,
+      (count) => count > 20,
+    );
+    // Frozen first, so that requests are certainly under way when it dies.
+    victim.component.signal('SIGSTOP');
+    await pause(1_000);
+    await victim.component.kill();
+    await pause(2_000);
+    const during = writers.accepted;
+    await pause(1_500);
+    const goneOn = writers.accepted - during;
+    victim.component.start();
+    await commandReady(victim.component, victim.healthPort);
+    const written = await writers.stop();
+    report('with one replica killed', written);
+    expect(goneOn, 'writes that the other one served').to.be.above(0);
+    expect(written.unhinted, 'writes stored without hints').to.equal(0);
+    expect(written.refused.length, 'writes that were under way').to.be.above(0);
+    for (const text of written.refused) expect(text).to.match(/failed calling webhook/);
+    const { items } = await installed.world.client.list<EndpointSlice>(ENDPOINT_SLICES, { namespace });
+    const bare = items.filter(({ metadata }) => metadata?.name?.startsWith('asks-'));
+    expect(
+      bare.every(({ endpoints }) => (endpoints ?? []).every(hasOwnZone)),
+      'stored slices are hinted',
+    ).to.equal(true);
+  });
+});

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts what hints at admission cost the real EndpointSlice controller in writes, and shows that nobody writes in circles.
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { useBed } from '../bed/mocha.ts';
+import type { BedService, ServiceOptions } from '../bed/service.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { createNodes, createPod, setPodStatus } from '../churn-objects.ts';
+import { startWebhook } from '../commands.ts';
+import { countWrites, printCounts } from '../hints-counts.ts';
+import type { InterplayCount } from '../hints-counts.ts';
+import { hiddenChanges, recordSlices } from '../hints-history.ts';
+import type { SliceHistory } from '../hints-history.ts';
+import { installPolicies } from '../hints-policy.ts';
+import {
+  SLICE_CONTROLLER,
+  connectAs,
+  each,
+  expectNone,
+  hasOwnZone,
+  serviceSelector,
+  slicesOf,
+  touchSlices,
+  untilAdmission,
+} from '../hints-support.ts';
+import { readAudit, untilQuiet } from '../hints-audit.ts';
+import type { AuditReader } from '../hints-audit.ts';
+import { keepResults } from '../results.ts';
+
+const namespace = 'shop';
+const installation = 'installation';
+const zones = ['a', 'b', 'c'];
+/** Pods by app; a slice takes 100 endpoints. */
+const sizes = { small: 12, large: 250 } as const;
+type App = keyof typeof sizes;
+
+interface Variant {
+  readonly settings: InterplayCount['settings'];
+  readonly options: Pick<ServiceOptions, 'labels' | 'trafficDistribution'>;
+}
+const label = { [LABEL_STRATEGY]: 'same-zone' };
+const variants: readonly Variant[] = [
+  { settings: 'none', options: {} },
+  { settings: 'label', options: { labels: label } },
+  { settings: 'label and field', options: { labels: label, trafficDistribution: 'PreferSameZone' } },
+];
+
+/** Longer than the second after which the controller looks again at a slice that came back other than it wrote it. */
+const quietMs = 2_500;
+
+describe('writes of slices', () => {
+  let client: Client;
+  let history: SliceHistory;
+  // Registered before the bed's own, so that it runs before the bed is gone.
+  after(async () => {
+    await history?.stop();
+    await client?.close();
+  });
+  const bed = useBed();
+  const services: { service: BedService; app: App; variant: Variant }[] = [];
+  const counts: InterplayCount[] = [];
+  let audit: AuditReader;
+
+  const pods = (Object.keys(sizes) as App[]).flatMap((app) =>
+    Array.from({ length: sizes[app] }, (_, index) => ({ namespace, app, name: `${app}-${index}`, index })),
+  );
+  const numberOf = ({ app, index }: { app: App; index: number }): number => (app === 'small' ? 256 : 512) + index;
+
+  const untilHinted = (): Promise<unknown> =>
+    waitFor(
+      'own zone where it is asked for',
+      () => slicesOf(client, namespace, LABEL_STRATEGY),
+      (slices) => slices.every(({ endpoints }) => (endpoints ?? []).every(hasOwnZone)),
+    );
+
+  /** Counts the writes of each Service from `act` until nobody writes any more. */
+  const count = async (carrier: string, event: InterplayCount['event'], act: () => Promise<unknown>): Promise<void> => {
+    const from = history.versions.length;
+    await act();
+    const writes = await untilQuiet(audit, quietMs);
+    const byOthers = writes.filter(({ user }) => user !== SLICE_CONTROLLER);
+    expectNone(
+      'writes by others than the controller',
+      byOthers.map((write) => JSON.stringify(write)),
+    );
+    expectNone('changes beside the time stamp of a sync', hiddenChanges(history.versions, from));
+    for (const { service, variant } of services) {
+      const names = new Set((await service.slices()).map(({ metadata }) => metadata.name));
+      const { settings } = variant;
+      counts.push({
+        carrier,
+        settings,
+        event,
+        slices: names.size,
+        ...countWrites(names, writes, history.versions, from),
+      });
+    }
+  };
+
+  /** The first Pod of each app: an endpoint of the same slice every time. */
+  const switchPods = (ready: boolean): Promise<void> =>
+    each(
+      pods.filter(({ index }) => index === 0),
+      2,
+      (pod) => setPodStatus(client, pod, numberOf(pod), ready),
+    );
+  const touchServices = (value: string): Promise<void> =>
+    each(services, 4, ({ service }) => service.patch({ metadata: { annotations: { touched: value } } }));
+
+  const measure = async (carrier: string): Promise<void> => {
+    await untilAdmission(client, namespace, carrier !== 'none');
+    if (carrier !== 'none') {
+      await touchSlices(client, namespace, carrier);
+      await untilHinted();
+    }
+    await untilQuiet(audit, quietMs);
+    await count(carrier, 'a Pod becomes unready', () => switchPods(false));
+    await count(carrier, 'a Pod becomes ready', () => switchPods(true));
+    await count(carrier, 'next sync without a change', () => touchServices(`${carrier} 1`));
+    await count(carrier, 'further sync without a change', () => touchServices(`${carrier} 2`));
+    if (carrier !== 'none') await untilHinted();
+  };
+  const of = (carrier: string, settings: string, event: string): InterplayCount[] =>
+    counts.filter((one) => one.carrier === carrier && one.settings === settings && one.event === event);
+
+  before('Services with one slice and with several, asking for nothing, by label, and by label and field', async () => {
+    client = await connectAs(bed(), 'tester');
+    for (const name of [namespace, installation]) await bed().api.create('/api/v1/namespaces', { metadata: { name } });
+    const nodes = await createNodes(client, zones, 1);
+    await each(pods, 8, (pod) =>
+      createPod(client, { ...pod, node: nodes[pod.index % nodes.length]!, number: numberOf(pod) }),
+    );
+    for (const app of Object.keys(sizes) as App[]) {
+      for (const [index, variant] of variants.entries()) {
+        const service = await bed().service({ name: `${app}-${index}`, namespace, app, ...variant.options });
+        services.push({ service, app, variant });
+      }
+    }
+    for (const { service, app } of services) {
+      await waitFor(
+        `all endpoints of ${service.name}`,
+        () => slicesOf(client, namespace, serviceSelector(service.name)),
+        (slices) => slices.flatMap(({ endpoints }) => endpoints ?? []).length === sizes[app],
+      );
+    }
+    audit = readAudit(bed().auditLog);
+    history = await recordSlices(client, namespace);
+  });
+
+  it('are counted without admission', async () => {
+    await measure('none');
+    const syncs = counts.filter(({ event }) => event.includes('sync'));
+    expect(syncs.map(({ puts }) => puts)).to.deep.equal(syncs.map(() => 0));
+  });
+
+  it('are counted with the policies', async () => {
+    const remove = await installPolicies(client, installation);
+    await measure('policy');
+    await remove();
+    await untilAdmission(client, namespace, false);
+  });
+
+  it('are counted with the webhook', async () => {
+    await startWebhook(bed());
+    await measure('webhook');
+    printCounts(counts);
+    keepResults('interplay', counts);
+  });
+
+  for (const carrier of ['policy', 'webhook']) {
+    it(`change nothing that is stored while nothing changes (${carrier})`, () => {
+      const further = counts.filter((one) => one.carrier === carrier && one.event === 'further sync without a change');
+      expect(further.map(({ stored }) => stored)).to.deep.equal(services.map(() => 0));
+      for (const event of ['next sync without a change', 'further sync without a change']) {
+        // The controller takes the hints away that it did not ask for, and admission puts them back in the same write.
+        for (const { puts, slices } of of(carrier, 'label', event)) expect(puts).to.equal(slices);
+        // With the field it wants the same hints.
+        for (const { puts } of of(carrier, 'label and field', event)) expect(puts).to.equal(0);
+      }
+    });
+
+    it(`change no content in a sync, at most the controller's own time stamp (${carrier})`, () => {
+      const syncs = counts.filter((one) => one.carrier === carrier && one.event.includes('sync'));
+      expect(syncs.map(({ changed }) => changed)).to.deep.equal(syncs.map(() => 0));
+    });
+
+    it(`change one slice once for each change of a Pod, in one sync or two (${carrier})`, () => {
+      const changes = counts.filter((one) => one.carrier === carrier && one.event.startsWith('a Pod'));
+      expect(changes).to.have.lengthOf(2 * services.length);
+      for (const { changed, puts, slices, settings, event } of changes) {
+        expect(changed, `${settings}, ${slices} slices, ${event}: changes of content`).to.equal(1);
+        // The controller syncs again a second later where the watch was faster than the answer to its write.
+        expect(puts, `${settings}, ${slices} slices, ${event}: writes`).to.be.within(1, 2 * slices);
+      }
+    });
+  }
+});

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows what a dead webhook costs, with both failure policies, and that all hints come back by themselves.
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
+import type { EndpointSlice } from '../../../pkg/apis/core.ts';
+import { EXTENSION_NAME, LABEL_MANAGED, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import { MUTATING_WEBHOOK_CONFIGURATIONS, PODS } from '../../../pkg/apis/resources.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import type { Component } from '../bed/component.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { deploy, startKubelets } from '../churn.ts';
+import type { Kubelets, Workload } from '../churn.ts';
+import { createNodes } from '../churn-objects.ts';
+import type { Pod } from '../churn-objects.ts';
+import { restartWebhook, startWebhook } from '../commands.ts';
+import { readAudit, untilQuiet } from '../hints-audit.ts';
+import type { AuditReader, Write } from '../hints-audit.ts';
+import { bareVersions, gapsIn, recordSlices } from '../hints-history.ts';
+import type { StoredVersion } from '../hints-history.ts';
+import { RECONCILER_USER, configureWebhook, startReconciler } from '../hints-commands.ts';
+import { formatOutages } from '../hints-outages.ts';
+import type { Outage } from '../hints-outages.ts';
+import {
+  SLICE_CONTROLLER,
+  connectAs,
+  each,
+  expectNone,
+  hasOwnZone,
+  slicesOf,
+  untilAdmission,
+} from '../hints-support.ts';
+import { keepResults } from '../results.ts';
+
+const namespace = 'shop';
+const pods = 12;
+/** Services that only the webhook hints, and one whose field says the same to the EndpointSlice controller. */
+const plain = Array.from({ length: 20 }, (_, index) => `plain-${index}`);
+const withField = 'with-field';
+const label = { [LABEL_STRATEGY]: 'same-zone' };
+
+interface Course {
+  readonly outage: Outage;
+  readonly versions: readonly StoredVersion[];
+  readonly writes: readonly Write[];
+}
+
+const secondsSince = (start: number): number => Number(((performance.now() - start) / 1000).toFixed(2));
+
+const byUser = (writes: readonly Write[]): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const { user, status } of writes) if (status === 200) counts[user] = (counts[user] ?? 0) + 1;
+  return counts;
+};
+
+describe('an outage of the webhook', () => {
+  let client: Client;
+  let kubelets: Kubelets;
+  // Registered before the bed's own, so that it runs before the bed is gone.
+  after(async () => {
+    await kubelets?.stop();
+    await client?.close();
+  });
+  const bed = useBed();
+  const outages: Outage[] = [];
+  let webhook: Component;
+  let workload: Workload;
+  let audit: AuditReader;
+  let round = 0;
+
+  const slices = (): Promise<EndpointSlice[]> => slicesOf(client, namespace, LABEL_STRATEGY);
+
+  /** Waits until every Service publishes exactly the Pods that are there, and `accept` likes all their endpoints. */
+  const untilFresh = async (accept: typeof hasOwnZone): Promise<void> => {
+    const { items } = await client.list<Pod>(PODS, { namespace });
+    const sorted = (uids: readonly (string | undefined)[]): string => JSON.stringify(uids.map(String).toSorted());
+    const expected = sorted(items.map(({ metadata }) => metadata?.uid));
+    const isFresh = ({ endpoints }: EndpointSlice): boolean =>
+      sorted((endpoints ?? []).map(({ targetRef }) => targetRef?.uid)) === expected && (endpoints ?? []).every(accept);
+    await waitFor(
+      'every Service publishes its Pods',
+      async () => (await slices()).filter((slice) => !isFresh(slice)).map(({ metadata }) => metadata?.name),
+      ({ length }) => length === 0,
+      { timeoutSeconds: 120 },
+    );
+  };
+
+  /** Kills the webhook, replaces every Pod, lets `judge` look, starts the webhook again and waits for the hints. */
+  const play = async (failurePolicy: Outage['failurePolicy'], judge: () => Promise<void>): Promise<Course> => {
+    await untilFresh(hasOwnZone);
+    await untilQuiet(audit, 1500);
+    const history = await recordSlices(client, namespace);
+    const killed = performance.now();
+    await webhook.kill();
+    await workload.restart((round += 1));
+    const changed = performance.now();
+    await judge();
+    const freshAway = secondsSince(changed);
+    const away = await untilQuiet(audit, 500);
+    const unhinted = bareVersions(history.versions).length;
+    const awaySeconds = secondsSince(killed);
+    await restartWebhook(webhook);
+    const back = performance.now();
+    await untilFresh(hasOwnZone);
+    const hintedAfterSeconds = secondsSince(back);
+    const freshAfterSeconds = failurePolicy === 'Ignore' ? freshAway : secondsSince(changed);
+    await history.stop();
+    const repairs = audit.next();
+    const outage: Outage = {
+      failurePolicy,
+      services: plain.length,
+      pods,
+      awaySeconds,
+      refused: away.filter(({ status }) => status >= 500).length,
+      unhinted,
+      freshAfterSeconds,
+      hintedAfterSeconds,
+      writes: byUser(repairs),
+    };
+    outages.push(outage);
+    expectNone('versions that nobody saw', gapsIn(history.versions));
+    return { outage, versions: history.versions, writes: [...away, ...repairs] };
+  };
+
+  before(`${plain.length + 1} Services of ${pods} Pods, the webhook and the settings reconciler`, async () => {
+    client = await connectAs(bed(), 'tester');
+    await bed().api.create('/api/v1/namespaces', { metadata: { name: namespace } });
+    const nodes = await createNodes(client, ['a', 'b', 'c'], 2);
+    kubelets = startKubelets({ client, namespace, nodes, terminationMs: 200 });
+    workload = await deploy(client, namespace, 'web', pods);
+    webhook = await startWebhook(bed(), { flags: ['--config', configureWebhook(bed(), 'Ignore')] });
+    await untilAdmission(client, namespace, true);
+    await each(plain, 4, (name) =>
+      bed().service({ name, namespace, app: 'web', labels: { ...label, [LABEL_MANAGED]: 'false' } }),
+    );
+    const service = await bed().service({ name: withField, namespace, app: 'web', labels: label });
+    // The shortest pause that its configuration takes, so that the suite is short; the default is 60 seconds.
+    await startReconciler(bed(), { config: { hintRepair: { backoffSeconds: 10 } } });
+    await waitFor(
+      'the settings reconciler sets the field',
+      () =>
+        bed().api.get<{ metadata: { name: string }; spec: { trafficDistribution?: string } }>(
+          `/api/v1/namespaces/${namespace}/services/${service.name}`,
+        ),
+      ({ spec }) => spec.trafficDistribution === 'PreferSameZone',
+    );
+    audit = readAudit(bed().auditLog);
+  });
+
+  it('with Ignore keeps endpoints fresh, without hints, until the settings reconciler brings them back', async () => {
+    const { outage, versions, writes } = await play('Ignore', () => untilFresh(() => true));
+    expect(outage.refused, 'refused writes').to.equal(0);
+    expect(outage.unhinted, 'versions without hints: what there is to repair').to.be.at.least(plain.length);
+    // Nobody else touched them: the Pods stood still.
+    expect(outage.writes[RECONCILER_USER], 'slices touched by the settings reconciler').to.be.at.least(plain.length);
+    const { length } = writes.filter(({ user }) => user !== RECONCILER_USER && user !== SLICE_CONTROLLER);
+    expect(length, 'writes by anybody else').to.equal(0);
+    const ofField = versions.filter(({ service }) => service === withField);
+    expect(ofField.length, 'versions of the Service with the field').to.be.above(2);
+    expectNone('versions of the Service with the field without hints', bareVersions(ofField));
+  });
+
+  it('with Fail stores nothing without hints: writes are late, and succeed once it is back', async () => {
+    configureWebhook(bed(), 'Fail');
+    await webhook.stop();
+    await restartWebhook(webhook);
+    await waitFor(
+      'registered with Fail',
+      () => client.get<MutatingWebhookConfiguration>(MUTATING_WEBHOOK_CONFIGURATIONS, { name: EXTENSION_NAME }),
+      ({ webhooks }) => webhooks?.some(({ failurePolicy }) => failurePolicy === 'Fail') ?? false,
+    );
+    const replaced = new Set((await client.list<Pod>(PODS, { namespace })).items.map(({ metadata }) => metadata?.uid));
+    const { outage, versions } = await play('Fail', async () => {
+      await waitFor(
+        'the slices stay as they were',
+        async () => (await slices()).flatMap(({ endpoints }) => endpoints ?? []),
+        (endpoints) => endpoints.every(({ targetRef }) => replaced.has(targetRef?.uid)),
+      );
+    });
+    expect(outage.refused, 'refused writes').to.be.at.least(1);
+    expectNone('versions without hints', bareVersions(versions));
+  });
+
+  it('is told here', () => {
+    console.log(`${plain.length} Services of ${pods} Pods, all replaced:\n\n${formatOutages(outages)}\n`);
+    keepResults('outage', outages);
+    expect(outages.map(({ failurePolicy }) => failurePolicy)).to.deep.equal(['Ignore', 'Fail']);
+  });
+});

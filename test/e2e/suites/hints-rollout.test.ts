@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows, version by stored version, that a real rolling update never publishes a ready endpoint without its hint.
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { deploy, startKubelets } from '../churn.ts';
+import type { Kubelets, Workload } from '../churn.ts';
+import { createNodes } from '../churn-objects.ts';
+import { startWebhook } from '../commands.ts';
+import { bareVersions, gapsIn, recordSlices } from '../hints-history.ts';
+import type { StoredVersion } from '../hints-history.ts';
+import { installPolicies } from '../hints-policy.ts';
+import {
+  connectAs,
+  expectNone,
+  hasOwnZone,
+  serviceSelector,
+  slicesOf,
+  touchSlices,
+  untilAdmission,
+} from '../hints-support.ts';
+
+const namespace = 'shop';
+const installation = 'installation';
+const zones = ['a', 'b', 'c'];
+const replicas = 30;
+
+/** Pods that were ready in some version, by the UID that their endpoint names. */
+const readyPodsOf = (versions: readonly StoredVersion[]): Set<string> =>
+  new Set(
+    versions.flatMap(({ slice }) =>
+      (slice.endpoints ?? [])
+        .filter(({ conditions }) => conditions?.ready)
+        .map(({ targetRef }) => targetRef?.uid ?? 'no Pod'),
+    ),
+  );
+
+describe('hints during a rolling update', () => {
+  let client: Client;
+  let kubelets: Kubelets;
+  // Registered before the bed's own, so that it runs before the bed is gone.
+  after(async () => {
+    await kubelets?.stop();
+    await client?.close();
+  });
+  const bed = useBed();
+  let workload: Workload;
+  let removePolicies: () => Promise<void>;
+
+  const untilAllHinted = (): Promise<unknown> =>
+    waitFor(
+      'own zone on every endpoint of both families',
+      async () =>
+        (await slicesOf(client, namespace, serviceSelector('web'))).flatMap(({ endpoints }) => endpoints ?? []),
+      (endpoints) => endpoints.length === 2 * replicas && endpoints.every(hasOwnZone),
+    );
+
+  /** Replaces all Pods and judges every version that was stored meanwhile. */
+  const rollOut = async (round: number): Promise<void> => {
+    // What was stored before stays as it is until somebody writes it.
+    await touchSlices(client, namespace, String(round));
+    await untilAllHinted();
+    const history = await recordSlices(client, namespace);
+    const initial = readyPodsOf(history.versions);
+    await workload.restart(round);
+    await untilAllHinted();
+    await history.stop();
+    const { versions } = history;
+    expectNone('versions that nobody saw', gapsIn(versions));
+    expectNone('versions with a ready endpoint without hint', bareVersions(versions));
+    // Every Pod was seen, the old ones and the new ones; terminating ones are published as such.
+    expect(initial.size, 'Pods at the start').to.equal(replicas);
+    expect(readyPodsOf(versions).size, 'Pods seen ready').to.be.at.least(2 * replicas);
+    const families = new Set(versions.map(({ slice }) => slice.addressType));
+    expect([...families]).to.have.members(['IPv4', 'IPv6']);
+    const terminating = versions.some(({ slice }) => slice.endpoints?.some((one) => one.conditions?.terminating));
+    expect(terminating, 'terminating endpoints seen').to.equal(true);
+    console.log(
+      `${versions.length} stored versions of ${families.size} slices, all with hints on every ready endpoint`,
+    );
+  };
+
+  before(`a Deployment of ${replicas} Pods over three zones`, async () => {
+    client = await connectAs(bed(), 'tester');
+    for (const name of [namespace, installation]) await bed().api.create('/api/v1/namespaces', { metadata: { name } });
+    const nodes = await createNodes(client, zones, 2);
+    kubelets = startKubelets({ client, namespace, nodes, terminationMs: 300 });
+    workload = await deploy(client, namespace, 'web', replicas);
+    await bed().service({
+      name: 'web',
+      namespace,
+      ipFamilyPolicy: 'RequireDualStack',
+      labels: { [LABEL_STRATEGY]: 'same-zone' },
+    });
+  });
+
+  it('would show: without admission, versions without hints are stored', async () => {
+    const history = await recordSlices(client, namespace);
+    await workload.restart(0);
+    await history.stop();
+    expect(bareVersions(history.versions)).not.to.deep.equal([]);
+    expectNone('versions that nobody saw', gapsIn(history.versions));
+  });
+
+  it('by the policies: every stored version has hints on every ready endpoint', async () => {
+    removePolicies = await installPolicies(client, installation);
+    await untilAdmission(client, namespace, true);
+    await rollOut(1);
+    await removePolicies();
+    await untilAdmission(client, namespace, false);
+  });
+
+  it('by the webhook: every stored version has hints on every ready endpoint', async () => {
+    await startWebhook(bed());
+    await untilAdmission(client, namespace, true);
+    await rollOut(2);
+  });
+});

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds the models of pkg/upstream against the real EndpointSlice controller and the real kube-proxies on random clusters.
+//
+//   E2E_SEED=<number>        repeats a run; the seed of every run is printed
+//   E2E_PROXIES=1.34,1.30    versions of kube-proxy, spread over the six nodes
+//   E2E_SOAK=1               ten times as many clusters
+import { expect } from 'chai';
+import { before, describe, it } from 'mocha';
+import { stringify } from 'yaml';
+import { routeFor } from '../../../pkg/upstream/index.ts';
+import { defaultVersion } from '../bed/binaries.ts';
+import { useBed } from '../bed/mocha.ts';
+import { isLongForm } from '../day-plan.ts';
+import { randomClusters } from '../model-cases.ts';
+import type { ClusterCase, ServiceCase } from '../model-cases.ts';
+import { compareCluster } from '../model-compare.ts';
+import type { Comparison } from '../model-compare.ts';
+import { checkConnections, startServers } from '../model-connections.ts';
+import { proxyKinds, proxyVersions, startFleet } from '../model-fleet.ts';
+import type { FleetMember } from '../model-fleet.ts';
+import type { Finding } from '../model-judge.ts';
+import { shrink, smallerServices } from '../model-shrink.ts';
+
+const realNodes = 6;
+const servicesEach = 60;
+const clusters = isLongForm(process.env) ? 60 : 6;
+const seed = Number(process.env['E2E_SEED'] ?? Date.now() % 2 ** 31);
+/** Making a case small takes a round on the cluster for each step. */
+const timeoutMs = 900_000;
+
+const many = ['--kube-api-qps=1000', '--kube-api-burst=2000', '--max-endpoints-per-slice=4'];
+
+describe(`models against reality (E2E_SEED=${seed})`, () => {
+  const bed = useBed({ controllerManagerFlags: many });
+  let fleet: FleetMember[] = [];
+  let runs = 0;
+  const comparison = (): Comparison => ({ bed: bed(), version: defaultVersion, fleet });
+
+  const run = (of: Comparison, cluster: ClusterCase): Promise<(readonly Finding[])[]> =>
+    compareCluster(of, `model-${++runs}`, cluster);
+
+  /** The smallest Service on these nodes on which the models still disagree. */
+  const smallest = (of: Comparison, cluster: ClusterCase, service: ServiceCase): Promise<ServiceCase> =>
+    shrink(service, smallerServices, async (services) =>
+      (await run(of, { ...cluster, services })).map((findings) => findings.length > 0),
+    );
+
+  /** What was found first, and the smallest case; one that agrees when it is repeated depends on timing. */
+  const describeCase = async (
+    of: Comparison,
+    cluster: ClusterCase,
+    service: ServiceCase,
+    found: readonly Finding[],
+  ): Promise<string> => {
+    const small = await smallest(of, cluster, service);
+    const [findings = []] = await run(of, { ...cluster, services: [small] });
+    const { source } = small;
+    const used = source.kind === 'selector' ? source.pods.map((index) => cluster.pods[index]) : [];
+    return stringify({ found, smallest: { nodes: cluster.nodes, pods: used, service: small, findings } });
+  };
+
+  before('six nodes with a kube-proxy each', async () => {
+    fleet = await startFleet(bed(), proxyKinds(realNodes, proxyVersions(process.env)));
+  });
+
+  for (const [index, cluster] of randomClusters(seed, clusters, { realNodes, services: servicesEach }).entries()) {
+    it(`cluster ${index + 1} of ${clusters}: the models agree on ${servicesEach} Services`, async function () {
+      this.timeout(timeoutMs);
+      const results = await run(comparison(), cluster);
+      const wrong = results.flatMap((findings, position) => (findings.length > 0 ? [position] : []));
+      const first = cluster.services[wrong[0] ?? -1];
+      const found = results[wrong[0] ?? -1] ?? [];
+      const report = first === undefined ? '' : await describeCase(comparison(), cluster, first, found);
+      expect(report, `${wrong.length} of ${results.length} Services; the smallest case of the first`).to.equal('');
+    });
+  }
+
+  describe('connections', () => {
+    before('a Pod that answers on every node', () => startServers(bed(), fleet));
+
+    for (const [index, service] of [
+      {},
+      {
+        annotations: { 'service.kubernetes.io/topology-mode': 'example.com/nearby' },
+        trafficDistribution: 'PreferClose',
+      },
+      { trafficDistribution: 'PreferSameZone' },
+      { trafficDistribution: 'PreferSameNode' },
+      { spec: { internalTrafficPolicy: 'Local' } },
+    ].entries()) {
+      it(`go where the model says for ${JSON.stringify(service)}`, async () => {
+        expect(await checkConnections(bed(), fleet, { ...service, name: `web-${index}` })).to.deep.equal([]);
+      });
+    }
+  });
+
+  it('finds out a wrong model, and makes the case small', async function () {
+    this.timeout(timeoutMs);
+    // A model that takes every kube-proxy for one of 1.30, which needs an annotation.
+    const wrong: Comparison = {
+      ...comparison(),
+      judged: fleet.slice(0, 1),
+      // Most rounds disagree, and each waits for all of it.
+      followSeconds: 4,
+      route: (input) => routeFor({ ...input, version: { major: 1, minor: 30 }, gates: {} }),
+    };
+    const [cluster] = randomClusters(7, 1, { realNodes, services: 20 });
+    if (cluster === undefined) throw new Error('no cluster');
+    const findings = await run(wrong, cluster);
+    const caught = cluster.services.find((_, index) => (findings[index] ?? []).length > 0);
+    if (caught === undefined) throw new Error('the wrong model was not found out');
+    const { source } = await smallest(wrong, cluster, caught);
+    const endpoints = source.kind === 'selector' ? source.pods : source.slices.flat();
+    expect(endpoints).to.have.lengthOf(2);
+  });
+});

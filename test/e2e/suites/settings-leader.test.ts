@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two replicas of the settings-reconciler on a real API server: one is killed, one is frozen; nothing is written twice.
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { Lease } from '../../../pkg/apis/core.ts';
+import { CLUSTERS, LEASES } from '../../../pkg/apis/resources.ts';
+import { service } from '../../fixtures/core.ts';
+import { cluster, namespace, seed } from '../../fixtures/gardener.ts';
+import type { Component } from '../bed/component.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { NAMESPACE, RECONCILER } from '../chart.ts';
+import { isAccepted, receivedAt, settingsWrites, subjectOf } from '../settings-audit.ts';
+import type { AuditEvent } from '../settings-audit.ts';
+import { COMMAND_USERS, credentialOf, openWorld, userOf } from '../settings-world.ts';
+import type { World } from '../settings-world.ts';
+
+const NS = 'shoot--foo--bar';
+const LEASE_SECONDS = 4;
+const LEASE = { namespace: NAMESPACE, name: 'settings-reconciler-leader-election' };
+/** Enough that a flip takes long enough to die in the middle of it. */
+const SERVICES = Array.from({ length: 200 }, (_, index) => `service-${String(index).padStart(3, '0')}`);
+
+describe('replicas of the settings-reconciler', () => {
+  const bed = useBed({ auditReadsOf: COMMAND_USERS });
+  let world: World;
+  let first: Component;
+  let second: Component;
+  /** How the audit log knows them. */
+  let credentials: { readonly first: string; readonly second: string };
+
+  const replica = (name: string, port: number, isSecond: boolean): Promise<Component> =>
+    world.startReconciler({
+      name,
+      port,
+      second: isSecond,
+      config: {
+        modes: { seed: { gardener: {}, extensionServices: true } },
+        leaderElection: { leaseDurationSeconds: LEASE_SECONDS, renewDeadlineSeconds: 3, retryPeriodSeconds: 1 },
+      },
+    });
+  const setting = (enabled: boolean): Promise<unknown> =>
+    world.client.patch(CLUSTERS, { name: NS }, 'merge', { spec: { seed: seed({ enabled }) } });
+  const lease = (): Promise<Lease> => world.client.get<Lease>(LEASES, LEASE);
+  const holder = async (): Promise<string> => (await lease()).spec?.holderIdentity ?? '';
+  const anotherThan = (leader: string): Promise<string> =>
+    waitFor('another leader', holder, (now) => now !== leader && now !== '');
+  const writesOf = (credential: string, since: number): AuditEvent[] =>
+    world.audit
+      .of(userOf(RECONCILER), since)
+      .filter(({ user }) => user.extra?.['authentication.kubernetes.io/credential-id']?.includes(credential));
+  const settled = (since: number, count: number): Promise<unknown> =>
+    waitFor(
+      `${count} writes`,
+      () => world.writes(since).length,
+      (length) => length >= count,
+    );
+  /** From the last write of the old leader to the first of the new one, once everything is written. */
+  const gapMs = (old: string, fresh: string, since: number): number => {
+    const [earlier, later] = [old, fresh].map((of) => settingsWrites(writesOf(of, since)).map(receivedAt));
+    return Math.min(...(later ?? [])) - Math.max(...(earlier ?? []));
+  };
+
+  before('a shoot with many Services, one replica that leads, and another', async () => {
+    world = await openWorld(bed(), { where: 'seed' });
+    await world.create(namespace(), cluster({ spec: { seed: seed({ enabled: false }) } }));
+    const labels = { 'topology.extensions.gardener.cloud/managed': 'true' };
+    await Promise.all(SERVICES.map((name) => world.create(service({ metadata: { name, namespace: NS, labels } }))));
+    credentials = { first: await credentialOf(bed()), second: await credentialOf(bed(), true) };
+    first = await replica('first', 18_081, false);
+    await waitFor('a leader', holder, (name) => name !== '');
+    second = await replica('second', 18_083, true);
+  });
+  after(() => world?.close());
+
+  it('share the work when the leader is killed in the middle: each object is written once', async () => {
+    const leader = await holder();
+    const mark = world.audit.mark();
+    await setting(true);
+    await settled(mark, 10);
+    await first.kill();
+    const { spec } = await lease();
+    await anotherThan(leader);
+    const written = world.writes(mark).length;
+    expect(written, 'left for the second').to.be.below(SERVICES.length);
+    await settled(mark, SERVICES.length);
+    await world.quiet();
+    expect(world.writes(mark).map(subjectOf).sort()).to.deep.equal(SERVICES.map((name) => `services ${NS}/${name}`));
+
+    const taken = (await lease()).spec;
+    const waited = Date.parse(taken?.acquireTime ?? '') - Date.parse(spec?.renewTime ?? '');
+    console.log(`      Lease of ${LEASE_SECONDS} s taken over ${waited} ms after its last renewal`);
+    console.log(`      ${gapMs(credentials.first, credentials.second, mark)} ms between the writes of both`);
+    expect(waited, 'no earlier than the Lease allows').to.be.at.least(LEASE_SECONDS * 1_000 - 1_000);
+    // Candidates try every second, and up to 1.2 times as long at random; the rest is a busy machine.
+    expect(waited, 'soon after the Lease ended').to.be.below(LEASE_SECONDS * 1_000 + 10_000);
+    expect(taken?.leaseTransitions).to.equal((spec?.leaseTransitions ?? 0) + 1);
+  });
+
+  it('do nothing more when they wake up after their Lease has gone to another', async () => {
+    first.start();
+    const leader = await holder();
+    const mark = world.audit.mark();
+    await setting(false);
+    await settled(mark, 10);
+    second.signal('SIGSTOP');
+    await anotherThan(leader);
+    // What was wanted when it froze is no longer wanted when it wakes up.
+    await setting(true);
+    await waitFor(
+      'all as wanted',
+      () => Promise.all(SERVICES.map((name) => world.service(NS, name))),
+      (all) => all.every(({ spec }) => spec?.trafficDistribution === 'PreferSameZone'),
+    );
+    await world.quiet();
+    const awake = world.audit.mark();
+    second.signal('SIGCONT');
+    await waitFor(
+      'end of the one that woke up',
+      () => second.pid,
+      (pid) => pid === undefined,
+    );
+    await world.quiet();
+    const late = writesOf(credentials.second, awake).filter(({ verb }) => !['get', 'list', 'watch'].includes(verb));
+    expect(late.filter(isAccepted).map(subjectOf), 'accepted writes after it woke up').to.deep.equal([]);
+    // It may ask for the Lease, which is how it learns that another has it.
+    const tried = late.map(subjectOf).filter((subject) => !subject.startsWith('leases '));
+    expect(tried, 'writes that it tried').to.deep.equal([]);
+    for (const name of SERVICES) {
+      expect((await world.service(NS, name)).spec?.trafficDistribution, name).to.equal('PreferSameZone');
+    }
+  });
+});

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// The API server is replaced by newer and older real versions: each mechanism follows the other, and newer ones have to wait.
+import { isDeepStrictEqual } from 'node:util';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { Service } from '../../../pkg/apis/core.ts';
+import { ANNOTATION_TOPOLOGY_MODE, LABEL_CONSIDER, LABEL_MANAGED } from '../../../pkg/apis/names.ts';
+import { service } from '../../fixtures/core.ts';
+import { cluster, namespace } from '../../fixtures/gardener.ts';
+import { areBuilt, defaultVersion } from '../bed/binaries.ts';
+import type { Component } from '../bed/component.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { RECONCILER } from '../chart.ts';
+import { commandReady } from '../commands.ts';
+import { isLongForm } from '../day-plan.ts';
+import { dryRuns, isAccepted, receivedAt, subjectOf } from '../settings-audit.ts';
+import type { AuditEvent } from '../settings-audit.ts';
+import { COMMAND_USERS, openWorld, userOf } from '../settings-world.ts';
+import type { World } from '../settings-world.ts';
+
+const NS = 'shoot--foo--bar';
+const NAMES = ['gardener-resource-manager', 'mine', 'vpa-webhook'];
+const STABLE_SECONDS = 5;
+
+interface Shape {
+  mode?: string;
+  consider?: string;
+  field?: string;
+}
+
+/** What a Service carries on each version. */
+const SHAPES: Record<string, Shape> = {
+  '1.30': { mode: 'auto', consider: 'true' },
+  '1.31': { field: 'PreferClose', consider: 'true' },
+  '1.33': { field: 'PreferClose' },
+  '1.34': { field: 'PreferSameZone' },
+  [defaultVersion]: { field: 'PreferSameZone' },
+};
+
+const shapeOf = ({ metadata, spec }: Service): Shape => {
+  const shape = {
+    mode: metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE],
+    consider: metadata?.labels?.[LABEL_CONSIDER],
+    field: spec?.trafficDistribution,
+  };
+  return Object.fromEntries(Object.entries(shape).filter(([, value]) => value !== undefined));
+};
+
+// Only what is built already: building four old versions is not this suite's business. Three show every kind of step.
+const path = isLongForm(process.env) ? Object.keys(SHAPES).sort() : ['1.31', '1.33', '1.34'];
+const built: string[] = [];
+for (const version of path) if (await areBuilt(version)) built.push(version);
+const [oldest = defaultVersion, ...newer] = built;
+
+describe(`settings while the API server is upgraded from ${oldest}`, () => {
+  const bed = useBed({ version: oldest, auditReadsOf: COMMAND_USERS });
+  let world: World;
+  let reconciler: Component;
+  let version = oldest;
+
+  const start = async (flags: string[] = []): Promise<void> => {
+    reconciler = await world.startReconciler({
+      name: `reconciler-${flags.at(-1) ?? 'plain'}`,
+      // The only API server is away longer than a leader may wait for it; a kubelet would start it again.
+      flags: ['--no-leader-elect', ...flags],
+      config: {
+        modes: { seed: { gardener: {}, extensionServices: true } },
+        kubernetesVersion: { rereadSeconds: 5, stableSeconds: STABLE_SECONDS },
+      },
+    });
+  };
+  const shapes = async (): Promise<Shape[]> =>
+    (await Promise.all(NAMES.map((name) => world.service(NS, name)))).map(shapeOf);
+  const expectShapes = (wanted: Shape | undefined): Promise<unknown> =>
+    waitFor(
+      `${JSON.stringify(wanted)} on all Services`,
+      shapes,
+      (found) => found.every((shape) => isDeepStrictEqual(shape, wanted)),
+      { assert: () => reconciler.assertRunning() },
+    );
+  const written = (since: number): string[] => world.writes(since).map(subjectOf).sort();
+  const all = NAMES.map((name) => `services ${NS}/${name}`);
+  const requests = (since: number): AuditEvent[] => world.audit.of(userOf(RECONCILER), since);
+
+  before('a shoot with its setting on', async () => {
+    world = await openWorld(bed(), { where: 'seed' });
+    await world.create(namespace(), cluster());
+    const labels = { [LABEL_MANAGED]: 'true' };
+    for (const name of NAMES) {
+      await world.create(service({ metadata: { name, namespace: NS, ...(name === 'mine' ? { labels } : {}) } }));
+    }
+    await start();
+  });
+  after(() => world?.close());
+
+  it(`sets what ${oldest} understands`, () => expectShapes(SHAPES[oldest]));
+
+  /** Since when the new version has been answered, and what came of it. */
+  const followed = async (next: string, since: number): Promise<void> => {
+    const asksVersion = ({ requestURI }: AuditEvent): boolean => requestURI === '/version';
+    const changes = !isDeepStrictEqual(SHAPES[next], SHAPES[version]);
+    if (!changes) {
+      await waitFor(
+        'three answers of the new version',
+        () => requests(since).filter((event) => asksVersion(event) && isAccepted(event)).length,
+        (count) => count >= 3,
+      );
+      await world.quiet();
+      expect(written(since)).to.deep.equal([]);
+      return;
+    }
+    await expectShapes(SHAPES[next]);
+    await world.quiet();
+    expect(written(since), 'one patch each').to.deep.equal(all);
+    const seen = Math.min(...requests(since).filter(asksVersion).map(receivedAt));
+    const first = Math.min(...world.writes(since).map(receivedAt));
+    expect(first - seen, 'milliseconds from the first answer to the first write').to.be.at.least(
+      STABLE_SECONDS * 1_000,
+    );
+    const trials = dryRuns(requests(since)).filter(isAccepted);
+    if (SHAPES[next]?.field !== undefined) expect(trials.length, 'trial writes').to.be.at.least(1);
+    console.log(
+      `      ${next}: written ${first - seen} ms after it was first answered, ${trials.length} trial write(s)`,
+    );
+  };
+
+  for (const [index, next] of newer.entries()) {
+    const restarted = index % 2 === 1;
+    it(`goes on to ${next}${restarted ? ', restarted in the middle of it' : ''}, not before it is stable`, async () => {
+      if (restarted) await reconciler.stop();
+      const since = world.audit.mark();
+      await bed().changeVersion(next);
+      if (restarted) {
+        reconciler.start();
+        await commandReady(reconciler, 18_081);
+      }
+      await followed(next, since);
+      version = next;
+    });
+  }
+
+  const lower = built.findLast((item) => SHAPES[item]?.field === 'PreferClose');
+  if (lower !== undefined && newer.length > 0) {
+    it(`goes back to ${lower} at once`, async () => {
+      const since = world.audit.mark();
+      await bed().changeVersion(lower);
+      await expectShapes(SHAPES[lower]);
+      await world.quiet();
+      expect(written(since)).to.deep.equal(all);
+      expect(dryRuns(requests(since)), 'trial writes').to.deep.equal([]);
+    });
+  }
+
+  it('takes the version that it is told instead, and what it is told decides at once', async () => {
+    await reconciler.stop();
+    for (const [told, shape] of [['v1.30.14', '1.30'] as const, ['v1.31.1', '1.31'] as const]) {
+      const since = world.audit.mark();
+      await start(['--kubernetes-version', told]);
+      await expectShapes(SHAPES[shape]);
+      await world.quiet();
+      expect(written(since)).to.deep.equal(all);
+      await reconciler.stop();
+    }
+  });
+});

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of a seed and a garden on a real API server: every change that is followed, and exactly the writes that it costs.
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { Service } from '../../../pkg/apis/core.ts';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { ANNOTATION_APPLIED, LABEL_MANAGED, LABEL_ROUTING } from '../../../pkg/apis/names.ts';
+import { CLUSTERS, CUSTOM_RESOURCE_DEFINITIONS, ETCDS, NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
+import { service } from '../../fixtures/core.ts';
+import { DRUID_TRAFFIC_DISTRIBUTION, etcdCrd } from '../../fixtures/crds.ts';
+import type { Component } from '../bed/component.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { RECONCILER, WEBHOOK } from '../chart.ts';
+import { commandReady } from '../commands.ts';
+import { startFight } from '../settings-actors.ts';
+import type { Fight } from '../settings-actors.ts';
+import { receivedAt, subjectOf, unusedPermissions } from '../settings-audit.ts';
+import {
+  FOUGHT,
+  MANAGED,
+  NS,
+  OF_GARDEN,
+  OF_SEED,
+  SAME_ZONE,
+  SEED,
+  createLandscape,
+  letSeedsBeRead,
+  subjectsOf,
+} from '../settings-landscape.ts';
+import type { Landscape } from '../settings-landscape.ts';
+import { COMMAND_USERS, openWorld, untilServed, userOf } from '../settings-world.ts';
+import type { World } from '../settings-world.ts';
+
+const start = (world: World, gardenKubeconfig: string): Promise<Component> =>
+  world.startReconciler({
+    config: { drift: { fightAfterRepairs: 2 } },
+    environment: { SEED_NAME: SEED, GARDEN_KUBECONFIG: gardenKubeconfig },
+  });
+
+describe('settings of a seed and a garden', () => {
+  const bed = useBed({ auditReadsOf: COMMAND_USERS });
+  let world: World;
+  let reconciler: Component;
+  let webhook: Component;
+  let fight: Fight | undefined;
+  let landscape: Landscape;
+
+  before('a landscape with both settings off, and the commands', async () => {
+    world = await openWorld(bed(), { where: 'seed and runtime' });
+    landscape = await createLandscape(world, () => reconciler.assertRunning());
+    webhook = await world.program(WEBHOOK);
+    webhook.start();
+    await commandReady(webhook, 8_081);
+    reconciler = await start(world, await letSeedsBeRead(bed()));
+  });
+  after(async () => {
+    await fight?.stop();
+    await world?.close();
+  });
+
+  describe('followed at once', () => {
+    it('writes nothing while both are off', async () => {
+      expect(await landscape.writesDuring(() => delay(0))).to.deep.equal([]);
+      expect(world.writes()).to.deep.equal([]);
+    });
+
+    for (const round of ['on', 'and off', 'and on again']) {
+      const enabled = round !== 'and off';
+      it(`takes the live Seed's setting ${round} to each object with one patch`, async () => {
+        const written = await landscape.writesDuring(async () => {
+          await landscape.setSeed(enabled);
+          await landscape.expectValue(OF_SEED, enabled ? SAME_ZONE : undefined);
+        });
+        expect(written).to.deep.equal(OF_SEED);
+        await landscape.hasEvent(
+          NS,
+          enabled ? /^RoutingEnabled: .*setting read from garden.*Etcd etcd-main/ : /^SettingDisabled/,
+        );
+      });
+    }
+
+    it('takes the setting of the Garden to its own namespace only', async () => {
+      const written = await landscape.writesDuring(async () => {
+        await landscape.setGarden(true);
+        await landscape.expectValue(OF_GARDEN, SAME_ZONE);
+      });
+      expect(written).to.deep.equal(OF_GARDEN);
+      // gardener-operator injects no feature gates: what cannot be decided counts as L7.
+      await landscape.hasEvent(
+        'garden',
+        /^RoutingEnabled.*virtual-garden-kube-apiserver is left out \(LayerSevenLoadBalancing/,
+      );
+    });
+
+    it('keeps what others wrote beside, and says what it set', async () => {
+      const { spec, metadata } = await world.etcd(NS, 'etcd-main');
+      expect(Object.keys(spec?.etcd?.clientService?.annotations ?? {}), "gardenlet's own").to.have.length(1);
+      expect(metadata?.annotations).to.deep.equal({ [ANNOTATION_APPLIED]: `{"trafficDistribution":"${SAME_ZONE}"}` });
+    });
+
+    it('writes nothing when it is started again', async () => {
+      const written = await landscape.writesDuring(async () => {
+        await reconciler.stop();
+        reconciler.start();
+        await commandReady(reconciler, 18_081);
+        await delay(1_000);
+      });
+      expect(written).to.deep.equal([]);
+    });
+
+    for (const [zones, reason] of [
+      [['eu-1a'], 'SingleZone'],
+      [['eu-1a', 'eu-1a'], 'DuplicateZones'],
+    ] as const) {
+      it(`takes settings back for the zones ${zones.join(', ')} of the Seed, says so, and heals`, async () => {
+        await landscape.setSeed(true, [...zones]);
+        await landscape.expectValue(OF_SEED, undefined);
+        await landscape.hasEvent(NS, new RegExp(`^${reason}: `));
+        await landscape.setSeed(true);
+        await landscape.expectValue(OF_SEED, SAME_ZONE);
+      });
+    }
+  });
+
+  describe('what the served Etcd definition takes', () => {
+    const ETCD = [`etcds ${NS}/etcd-main`];
+    const serve = async (values: readonly string[]): Promise<void> => {
+      const ref = { name: 'etcds.druid.gardener.cloud' };
+      const stored = await world.client.get(CUSTOM_RESOURCE_DEFINITIONS, ref);
+      const { spec } = etcdCrd(values) as KubernetesObject & { spec: object };
+      await world.client.update(CUSTOM_RESOURCE_DEFINITIONS, { ...stored, spec } as KubernetesObject);
+      await untilServed(world.client, stored);
+    };
+
+    it('is written where the enum has only the older value', async () => {
+      await serve(DRUID_TRAFFIC_DISTRIBUTION.preferClose);
+      await landscape.expectValue(ETCD, 'PreferClose');
+    });
+
+    it('is given up where the field is pruned, told as FieldNotSupported, and not tried again', async () => {
+      await serve(DRUID_TRAFFIC_DISTRIBUTION.none);
+      await landscape.hasEvent(NS, /FieldNotSupported/);
+      await waitFor(
+        'nothing claimed on the Etcd',
+        () => world.etcd(NS, 'etcd-main'),
+        ({ metadata }) => metadata?.annotations?.[ANNOTATION_APPLIED] === undefined,
+      );
+      const written = await landscape.writesDuring(() =>
+        world.client.patch(ETCDS, { namespace: NS, name: 'etcd-main' }, 'merge', { spec: { replicas: 5 } }),
+      );
+      expect(written).to.deep.equal([]);
+      await world.client.patch(ETCDS, { namespace: NS, name: 'etcd-main' }, 'merge', { spec: { replicas: 3 } });
+    });
+
+    it('is written again once etcd-druid is updated', async () => {
+      await serve(DRUID_TRAFFIC_DISTRIBUTION.all);
+      await landscape.expectValue([...ETCD, `etcds ${FOUGHT}/etcd-main`], SAME_ZONE);
+    });
+  });
+
+  describe('beside owners that overwrite twice a second', () => {
+    before(async () => {
+      await world.quiet();
+      fight = await startFight(world, FOUGHT);
+    });
+
+    const refusals: { name: string; reason: string; change: object; back: object }[] = [
+      {
+        name: 'a shoot without zone failure tolerance',
+        reason: 'FailureToleranceNotZone',
+        change: { spec: { controlPlane: { highAvailability: { failureTolerance: { type: 'node' } } } } },
+        back: { spec: { controlPlane: { highAvailability: { failureTolerance: { type: 'zone' } } } } },
+      },
+      {
+        name: 'a shoot that moves to another seed',
+        reason: 'ShootMigrating',
+        change: { status: { lastOperation: { type: 'Migrate' } } },
+        back: { status: { lastOperation: null } },
+      },
+      {
+        name: 'a shoot that is being deleted',
+        reason: 'ShootBeingDeleted',
+        change: { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } },
+        back: { metadata: { deletionTimestamp: null } },
+      },
+    ];
+    for (const { name, reason, change, back } of refusals) {
+      it(`takes settings back for ${name}, says so, and heals`, async () => {
+        const patch = (of: object): Promise<unknown> =>
+          world.client.patch(CLUSTERS, { name: NS }, 'merge', { spec: { shoot: of } });
+        await patch(change);
+        await landscape.expectValue(subjectsOf(NS), undefined);
+        await landscape.hasEvent(NS, new RegExp(`^${reason}: `));
+        await patch(back);
+        await landscape.expectValue(subjectsOf(NS), SAME_ZONE);
+      });
+    }
+
+    it('leaves a kube-apiserver behind L7 load balancing alone, until the -mtls Service goes', async () => {
+      const mtls = service({ metadata: { name: 'kube-apiserver-mtls', namespace: NS } });
+      await world.client.create(SERVICES, mtls);
+      await landscape.expectValue([`services ${NS}/kube-apiserver`], undefined);
+      await landscape.hasEvent(NS, /LayerSevenLoadBalancing/);
+      expect(await landscape.valueOf(`services ${NS}/vpa-webhook`)).to.equal(SAME_ZONE);
+      await world.client.delete(SERVICES, { namespace: NS, name: 'kube-apiserver-mtls' });
+      await landscape.expectValue([`services ${NS}/kube-apiserver`], SAME_ZONE);
+    });
+
+    it('takes up Services that come late, and lets go of those that are excluded', async () => {
+      await world.create(service({ metadata: { name: 'late', namespace: NS, labels: MANAGED } }));
+      const late = [`services ${NS}/late`];
+      await landscape.expectValue(late, SAME_ZONE);
+      const label = (value: string): Promise<unknown> =>
+        world.client.patch(SERVICES, { namespace: NS, name: 'late' }, 'merge', {
+          metadata: { labels: { [LABEL_MANAGED]: value } },
+        });
+      await label('false');
+      await landscape.expectValue(late, undefined);
+      await label('true');
+      await landscape.expectValue(late, SAME_ZONE);
+    });
+
+    it("keeps somebody else's value, and reports it", async () => {
+      const spec: Service['spec'] = { trafficDistribution: 'PreferClose' };
+      await world.create(service({ metadata: { name: 'foreign', namespace: NS, labels: MANAGED }, spec }));
+      await landscape.hasEvent(NS, /ForeignValue/);
+      expect(await landscape.valueOf(`services ${NS}/foreign`)).to.equal('PreferClose');
+    });
+
+    it('repairs drift at once with one patch', async () => {
+      const ref = { namespace: NS, name: 'vpa-webhook' };
+      const mark = world.audit.mark();
+      await world.client.patch(SERVICES, ref, 'merge', { spec: { trafficDistribution: null } });
+      await landscape.expectValue([`services ${NS}/vpa-webhook`], SAME_ZONE);
+      const repairs = world.writes(mark).filter((event) => subjectOf(event) === `services ${NS}/vpa-webhook`);
+      expect(repairs).to.have.length(1);
+    });
+
+    it('repairs each of theirs once a minute, then labels the namespace, and admission keeps the values', async () => {
+      await waitFor(
+        'the label of the namespace',
+        () => world.client.get(NAMESPACES, { name: FOUGHT }),
+        ({ metadata }) => metadata?.labels?.[LABEL_ROUTING] === 'true',
+        { timeoutSeconds: 120, assert: () => reconciler.assertRunning() },
+      );
+      await waitFor(
+        'values that survive overwriting',
+        () => ({ ...fight?.last }),
+        ({ patched, replaced, etcd: ofEtcd }) => [patched, replaced, ofEtcd].every((value) => value === SAME_ZONE),
+        // A round may fall between the last repair and the label: then it takes one more minute.
+        { timeoutSeconds: 130 },
+      );
+      await landscape.hasEvent(FOUGHT, /^SettingsOverwritten: /);
+    });
+
+    it('never repairs an object faster than once a minute', async () => {
+      await fight?.stop();
+      const started = receivedAt(world.audit.of('gardenlet')[0]!);
+      const repairs = world.writes().filter((event) => receivedAt(event) >= started);
+      for (const subject of subjectsOf(FOUGHT).filter((name) => !name.endsWith('etcd-events'))) {
+        const times = repairs.filter((event) => subjectOf(event) === subject).map(receivedAt);
+        // The Etcd was repaired just before, when its definition changed: its minute had begun already.
+        const least = subject.startsWith('etcds') ? 1 : 2;
+        expect(times.length, `repairs of ${subject}`).to.be.within(least, 4);
+        for (const [index, time] of times.entries()) {
+          const gap = index === 0 ? Number.POSITIVE_INFINITY : time - times[index - 1]!;
+          expect(gap, `milliseconds before repair ${index + 1} of ${subject}`).to.be.at.least(60_000);
+        }
+      }
+    });
+  });
+
+  describe('taken back', () => {
+    it('with --cleanup leaves every object exactly as it was created', async () => {
+      await reconciler.stop();
+      await world.client.delete(SERVICES, { namespace: FOUGHT, name: 'etcd-main-client' });
+      const output = await world.runToEnd(RECONCILER, { name: 'cleanup', flags: ['--cleanup'] });
+      expect(output).to.match(/settings taken back from 9 Service\(s\) and 5 Etcd\(s\), marks from 1 Namespace\(s\)/);
+      expect(await world.changed()).to.deep.equal([]);
+    });
+
+    it('asked for nothing that the rendered roles do not allow', async () => {
+      await webhook.stop();
+      await world.runToEnd(WEBHOOK, { name: 'cleanup-webhook', flags: ['--cleanup'] });
+      for (const component of [RECONCILER, WEBHOOK]) {
+        const events = world.audit.of(userOf(component));
+        expect(events.filter(({ responseStatus }) => responseStatus?.code === 403)).to.deep.equal([]);
+        const roles = world.rendered.filter(
+          ({ kind, metadata }) => kind?.endsWith('Role') && metadata?.name?.endsWith(component),
+        );
+        expect(roles, component).to.have.length(2);
+        console.log(
+          `      not needed here by ${component}: ${unusedPermissions(roles, events).join(', ') || 'nothing'}`,
+        );
+      }
+    });
+  });
+});

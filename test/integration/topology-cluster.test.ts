@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
+import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
+import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
+import { NODES, PODS, SERVICES } from '../../pkg/apis/resources.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { node, service } from '../fixtures/core.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
+import type { Sandbox } from '../sandbox/types.ts';
+
+const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'];
+const LIVE_MS = 30_000;
+
+const pod = (name: string, zone: string) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'shop', labels: { app: 'server' } },
+  spec: { nodeName: `node-${zone}`, containers: [{ name: 'server', image: 'server' }] },
+  status: {
+    phase: 'Running',
+    podIP: `198.18.1.${10 + ZONES.indexOf(zone)}`,
+    podIPs: [{ ip: `198.18.1.${10 + ZONES.indexOf(zone)}` }],
+    conditions: [{ type: 'Ready', status: 'True' }],
+  },
+});
+
+const web = (spec: Parameters<typeof service>[0] = {}) =>
+  service({ ...spec, metadata: { name: 'web', namespace: 'shop', ...spec.metadata } });
+
+describe('kubectl topology, on a cluster', function onCluster() {
+  this.timeout(2 * LIVE_MS);
+  let folder: TemporaryFolder;
+  let sandbox: Sandbox;
+  let access: readonly string[];
+
+  before(() => {
+    folder = temporaryFolder();
+  });
+  after(() => folder.remove());
+  beforeEach(async () => {
+    sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2' });
+    sandbox.seed(ZONES.map((zone) => node({ zone, kubeletVersion: 'v1.34.2' })));
+    for (const name of ['shop', 'garden'])
+      await sandbox.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    sandbox.seed(ZONES.map((zone) => pod(`web-${zone}`, zone)));
+    await sandbox.apply(web({ spec: { trafficDistribution: 'PreferSameZone' } }));
+    await sandbox.settled();
+    access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('reader'))];
+    sandbox.clearRequests();
+  });
+  afterEach(() => sandbox.stop());
+
+  it('explains over TLS, with reads only, over one connection', async () => {
+    const report = await topologyJson<Explanation>(['explain', 'web', '-n', 'shop', ...access]);
+    expect(report.verdict).to.equal('Effective');
+    expect(report.kubernetesVersion).to.equal('1.34');
+    expect(report.given[0]).to.include({ ready: 3, hinted: 3 });
+    const own = sandbox.requests.filter(({ user }) => user === 'reader');
+    expect(new Set(own.map(({ method }) => method))).to.deep.equal(new Set(['GET']));
+    expect(new Set(own.map(({ verb }) => verb)).has('watch')).to.equal(false);
+    const pods = own.filter(({ resource }) => resource === 'pods');
+    expect(pods.map(({ namespace }) => namespace)).to.deep.equal(['shop']);
+  });
+
+  it('reads the namespace that the name names, all with -A, and the context otherwise', async () => {
+    expect((await topologyJson<Explanation>(['explain', 'shop/web', ...access])).verdict).to.equal('Effective');
+    const all = await topologyJson<HintsReport>(['hints', '-A', ...access]);
+    expect(all.services.map(({ namespace, name }) => `${namespace}/${name}`)).to.include('shop/web');
+    const own = await topologyJson<HintsReport>(['hints', ...access]);
+    expect(own.services.filter(({ namespace }) => namespace === 'shop')).to.deep.equal([]);
+    const missing = await runTopology(['explain', 'wbe', '-n', 'shop', ...access]);
+    expect([missing.code, missing.err]).to.deep.equal([
+      2,
+      'error: no Service "wbe" in namespace "shop"; did you mean "shop/web"?\n',
+    ]);
+  });
+
+  it('says what it may not read and goes on without', async () => {
+    for (const resource of ['pods', 'mutatingwebhookconfigurations', 'events']) {
+      sandbox.addFault({ kind: 'status', match: { resource }, code: 403 });
+    }
+    const { out, err, code } = await runTopology(['explain', 'shop/web', '-o', 'json', ...access]);
+    expect(code).to.equal(0);
+    expect(err).to.match(/^warning: going on without pods: you may not list pods$/m);
+    expect(err).to.match(/^warning: going on without webhooks: you may not list mutatingwebhookconfigurations$/m);
+    expect((JSON.parse(out) as Explanation).unseen.map(({ what }) => what)).to.deep.equal([
+      'pods',
+      'webhooks',
+      'events',
+    ]);
+  });
+
+  it('reads lists page by page, and begins anew where pages grew too old', async () => {
+    sandbox.seed(
+      Array.from({ length: 1_200 }, (_, index) => web({ metadata: { name: `service-${index}`, namespace: 'shop' } })),
+    );
+    sandbox.addFault({ kind: 'status', match: { resource: 'services' }, code: 410, reason: 'Expired', times: 1 });
+    const report = await topologyJson<HintsReport>(['hints', '-n', 'shop', ...access]);
+    expect(report.services).to.have.length(1_201);
+    const pages = sandbox.requests.filter(
+      ({ resource, user, status }) => resource === 'services' && user === 'reader' && status === 200,
+    );
+    expect(pages.map(({ query }) => query['limit'])).to.deep.equal(['500', '500', '500']);
+  });
+
+  it('shows progress on a terminal and wipes it away', async () => {
+    sandbox.seed(
+      Array.from({ length: 300 }, (_, index) => web({ metadata: { name: `service-${index}`, namespace: 'shop' } })),
+    );
+    const { err } = await runTopology(['hints', '-n', 'shop', ...access], { terminal: true });
+    expect(err).to.contain('reading services: 300');
+    expect(err.endsWith('\r\u001B[K')).to.equal(true);
+  });
+
+  it('exit code 2 where the cluster cannot be reached, with its address', async () => {
+    const { port } = new URL(sandbox.server);
+    const dead = folder.write('dead', sandbox.kubeconfig('reader').replaceAll(port, '1'));
+    const { code, err } = await runTopology(['hints', '--kubeconfig', dead]);
+    expect(code).to.equal(2);
+    expect(err).to.match(/^error: .*\/version/);
+  });
+
+  it('sees that the webhook in another namespace has no ready endpoint', async () => {
+    sandbox.seed([
+      {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'MutatingWebhookConfiguration',
+        metadata: { name: 'hooks' },
+        webhooks: [
+          {
+            name: 'hints.example.com',
+            clientConfig: { service: { namespace: 'garden', name: 'endpointslice-webhook' }, caBundle: '' },
+            rules: [
+              {
+                apiGroups: ['discovery.k8s.io'],
+                apiVersions: ['v1'],
+                operations: ['*'],
+                resources: ['endpointslices'],
+              },
+            ],
+            sideEffects: 'None',
+            failurePolicy: 'Ignore',
+            admissionReviewVersions: ['v1'],
+          },
+        ],
+      } as Parameters<Sandbox['seed']>[0][number],
+    ]);
+    const labels = { 'topology.extensions.gardener.cloud/strategy': 'same-zone' };
+    await sandbox.apply(web({ metadata: { name: 'labelled', labels } }));
+    await sandbox.settled();
+    const report = await topologyJson<Explanation>(['explain', 'labelled', '-n', 'shop', ...access]);
+    expect(report.causes[0]?.reason).to.equal('WebhookWithoutEndpoint');
+    expect(report.causes[0]?.evidence).to.contain('garden/endpointslice-webhook');
+  });
+
+  describe('completion', () => {
+    const complete = async (...words: string[]): Promise<string[]> =>
+      (await runTopology(['__complete', ...words])).out
+        .split('\n')
+        .map((line) => line.split('\t')[0]!)
+        .filter((line) => line !== '');
+
+    it('completes commands, flags and their values', async () => {
+      expect(await complete('ex')).to.deep.equal(['explain', ':4']);
+      expect(await complete('route', '--proxy', '')).to.deep.equal(['kube-proxy', 'cilium', 'linkerd', ':4']);
+      expect(await complete('explain', '--fail')).to.deep.equal(['--fail-on', ':4']);
+      expect(await complete('completion', '')).to.deep.equal(['bash', 'zsh', 'fish', 'kubectl', ':4']);
+      expect(await complete('hints', '-f', '')).to.deep.equal([':0']);
+    });
+
+    it('completes namespaces and Services of the cluster', async () => {
+      expect(await complete('explain', ...access, '-n', 's')).to.deep.equal(['shop', ':4']);
+      expect(await complete('explain', ...access, '-n', 'shop', 'w')).to.deep.equal(['web', ':4']);
+      expect(await complete('explain', ...access, 'shop/')).to.deep.equal(['shop/web', ':4']);
+      expect(await complete('route', ...access, '-n', 'shop', '--service', '')).to.deep.equal(['web', ':4']);
+    });
+
+    it('stays silent where the cluster cannot be asked', async () => {
+      const { out, err, code } = await runTopology(['__complete', 'explain', '--kubeconfig', '/nonexistent', '']);
+      expect([out, err, code]).to.deep.equal([':4\n', '', 0]);
+    });
+  });
+
+  describe('watch', () => {
+    it('prints a line a change where nobody sits, until it is ended', async () => {
+      const controller = new AbortController();
+      let seen = '';
+      const running = runTopology(['watch', 'web', '-n', 'shop', ...access], {
+        signal: controller.signal,
+        onOut: (text) => (seen += text),
+      });
+      await eventually(
+        () => seen.includes('Effective: IPv4 3/3 hinted'),
+        () => seen,
+        LIVE_MS,
+      );
+      await sandbox.remove(PODS, { namespace: 'shop', name: 'web-eu-1c' });
+      await eventually(
+        () => seen.includes('2/3 zones served, PodsNotSpread'),
+        () => seen,
+        LIVE_MS,
+      );
+      await sandbox.remove(NODES, { name: 'node-eu-1c' });
+      await eventually(
+        () => seen.endsWith('Effective: IPv4 2/2 hinted, 2/2 zones served\n'),
+        () => seen,
+        LIVE_MS,
+      );
+      await sandbox.remove(SERVICES, { namespace: 'shop', name: 'web' });
+      await eventually(
+        () => seen.includes('Service shop/web does not exist (any more)'),
+        () => seen,
+        LIVE_MS,
+      );
+      controller.abort(new Error('SIGINT'));
+      const { code, err } = await running;
+      expect([code, err]).to.deep.equal([0, '']);
+      const lines = seen.trimEnd().split('\n');
+      expect(new Set(lines.map((line) => line.replace(/^\S+ /, ''))).size, seen).to.equal(lines.length);
+      await eventually(
+        () => sandbox.connections === 0,
+        () => `${sandbox.connections} connections`,
+        LIVE_MS,
+      );
+    });
+
+    it('redraws a terminal and ends with q', async () => {
+      let seen = '';
+      let press: (key: string) => void = () => undefined;
+      const running = runTopology(['watch', 'shop/web', ...access], {
+        terminal: true,
+        onOut: (text) => (seen += text),
+        onKeys: (own) => (press = own),
+      });
+      await eventually(
+        () => seen.includes('q or Ctrl-C ends'),
+        () => seen,
+        LIVE_MS,
+      );
+      expect(seen.startsWith('\u001B[2J\u001B[H')).to.equal(true);
+      press('x');
+      press('q');
+      expect((await running).code).to.equal(0);
+    });
+
+    it('exit code 2 for a Service that is not there', async () => {
+      const { code, err } = await runTopology(['watch', 'wep', '-n', 'shop', ...access]);
+      expect([code, err]).to.deep.equal([2, 'error: no Service "wep" in namespace "shop"; did you mean "shop/web"?\n']);
+    });
+  });
+});

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readdirSync } from 'node:fs';
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
+import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
+import { REASONS } from '../../pkg/upstream/reasons.ts';
+import { CLUSTERS, clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
+
+type Case = readonly [file: string, verdict: Explanation['verdict'], first: string | undefined, evidence: RegExp];
+
+/** Each file of test/fixtures/clusters with the cause that explain has to name first, and what it must show for it. */
+const CASES: readonly Case[] = [
+  [
+    'annotation-key-not-read',
+    'NotWanted',
+    'AnnotationKeyNotRead',
+    /topology-mode, which Kubernetes 1\.26 does not read/,
+  ],
+  [
+    'annotation-not-recognized',
+    'NotWanted',
+    'AnnotationNotRecognized',
+    /is "AUTO"\. Only "Auto" and "auto" are understood/,
+  ],
+  ['annotation-wins', 'Ineffective', 'AnnotationWins', /trafficDistribution PreferClose; the annotation wins/],
+  ['cilium-not-opted-in', 'Ineffective', 'CiliumNotOptedIn', /does not take the wish|no routing by topology/],
+  [
+    'cilium-service-topology-off',
+    'Ineffective',
+    'CiliumServiceTopologyOff',
+    /3 of 3 ready Nodes .*serviceTopology .* off/,
+  ],
+  ['client-node-without-zone', 'Ineffective', 'ClientNodeWithoutZone', /1 of 4 ready Nodes \(node-new\)/],
+  [
+    'control-plane-nodes',
+    'Ineffective',
+    'ControlPlaneNodes',
+    /node-eu-1b and node-eu-1c: .* label of the control plane/,
+  ],
+  ['effective', 'Effective', undefined, /(?:)/],
+  ['effective-auto', 'Effective', undefined, /(?:)/],
+  [
+    'endpoint-without-hint',
+    'Ineffective',
+    'EndpointWithoutHint',
+    /1 of 4 .* 10\.1\.0\.20 in slice web-extra of team\.example\.com/,
+  ],
+  ['endpoint-without-zone', 'Ineffective', 'EndpointWithoutZone', /10\.1\.0\.12 on Node node-eu-1c has no zone/],
+  ['external-name', 'NotWanted', 'ExternalName', /type ExternalName/],
+  ['headless', 'Ineffective', 'Headless', /clusterIP None/],
+  ['hints-controller-gate-off', 'NotWanted', 'HintsControllerGateOff', /TopologyAwareHints is off in Kubernetes 1\.23/],
+  ['hints-gate-off', 'Ineffective', 'HintsGateOff', /1 of 3 ready Nodes \(node-eu-1b\) run kube-proxy 1\.23/],
+  ['hints-lost', 'Ineffective', 'HintsLost', /Last event at 2026-11-20T10:00:00Z: "Insufficient Node information/],
+  ['hints-not-written', 'Ineffective', 'HintsNotWritten', /None of the 3 ready IPv4 endpoints/],
+  ['load-balancer-traffic', 'Effective', 'LoadBalancerTraffic', /type LoadBalancer/],
+  ['no-endpoints', 'Ineffective', 'NoEndpoints', /no endpoint in its EndpointSlices/],
+  ['no-growth', 'Effective', 'NoGrowth', /targets Deployment web/],
+  ['no-nodes', 'Ineffective', 'NoNodes', /No ready Node/],
+  ['no-ready-endpoints', 'Ineffective', 'NoReadyEndpoints', /None of the 2 endpoints/],
+  ['no-selector', 'Ineffective', 'NoSelector', /0 of its 3 ready endpoints carry hints/],
+  ['node-without-cpu', 'Ineffective', 'NodeWithoutCpu', /node-new without status\.allocatable\.cpu/],
+  ['node-without-zone', 'Ineffective', 'NodeWithoutZone', /node-new without label topology\.kubernetes\.io\/zone/],
+  ['nodes-in-one-zone', 'Effective', 'NodesInOneZone', /in 1 zone/],
+  ['not-requested', 'NotWanted', 'NotRequested', /neither spec\.trafficDistribution nor a topology annotation/],
+  [
+    'overload-threshold',
+    'Ineffective',
+    'OverloadThreshold',
+    /4 ready .* With these Nodes 3, 6, 7, 9 endpoints would do/,
+  ],
+  ['overload-threshold-uneven', 'Ineffective', 'OverloadThreshold', /eu-1a 73 %, eu-1b 18 %, eu-1c 9 %/],
+  [
+    'pods-not-spread',
+    'Ineffective',
+    'PodsNotSpread',
+    /serves eu-1c; .* eu-1a 2, eu-1b 1\. Deployment web has no topologySpreadConstraint/,
+  ],
+  ['pods-not-spread-node-selector', 'Ineffective', 'PodsNotSpread', /may run in eu-1a only/],
+  ['pods-not-spread-not-ready', 'Ineffective', 'PodsNotSpread', /Pod web-5d8 there is not ready/],
+  ['pods-not-spread-preference', 'Ineffective', 'PodsNotSpread', /a preference only \(ScheduleAnyway\)/],
+  ['pods-not-spread-replicas', 'Ineffective', 'PodsNotSpread', /2 replicas for 3 zones/],
+  [
+    'proxy-needs-annotation',
+    'Ineffective',
+    'ProxyNeedsAnnotation',
+    /2 of 3 ready Nodes \(node-eu-1b and node-eu-1c\) run kube-proxy 1\.30/,
+  ],
+  ['single-endpoint', 'Ineffective', 'SingleEndpoint', /one ready endpoint \(10\.1\.0\.10 in eu-1a\)/],
+  ['single-zone', 'Effective', 'SingleZone', /in eu-1a/],
+  [
+    'too-few-endpoints',
+    'Ineffective',
+    'TooFewEndpoints',
+    /2 ready IPv4 endpoints for 3 zones\. With these Nodes 3, 6, 7 endpoints would do/,
+  ],
+  [
+    'traffic-distribution-not-recognized',
+    'NotWanted',
+    'TrafficDistributionNotRecognized',
+    /PreferSameZone, which Kubernetes 1\.31/,
+  ],
+  ['traffic-policy-local', 'Effective', 'InternalTrafficPolicyLocal', /internalTrafficPolicy Local/],
+  ['webhook-certificate-expired', 'Ineffective', 'WebhookCertificateExpired', /was valid until 2026-01-31/],
+  ['webhook-does-not-select', 'Ineffective', 'WebhookDoesNotSelect', /does not select it in namespace shop/],
+  ['webhook-effective', 'Effective', undefined, /(?:)/],
+  ['webhook-missing', 'Ineffective', 'WebhookMissing', /no policy serves EndpointSlices/],
+  ['webhook-skipped', 'Ineffective', 'WebhookSkipped', /stored without hints, although webhook same-zone/],
+  [
+    'webhook-without-endpoint',
+    'Ineffective',
+    'WebhookWithoutEndpoint',
+    /garden\/endpointslice-webhook .* no ready endpoint/,
+  ],
+];
+
+const explain = (file: string, ...flags: string[]): Promise<Explanation> =>
+  topologyJson<Explanation>(['explain', 'shop/web', '-f', clusterFile(file), ...flags]);
+
+describe('kubectl topology explain, on files', () => {
+  it('has a case for every file', () => {
+    const files = readdirSync(CLUSTERS).map((name) => name.replace(/\.yaml$/, ''));
+    expect(CASES.map(([file]) => file)).to.have.members(files);
+  });
+
+  for (const [file, verdict, first, evidence] of CASES) {
+    it(`${file}: ${verdict}${first === undefined ? '' : `, ${first} first`}`, async () => {
+      const report = await explain(file);
+      const summary = report.causes.map(({ reason }) => reason).join(', ');
+      expect(report.verdict).to.equal(verdict);
+      expect(report.causes[0]?.reason, summary).to.equal(first);
+      expect(report.causes[0]?.evidence ?? '').to.match(evidence);
+      for (const { reason, remedy } of report.causes) {
+        expect({ ...REASONS, ...DIAGNOSIS_REASONS }).to.have.property(reason);
+        expect(remedy).to.match(/\S/);
+      }
+    });
+  }
+
+  it('names causes behind the first one too', async () => {
+    const both = await explain('annotation-wins');
+    expect(both.causes.map(({ reason }) => reason)).to.deep.equal(['AnnotationWins', 'OverloadThreshold']);
+    const few = await explain('too-few-endpoints');
+    expect(few.causes.map(({ reason }) => reason)).to.deep.equal(['TooFewEndpoints', 'PodsNotSpread']);
+  });
+
+  it('tells what is wanted, given, used and effective', async () => {
+    const report = await explain('pods-not-spread');
+    expect(report.wanted).to.deep.equal({
+      wanted: true,
+      source: 'trafficDistribution',
+      by: 'spec.trafficDistribution=PreferSameZone',
+    });
+    expect(report.given).to.deep.equal([
+      {
+        addressType: 'IPv4',
+        ready: 3,
+        hinted: 3,
+        zones: { 'eu-1a': { endpoints: 2, hinted: 2 }, 'eu-1b': { endpoints: 1, hinted: 1 } },
+      },
+    ]);
+    expect(
+      report.used.map(({ zone, mode, endpoints, inZone, reason }) => [zone, mode, endpoints, inZone, reason]),
+    ).to.deep.equal([
+      ['eu-1a', 'PreferSameZone', 2, 1, 'SameZoneHints'],
+      ['eu-1b', 'PreferSameZone', 1, 1, 'SameZoneHints'],
+      ['eu-1c', '', 3, 0, 'ZoneNotHinted'],
+    ]);
+    expect(report.effective.clientZones).to.deep.equal(['eu-1a', 'eu-1b', 'eu-1c']);
+    expect(report.effective.unserved).to.deep.equal(['eu-1c']);
+    expect(report.effective.inZoneShare).to.be.closeTo(2 / 3, 1e-12);
+    expect(report.spread).to.equal('Deployment web: nothing spreads its Pods over zones');
+    expect(report.unseen.map(({ what }) => what)).to.deep.equal(['pods', 'webhooks', 'policies', 'events', 'cilium']);
+  });
+
+  it('names what objects cannot show only where traffic was measured to cross', async () => {
+    expect((await explain('effective')).causes).to.deep.equal([]);
+    const [only, ...others] = (await explain('effective', '--crossing')).causes;
+    expect(only?.reason).to.equal('ProxyMissedItsZone');
+    expect(others).to.deep.equal([]);
+    const before = await explain(
+      'effective',
+      '--crossing',
+      '--kubernetes-version',
+      '1.33',
+      '--feature-gates',
+      'PreferSameTrafficDistribution=true',
+    );
+    expect(before.causes).to.deep.equal([]);
+  });
+
+  const codes: readonly (readonly [name: string, file: string, flags: readonly string[], code: number])[] = [
+    ['fine without --fail-on, whatever is found', 'not-requested', [], 0],
+    ['--fail-on any with a cause', 'load-balancer-traffic', ['--fail-on', 'any'], 1],
+    ['--fail-on any without one', 'effective', ['--fail-on', 'any'], 0],
+    ['--fail-on ineffective where zones are served', 'load-balancer-traffic', ['--fail-on', 'ineffective'], 0],
+    ['--fail-on ineffective where one is not', 'pods-not-spread', ['--fail-on', 'ineffective'], 1],
+    ['--fail-on a reason that is there', 'no-growth', ['--fail-on', 'HintsLost,NoGrowth'], 1],
+    ['--fail-on a reason that is not', 'no-growth', ['--fail-on', 'HintsLost'], 0],
+    ['--fail-on something unknown', 'no-growth', ['--fail-on', 'HintLost'], 2],
+  ];
+  for (const [name, file, flags, code] of codes) {
+    it(`exit code ${code}: ${name}`, async () => {
+      expect((await runTopology(['explain', 'web', '-f', clusterFile(file), ...flags])).code).to.equal(code);
+    });
+  }
+
+  it('prints one screen for people, coloured on a terminal only', async () => {
+    const args = ['explain', 'shop/web', '-f', clusterFile('overload-threshold')];
+    const { out } = await runTopology(args);
+    expect(out).to.match(/^Service shop\/web \(Kubernetes 1\.34, kube-proxy\)\n✗ ineffective: 33 %/);
+    for (const word of ['WANTED', 'GIVEN', 'USED', 'EFFECTIVE', 'First cause', 'OverloadThreshold', '  → ']) {
+      expect(out).to.contain(word);
+    }
+    expect(out).not.to.contain('\u001B');
+    expect(out.split('\n').length).to.be.lessThan(40);
+    expect((await runTopology(args, { terminal: true })).out).to.contain('\u001B[31m');
+    expect((await runTopology(args, { terminal: true, env: { NO_COLOR: '1' } })).out).not.to.contain('\u001B');
+  });
+
+  it('lists every Node with -o wide, and says the same in YAML as in JSON', async () => {
+    const args = ['explain', 'shop/web', '-f', clusterFile('effective')];
+    expect((await runTopology([...args, '-o', 'wide'])).out).to.contain('node-eu-1c');
+    const { parse } = await import('yaml');
+    const yaml: unknown = parse((await runTopology([...args, '-o', 'yaml'])).out);
+    expect(yaml).to.deep.equal(await topologyJson(args));
+  });
+});

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { stringify } from 'yaml';
+import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
+import { node, service, slice } from '../fixtures/core.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
+
+const NODE_YAML = `apiVersion: v1
+kind: Node
+metadata:
+  name: n1
+  labels:
+    topology.kubernetes.io/zone: a
+status:
+  allocatable:
+    cpu: 4
+`;
+
+const list = (items: readonly unknown[], kind = 'List', apiVersion = 'v1'): string =>
+  JSON.stringify({ apiVersion, items, kind, metadata: { resourceVersion: '' } }, null, 2);
+
+describe('kubectl topology, its input', () => {
+  let folder: TemporaryFolder;
+  before(() => {
+    folder = temporaryFolder();
+  });
+  after(() => folder.remove());
+
+  const bad: readonly { name: string; file: string; text: string; message: RegExp }[] = [
+    {
+      name: 'YAML that is none',
+      file: 'a.yaml',
+      text: 'kind: Node\nmetadata: {name: [}',
+      message: /a\.yaml:2:\d+: not valid YAML/,
+    },
+    {
+      name: 'JSON that is none',
+      file: 'a.json',
+      text: '{\n "kind": "Node",\n "metadata": {"name": tru}\n}',
+      message: /a\.json:3:23: not valid JSON: expected a value/,
+    },
+    {
+      name: 'JSON that ends too early',
+      file: 'a.json',
+      text: '{"kind": "Node",\n',
+      message: /a\.json:2:1: expected more: the text ends within a value/,
+    },
+    {
+      name: 'a list of something else',
+      file: 'a.json',
+      text: '["text"]',
+      message: /a\.json:1:2: expected a Kubernetes object \(apiVersion, kind, metadata\), found "text"/,
+    },
+    {
+      name: 'no kind',
+      file: 'a.yaml',
+      text: 'metadata: {name: x}',
+      message: /a\.yaml:1:1: kind: expected a string that is not empty, found nothing/,
+    },
+    {
+      name: 'no name',
+      file: 'a.yaml',
+      text: 'kind: Node\nmetadata: {}',
+      message: /a\.yaml:2:11: Node: metadata\.name: expected a string that is not empty/,
+    },
+    {
+      name: 'CPU that is no quantity',
+      file: 'a.yaml',
+      text: NODE_YAML.replace('cpu: 4', 'cpu: four'),
+      message:
+        /a\.yaml:9:10: Node n1: status\.allocatable\.cpu: expected a quantity such as 4, 3920m or 1\.5, found "four"/,
+    },
+    {
+      name: 'a label that is no string',
+      file: 'a.yaml',
+      text: NODE_YAML.replace('zone: a', 'zone: true'),
+      message: /a\.yaml:6:34: Node n1: .*expected a string \(put quotes around it\), found true/,
+    },
+    {
+      name: 'the second of two documents',
+      file: 'a.yaml',
+      text: `${NODE_YAML}---\nkind: Service\nmetadata: {name: s}\nspec:\n  ports: [{port: http}]\n`,
+      message: /a\.yaml:14:18: Service s: spec\.ports\[0\]\.port: expected a whole number, found "http"/,
+    },
+    {
+      name: 'an item of a List in YAML',
+      file: 'a.yaml',
+      text: 'kind: List\nitems:\n- kind: EndpointSlice\n  metadata: {name: s}\n  addressType: IPv5\n',
+      message: /a\.yaml:5:16: EndpointSlice s: addressType: expected IPv4, IPv6 or FQDN, found "IPv5"/,
+    },
+    {
+      name: 'an item of a List in JSON',
+      file: 'a.json',
+      text: list([node(), { ...slice(), endpoints: [{ conditions: {} }] }]),
+      message:
+        /a\.json:\d+:\d+: EndpointSlice default\/server-abcde: endpoints\[0\]\.addresses: expected a list of at least one address, found nothing/,
+    },
+    {
+      name: 'a port out of range',
+      file: 'a.json',
+      text: JSON.stringify(service({ spec: { ports: [{ port: 70_000 }] } })),
+      message: /spec\.ports\[0\]\.port: expected a port from 0 to 65535, found 70000/,
+    },
+    { name: 'nothing', file: 'a.yaml', text: '# nothing\n---\n', message: /expected Kubernetes objects, found none/ },
+  ];
+  for (const { name, file, text, message } of bad) {
+    it(`exit code 2, with place and what was expected: ${name}`, async () => {
+      const { code, out, err } = await runTopology(['hints', '-f', folder.write(file, text)]);
+      expect(code).to.equal(2);
+      expect(out).to.equal('');
+      expect(err).to.match(message);
+    });
+  }
+
+  it('exit code 2 for a file that is not there and a folder without objects', async () => {
+    const missing = await runTopology(['hints', '-f', folder.at('missing.yaml')]);
+    expect([missing.code, missing.err]).to.deep.equal([
+      2,
+      `error: ${folder.at('missing.yaml')}: no such file or folder\n`,
+    ]);
+    folder.write('empty/readme.txt', 'nothing');
+    const empty = await runTopology(['hints', '-f', folder.at('empty')]);
+    expect([empty.code, empty.err]).to.deep.equal([
+      2,
+      `error: ${folder.at('empty')}: expected .yaml, .yml or .json files in the folder\n`,
+    ]);
+  });
+
+  const wrong: readonly (readonly [name: string, args: readonly string[], message: RegExp])[] = [
+    ['an unknown command', ['explian'], /unknown command 'explian'\n\(Did you mean explain\?\)/],
+    ['an unknown flag', ['hints', '--outptu'], /unknown option '--outptu'\n\(Did you mean --output\?\)/],
+    [
+      'an unknown Service',
+      ['explain', 'shop/wbe', '-f', clusterFile('effective')],
+      /no Service "wbe" in namespace "shop"; did you mean "shop\/web"\?/,
+    ],
+    [
+      'a Service of another namespace',
+      ['explain', 'garden/web', '-f', clusterFile('effective')],
+      /no Service "web" in namespace "garden"; did you mean "shop\/web"\?/,
+    ],
+    [
+      'a Service like none',
+      ['explain', 'database', '-f', clusterFile('effective')],
+      /no Service "database"; there is 1/,
+    ],
+    [
+      'no Service',
+      ['explain', 'a/b/c', '-f', clusterFile('effective')],
+      /expected a Service as NAME or NAMESPACE\/NAME, found "a\/b\/c"/,
+    ],
+    [
+      'an unknown Node',
+      ['route', '--service', 'web', '--node', 'node-eu-1d', '-f', clusterFile('effective')],
+      /no Node "node-eu-1d"; did you mean "node-eu-1/,
+    ],
+    [
+      'an unknown port',
+      ['route', '--service', 'web', '--port', 'https', '-f', clusterFile('effective')],
+      /has no port "https"; it has http \(80\)/,
+    ],
+    [
+      'an unknown gate',
+      ['hints', '--feature-gates', 'TopologyAwareHint=true', '-f', clusterFile('effective')],
+      /unknown feature gate "TopologyAwareHint"; did you mean TopologyAwareHints\?/,
+    ],
+    [
+      'a gate without value',
+      ['hints', '--feature-gates', 'TopologyAwareHints', '-f', clusterFile('effective')],
+      /expected TopologyAwareHints=true or TopologyAwareHints=false/,
+    ],
+    [
+      'a version that is none',
+      ['hints', '--kubernetes-version', 'latest', '-f', clusterFile('effective')],
+      /expected something like 1\.33 or v1\.30\.4/,
+    ],
+    [
+      'a format that is none',
+      ['hints', '-o', 'xml', '-f', clusterFile('effective')],
+      /Allowed choices are table, wide, json, yaml/,
+    ],
+    [
+      'demand without cores',
+      ['plan', '--service', 'web', '--demand', 'eu-1a', '--capacity', '1', '-f', clusterFile('effective')],
+      /expected zone=cores such as eu-1a=1\.5, found "eu-1a"/,
+    ],
+    [
+      'negative demand',
+      ['plan', '--service', 'web', '--demand', 'eu-1a=-1', '--capacity', '1', '-f', clusterFile('effective')],
+      /expected zone=cores/,
+    ],
+    [
+      'no capacity',
+      ['plan', '--service', 'web', '--demand', 'eu-1a=1', '--capacity', '0', '-f', clusterFile('effective')],
+      /expected cores above 0/,
+    ],
+    [
+      'no target',
+      [
+        'plan',
+        '--service',
+        'web',
+        '--demand',
+        'eu-1a=1',
+        '--capacity',
+        '1',
+        '--target-utilization',
+        'much',
+        '-f',
+        clusterFile('effective'),
+      ],
+      /expected a percentage above 0/,
+    ],
+    ['files and a cluster', ['hints', '-f', clusterFile('effective'), '--context', 'x'], /--filename reads no cluster/],
+    ['a namespace and all of them', ['hints', '-n', 'x', '-A'], /exclude each other/],
+    [
+      'a kubeconfig that is not there',
+      ['hints', '--kubeconfig', '/nonexistent/config'],
+      /cannot load \/nonexistent\/config/,
+    ],
+    ['watching files', ['watch', 'web', '-f', clusterFile('effective')], /watch follows a cluster/],
+  ];
+  for (const [name, args, message] of wrong) {
+    it(`exit code 2: ${name}`, async () => {
+      const { code, err } = await runTopology(args);
+      expect(err).to.match(message);
+      expect(code).to.equal(2);
+    });
+  }
+
+  it('reads the same from YAML, JSON, Lists, typed lists, folders and standard input', async () => {
+    const objects = [node(), service({ spec: { trafficDistribution: 'PreferClose' } }), slice()];
+    const yaml = objects.map((object) => stringify(object)).join('---\n');
+    folder.write('dir/1.yaml', stringify(objects[0]));
+    folder.write('dir/2.yml', stringify(objects[1]));
+    folder.write('dir/3.json', JSON.stringify(objects[2]));
+    const bare = ({ apiVersion: _version, kind: _kind, ...rest }: { apiVersion?: string; kind?: string }) => rest;
+    const typed = [
+      list([bare(objects[0]!)], 'NodeList'),
+      list([bare(objects[1]!)], 'ServiceList'),
+      list([bare(objects[2]!)], 'EndpointSliceList', 'discovery.k8s.io/v1'),
+    ].join('\n');
+    const inputs: readonly (readonly [string, readonly string[], string])[] = [
+      ['documents', ['-f', folder.write('all.yaml', yaml)], ''],
+      [
+        'a comment first, and Windows line ends',
+        ['-f', folder.write('crlf.yaml', `# exported\n---\n${yaml}`.replaceAll('\n', '\r\n'))],
+        '',
+      ],
+      [
+        'a List in YAML',
+        ['-f', folder.write('list.yaml', stringify({ apiVersion: 'v1', kind: 'List', items: objects }))],
+        '',
+      ],
+      ['a List in JSON', ['-f', folder.write('list.json', list(objects))], ''],
+      ['JSON in a file that says YAML', ['-f', folder.write('json.yaml', list(objects))], ''],
+      ['typed lists one after the other', ['-f', folder.write('typed.json', typed)], ''],
+      ['a folder', ['-f', folder.at('dir')], ''],
+      [
+        'several files',
+        ['-f', folder.at('dir/1.yaml'), '-f', folder.at('dir/2.yml'), '--filename', folder.at('dir/3.json')],
+        '',
+      ],
+      ['standard input, YAML', ['-f', '-'], yaml],
+      ['standard input, JSON', ['-f', '-'], list(objects)],
+    ];
+    const wanted = await topologyJson<HintsReport>(['hints', '-f', folder.at('list.json')]).catch(() => undefined);
+    for (const [name, flags, stdin] of inputs) {
+      const { services } = await topologyJson<HintsReport>(['hints', ...flags], { stdin });
+      expect(services, name).to.have.length(1);
+      expect(
+        services[0]?.endpoints.map(({ hints }) => hints?.forZones),
+        name,
+      ).to.deep.equal([['eu-1a'], ['eu-1b'], ['eu-1c']]);
+      if (wanted !== undefined) expect({ services }, name).to.deep.equal(wanted);
+    }
+  });
+
+  it('passes over kinds it does not need, and lets the last of two equal names count', async () => {
+    const other = { apiVersion: 'serving.knative.dev/v1', kind: 'Service', metadata: { name: 'server' }, spec: 7 };
+    const stdin = list([
+      other,
+      { kind: 'Widget' },
+      service(),
+      service({ spec: { trafficDistribution: 'PreferClose' } }),
+      slice(),
+      node(),
+    ]);
+    const { services } = await topologyJson<HintsReport>(['hints', '-f', '-'], { stdin });
+    expect(services.map(({ source }) => source)).to.deep.equal(['trafficDistribution']);
+  });
+
+  it('every command has help with an example, and the program without arguments too', async () => {
+    const { out } = await runTopology([]);
+    const names = [...out.matchAll(/^ {2}([a-z]+) {2,}\S/gm)]
+      .map(([, name]) => name!)
+      .filter((name) => name !== 'help');
+    expect(names).to.include.members(['explain', 'watch', 'hints', 'route', 'plan', 'completion']);
+    for (const name of names) {
+      const help = await runTopology([name, '--help']);
+      expect(help.code).to.equal(0);
+      expect(help.out, name).to.match(/Examples:\n {2}# .+\n {2}kubectl topology /);
+    }
+  });
+});
+
+describe('kubectl-topology as a process', () => {
+  const run = promisify(execFile);
+  const main = resolve(import.meta.dirname, '../../cmd/kubectl-topology/main.ts');
+
+  it('ends with the exit code and keeps the streams apart', async () => {
+    const fine = await run(process.execPath, [main, 'explain', 'web', '-f', clusterFile('effective'), '-o', 'json']);
+    expect(JSON.parse(fine.stdout)).to.have.property('verdict', 'Effective');
+    expect(fine.stderr).to.equal('');
+    const failed = await run(process.execPath, [
+      main,
+      'explain',
+      'web',
+      '-f',
+      clusterFile('no-growth'),
+      '--fail-on',
+      'any',
+    ]).catch((error: unknown) => error as { code: number; stdout: string });
+    expect(failed).to.have.property('code', 1);
+    const bad = await run(process.execPath, [main, 'hints', '-f', '/nonexistent.yaml']).catch(
+      (error: unknown) => error as { code: number; stderr: string },
+    );
+    expect(bad).to.include({ code: 2, stderr: 'error: /nonexistent.yaml: no such file or folder\n' });
+  });
+
+  it('loads neither the client of a cluster nor a YAML parser for help and for JSON files', async () => {
+    const script = `import { registerHooks } from 'node:module';
+const seen = [];
+registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } });
+process.on('exit', () => process.stderr.write(seen.join('\\n')));`;
+    const hook = `data:text/javascript,${encodeURIComponent(script)}`;
+    const folder = temporaryFolder();
+    try {
+      const file = folder.write('list.json', list([node(), service(), slice()]));
+      for (const args of [['--help'], ['hints', '-f', file]]) {
+        const { stderr } = await run(process.execPath, ['--import', hook, main, ...args]);
+        expect(stderr).to.contain('cmd/kubectl-topology/app.ts');
+        expect(stderr).not.to.match(/client-node|undici|winston|node_modules\/yaml|pkg\/kubernetes/);
+      }
+    } finally {
+      folder.remove();
+    }
+  });
+});

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { runToExitCode } from '../../../cmd/shared/run.ts';
+import type { RunOptions } from '../../../cmd/shared/run.ts';
+
+class Wrong extends Error {}
+
+const setup = (more: Partial<RunOptions<object, string>> = {}) => {
+  const steps: string[] = [];
+  const options: RunOptions<object, string> = {
+    parsed: { kind: 'run', flags: {} },
+    open: () => Promise.resolve('opened'),
+    isUsage: (error): error is Error => error instanceof Wrong,
+    work: (opened) => Promise.resolve(void steps.push(`work on what is ${opened}`)),
+    failed: (_opened, error) => void steps.push(`failed with ${(error as Error).message}`),
+    close: (opened) => Promise.resolve(void steps.push(`close what is ${opened}`)),
+    ...more,
+  };
+  return { steps, run: () => runToExitCode(options) };
+};
+
+describe('how a command ends', () => {
+  it('with 0 when its work is done, everything closed', async () => {
+    const { steps, run } = setup();
+    expect(await run()).to.equal(0);
+    expect(steps).to.deep.equal(['work on what is opened', 'close what is opened']);
+  });
+
+  it('with 1 when its work fails, everything closed', async () => {
+    const { steps, run } = setup({ work: () => Promise.reject(new Error('no luck')) });
+    expect(await run()).to.equal(1);
+    expect(steps).to.deep.equal(['failed with no luck', 'close what is opened']);
+  });
+
+  it('with 2 when what it was given is wrong, nothing closed that was not opened', async () => {
+    const { steps, run } = setup({ open: () => Promise.reject(new Wrong('wrong')) });
+    expect(await run()).to.equal(2);
+    expect(steps).to.deep.equal([]);
+  });
+
+  it('with the error where that is nobody’s to mend', async () => {
+    const broken = new Error('broken');
+    const { run } = setup({ open: () => Promise.reject(broken) });
+    expect(await run().catch((error: unknown) => error)).to.equal(broken);
+  });
+
+  it('with what parsing says where there is nothing to run', async () => {
+    const { steps, run } = setup({ parsed: { kind: 'exit', code: 2, text: '' } });
+    expect(await run()).to.equal(2);
+    expect(steps).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { AdmissionCarrier } from '../../../../pkg/apis/config/admission.ts';
+import { keyOf } from '../../../../pkg/controllers/admission-policies/objects.ts';
+import type { Managed } from '../../../../pkg/controllers/admission-policies/objects.ts';
+import {
+  ADMISSION_POLICIES_KEY,
+  createAdmissionPoliciesReconciler,
+  SETTLE_MS,
+} from '../../../../pkg/controllers/admission-policies/reconciler.ts';
+import type { PolicyWriter } from '../../../../pkg/controllers/admission-policies/writer.ts';
+import type { Carrier } from '../../../../pkg/hints/policy/index.ts';
+import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
+import type { EventInput, Result } from '../../../../pkg/kubernetes/types.ts';
+import { createFakeClock } from '../../../fixtures/fake-clock.ts';
+import { policyOptions } from '../../../fixtures/policies.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
+import { installed, isCarrierObject, NAMESPACE } from './support.ts';
+
+/** A cluster that does at once what it is told. */
+const setup = (current: Managed[] = []) => {
+  const clock = createFakeClock();
+  const state = {
+    admission: 'auto' as AdmissionCarrier,
+    served: true,
+    ready: true,
+    known: true,
+    alive: true,
+    largest: 3,
+    acts: { policy: true, webhook: true } as Record<Carrier, boolean>,
+    foreign: new Set<string>(),
+    fails: undefined as Error | undefined,
+    objects: new Map(current.map((item) => [keyOf(item), item])),
+  };
+  const writes: string[] = [];
+  const probes: Carrier[] = [];
+  const events: EventInput[] = [];
+  const writer: PolicyWriter = {
+    freshest: (cached) => [...cached],
+    foreign: () => state.foreign,
+    perform(actions) {
+      if (state.fails !== undefined) return Promise.reject(state.fails);
+      for (const { kind, ...item } of actions) {
+        writes.push(`${kind} ${item.resource.kind}`);
+        if (kind === 'delete') state.objects.delete(keyOf(item));
+        else state.objects.set(keyOf(item), item);
+      }
+      return Promise.resolve();
+    },
+  };
+  const reconciler = () =>
+    createAdmissionPoliciesReconciler({
+      admission: state.admission,
+      policies: policyOptions(NAMESPACE),
+      namespace: NAMESPACE,
+      store: {
+        get served() {
+          return state.served;
+        },
+        readable: true,
+        get ready() {
+          return state.ready;
+        },
+        list: () => [...state.objects.values()],
+      },
+      writer,
+      planner: { alive: () => state.alive, known: () => state.known },
+      largestSlice: () => state.largest,
+      acts(carrier) {
+        probes.push(carrier);
+        return Promise.resolve(state.acts[carrier]);
+      },
+      clock,
+      events: { record: (event) => void events.push(event) },
+      regarding: { apiVersion: 'v1', kind: 'Namespace', name: NAMESPACE },
+      logger: recordingLogger(),
+    });
+  let leader = reconciler();
+  const turn = (): Promise<Result> => leader.reconcile(ADMISSION_POLICIES_KEY, new AbortController().signal);
+  /** Turns as the queue would make them, for so long. */
+  const turns = async (milliseconds: number): Promise<void> => {
+    for (const end = clock.monotonic() + milliseconds; clock.monotonic() < end;) {
+      const result = await turn();
+      await clock.advance(result.kind === 'requeue' ? result.afterMs : milliseconds);
+    }
+  };
+  const says = (): string | undefined => [...state.objects.values()].find(isCarrierObject)?.object.data?.['carrier'];
+  /** As a new leader would begin. */
+  const restart = (): void => void (leader = reconciler());
+  return { clock, state, writes, probes, events, turn, turns, says, restart };
+};
+
+describe('the carrier of admission', () => {
+  it('is brought in: everything installed, seen to act for a while, then said', async () => {
+    const { turns, turn, says, writes, probes, events } = setup();
+    await turn();
+    expect(writes).to.have.lengthOf(13);
+    await turns(SETTLE_MS);
+    expect(says(), 'acts, but not for long enough').to.equal('webhook');
+    await turns(2_000);
+    expect(says()).to.equal('policy');
+    expect(writes.slice(13)).to.deep.equal(['update ConfigMap']);
+    expect(new Set(probes)).to.deep.equal(new Set(['policy']));
+    expect(events.map(({ type, reason }) => [type, reason])).to.deep.equal([['Normal', 'AdmissionCarrier']]);
+  });
+
+  it('is left alone once it is in: no write, no probe', async () => {
+    const { turns, writes, probes, events } = setup(installed('policy'));
+    await turns(600_000);
+    expect([writes, probes, events]).to.deep.equal([[], [], []]);
+  });
+
+  it('begins to wait anew after a moment in which it did not act', async () => {
+    const { state, turns, says } = setup(installed('webhook'));
+    await turns(4_000);
+    state.acts.policy = false;
+    await turns(1_000);
+    state.acts.policy = true;
+    await turns(4_000);
+    expect(says()).to.equal('webhook');
+    await turns(4_000);
+    expect(says()).to.equal('policy');
+  });
+
+  it('is not changed while the new one does not act, and that is told once', async () => {
+    const { state, turns, says, events, writes } = setup(installed('policy'));
+    state.acts.webhook = false;
+    state.largest = 500;
+    await turns(300_000);
+    expect(says()).to.equal('webhook');
+    expect(writes, 'the policies stay').to.deep.equal(['update ConfigMap']);
+    expect(events.filter(({ reason }) => reason === 'CarrierNotActing')).to.have.lengthOf(1);
+  });
+
+  it('goes back to the webhook for large slices, and everything is removed', async () => {
+    const { state, turns, writes } = setup(installed('policy'));
+    state.largest = 101;
+    await turns(20_000);
+    expect(state.objects.size).to.equal(0);
+    expect(writes[0]).to.equal('update ConfigMap');
+    expect(writes.slice(1)).to.have.lengthOf(13);
+    expect(writes.at(-1)).to.equal('delete ConfigMap');
+  });
+
+  it('follows what a former leader said', async () => {
+    const { state, turns, restart, says } = setup();
+    await turns(10_000);
+    restart();
+    await turns(10_000);
+    expect([says(), state.objects.size]).to.deep.equal(['policy', 13]);
+  });
+
+  it('decides nothing before it knows what is served and whether the planner lives', async () => {
+    const { state, turn, writes } = setup();
+    state.ready = false;
+    expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 1_000 });
+    state.ready = true;
+    state.known = false;
+    await turn();
+    expect(writes).to.deep.equal([]);
+  });
+
+  it('tells the policies within 15 seconds that the planner died, with a write each', async () => {
+    const { state, turns, writes } = setup(installed('policy'));
+    await turns(60_000);
+    state.alive = false;
+    await turns(15_000);
+    expect(writes).to.deep.equal(['update MutatingAdmissionPolicy', 'update MutatingAdmissionPolicy']);
+    await turns(60_000);
+    expect(writes).to.have.lengthOf(2);
+  });
+
+  it('says once why nothing is installed over objects of others', async () => {
+    const { state, turns, events, writes } = setup();
+    state.foreign = new Set(installed('webhook').slice(1, 2).map(keyOf));
+    await turns(120_000);
+    expect(writes).to.deep.equal([]);
+    expect(events.map(({ type, reason }) => [type, reason])).to.deep.equal([['Warning', 'PolicyRefused']]);
+    expect(events[0]?.message).to.contain('MutatingAdmissionPolicy ours.same-zone exists');
+  });
+
+  it('warns where policies are configured and cannot be', async () => {
+    const { state, turns, events, restart } = setup();
+    state.admission = 'policy';
+    state.served = false;
+    restart();
+    await turns(60_000);
+    expect(events.map(({ type, reason }) => [type, reason])).to.deep.equal([['Warning', 'PolicyNotServed']]);
+  });
+
+  it('looks again after a conflict, and fails with what else the server says', async () => {
+    const { state, turn } = setup();
+    const failed = (status: number) =>
+      new ApiError({ method: 'PUT', path: '/x', status, reason: status === 409 ? 'Conflict' : 'x' });
+    state.fails = failed(409);
+    expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 1_000 });
+    state.fails = failed(500);
+    expect(await turn().catch((error: unknown) => error)).to.equal(state.fails);
+  });
+});

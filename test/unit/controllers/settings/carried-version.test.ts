@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { STRATEGIES } from '../../../../pkg/apis/names.ts';
+import type { Service } from '../../../../pkg/apis/core.ts';
+import { carriedVersion } from '../../../../pkg/controllers/settings/carried-version.ts';
+import { mechanismOf, routingSettings, strategySettings, withOldProxies } from '../../../../pkg/routing/mechanism.ts';
+import { planSettings } from '../../../../pkg/routing/plan.ts';
+import type { RoutingSettings } from '../../../../pkg/routing/types.ts';
+import { service } from '../../../fixtures/core.ts';
+
+const v = (minor: number) => ({ major: 1, minor });
+
+/** A Service as the reconciler leaves it. */
+const settled = (want: RoutingSettings, object: Service = service()): Service => {
+  const plan = planSettings({ target: 'Service', object, want });
+  if (plan.kind === 'unchanged') throw new Error('nothing was planned');
+  const { metadata, spec } = plan.patch as Service;
+  return service({ metadata: metadata ?? {}, spec: spec ?? {} });
+};
+
+describe('carriedVersion', () => {
+  const newest: Record<number, number | undefined> = { 24: 26, 26: 26, 27: 30, 30: 30, 31: 31, 32: 33, 33: 33 };
+  for (let minor = 24; minor <= 36; minor += 1) {
+    it(`of settings written on 1.${minor} is the newest version with the same mechanism`, () => {
+      const found = carriedVersion([settled(routingSettings(v(minor)))]);
+      if (minor >= 34) expect(found).to.equal(undefined);
+      else expect(mechanismOf(found!)).to.equal(mechanismOf(v(minor)));
+      if (minor in newest) expect(found?.minor).to.equal(newest[minor]);
+    });
+
+    for (const strategy of STRATEGIES) {
+      it(`never claims less than 1.${minor} for the strategy ${strategy} there, with old proxies or without`, () => {
+        const settings = strategySettings(v(minor), strategy);
+        for (const want of [settings, withOldProxies(settings)]) {
+          const found = carriedVersion([settled(want)]);
+          if (found !== undefined) expect(found.minor).to.be.at.least(minor);
+        }
+      });
+    }
+  }
+
+  it('is the newest of many: an interrupted pass goes on', () => {
+    const [old, young] = [settled(routingSettings(v(30))), settled(routingSettings(v(33)))];
+    expect(carriedVersion([old, young, old])).to.deep.equal(v(33));
+    expect(carriedVersion([old, settled(routingSettings(v(34)))])).to.equal(undefined);
+  });
+
+  const silent: { name: string; services: Service[] }[] = [
+    { name: 'there are no Services', services: [] },
+    { name: 'nothing was applied', services: [service({ spec: { trafficDistribution: 'PreferClose' } })] },
+    {
+      name: 'the record is malformed',
+      services: [service({ metadata: { annotations: { 'topology.extensions.gardener.cloud/applied': '{' } } })],
+    },
+  ];
+  for (const { name, services } of silent) {
+    it(`is unknown when ${name}`, () => expect(carriedVersion(services)).to.equal(undefined));
+  }
+});

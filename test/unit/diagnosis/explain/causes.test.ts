@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { LabelSelector } from '../../../../pkg/apis/admission.ts';
+import { cause, counted, firstOfEach, listed } from '../../../../pkg/diagnosis/explain/cause.ts';
+import { workingCounts } from '../../../../pkg/diagnosis/explain/given.ts';
+import { DIAGNOSIS_REASONS } from '../../../../pkg/diagnosis/explain/reasons.ts';
+import { selects } from '../../../../pkg/diagnosis/explain/webhook.ts';
+import { REASONS } from '../../../../pkg/upstream/reasons.ts';
+
+const equal = (zones: number): Map<string, number> =>
+  new Map(Array.from({ length: zones }, (_, index) => [`z${index}`, 1 / zones]));
+
+describe('diagnosis: causes', () => {
+  it('has codes of its own, each with a sentence and a remedy', () => {
+    for (const [reason, { sentence, remedy }] of Object.entries(DIAGNOSIS_REASONS)) {
+      expect(REASONS, reason).not.to.have.property(reason);
+      expect(reason).to.match(/^[A-Z][A-Za-z]+$/);
+      expect(sentence, reason).to.match(/\.$/);
+      expect(remedy, reason).to.match(/\.$/);
+    }
+  });
+
+  it('takes the remedy from the table of the code, unless told better', () => {
+    expect(cause('given', 'Headless', 'E').remedy).to.equal(DIAGNOSIS_REASONS.Headless.remedy);
+    expect(cause('given', 'TooFewEndpoints', 'E').remedy).to.equal(REASONS.TooFewEndpoints.remedy);
+    expect(cause('given', 'TooFewEndpoints', 'E', 'R').remedy).to.equal('R');
+  });
+
+  it('keeps each code where it comes first', () => {
+    const found = [cause('given', 'Headless', '1'), cause('used', 'NoNodes', '2'), cause('given', 'Headless', '3')];
+    expect(firstOfEach(found).map(({ evidence }) => evidence)).to.deep.equal(['1', '2']);
+  });
+
+  const lists: readonly (readonly [readonly string[], string])[] = [
+    [[], ''],
+    [['b'], 'b'],
+    [['b', 'a'], 'a and b'],
+    [['c', 'b', 'a', 'a'], 'a, b and c'],
+    [['e', 'd', 'c', 'b', 'a'], 'a, b, c and 2 more'],
+  ];
+  for (const [names, text] of lists) {
+    it(`lists ${JSON.stringify(names)} as "${text}"`, () => expect(listed(names)).to.equal(text));
+  }
+
+  it('counts', () => expect([counted(1, 'Node'), counted(0, 'Node')]).to.deep.equal(['1 Node', '0 Nodes']));
+
+  const counts: readonly (readonly [zones: number, endpoints: number, wanted: readonly number[]])[] = [
+    // Over three equal zones 4, 5, 8 and 11 endpoints get no hints; over five, 6 to 9 and 12 to 14 do not.
+    [3, 4, [3, 6, 7, 9]],
+    [3, 11, [10, 12, 13, 14]],
+    [3, 1, [3, 6, 7]],
+    [5, 6, [5, 10, 11, 15]],
+    [2, 3, [2, 4, 6, 7]],
+  ];
+  for (const [zones, endpoints, wanted] of counts) {
+    it(`suggests ${wanted.join(', ')} instead of ${endpoints} endpoints over ${zones} equal zones`, () => {
+      expect(workingCounts(equal(zones), endpoints)).to.deep.equal(wanted);
+    });
+  }
+
+  const labels = { app: 'web', tier: 'front' };
+  const selectors: readonly (readonly [name: string, selector: LabelSelector, matches: boolean])[] = [
+    ['an empty selector', {}, true],
+    ['a label', { matchLabels: { app: 'web' } }, true],
+    ['another value', { matchLabels: { app: 'db' } }, false],
+    ['In', { matchExpressions: [{ key: 'app', operator: 'In', values: ['db', 'web'] }] }, true],
+    ['In without the label', { matchExpressions: [{ key: 'x', operator: 'In', values: ['y'] }] }, false],
+    ['NotIn', { matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['web'] }] }, false],
+    ['NotIn without the label', { matchExpressions: [{ key: 'x', operator: 'NotIn', values: ['y'] }] }, true],
+    ['Exists', { matchExpressions: [{ key: 'tier', operator: 'Exists' }] }, true],
+    ['DoesNotExist', { matchExpressions: [{ key: 'tier', operator: 'DoesNotExist' }] }, false],
+    ['all of several', { matchLabels: { app: 'web' }, matchExpressions: [{ key: 'x', operator: 'Exists' }] }, false],
+  ];
+  for (const [name, selector, matches] of selectors) {
+    it(`selector: ${name} ${matches ? 'matches' : 'does not match'}`, () => {
+      expect(selects(selector, labels)).to.equal(matches);
+    });
+  }
+});

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the end-to-end suites about hints judge by: that it sees what is wrong, and nothing where all is right.
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { after, describe, it } from 'mocha';
+import type { Endpoint } from '../../../pkg/apis/core.ts';
+import { trendsOf } from '../../e2e/day-plan.ts';
+import type { Sample } from '../../e2e/day-plan.ts';
+import { readAudit, untilQuiet } from '../../e2e/hints-audit.ts';
+import { countWrites } from '../../e2e/hints-counts.ts';
+import { bareVersions, gapsIn, hiddenChanges } from '../../e2e/hints-history.ts';
+import type { StoredVersion } from '../../e2e/hints-history.ts';
+import { endpoint, slice } from '../../fixtures/core.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
+
+const hints = { forZones: [{ name: 'eu-1a' }] };
+
+interface Overrides {
+  type?: StoredVersion['type'];
+  name?: string;
+  endpoints?: Endpoint[];
+  annotations?: Record<string, string>;
+  resourceVersion?: string;
+}
+
+const version = (generation: number, overrides: Overrides = {}): StoredVersion => {
+  const { type = 'MODIFIED', name = 'web-1', endpoints = [endpoint({ hints })], annotations = {} } = overrides;
+  const metadata = { name, generation, annotations, resourceVersion: overrides.resourceVersion ?? '1' };
+  return { type, service: 'web', name, generation, slice: slice({ metadata, endpoints }), arrivedAt: 0 };
+};
+
+describe('history of slices', () => {
+  const bare = endpoint();
+  const cases: { name: string; versions: StoredVersion[]; found: RegExp[] }[] = [
+    { name: 'hints on all', versions: [version(1)], found: [] },
+    {
+      name: 'a ready endpoint without',
+      versions: [version(1), version(2, { endpoints: [bare] })],
+      found: [/gen.* 2: 198/],
+    },
+    {
+      name: 'one of two without',
+      versions: [version(1, { endpoints: [endpoint({ hints }), bare] })],
+      found: [/web-1, generation 1/],
+    },
+    {
+      name: 'readiness that nobody states, which proxies take for ready',
+      versions: [version(1, { endpoints: [endpoint({ conditions: {} })] })],
+      found: [/generation 1/],
+    },
+    {
+      name: 'an endpoint that is not ready',
+      versions: [version(1, { endpoints: [endpoint({ conditions: { ready: false } })] })],
+      found: [],
+    },
+    { name: 'a slice that goes away', versions: [version(1, { type: 'DELETED', endpoints: [bare] })], found: [] },
+  ];
+  for (const { name, versions, found } of cases) {
+    it(`names versions without hints: ${name}`, () => {
+      const result = bareVersions(versions);
+      expect(result).to.have.lengthOf(found.length);
+      for (const [index, pattern] of found.entries()) expect(result[index]).to.match(pattern);
+    });
+  }
+
+  it('names versions that nobody saw, for each slice by itself', () => {
+    expect(
+      gapsIn([version(1), version(7, { name: 'web-2' }), version(2), version(2), version(8, { name: 'web-2' })]),
+    ).to.deep.equal([]);
+    expect(gapsIn([version(1), version(3)])).to.deep.equal(['web-1, generation 3 comes after generation 1']);
+    const again = version(1, { type: 'ADDED' });
+    expect(gapsIn([version(4), version(5, { type: 'DELETED' }), again])).to.deep.equal([]);
+  });
+
+  it('names changes that the generation does not show, except the time stamp of the controller', () => {
+    const stamp = { 'endpoints.kubernetes.io/last-change-trigger-time': '2026-11-21T08:00:00Z' };
+    const stamped = version(1, { annotations: stamp, resourceVersion: '2' });
+    expect(hiddenChanges([version(1), stamped], 0)).to.deep.equal([]);
+    const touched = version(1, { annotations: { touched: 'yes' } });
+    expect(hiddenChanges([version(1), touched], 0)).to.deep.equal(['web-1, generation 1']);
+    expect(hiddenChanges([version(1), touched], 2), 'before the start').to.deep.equal([]);
+    expect(hiddenChanges([version(1), version(2, { endpoints: [] })], 0), 'another generation').to.deep.equal([]);
+  });
+});
+
+describe('count of writes', () => {
+  const write = { user: 'controller', verb: 'update', resource: 'endpointslices', namespace: 'shop', milliseconds: 1 };
+
+  it('takes accepted PUTs, versions and changes of the slices asked for, after the start', () => {
+    const versions = [version(1), version(2), version(2), version(3), version(9, { name: 'other' })];
+    const writes = [
+      { ...write, name: 'web-1', status: 200 },
+      { ...write, name: 'web-1', status: 500 },
+      { ...write, name: 'web-1', status: 201, verb: 'create' },
+      { ...write, name: 'other', status: 200 },
+    ];
+    expect(countWrites(new Set(['web-1']), writes, versions, 1)).to.deep.equal({ puts: 1, stored: 3, changed: 2 });
+    expect(countWrites(new Set(['web-1']), writes, versions, 2)).to.deep.equal({ puts: 1, stored: 2, changed: 1 });
+  });
+});
+
+describe('audit log', () => {
+  const folder = temporaryFolder();
+  after(() => folder.remove());
+  const line = (name: string, more: object = {}): string =>
+    JSON.stringify({
+      verb: 'update',
+      user: { username: 'controller' },
+      objectRef: { resource: 'endpointslices', namespace: 'shop', name },
+      responseStatus: { code: 200 },
+      requestURI: '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/web',
+      requestReceivedTimestamp: '2026-11-21T08:00:00.001500Z',
+      stageTimestamp: '2026-11-21T08:00:00.004750Z',
+      ...more,
+    });
+
+  it('is read from its end, line by complete line, with microseconds', () => {
+    const file = folder.at('audit.log');
+    writeFileSync(file, `${line('before')}\n`);
+    const audit = readAudit(file);
+    expect(audit.next()).to.deep.equal([]);
+    const text = line('ö-second');
+    const bytes = Buffer.from(`${text}\n`);
+    // Cut in the middle of a character.
+    const cut = bytes.indexOf('ö') + 1;
+    appendFileSync(file, `${line('first')}\n`);
+    appendFileSync(file, bytes.subarray(0, cut));
+    const [first, ...none] = audit.next();
+    expect(none).to.deep.equal([]);
+    expect(first?.name).to.equal('first');
+    expect(first?.milliseconds).to.be.closeTo(3.25, 0.001);
+    appendFileSync(file, bytes.subarray(cut));
+    expect(audit.next().map(({ name }) => name)).to.deep.equal(['ö-second']);
+  });
+
+  it('leaves out dry runs and, unless asked for, other resources', () => {
+    const file = folder.at('other.log');
+    writeFileSync(file, '');
+    const [audit, all] = [readAudit(file), readAudit(file, () => true)];
+    const lines = [line('dry', { requestURI: '/apis/x?dryRun=All' }), line('pod', { objectRef: { resource: 'pods' } })];
+    appendFileSync(file, `${lines.join('\n')}\n`);
+    expect(audit.next()).to.deep.equal([]);
+    expect(all.next().map(({ resource }) => resource)).to.deep.equal(['pods']);
+  });
+
+  it('fails where somebody writes without end', async () => {
+    const write = { user: 'u', verb: 'update', resource: 'endpointslices', namespace: 'n', name: 'web' } as const;
+    const endless = { next: () => [{ ...write, status: 200, milliseconds: 1 }] };
+    let message = '';
+    await untilQuiet(endless, 100, 200).catch((error: Error) => (message = error.message));
+    expect(message).to.match(/writes of slices in 200 ms and no end/);
+  });
+});
+
+describe('memory of the compressed day', () => {
+  const series = (process: string, pid: number, megabytes: readonly number[], from = 0): Sample[] =>
+    megabytes.map((value, index) => ({ process, pid, hour: from + index, residentBytes: value * 1e6 }));
+
+  it('is a straight line through the hours of each process that lived through them', () => {
+    const samples = [...series('grows', 1, [9, 9, 10, 12, 14]), ...series('flat', 2, [7, 7, 8, 8, 8])];
+    const trends = trendsOf(samples, 2).map(({ process, bytesPerHour, samples: count }) => [
+      process,
+      bytesPerHour,
+      count,
+    ]);
+    expect(trends).to.deep.equal([
+      ['grows', 2e6, 3],
+      ['flat', 0, 3],
+    ]);
+  });
+
+  it('leaves out processes that were restarted', () => {
+    const samples = [...series('alive', 1, [1, 1, 1]), ...series('other', 2, [1, 1]), ...series('other', 3, [1], 2)];
+    expect(trendsOf(samples, 0).map(({ process }) => process)).to.deep.equal(['alive']);
+  });
+});

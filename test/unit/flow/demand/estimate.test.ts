@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of demand estimation: what hints let one see of demand, and what happens to the rest.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { aged, firstBelief, meanOf } from '../../../../pkg/flow/demand/belief.ts';
+import { estimateDemand } from '../../../../pkg/flow/demand/estimate.ts';
+import type { Estimate } from '../../../../pkg/flow/demand/estimate.ts';
+import { hintsOf, sharingOf } from '../../../../pkg/flow/demand/in-force.ts';
+import { rowsOf } from '../../../../pkg/flow/demand/rows.ts';
+import type { LoadRow } from '../../../../pkg/flow/demand/rows.ts';
+import { normalOf, randomOf } from '../../../bench/loop/random.ts';
+
+const zones = ['a', 'b', 'c'];
+const truth = [3, 1.5, 0.8];
+const total = truth.reduce((sum, value) => sum + value, 0);
+
+type Hints = Readonly<Record<string, readonly string[]>>;
+
+const endpointsIn = (counts: readonly number[]) =>
+  counts.flatMap((count, index) =>
+    Array.from({ length: count }, (_, number) => ({ name: `${zones[index]}${number + 1}`, zone: zones[index] ?? '' })),
+  );
+
+/** Rows of one round of samples: what the hints make of the true demand, times noise. */
+const roundOf = (counts: readonly number[], hints: Hints | 'spread', noise: () => number, capacity = 5): LoadRow[] => {
+  const endpoints = endpointsIn(counts);
+  const plan =
+    hints === 'spread'
+      ? { spread: true, endpoints: [] }
+      : { spread: false, endpoints: Object.entries(hints).map(([name, forZones]) => ({ name, forZones })) };
+  const { sharers, orphans } = sharingOf(zones, endpoints, plan);
+  const hinted = hintsOf(plan);
+  const samples = endpoints.map((endpoint) => {
+    const shares = zones.map((zone, index) =>
+      hinted(endpoint).includes(zone) || orphans.includes(zone) ? 1 / (sharers[index] ?? 1) : 0,
+    );
+    const load = shares.reduce((sum, share, index) => sum + share * (truth[index] ?? 0), 0);
+    return { shares, capacity, load: Math.min(capacity, load * noise()) };
+  });
+  return rowsOf(samples, 0);
+};
+
+/** Mean relative error by zone over many rounds, each begun from a weak belief that all zones are alike. */
+const errors = (counts: readonly number[], hints: Hints | 'spread'): { rank: number; errors: number[] } => {
+  const normal = normalOf(randomOf(7));
+  const sums = [0, 0, 0];
+  let rank = 0;
+  const rounds = 200;
+  for (let round = 0; round < rounds; round += 1) {
+    const rows = roundOf(counts, hints, () => Math.max(0, 1 + 0.1 * normal()));
+    const estimate = estimateDemand(firstBelief(zones, total, {}, 0), rows);
+    ({ rank } = estimate);
+    estimate.belief.mean.forEach((value, index) => {
+      sums[index] = (sums[index] ?? 0) + Math.abs(value / (truth[index] ?? 1) - 1) / rounds;
+    });
+  }
+  return { rank, errors: sums };
+};
+
+describe('demand estimation', () => {
+  const table: readonly { name: string; counts?: number[]; hints: Hints | 'spread'; rank: number; most: number[] }[] = [
+    {
+      name: 'no hints: only the total is known, the rest is what was believed',
+      hints: 'spread',
+      rank: 1,
+      most: [0.45, 0.25, 1.3],
+    },
+    { name: 'own zones: everything is known', hints: {}, rank: 3, most: [0.07, 0.07, 0.07] },
+    { name: 'zone a also on one endpoint of b', hints: { b1: ['a', 'b'] }, rank: 3, most: [0.07, 0.12, 0.07] },
+    {
+      name: 'zone a on all endpoints of b and c',
+      hints: { b1: ['a', 'b'], b2: ['a', 'b'], b3: ['a', 'b'], c1: ['a', 'c'], c2: ['a', 'c'], c3: ['a', 'c'] },
+      rank: 3,
+      most: [0.08, 0.15, 0.2],
+    },
+    {
+      name: 'zones a and b share one set: only their sum is known',
+      hints: { a1: ['a', 'b'], a2: ['a', 'b'], a3: ['a', 'b'], b1: ['a', 'b'], b2: ['a', 'b'], b3: ['a', 'b'] },
+      rank: 2,
+      most: [0.3, 0.6, 0.07],
+    },
+    { name: 'zone a without endpoints uses all', counts: [0, 3, 3], hints: {}, rank: 2, most: [0.5, 0.6, 0.9] },
+  ];
+  for (const { name, counts = [3, 3, 3], hints, rank, most } of table) {
+    it(name, () => {
+      const result = errors(counts, hints);
+      expect(result.rank, 'rank').to.equal(rank);
+      result.errors.forEach((error, index) =>
+        expect(error, `mean relative error of zone ${zones[index]}`).to.be.below(most[index] ?? 0),
+      );
+    });
+  }
+
+  const exact = (): number => 1;
+
+  it('keeps proportions that the samples cannot tell, and follows the total', () => {
+    const before = {
+      ...firstBelief(zones, 0, {}, 0),
+      mean: [2, 1, 1],
+      covariance: [
+        [0.4, 0, 0],
+        [0, 0.1, 0],
+        [0, 0, 0.1],
+      ],
+    };
+    const { belief, rank, condition } = estimateDemand(before, roundOf([3, 3, 3], 'spread', exact));
+    expect(rank).to.equal(1);
+    expect(condition).to.equal(Infinity);
+    const mean = meanOf(belief);
+    expect(mean['a'] ?? 0, 'the largest zone takes most of the rise').to.be.greaterThan(2);
+    expect(mean['b']).to.be.closeTo(mean['c'] ?? 0, 1e-9);
+    expect((mean['a'] ?? 0) + (mean['b'] ?? 0) + (mean['c'] ?? 0)).to.be.closeTo(total, 0.15);
+  });
+
+  it('narrows with every round', () => {
+    let belief = firstBelief(zones, total, {}, 0);
+    const widths: number[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      ({ belief } = estimateDemand(belief, roundOf([3, 3, 3], {}, exact)));
+      widths.push(belief.covariance[0]?.[0] ?? 0);
+    }
+    expect(widths).to.deep.equal([...widths].sort((left, right) => right - left));
+  });
+
+  it('believes a jump at once, however sure it was', () => {
+    let belief = firstBelief(zones, 1, {}, 0);
+    for (let time = 15; time <= 300; time += 15) {
+      const calm = rowsOf(
+        zones.map((_, zone) => ({
+          load: 0.2,
+          capacity: 5,
+          shares: zones.map((__, index) => (index === zone ? 1 : 0)),
+        })),
+        0,
+      );
+      ({ belief } = estimateDemand(aged(belief, time), calm));
+    }
+    const jump = rowsOf(
+      zones.map((_, zone) => ({
+        load: truth[zone] ?? 0,
+        capacity: 5,
+        shares: zones.map((__, index) => (index === zone ? 1 : 0)),
+      })),
+      0,
+    );
+    const mean = estimateDemand(aged(belief, 315), jump).belief.mean;
+    mean.forEach((value, index) => expect(value / (truth[index] ?? 1), `zone ${zones[index]}`).to.be.closeTo(1, 0.15));
+  });
+
+  describe('of saturated endpoints', () => {
+    const saturated = (): Estimate => estimateDemand(firstBelief(zones, 2, {}, 0), roundOf([1, 3, 3], {}, exact, 1));
+
+    it('is more than they gave', () => {
+      const { belief, atLeast } = saturated();
+      expect(atLeast).to.equal(true);
+      expect(belief.mean[0]).to.be.at.least(1.2);
+    });
+
+    it('does not fall while they stay saturated', () => {
+      const high = { ...firstBelief(zones, 6, {}, 0), mean: [3, 1.5, 0.8] };
+      const { belief } = estimateDemand(high, roundOf([1, 3, 3], {}, exact, 1));
+      expect(belief.mean[0]).to.be.closeTo(3, 0.05);
+    });
+
+    it('is exact for the zones that are not saturated', () => {
+      expect(saturated().belief.mean[1]).to.be.closeTo(1.5, 0.05);
+    });
+  });
+
+  it('leaves everything as it was without samples', () => {
+    const belief = firstBelief(zones, 3, {}, 0);
+    expect(estimateDemand(belief, [])).to.deep.equal({ belief, rank: 0, condition: Infinity, atLeast: false });
+  });
+
+  it('is never negative and never invents demand beyond what was measured', () => {
+    const counts = fc.tuple(
+      fc.integer({ min: 0, max: 4 }),
+      fc.integer({ min: 0, max: 4 }),
+      fc.integer({ min: 1, max: 4 }),
+    );
+    fc.assert(
+      fc.property(counts, fc.integer(), fc.double({ min: 0, max: 1, noNaN: true }), (given, seed, width) => {
+        const random = randomOf(seed);
+        const rows = roundOf(given, {}, () => 1 + width * (random() - 0.5), 9);
+        const measured = rows.reduce((sum, row) => sum + row.load * row.count, 0);
+        const { belief, rank } = estimateDemand(firstBelief(zones, measured, {}, 0), rows);
+        for (const value of belief.mean) expect(value).to.be.at.least(0);
+        expect(belief.mean.reduce((sum, value) => sum + value, 0)).to.be.closeTo(measured, 0.15 * measured + 1e-6);
+        expect(rank).to.be.within(1, zones.length);
+        belief.covariance.forEach((row, index) => expect(row[index], 'variance').to.be.greaterThan(0));
+      }),
+    );
+  });
+});

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of who serves which zone's clients.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { hintsOf, sharingOf } from '../../../../pkg/flow/demand/in-force.ts';
+
+const endpoints = [
+  { name: 'a1', zone: 'a' },
+  { name: 'a2', zone: 'a' },
+  { name: 'b1', zone: 'b' },
+];
+
+describe('hints in force', () => {
+  const cases = [
+    {
+      name: 'own zones where the plan names no endpoint',
+      plan: { spread: false, endpoints: [] },
+      sharers: [2, 1, 3],
+      orphans: ['c'],
+    },
+    {
+      name: 'spread: every endpoint for every zone',
+      plan: { spread: true, endpoints: [] },
+      sharers: [3, 3, 3],
+      orphans: ['a', 'b', 'c'],
+    },
+    {
+      name: 'an endpoint for several zones',
+      plan: { spread: false, endpoints: [{ name: 'b1', forZones: ['a', 'b', 'c'] }] },
+      sharers: [3, 1, 1],
+      orphans: [],
+    },
+    {
+      name: 'an endpoint that left its own zone',
+      plan: { spread: false, endpoints: [{ name: 'b1', forZones: ['a'] }] },
+      sharers: [3, 3, 3],
+      orphans: ['b', 'c'],
+    },
+    {
+      name: 'a hint for a zone without clients counts for nobody',
+      plan: { spread: false, endpoints: [{ name: 'b1', forZones: ['b', 'nowhere'] }] },
+      sharers: [2, 1, 3],
+      orphans: ['c'],
+    },
+  ];
+  for (const { name, plan, sharers, orphans } of cases) {
+    it(name, () => {
+      expect(sharingOf(['a', 'b', 'c'], endpoints, plan)).to.deep.equal({ zones: ['a', 'b', 'c'], sharers, orphans });
+    });
+  }
+
+  it('knows no hints of a Service without endpoints', () => {
+    expect(sharingOf(['a'], [], { spread: false, endpoints: [] })).to.deep.equal({
+      zones: ['a'],
+      sharers: [0],
+      orphans: ['a'],
+    });
+  });
+
+  it('gives the hints of one endpoint', () => {
+    const hints = hintsOf({ spread: false, endpoints: [{ name: 'b1', forZones: ['a', 'b'] }] });
+    expect(hints({ name: 'b1', zone: 'b' })).to.deep.equal(['a', 'b']);
+    expect(hints({ name: 'a1', zone: 'a' })).to.deep.equal(['a']);
+  });
+});

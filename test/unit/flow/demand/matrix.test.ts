@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of the linear algebra under demand estimation.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { at, eigenvalues, inverse, matrixOf, solve, times } from '../../../../pkg/flow/demand/matrix.ts';
+import type { Matrix } from '../../../../pkg/flow/demand/matrix.ts';
+
+/** Symmetric positive definite: BᵀB + I. */
+const positiveDefinite: fc.Arbitrary<Matrix> = fc.integer({ min: 1, max: 6 }).chain((size) =>
+  fc
+    .array(fc.array(fc.double({ min: -3, max: 3, noNaN: true }), { minLength: size, maxLength: size }), {
+      minLength: size,
+      maxLength: size,
+    })
+    .map((b) =>
+      matrixOf(size, (row, column) =>
+        b.reduce((sum, line) => sum + (line[row] ?? 0) * (line[column] ?? 0), row === column ? 1 : 0),
+      ),
+    ),
+);
+
+describe('matrix', () => {
+  it('solves a system that is known', () => {
+    const solution = solve(
+      [
+        [4, 2],
+        [2, 3],
+      ],
+      [2, 5],
+    );
+    expect(solution[0]).to.be.closeTo(-0.5, 1e-12);
+    expect(solution[1]).to.be.closeTo(2, 1e-12);
+  });
+
+  it('solves what it multiplied, for any positive definite matrix', () => {
+    fc.assert(
+      fc.property(
+        positiveDefinite,
+        fc.infiniteStream(fc.double({ min: -10, max: 10, noNaN: true })),
+        (matrix, stream) => {
+          const vector = matrix.map(() => stream.next().value as number);
+          solve(matrix, times(matrix, vector)).forEach((value, index) =>
+            expect(value).to.be.closeTo(vector[index] ?? 0, 1e-6),
+          );
+        },
+      ),
+    );
+  });
+
+  it('inverts to what multiplies to one', () => {
+    fc.assert(
+      fc.property(positiveDefinite, (matrix) => {
+        const inverted = inverse(matrix);
+        matrix.forEach((row, index) => {
+          const unit = times(inverted, row);
+          unit.forEach((value, column) => expect(value).to.be.closeTo(index === column ? 1 : 0, 1e-6));
+        });
+      }),
+    );
+  });
+
+  it('gives an answer for a matrix that is not quite positive definite', () => {
+    const solution = solve(
+      [
+        [1, 1],
+        [1, 1],
+      ],
+      [1, 1],
+    );
+    for (const value of solution) expect(Number.isFinite(value)).to.equal(true);
+  });
+
+  it('finds the eigenvalues of a known matrix, largest first', () => {
+    const [largest, smallest] = eigenvalues([
+      [2, 1],
+      [1, 2],
+    ]);
+    expect(largest).to.be.closeTo(3, 1e-12);
+    expect(smallest).to.be.closeTo(1, 1e-12);
+  });
+
+  it('keeps trace and determinant in the eigenvalues', () => {
+    fc.assert(
+      fc.property(positiveDefinite, (matrix) => {
+        const values = eigenvalues(matrix);
+        const trace = matrix.reduce((sum, _, index) => sum + at(matrix, index, index), 0);
+        expect(values.reduce((sum, value) => sum + value, 0)).to.be.closeTo(trace, 1e-9 * trace);
+        expect(values).to.deep.equal([...values].sort((left, right) => right - left));
+        for (const value of values) expect(value, 'an eigenvalue of BᵀB + I').to.be.at.least(1 - 1e-9);
+      }),
+    );
+  });
+});

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of the loop's one function: when hints change, to what, and when they do not.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/policy.ts';
+import { initialState, step } from '../../../../pkg/flow/loop/step.ts';
+import type { LoopDecision, LoopState } from '../../../../pkg/flow/loop/types.ts';
+import { randomOf } from '../../../bench/loop/random.ts';
+import { endpointsOf, looped, observation, spill } from './support.ts';
+
+const changes = (decisions: readonly LoopDecision[]): LoopDecision[] => decisions.filter(({ changed }) => changed);
+const last = (decisions: readonly LoopDecision[]): LoopDecision => decisions.at(-1) as LoopDecision;
+
+const three = () => endpointsOf({ a: 1, b: 1, c: 1 });
+
+describe('loop', () => {
+  it('begins with every endpoint in its own zone, which is no change', () => {
+    const { decision } = step(DEFAULT_LOOP_POLICY, undefined, observation(0, endpointsOf({ a: 2, b: 1 })));
+    expect(decision).to.deep.include({ time: 0, changed: false, spread: false, reason: 'Adopted' });
+    expect(decision.endpoints).to.deep.equal([
+      { name: 'a1', forZones: ['a'] },
+      { name: 'a2', forZones: ['a'] },
+      { name: 'b1', forZones: ['b'] },
+    ]);
+  });
+
+  it('leaves calm traffic in its zone and learns the demand', () => {
+    const service = looped({ endpoints: three, demand: () => ({ a: 0.5, b: 0.3, c: 0.2 }) });
+    const decisions = service.runTo(3600);
+    expect(changes(decisions)).to.deep.equal([]);
+    expect(last(decisions)).to.deep.include({ inZoneShare: 1, reason: 'Steady', rank: 3 });
+    expect(last(decisions).demand['a']).to.be.closeTo(0.5, 1e-6);
+  });
+
+  it('spills a hot zone over exactly as many endpoints as it needs', () => {
+    const service = looped({
+      endpoints: () => endpointsOf({ a: 2, b: 2, c: 2 }),
+      demand: (time) => (time < 600 ? { a: 1, b: 0.4, c: 0.4 } : { a: 1.8, b: 0.4, c: 0.4 }),
+    });
+    const before = service.runTo(600);
+    expect(changes(before)).to.deep.equal([]);
+    const decisions = service.runTo(1500);
+    // 1.8 cores at 70 % need three endpoints: 0.6 each, and 0.2 + 0.6 is too much for another one's 0.7.
+    const final = last(decisions);
+    expect(final.inZoneShare, 'two of three endpoints are in zone a').to.be.closeTo((1.2 + 0.8) / 2.6, 0.01);
+    expect(changes(decisions)).to.have.lengthOf.at.most(2);
+  });
+
+  it('answers saturation with the first sample', () => {
+    const service = looped({ endpoints: three, demand: (time) => ({ a: time < 600 ? 0.5 : 1.1, b: 0.1, c: 0.1 }) });
+    service.runTo(600);
+    const [decision] = service.runTo(615);
+    expect(decision).to.deep.include({ time: 615, changed: true, reason: 'Saturated' });
+  });
+
+  it('waits for the dwell where load is only above the threshold', () => {
+    const service = looped({ endpoints: three, demand: (time) => ({ a: time < 600 ? 0.5 : 0.88, b: 0.1, c: 0.1 }) });
+    service.runTo(600);
+    const decisions = service.runTo(700);
+    const [first] = changes(decisions);
+    expect(first).to.deep.include({ reason: 'Overloaded' });
+    expect(first?.time).to.be.within(630, 660);
+  });
+
+  it('does nothing between target and threshold', () => {
+    const service = looped({ endpoints: three, demand: (time) => ({ a: time < 600 ? 0.5 : 0.75, b: 0.1, c: 0.1 }) });
+    expect(changes(service.runTo(7200))).to.deep.equal([]);
+  });
+
+  it('returns when the demand has been low for the whole dwell, and not before', () => {
+    const service = looped({
+      endpoints: three,
+      demand: (time) => ({ a: time < 600 || time >= 1200 ? 0.5 : 0.9, b: 0.1, c: 0.1 }),
+    });
+    const decisions = changes(service.runTo(3600));
+    expect(decisions.map(({ reason }) => reason)).to.deep.equal(['Overloaded', 'Returned']);
+    expect(decisions[1]?.time).to.be.within(1200 + 300, 1200 + 360);
+    expect(spill(decisions[1] as LoopDecision)).to.deep.equal([]);
+  });
+
+  it('does not return for a valley shorter than the dwell', () => {
+    const service = looped({
+      endpoints: three,
+      demand: (time) => ({ a: time < 600 || (time >= 1200 && time < 1440) ? 0.5 : 0.9, b: 0.1, c: 0.1 }),
+    });
+    expect(changes(service.runTo(3600)).map(({ reason }) => reason)).to.deep.equal(['Overloaded']);
+  });
+
+  describe('when zones and endpoints change', () => {
+    it('plans at once for a zone that lost its endpoints', () => {
+      const all = endpointsOf({ a: 2, b: 2, c: 2 });
+      const service = looped({
+        endpoints: (time) => (time < 600 ? all : all.filter(({ zone }) => zone !== 'b')),
+        demand: () => ({ a: 0.6, b: 0.6, c: 0.6 }),
+      });
+      service.runTo(585);
+      const [decision] = service.runTo(600);
+      expect(decision?.reason).to.equal('TopologyChanged');
+      expect(decision?.endpoints.map(({ name }) => name)).to.deep.equal(['a1', 'a2', 'c1', 'c2']);
+      expect(last(service.runTo(900)).inZoneShare).to.be.closeTo(2 / 3, 0.01);
+    });
+
+    it('takes a zone back as soon as its endpoints are there again', () => {
+      const all = endpointsOf({ a: 1, b: 1, c: 1 });
+      const service = looped({
+        endpoints: (time) => (time >= 600 && time < 1200 ? all.filter(({ zone }) => zone !== 'b') : all),
+        demand: () => ({ a: 0.3, b: 0.3, c: 0.3 }),
+      });
+      service.runTo(1185);
+      const [decision] = service.runTo(1200);
+      expect(spill(decision as LoopDecision)).to.deep.equal([]);
+      expect(decision?.inZoneShare).to.equal(1);
+    });
+
+    it('keeps to the plan while Pods are replaced one by one', () => {
+      const service = looped({
+        endpoints: (time) =>
+          endpointsOf({ a: 3, b: 3, c: 3 }).map((endpoint, index) =>
+            time > 600 + 60 * index ? { ...endpoint, name: `${endpoint.name}-new` } : endpoint,
+          ),
+        demand: () => ({ a: 1.5, b: 1, c: 1 }),
+      });
+      expect(changes(service.runTo(3600))).to.deep.equal([]);
+    });
+
+    it('names only endpoints that are ready', () => {
+      const endpoints = endpointsOf({ a: 1, b: 1, c: 1 }).map((endpoint) => ({
+        ...endpoint,
+        ready: endpoint.name !== 'b1',
+      }));
+      const { decision } = step(DEFAULT_LOOP_POLICY, undefined, observation(0, endpoints));
+      expect(decision.endpoints.map(({ name }) => name)).to.deep.equal(['a1', 'c1']);
+    });
+
+    it('says so when there is none', () => {
+      const { decision } = step(DEFAULT_LOOP_POLICY, undefined, observation(0, []));
+      expect(decision).to.deep.include({ changed: false, reason: 'NoEndpoints', endpoints: [] });
+    });
+  });
+
+  describe('without metrics', () => {
+    const silentFrom =
+      (from: number, to = Infinity) =>
+      (time: number): boolean =>
+        time >= from && time < to;
+    const base = { endpoints: three, demand: () => ({ a: 0.5, b: 0.1, c: 0.1 }) };
+
+    it('holds after two minutes, and goes to the safe mode after ten', () => {
+      const decisions = looped({ ...base, silent: silentFrom(600) }).runTo(1800);
+      const at = (time: number): LoopDecision | undefined => decisions.find((decision) => decision.time === time);
+      expect(at(690)?.reason).to.equal('Steady');
+      expect(at(735)).to.deep.include({ reason: 'MetricsStale', changed: false });
+      expect(at(1170)).to.deep.include({ reason: 'MetricsStale', spread: false });
+      expect(at(1200)).to.deep.include({ reason: 'MetricsLost', changed: true, spread: true, endpoints: [] });
+      expect(at(1800)).to.deep.include({ reason: 'MetricsLost', changed: false, spread: true });
+    });
+
+    it('returns to own zones instead where the policy says so', () => {
+      const decisions = looped({ ...base, policy: { safeMode: 'same-zone' }, silent: silentFrom(600) }).runTo(1800);
+      expect(last(decisions)).to.deep.include({ reason: 'MetricsLost', spread: false });
+      expect(spill(last(decisions))).to.deep.equal([]);
+    });
+
+    it('leaves the safe mode with the first sample', () => {
+      const decisions = looped({ ...base, silent: silentFrom(600, 1800) }).runTo(1830);
+      const back = decisions.find(({ reason }) => reason === 'MetricsBack');
+      expect(back).to.deep.include({ changed: true, spread: false });
+      expect(back?.time).to.be.within(1800, 1815);
+    });
+
+    it('goes to the safe mode where there never were any', () => {
+      const decisions = looped({ ...base, silent: () => true }).runTo(900);
+      expect(decisions.find(({ time }) => time === 300)).to.deep.include({ changed: false });
+      expect(last(decisions)).to.deep.include({ reason: 'MetricsLost', spread: true });
+    });
+  });
+
+  describe('samples', () => {
+    const sampled = (time: number, loads: Readonly<Record<string, number>>, sampledAt = time) =>
+      observation(
+        time,
+        three().map((endpoint) => ({ ...endpoint, load: loads[endpoint.name] ?? null, sampledAt })),
+      );
+    const begun = (): LoopState => step(DEFAULT_LOOP_POLICY, undefined, observation(0, three())).state;
+
+    it('that began before the hints changed are not counted', () => {
+      const policy = { ...DEFAULT_LOOP_POLICY, planIntervalSeconds: 0 };
+      let { state, decision } = step(policy, begun(), sampled(60, { a1: 1, b1: 0.1, c1: 0.1 }));
+      expect(decision).to.deep.include({ changed: true, reason: 'Saturated' });
+      const { demand } = decision;
+      ({ state, decision } = step(policy, state, sampled(70, { a1: 0.2, b1: 0.2, c1: 0.2 })));
+      expect(decision.demand, 'a window from 55 to 70 is of both plans').to.deep.equal(demand);
+      ({ decision } = step(policy, state, sampled(90, { a1: 0.2, b1: 0.2, c1: 0.2 })));
+      expect(decision.demand).not.to.deep.equal(demand);
+    });
+
+    it('count once, however often they are read', () => {
+      const first = step(DEFAULT_LOOP_POLICY, begun(), sampled(60, { a1: 0.5, b1: 0.1, c1: 0.1 }));
+      const again = step(DEFAULT_LOOP_POLICY, first.state, sampled(75, { a1: 0.9, b1: 0.1, c1: 0.1 }, 60));
+      expect(again.decision.demand).to.deep.equal(first.decision.demand);
+    });
+
+    it('from the future are not believed', () => {
+      const { decision } = step(DEFAULT_LOOP_POLICY, begun(), sampled(60, { a1: 0.5 }, 61));
+      expect(decision.demand).to.deep.equal({});
+    });
+
+    it('of some endpoints tell of those', () => {
+      const { decision } = step(DEFAULT_LOOP_POLICY, begun(), sampled(60, { a1: 0.5 }));
+      expect(decision.demand['a']).to.be.closeTo(0.5, 0.02);
+    });
+  });
+
+  it('gives the same answer for the same input, in any order, and its state survives JSON', () => {
+    const random = randomOf(5);
+    const order = fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 6 });
+    fc.assert(
+      fc.property(
+        order,
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 12, maxLength: 12 }),
+        (positions, loads) => {
+          const endpoints = endpointsOf({ a: 2, b: 2, c: 2 });
+          let straight: LoopState | undefined;
+          let shuffled: LoopState | undefined;
+          for (let round = 0; round < 6; round += 1) {
+            const time = 60 * round;
+            const seen = endpoints.map((endpoint, index) => ({
+              ...endpoint,
+              load: loads[(index + round) % 12] ?? 0,
+              sampledAt: time,
+            }));
+            const one = step(DEFAULT_LOOP_POLICY, straight, observation(time, seen));
+            const other = step(
+              DEFAULT_LOOP_POLICY,
+              shuffled === undefined ? undefined : (JSON.parse(JSON.stringify(shuffled)) as LoopState),
+              observation(
+                time,
+                positions.map((position) => seen[position] as (typeof seen)[number]),
+                ['c', 'a', 'b'],
+              ),
+            );
+            expect(other.decision).to.deep.equal(one.decision);
+            straight = one.state;
+            shuffled = other.state;
+          }
+        },
+      ),
+      { numRuns: 50, seed: Math.floor(random() * 1000) },
+    );
+  });
+
+  it('always lists every ready endpoint, each with one to eight zones, or none when spread', () => {
+    fc.assert(
+      fc.property(fc.array(fc.double({ min: 0, max: 2, noNaN: true }), { minLength: 9, maxLength: 9 }), (loads) => {
+        const service = looped({
+          endpoints: () => endpointsOf({ a: 1, b: 2, c: 1 }),
+          demand: (time) => ({
+            a: loads[Math.floor(time / 300) % 9] ?? 0,
+            b: loads[(Math.floor(time / 300) + 3) % 9] ?? 0,
+            c: 0.2,
+          }),
+        });
+        for (const { spread, endpoints } of service.runTo(2700)) {
+          if (spread) expect(endpoints).to.deep.equal([]);
+          else {
+            expect(endpoints.map(({ name }) => name)).to.deep.equal(['a1', 'b1', 'b2', 'c1']);
+            for (const { forZones } of endpoints) expect(forZones.length).to.be.within(1, 8);
+          }
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('has a first state that is plain JSON', () => {
+    const state = initialState(observation(7, []));
+    expect(JSON.parse(JSON.stringify(state))).to.deep.equal(state);
+  });
+});

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { Lease } from '../../../pkg/kubernetes/lease.ts';
+import { microTime } from '../../../pkg/kubernetes/lease.ts';
+import { createHolderLiveness, HOLDER_TIMEOUT_MS } from '../../../pkg/kubernetes/lease-liveness.ts';
+import { createFakeClock } from '../../fixtures/fake-clock.ts';
+
+const MINUTE = 60_000;
+const setup = () => {
+  const clock = createFakeClock();
+  const liveness = createHolderLiveness({ clock });
+  /** A Lease that was renewed this long ago by the holder's clock. */
+  const renewed = (agoMs = 0): Lease => ({ spec: { renewTime: microTime(clock.now() - agoMs) } });
+  return { clock, liveness, renewed };
+};
+
+describe('the dead man switch', () => {
+  it('believes in the holder until it knows better', async () => {
+    const { clock, liveness } = setup();
+    await clock.advance(2 * HOLDER_TIMEOUT_MS);
+    expect([liveness.alive(), liveness.known()]).to.deep.equal([true, false]);
+  });
+
+  it('is dead without a Lease', () => {
+    const { liveness } = setup();
+    liveness.gone();
+    expect([liveness.alive(), liveness.known()]).to.deep.equal([false, true]);
+  });
+
+  it('lives as long as it renews, and ten minutes longer', async () => {
+    const { clock, liveness, renewed } = setup();
+    for (let index = 0; index < 5; index += 1) {
+      liveness.observe(renewed());
+      await clock.advance(9 * MINUTE);
+      expect(liveness.alive()).to.equal(true);
+    }
+    await clock.advance(MINUTE);
+    expect(liveness.alive()).to.equal(false);
+  });
+
+  it('the same renewal seen again is no sign of life', async () => {
+    const { clock, liveness, renewed } = setup();
+    const lease = renewed();
+    liveness.observe(lease);
+    await clock.advance(9 * MINUTE);
+    liveness.observe(lease);
+    await clock.advance(MINUTE);
+    expect(liveness.alive()).to.equal(false);
+  });
+
+  it('a Lease that is old when it is first seen is dead at once', () => {
+    const { liveness, renewed } = setup();
+    liveness.observe(renewed(11 * MINUTE));
+    expect(liveness.alive()).to.equal(false);
+  });
+
+  it('comes back to life with the next renewal, however wrong the clock of the holder', () => {
+    const { liveness, renewed } = setup();
+    liveness.observe(renewed(60 * MINUTE));
+    liveness.observe(renewed(59 * MINUTE));
+    expect(liveness.alive()).to.equal(true);
+  });
+
+  it('a clock in the future adds no life', async () => {
+    const { clock, liveness, renewed } = setup();
+    liveness.observe(renewed(-60 * MINUTE));
+    await clock.advance(10 * MINUTE);
+    expect(liveness.alive()).to.equal(false);
+  });
+
+  it('a Lease without a time is dead', () => {
+    const { liveness } = setup();
+    liveness.observe({ spec: {} });
+    expect(liveness.alive()).to.equal(false);
+  });
+
+  it('lives again when a Lease appears', () => {
+    const { liveness, renewed } = setup();
+    liveness.gone();
+    liveness.observe(renewed());
+    expect(liveness.alive()).to.equal(true);
+  });
+
+  it('setting the wall clock changes nothing', () => {
+    const { clock, liveness, renewed } = setup();
+    liveness.observe(renewed());
+    clock.setWall(clock.now() + 60 * MINUTE);
+    expect(liveness.alive()).to.equal(true);
+  });
+});
