@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The planner: hints for the endpoints of one Service that keep as much demand in its zone as their capacity allows.
+import { integralityBounds } from './bounds.ts';
 import { compile, hintsOf } from './compile.ts';
 import type { Compiled } from './compile.ts';
 import { evaluatePlan } from './evaluate.ts';
@@ -115,8 +116,12 @@ export const planHints = (input: PlanInput): Plan => {
   const spreading = input.spreadInForce === true && inForce.length === 0;
   const hinted = inForce.length > 0 ? completed(problem, inForce) : undefined;
   const kept = spreading ? spreadGroups(problem) : hinted;
-  const { solution, exact, crossing } = solve(problem, { inForce: inForce.length > 0 ? inForce : undefined });
-  const staying = stay(problem, kept, solution, input.stickiness ?? 0);
+  const stays = (best: Solution): Solution | undefined => stay(problem, kept, best, input.stickiness ?? 0);
+  const { solution, exact, crossing } = solve(problem, {
+    inForce: inForce.length > 0 ? inForce : undefined,
+    stays: (best) => stays(best) !== undefined,
+  });
+  const staying = stays(solution);
   const chosen = staying ?? solution;
   const hints = staying === undefined ? newHints(input, compiled, solution) : hintsOf(compiled, staying.groups);
   const endpoints = spreading && staying !== undefined ? withoutHints(input) : orNone(input, compiled, chosen, hints);
@@ -126,4 +131,15 @@ export const planHints = (input: PlanInput): Plan => {
     bounds: { lp: 1 - homeless - crossing.transportation, integrality: 1 - homeless - crossing.integrality },
     exact: exact && compareFigures(chosen, solution) <= 0,
   });
+};
+
+/**
+ * No hints without overload cost less between zones than this, in cores (times what the pairs cost); Infinity where there are
+ * none without overload. A fraction of the effort of a plan.
+ */
+export const leastCrossZoneCost = (input: PlanInput): number => {
+  checkPlanInput(input);
+  const demand = Object.values(input.demand).reduce((sum, cores) => sum + cores, 0);
+  if (demand === 0) return 0;
+  return input.endpoints.length === 0 ? Infinity : integralityBounds(compile(input).problem).cost * demand;
 };

@@ -21,6 +21,8 @@ export interface Solved {
 export interface SolveOptions {
   /** Hints in force, of the endpoints that have any: what changes are counted from. */
   readonly inForce?: readonly Group[] | undefined;
+  /** Whether hints in force stay although this is the best: then nobody asks which of equally good plans changes least. */
+  readonly stays?: (best: Solution) => boolean;
 }
 
 /** Whether a bound says that nothing is better. */
@@ -51,7 +53,7 @@ const refine = (problem: Problem, best: Solution): Solution =>
  * The search itself takes no notice of hints in force: planning twice must give the same. They only decide between plans that
  * are equally good, and only where all of them can be looked at.
  */
-export const solve = (problem: Problem, { inForce }: SolveOptions = {}): Solved => {
+export const solve = (problem: Problem, { inForce, stays }: SolveOptions = {}): Solved => {
   const bounds = integralityBounds(problem);
   const own = sameZoneGroups(problem);
   let best = solutionOf(problem, spreadGroups(problem));
@@ -62,7 +64,8 @@ export const solve = (problem: Problem, { inForce }: SolveOptions = {}): Solved 
     if (best.overload > EPSILON) best = relaxed(problem, best);
   }
   let exact = meets(best, bounds);
-  if (isSmall(problem) && (!exact || inForce !== undefined)) {
+  const settled = exact && (inForce === undefined || stays?.(best) === true);
+  if (isSmall(problem) && !settled) {
     const found = exhaustive(problem, { incumbent: best, inForce, budget: EXHAUSTIVE_STEPS });
     best = found.solution;
     exact ||= found.complete;

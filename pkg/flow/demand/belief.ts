@@ -18,6 +18,8 @@ export interface Belief {
 /** Standard deviation of a zone's demand after `DRIFT_SECONDS`, as a fraction of its own and of an average zone's demand. */
 const DRIFT = 0.25;
 const DRIFT_SECONDS = 15;
+/** Standard deviation of a measured demand, as a fraction of it. */
+const NOISE = 0.05;
 
 export const meanOf = ({ zones, mean }: Belief): Record<string, number> =>
   Object.fromEntries(zones.map((zone, index) => [zone, mean[index] ?? 0]));
@@ -37,6 +39,18 @@ export const firstBelief = (zones: readonly string[], total: number, weights: De
     zones: sorted,
     mean,
     covariance: matrixOf(sorted.length, (row, column) => (row === column ? (deviation[row] ?? 0) ** 2 : 0)),
+    time,
+  };
+};
+
+/** Demand that was measured: nothing to doubt but noise. Zones that it does not name have none. */
+export const exactly = (zones: readonly string[], demand: Demand, time: number): Belief => {
+  const sorted = [...zones].sort();
+  const mean = sorted.map((zone) => demand[zone] ?? 0);
+  return {
+    zones: sorted,
+    mean,
+    covariance: matrixOf(sorted.length, (row, column) => (row === column ? (NOISE * (mean[row] ?? 0)) ** 2 : 0)),
     time,
   };
 };

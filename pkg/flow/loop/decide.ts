@@ -3,6 +3,7 @@
 import type { HintsInForce } from '../demand/in-force.ts';
 import { evaluatePlan } from '../evaluate.ts';
 import type { Demand, FlowEndpoint, Plan, PlanFigures } from '../types.ts';
+import { leastCrossZoneCost, planHints } from '../planner.ts';
 import { planWithin } from './plan-within.ts';
 import type { LoopPolicy, LoopReason, PastDemand } from './types.ts';
 
@@ -89,9 +90,23 @@ const returned = (input: DecideInput): HintsInForce | undefined => {
   const worthwhile = input.policy.worthwhileSaving * total(input.demand);
   // No plan can save more than all that crosses now.
   if (input.figures.crossZoneCost <= worthwhile) return undefined;
-  const most = largest(input.past, input.demand);
-  const plan = planFor(input, most);
-  if (plan.overload > NEGLIGIBLE && plan.overload >= input.figures.overload) return undefined;
+  const { endpoints, current, policy } = input;
+  const { targetUtilization, minEndpoints, worthwhileSaving, cost } = policy;
+  const most = {
+    endpoints,
+    demand: largest(input.past, input.demand),
+    targetUtilization,
+    minEndpoints,
+    stickiness: worthwhileSaving,
+    spreadInForce: current.spread,
+    ...(cost === undefined ? {} : { cost }),
+  };
+  const { crossZoneCost } = evaluatePlan(most);
+  // Most of the time a bound is enough to see that nothing is to be gained.
+  if (crossZoneCost - leastCrossZoneCost(most) <= policy.worthwhileSaving * total(most.demand)) return undefined;
+  const plan = planHints(most);
+  // Only to what keeps to the target: going back to more than that would soon be overloaded again.
+  if (plan.overload > NEGLIGIBLE) return undefined;
   const saved = input.figures.crossZoneCost - figuresOf(input, plan, input.demand).crossZoneCost;
   return saved > worthwhile ? hintsIn(plan) : undefined;
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // From an observation to what the loop believes: which samples count, and what they say about demand.
-import { aged, firstBelief, forZones } from '../demand/belief.ts';
+import { aged, exactly, firstBelief, forZones } from '../demand/belief.ts';
 import type { Belief } from '../demand/belief.ts';
 import { estimateDemand } from '../demand/estimate.ts';
 import { rowsOf } from '../demand/rows.ts';
 import type { LoadRow, LoadSample } from '../demand/rows.ts';
 import type { Demand } from '../types.ts';
 import { readyOf, sharesBetween, zonesOf } from './topology.ts';
-import type { LoopPolicy, LoopState, Observation } from './types.ts';
+import type { LoopPolicy, LoopState, MeasuredDemand, Observation } from './types.ts';
 
 /** What the samples of one observation add. */
 export interface Observed {
@@ -58,24 +58,44 @@ const newestSample = (observation: Observation): number =>
     return Math.max(newest, sampledAt);
   }, -Infinity);
 
+/** What a measurement of the demand itself says; one that was seen already says nothing. */
+const observeMeasured = (
+  zones: readonly string[],
+  { demand, sampledAt }: MeasuredDemand,
+  before: Observed,
+): Observed =>
+  sampledAt <= (before.belief?.time ?? -Infinity)
+    ? before
+    : {
+        ...before,
+        belief: exactly(zones, demand, sampledAt),
+        freshAt: Math.max(before.freshAt, sampledAt),
+        countedAt: sampledAt,
+        rank: zones.length,
+      };
+
 /** Counts the new samples of an observation; `state` is of the hints, zones and endpoints in force up to now. */
 export const observe = (policy: LoopPolicy, state: LoopState, observation: Observation): Observed => {
   const zones = zonesOf(observation);
   const weights = weightsOf(observation);
   const freshAt = Math.max(state.freshAt, newestSample(observation));
   const carried = state.belief === null ? null : forZones(state.belief, zones, weights);
+  const nothing: Observed = {
+    belief: carried,
+    sampled: state.sampled,
+    freshAt,
+    countedAt: null,
+    saturated: false,
+    full: false,
+    rank: 0,
+  };
+  const { measured, time } = observation;
+  if (measured !== undefined)
+    return measured.sampledAt > time
+      ? nothing
+      : observeMeasured(zones, measured, { ...nothing, freshAt: state.freshAt });
   const counted = countedSamples(observation, state, policy);
-  if (counted.length === 0 || zones.length === 0) {
-    return {
-      belief: carried,
-      sampled: state.sampled,
-      freshAt,
-      countedAt: null,
-      saturated: false,
-      full: false,
-      rank: 0,
-    };
-  }
+  if (counted.length === 0 || zones.length === 0) return nothing;
   const rows = rowsOf(counted, policy.idleCores);
   const countedAt = counted.reduce((newest, { sampledAt }) => Math.max(newest, sampledAt), -Infinity);
   const before =

@@ -69,6 +69,13 @@ const clientsFrom = (value: unknown): Record<string, number> => {
   );
 };
 
+const windowFrom = (value: unknown): number => {
+  if (value === undefined || value === null) return DEFAULT_WINDOW;
+  const seconds = numberIn(value, 'window', 0, 'seconds above 0');
+  if (seconds === 0) throw new Invalid('window', 'expected seconds above 0');
+  return seconds;
+};
+
 const observationFrom = (value: unknown): Observation => {
   if (!isFields(value)) throw new Invalid('', 'expected an object');
   const { time, zones, endpoints, clients, window } = value;
@@ -82,7 +89,7 @@ const observationFrom = (value: unknown): Observation => {
     time: numberIn(time, 'time', -Infinity, 'seconds'),
     zones: listIn(zones, 'zones').map((zone, index) => textIn(zone, `zones[${index}]`)),
     endpoints: read,
-    window: window === undefined ? DEFAULT_WINDOW : numberIn(window, 'window', 1, 'seconds, 1 or more'),
+    window: windowFrom(window),
     ...(clients === undefined || clients === null ? {} : { clients: clientsFrom(clients) }),
   };
 };

@@ -54,6 +54,15 @@ export interface Observation {
   readonly clients?: Demand;
   /** Length of a sample's window, seconds. */
   readonly window: number;
+  /** Demand by zone as clients' side metrics show it, averaged over a window: then nothing has to be estimated. */
+  readonly measured?: MeasuredDemand;
+}
+
+export interface MeasuredDemand {
+  /** Zones with clients that are not named have none. */
+  readonly demand: Demand;
+  /** End of the window, seconds. */
+  readonly sampledAt: number;
 }
 
 /** Demand as it was believed at a time. */

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { evaluatePlan, planHints } from '../../../pkg/flow/index.ts';
+import { leastCrossZoneCost } from '../../../pkg/flow/planner.ts';
 import type { Plan, PlanInput } from '../../../pkg/flow/index.ts';
 import { problems, ZONES } from './factories.ts';
 import { bruteForce, judge } from './oracle.ts';
@@ -206,6 +207,52 @@ describe('evaluatePlan', () => {
         expect(figures.inZoneShare).to.be.closeTo(judged.inZoneShare, 1e-9);
         expect(figures.crossZoneCost).to.be.closeTo(judged.cost, 1e-9 * total);
       }),
+    );
+  });
+});
+
+describe('leastCrossZoneCost, for any small problem', () => {
+  const shapes = [
+    { name: 'equal endpoints', shape: { zones: 3, endpoints: 5 } },
+    { name: 'unequal capacities', shape: { zones: 3, endpoints: 4, capacities: [0.5, 1, 2] } },
+    { name: 'odd zones and clients', shape: { zones: 3, endpoints: 4, odd: true, hinted: true } },
+  ];
+  for (const { name, shape } of shapes) {
+    it(`is not above what the best plan without overload costs: ${name}`, () => {
+      fc.assert(
+        fc.property(problems(shape), (input) => {
+          const plan = planHints(input);
+          const least = leastCrossZoneCost(input);
+          if (plan.overload > 3e-8 * totalOf(input)) return;
+          expect(least).to.be.at.most(plan.crossZoneCost + 3e-8 * totalOf(input));
+          expect(least).to.be.at.least(0);
+        }),
+        { numRuns: 200 },
+      );
+    });
+  }
+
+  it('is infinite where demand is more than all endpoints take', () => {
+    const endpoints = [{ name: 'a', zone: 'a', capacity: 1 }];
+    expect(leastCrossZoneCost({ endpoints, demand: { a: 2 }, targetUtilization: 0.7 })).to.equal(Infinity);
+  });
+
+  it('is nothing without demand, and infinite without endpoints', () => {
+    expect(leastCrossZoneCost({ endpoints: [], demand: {}, targetUtilization: 0.7 })).to.equal(0);
+    expect(leastCrossZoneCost({ endpoints: [], demand: { a: 1 }, targetUtilization: 0.7 })).to.equal(Infinity);
+  });
+});
+
+describe('planHints with a plan in force that a bound proves', () => {
+  it('is as good as without it, and keeps it where nothing is better', () => {
+    fc.assert(
+      fc.property(problems({ zones: 3, endpoints: 6 }), (input) => {
+        const first = planHints(input);
+        const again = planHints(inForce(input, first));
+        expect(again.changes, 'changes').to.equal(0);
+        expect(again.crossZoneCost).to.be.closeTo(first.crossZoneCost, 3e-8 * totalOf(input));
+      }),
+      { numRuns: 200 },
     );
   });
 });

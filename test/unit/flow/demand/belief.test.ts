@@ -2,7 +2,7 @@
 // Tests of what is believed of demand: how it begins, ages and follows the zones.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { aged, firstBelief, forZones, meanOf } from '../../../../pkg/flow/demand/belief.ts';
+import { aged, exactly, firstBelief, forZones, meanOf } from '../../../../pkg/flow/demand/belief.ts';
 
 describe('belief', () => {
   it('begins with the whole demand, shared out by weight', () => {
@@ -30,6 +30,14 @@ describe('belief', () => {
     const { covariance } = firstBelief(['a', 'b'], 4, { a: 1 }, 0);
     expect(covariance[0]?.[0]).to.equal(16);
     expect(covariance[1]?.[1]).to.equal(4);
+  });
+
+  it('takes a measured demand as it is, with little doubt and nothing for zones that it does not name', () => {
+    const belief = exactly(['b', 'a'], { a: 2, z: 9 }, 60);
+    expect(belief.time).to.equal(60);
+    expect(meanOf(belief)).to.deep.equal({ a: 2, b: 0 });
+    expect(belief.covariance[0]?.[0]).to.be.within(0, 0.02);
+    expect(belief.covariance[0]?.[1]).to.equal(0);
   });
 
   it('becomes less sure with time, in proportion to it', () => {

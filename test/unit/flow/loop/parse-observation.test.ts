@@ -34,6 +34,7 @@ describe('an observation as JSON', () => {
     { name: 'weights of clients', change: { clients: { a: 2, b: 0 } }, expected: { clients: { a: 2, b: 0 } } },
     { name: 'no weights, said so', change: { clients: null }, expected: {} },
     { name: 'another window', change: { window: 60 }, expected: { window: 60 } },
+    { name: 'a window of less than a second', change: { window: 0.5 }, expected: { window: 0.5 } },
     { name: 'no endpoints', change: { endpoints: [] }, expected: { endpoints: [] } },
     { name: 'fields that it does not know', change: { more: true }, expected: {} },
   ];
@@ -98,7 +99,7 @@ describe('an observation as JSON', () => {
     },
     { name: 'a negative weight', change: { clients: { a: -1 } }, field: 'clients.a', message: /a weight/ },
     { name: 'weights in a list', change: { clients: [1] }, field: 'clients', message: /weights by zone/ },
-    { name: 'no window', change: { window: 0 }, field: 'window', message: /1 or more/ },
+    { name: 'no window', change: { window: 0 }, field: 'window', message: /above 0/ },
   ];
   for (const { name, text, change, field, message } of refused) {
     it(`names the field of ${name}`, () => {

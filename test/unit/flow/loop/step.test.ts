@@ -6,7 +6,7 @@ import { describe, it } from 'mocha';
 import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/policy.ts';
 import { initialState, step } from '../../../../pkg/flow/loop/step.ts';
 import type { LoopDecision, LoopState } from '../../../../pkg/flow/loop/types.ts';
-import { randomOf } from '../../../bench/loop/random.ts';
+import { normalOf, randomOf } from '../../../bench/loop/random.ts';
 import { endpointsOf, looped, observation, spill } from './support.ts';
 
 const changes = (decisions: readonly LoopDecision[]): LoopDecision[] => decisions.filter(({ changed }) => changed);
@@ -85,6 +85,77 @@ describe('loop', () => {
       demand: (time) => ({ a: time < 600 || (time >= 1200 && time < 1440) ? 0.5 : 0.9, b: 0.1, c: 0.1 }),
     });
     expect(changes(service.runTo(3600)).map(({ reason }) => reason)).to.deep.equal(['Overloaded']);
+  });
+
+  describe('without a limit cycle: at most three changes in ten hours', () => {
+    const { targetUtilization, upperUtilization } = DEFAULT_LOOP_POLICY;
+    const thresholds = [targetUtilization, upperUtilization, 0.95];
+    for (let count = 1; count <= 10; count += 1) {
+      for (const threshold of thresholds) {
+        for (const offset of [-0.01, 0, 0.01]) {
+          it(`${count} endpoints a zone at ${threshold}${offset < 0 ? '' : '+'}${offset} of their capacity, with noise`, () => {
+            const normal = normalOf(randomOf(count * 100 + Math.round((threshold + offset) * 1000)));
+            const utilization = threshold + offset;
+            const service = looped({
+              endpoints: () => endpointsOf({ a: count, b: count, c: count }),
+              demand: () => ({ a: utilization * count, b: 0.1 * count, c: 0.1 * count }),
+              noise: () => Math.max(0, 1 + 0.05 * normal()),
+            });
+            expect(
+              changes(service.runTo(36_000)).map(({ time, reason }) => `${time} s: ${reason}`),
+            ).to.have.lengthOf.at.most(3);
+          });
+        }
+      }
+    }
+  });
+
+  describe('with demand that was measured', () => {
+    const measured = (time: number, demand: Record<string, number>, sampledAt = time) => ({
+      ...observation(time, endpointsOf({ a: 2, b: 2, c: 2 })),
+      measured: { demand, sampledAt },
+    });
+    const afterSteps = (observations: readonly ReturnType<typeof measured>[]): LoopDecision[] => {
+      let state: LoopState | undefined;
+      return observations.map((seen) => {
+        const next = step(DEFAULT_LOOP_POLICY, state, seen);
+        ({ state } = next);
+        return next.decision;
+      });
+    };
+
+    it('believes it', () => {
+      const [decision] = afterSteps([measured(0, { a: 1, b: 0.2 })]);
+      expect(decision).to.deep.include({ demand: { a: 1, b: 0.2, c: 0 }, rank: 3 });
+    });
+
+    it('spills for it as for samples of Pods', () => {
+      const decisions = afterSteps([0, 15, 30, 45].map((time) => measured(time, { a: 1.8, b: 0.2, c: 0.2 })));
+      const [first] = changes(decisions);
+      expect(first?.reason).to.equal('Overloaded');
+      expect(first?.demand['a']).to.equal(1.8);
+      expect(spill(first as LoopDecision)).to.have.lengthOf(1);
+    });
+
+    const ignored = [
+      { name: 'one that was seen already', next: measured(15, { a: 9, b: 9, c: 9 }, 0) },
+      { name: 'one that is older than the last', next: measured(15, { a: 9, b: 9, c: 9 }, -15) },
+      { name: 'one of the future', next: measured(15, { a: 9, b: 9, c: 9 }, 16) },
+    ];
+    for (const { name, next } of ignored) {
+      it(`leaves out ${name}`, () => {
+        const decisions = afterSteps([measured(0, { a: 0.5, b: 0.5, c: 0.5 }), next]);
+        expect(last(decisions).demand).to.deep.equal({ a: 0.5, b: 0.5, c: 0.5 });
+      });
+    }
+
+    it('holds when it stops coming, and then goes to the safe mode', () => {
+      const demand = { a: 0.5, b: 0.5, c: 0.5 };
+      const times = Array.from({ length: 45 }, (_, index) => index * 15);
+      const decisions = afterSteps(times.map((time) => measured(time, demand, 0)));
+      expect(decisions.find(({ time }) => time === 150)).to.deep.include({ changed: false, reason: 'MetricsStale' });
+      expect(last(decisions)).to.deep.include({ spread: true, reason: 'MetricsLost' });
+    });
   });
 
   describe('when zones and endpoints change', () => {
