@@ -15,6 +15,8 @@ export interface Estimate {
   readonly condition: number;
   /** Some endpoints were saturated: demand is at least this. */
   readonly atLeast: boolean;
+  /** Endpoints carried so much more than was expected of them that no noise explains it. */
+  readonly surge: boolean;
 }
 
 /** Noise of one endpoint's load as a fraction of it: connections are few, and samples short. */
@@ -49,6 +51,10 @@ const widening = (rows: readonly LoadRow[], { mean, covariance }: Belief): numbe
     return spread > 0 ? Math.max(most, (excess * squared(SURPRISE)) / spread) : most;
   }, 1);
 
+/** A row is above what was expected of it by more than noise. */
+const surges = (rows: readonly LoadRow[], { mean }: Belief): boolean =>
+  rows.some((row) => row.load - expected(row, mean) > SURPRISE * Math.sqrt(varianceOf(row)));
+
 /** Rank and condition of the equations, each zone's column at length 1. */
 const observability = (rows: readonly LoadRow[], size: number): Pick<Estimate, 'rank' | 'condition'> => {
   const gram = matrixOf(size, (left, right) =>
@@ -76,7 +82,7 @@ const observability = (rows: readonly LoadRow[], size: number): Pick<Estimate, '
 export const estimateDemand = (before: Belief, rows: readonly LoadRow[]): Estimate => {
   const size = before.zones.length;
   const atLeast = rows.some(({ saturated }) => saturated);
-  if (rows.length === 0 || size === 0) return { belief: before, rank: 0, condition: Infinity, atLeast };
+  if (rows.length === 0 || size === 0) return { belief: before, rank: 0, condition: Infinity, atLeast, surge: false };
   const factor = widening(rows, before);
   const precision: Matrix = inverse(before.covariance.map((row) => row.map((value) => value * factor)));
   const weights = rows.map((row) => 1 / varianceOf(row));
@@ -99,5 +105,5 @@ export const estimateDemand = (before: Belief, rows: readonly LoadRow[]): Estima
     covariance: inverse(hessian),
     time: before.time,
   };
-  return { belief, ...observability(rows, size), atLeast };
+  return { belief, ...observability(rows, size), atLeast, surge: surges(rows, before) };
 };

@@ -26,6 +26,8 @@ export interface DecideInput {
   readonly saturated: boolean;
   /** All endpoints are: no hints could place more. */
   readonly full: boolean;
+  /** Demand has jumped above the upper threshold. */
+  readonly surging: boolean;
   /** Load was above the upper threshold for long enough. */
   readonly highEnough: boolean;
   /** There are new samples. */
@@ -141,7 +143,7 @@ export const decidePlan = (input: DecideInput): Choice => {
   if (!input.fresh) return keep(input, 'Steady');
   if (plannedAt !== null && time - plannedAt < policy.planIntervalSeconds) return keep(input, 'Waiting');
   if (input.full) return keep(input, 'Overloaded');
-  if (input.saturated || input.highEnough) {
+  if (input.saturated || input.surging || input.highEnough) {
     const plan = relieve(input);
     return plan === undefined
       ? keep(input, 'Overloaded')

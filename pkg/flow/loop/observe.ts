@@ -20,6 +20,8 @@ export interface Observed {
   readonly saturated: boolean;
   /** All endpoints with samples are saturated: no hints could place more. */
   readonly full: boolean;
+  /** Demand to plan for where it has jumped: a window that the jump lies in shows only a part of it. */
+  readonly surge: Demand | null;
   readonly rank: number;
 }
 
@@ -74,44 +76,73 @@ const observeMeasured = (
         rank: zones.length,
       };
 
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
+/** How much of a rise is expected to come still: a jump lies anywhere in the window that first shows it. */
+const STILL_TO_COME = 0.5;
+
+/** Demand after a jump, guessed from a window that it may lie in; the guess alone never fills the endpoints above `room`. */
+const afterJump = (before: Belief, after: Belief, room: number): Demand => {
+  const rises = after.mean.map((now, index) => STILL_TO_COME * Math.max(0, now - (before.mean[index] ?? 0)));
+  const free = Math.max(0, room - sumOf(after.mean));
+  const factor = Math.min(1, free / Math.max(Number.MIN_VALUE, sumOf(rises)));
+  return Object.fromEntries(
+    after.zones.map((zone, index) => [zone, (after.mean[index] ?? 0) + factor * (rises[index] ?? 0)]),
+  );
+};
+
+/** What samples of endpoints say: the belief that they leave, and whether demand is beyond what they show. */
+const observeSamples = (
+  policy: LoopPolicy,
+  observation: Observation,
+  counted: readonly Counted[],
+  nothing: Observed,
+): Observed => {
+  const ready = readyOf(observation);
+  const rows = rowsOf(counted, policy.idleCores);
+  const countedAt = counted.reduce((newest, { sampledAt }) => Math.max(newest, sampledAt), -Infinity);
+  const { belief: carried } = nothing;
+  const before =
+    carried === null
+      ? firstBelief(zonesOf(observation), totalOf(rows, ready.length), weightsOf(observation), countedAt)
+      : aged(carried, countedAt);
+  const { belief, rank, surge, atLeast } = estimateDemand(before, rows);
+  const room = policy.targetUtilization * sumOf(ready.map(({ capacity }) => capacity));
+  return {
+    ...nothing,
+    belief,
+    rank,
+    countedAt,
+    saturated: atLeast,
+    full: rows.every((row) => row.saturated),
+    // Saturated endpoints are taken to be asked for more anyhow.
+    surge: surge && !atLeast && carried !== null ? afterJump(carried, belief, room) : null,
+  };
+};
+
+/** Ends of the newest windows, of those endpoints that are still known. */
+const sampledOf = (state: LoopState, counted: readonly Counted[]): Readonly<Record<string, number>> => {
+  const known = Object.entries(state.sampled).filter(([name]) => state.members[name] !== undefined);
+  return Object.fromEntries([...known, ...counted.map(({ name, sampledAt }) => [name, sampledAt] as const)]);
+};
+
 /** Counts the new samples of an observation; `state` is of the hints, zones and endpoints in force up to now. */
 export const observe = (policy: LoopPolicy, state: LoopState, observation: Observation): Observed => {
   const zones = zonesOf(observation);
-  const weights = weightsOf(observation);
-  const freshAt = Math.max(state.freshAt, newestSample(observation));
-  const carried = state.belief === null ? null : forZones(state.belief, zones, weights);
+  const { measured, time } = observation;
   const nothing: Observed = {
-    belief: carried,
+    belief: state.belief === null ? null : forZones(state.belief, zones, weightsOf(observation)),
     sampled: state.sampled,
-    freshAt,
+    freshAt: state.freshAt,
     countedAt: null,
     saturated: false,
     full: false,
+    surge: null,
     rank: 0,
   };
-  const { measured, time } = observation;
-  if (measured !== undefined)
-    return measured.sampledAt > time
-      ? nothing
-      : observeMeasured(zones, measured, { ...nothing, freshAt: state.freshAt });
+  if (measured !== undefined) return measured.sampledAt > time ? nothing : observeMeasured(zones, measured, nothing);
+  const seen = { ...nothing, freshAt: Math.max(state.freshAt, newestSample(observation)) };
   const counted = countedSamples(observation, state, policy);
-  if (counted.length === 0 || zones.length === 0) return nothing;
-  const rows = rowsOf(counted, policy.idleCores);
-  const countedAt = counted.reduce((newest, { sampledAt }) => Math.max(newest, sampledAt), -Infinity);
-  const before =
-    carried === null
-      ? firstBelief(zones, totalOf(rows, readyOf(observation).length), weights, countedAt)
-      : aged(carried, countedAt);
-  const { belief, rank } = estimateDemand(before, rows);
-  const known = Object.entries(state.sampled).filter(([name]) => state.members[name] !== undefined);
-  const sampled = Object.fromEntries([...known, ...counted.map(({ name, sampledAt }) => [name, sampledAt] as const)]);
-  return {
-    belief,
-    rank,
-    freshAt,
-    countedAt,
-    sampled,
-    saturated: rows.some((row) => row.saturated),
-    full: rows.every((row) => row.saturated),
-  };
+  if (counted.length === 0 || zones.length === 0) return seen;
+  return { ...observeSamples(policy, observation, counted, seen), sampled: sampledOf(state, counted) };
 };

@@ -6,11 +6,14 @@ import type { Observation } from '../../../pkg/flow/loop/types.ts';
 import { createAutoscaler } from './autoscaler.ts';
 import { createMeter } from './meter.ts';
 import { normalOf, randomOf } from './random.ts';
+import type { Demand } from '../../../pkg/flow/types.ts';
 import type { Outcome, PlantEndpoint, Rule, Scenario } from './types.ts';
 
 /** Kubelet's averaging and metrics-server's scraping, seconds. */
 const WINDOW = 15;
 const LATE = 15;
+/** Demand changes in the middle of a sample's window as a rule: 2, 7 or 12 seconds into it, by seed. */
+const phaseOf = (seed: number): number => (2 + 5 * seed) % WINDOW;
 /** From a slice's write to the rules of every proxy, seconds. */
 const PROXY_DELAY = 1;
 
@@ -78,6 +81,7 @@ export const simulate = (scenario: Scenario, createRule: Rule, seed: number): Ou
   const noise = createNoise(seed);
   const meter = createMeter();
   const autoscaler = scenario.autoscaler === undefined ? undefined : createAutoscaler(scenario, scenario.autoscaler);
+  const demandAt = (time: number): Demand => scenario.demand(time - phaseOf(seed));
   const plans: { from: number; plan: HintsInForce }[] = [{ from: -Infinity, plan: { spread: false, endpoints: [] } }];
   const samples: Sample[] = [];
   let window = new Map<string, { sum: number; seconds: number }>();
@@ -99,7 +103,7 @@ export const simulate = (scenario: Scenario, createRule: Rule, seed: number): Ou
     if (time % WINDOW === 0) {
       const plan = rule({
         observation: observationAt(scenario, time, endpoints, samples),
-        trueDemand: scenario.demand(Math.max(0, time - LATE)),
+        trueDemand: demandAt(Math.max(0, time - LATE)),
         endpoints,
       });
       if (plan !== undefined) {
@@ -115,7 +119,7 @@ export const simulate = (scenario: Scenario, createRule: Rule, seed: number): Ou
       [...fresh].map(([zone, shares]) => [zone, drift(longLived.get(zone), shares, names, 1 / life)]),
     );
     const sticky = scenario.longLivedShare ?? 0;
-    const asked = scenario.demand(time);
+    const asked = demandAt(time);
     const flows: { zone: string; name: string; load: number }[] = [];
     for (const zone of scenario.zones) {
       const demand = (asked[zone] ?? 0) * noise.of(zone, DEMAND_NOISE);

@@ -170,7 +170,13 @@ describe('demand estimation', () => {
 
   it('leaves everything as it was without samples', () => {
     const belief = firstBelief(zones, 3, {}, 0);
-    expect(estimateDemand(belief, [])).to.deep.equal({ belief, rank: 0, condition: Infinity, atLeast: false });
+    expect(estimateDemand(belief, [])).to.deep.equal({
+      belief,
+      rank: 0,
+      condition: Infinity,
+      atLeast: false,
+      surge: false,
+    });
   });
 
   it('is never negative and never invents demand beyond what was measured', () => {
@@ -191,5 +197,46 @@ describe('demand estimation', () => {
         belief.covariance.forEach((row, index) => expect(row[index], 'variance').to.be.greaterThan(0));
       }),
     );
+  });
+});
+
+describe('a surge', () => {
+  const own = (loads: readonly number[], capacity = 5): LoadRow[] =>
+    rowsOf(
+      loads.map((load, index) => ({ load, capacity, shares: zones.map((_, zone) => (zone === index ? 1 : 0)) })),
+      0,
+    );
+  const calm = estimateDemand(firstBelief(zones, 3, {}, 0), own([1, 1, 1])).belief;
+
+  const rounds = [
+    { name: 'load as expected is none', loads: [1, 1, 1], surge: false },
+    { name: 'load that is higher by noise is none', loads: [1.1, 1.05, 1], surge: false },
+    { name: 'load far above what was expected is one', loads: [2, 1, 1], surge: true },
+    { name: 'one zone is enough', loads: [0.5, 0.5, 2.5], surge: true },
+    { name: 'load far below what was expected is none', loads: [0.1, 0.1, 0.1], surge: false },
+  ];
+  for (const { name, loads, surge } of rounds) {
+    it(name, () => {
+      expect(estimateDemand(aged(calm, 15), own(loads)).surge).to.equal(surge);
+    });
+  }
+
+  it('is never seen without samples', () => {
+    expect(estimateDemand(calm, []).surge).to.equal(false);
+  });
+
+  it('is almost never seen in noise', () => {
+    const normal = normalOf(randomOf(11));
+    let belief = calm;
+    let seen = 0;
+    for (let round = 1; round <= 2400; round += 1) {
+      const estimate = estimateDemand(
+        aged(belief, round * 15),
+        own([1, 1, 1].map((load) => load * Math.max(0, 1 + 0.06 * normal()))),
+      );
+      belief = { ...estimate.belief, time: round * 15 };
+      if (estimate.surge) seen += 1;
+    }
+    expect(seen, 'of 2,400 rounds, ten hours').to.be.at.most(12);
   });
 });

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/policy.ts';
+import { observe } from '../../../../pkg/flow/loop/observe.ts';
 import { initialState, step } from '../../../../pkg/flow/loop/step.ts';
 import type { LoopDecision, LoopState } from '../../../../pkg/flow/loop/types.ts';
 import { normalOf, randomOf } from '../../../bench/loop/random.ts';
@@ -55,12 +56,66 @@ describe('loop', () => {
   });
 
   it('waits for the dwell where load is only above the threshold', () => {
-    const service = looped({ endpoints: three, demand: (time) => ({ a: time < 600 ? 0.5 : 0.88, b: 0.1, c: 0.1 }) });
+    const service = looped({ endpoints: three, demand: (time) => ({ a: time < 600 ? 0.76 : 0.84, b: 0.1, c: 0.1 }) });
     service.runTo(600);
     const decisions = service.runTo(700);
     const [first] = changes(decisions);
     expect(first).to.deep.include({ reason: 'Overloaded' });
     expect(first?.time).to.be.within(630, 660);
+  });
+
+  describe('when demand jumps', () => {
+    /** A jump of zone a at 607 s, in the middle of a window, so that the first sample shows only a part of it. */
+    const jump = (after: number, endpoints = three) => {
+      const within = (time: number): number => Math.min(1, Math.max(0, (time + 15 - 607) / 15));
+      return looped({
+        endpoints,
+        demand: (time) => ({ a: 0.3 + (after - 0.3) * within(time), b: 0.1, c: 0.1 }),
+      });
+    };
+
+    it('does not wait for the dwell where the first sample is above the threshold already', () => {
+      const [first] = changes(jump(1.3).runTo(700));
+      expect(first).to.deep.include({ time: 615, reason: 'Overloaded' });
+    });
+
+    it('plans for more than the sample shows: the window began before the jump', () => {
+      const decisions = changes(jump(1.2, () => endpointsOf({ a: 1, b: 2, c: 2 })).runTo(700));
+      const [first] = decisions;
+      expect(first?.time).to.equal(615);
+      expect(first?.demand['a'], 'what the sample shows').to.be.closeTo(0.3 + 0.9 * (8 / 15), 0.03);
+      expect(spill(first as LoopDecision), 'room for 1.2 cores at 70 %').to.have.lengthOf(1);
+      expect(decisions, 'the guess was right').to.have.lengthOf(1);
+    });
+
+    it('waits where what is expected stays below the threshold', () => {
+      expect(changes(jump(0.65).runTo(1200))).to.deep.equal([]);
+    });
+
+    it('takes the guess back with the next samples when the jump was smaller', () => {
+      const service = looped({
+        endpoints: () => endpointsOf({ a: 2, b: 2, c: 2 }),
+        demand: (time) => ({ a: time < 600 ? 0.6 : 1.38, b: 0.1, c: 0.1 }),
+      });
+      const decisions = changes(service.runTo(3600));
+      expect(decisions.map(({ reason }) => reason)).to.deep.equal(['Overloaded', 'Returned']);
+      expect(spill(last(decisions))).to.deep.equal([]);
+      expect((decisions[1]?.time ?? 0) - (decisions[0]?.time ?? 0), 'as soon as the interval allows').to.be.at.most(60);
+    });
+
+    it('guesses no more than the endpoints can take at the target', () => {
+      const seen = (load: number, time: number) =>
+        observation(
+          time,
+          three().map((endpoint) => ({ ...endpoint, load: endpoint.zone === 'a' ? load : 0.6, sampledAt: time })),
+        );
+      let { state } = step(DEFAULT_LOOP_POLICY, undefined, observation(0, three()));
+      for (const time of [30, 45, 60]) ({ state } = step(DEFAULT_LOOP_POLICY, state, seen(0.3, time)));
+      const { surge, belief } = observe(DEFAULT_LOOP_POLICY, state, seen(0.8, 75));
+      expect(belief?.mean[0]).to.be.closeTo(0.8, 0.05);
+      expect(surge?.['a'], 'half of the rise would be 1.05').to.be.within(belief?.mean[0] ?? Infinity, 0.95);
+      expect(Object.values(surge ?? {}).reduce((sum, value) => sum + value, 0)).to.be.at.most(2.1 + 1e-9);
+    });
   });
 
   it('does nothing between target and threshold', () => {

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// FlowPolicy: tuning and status of the closed loop of the Service that has the same name.
+import type { ObjectMeta } from './meta.ts';
+
+/** Durations are Go's, as metav1.Duration prints them (`30s`, `5m`); quantities are Kubernetes' (`500m`). */
+export interface FlowPolicySpec {
+  /** `Observe` plans and reports but writes nothing. Default `Enforce`. */
+  mode?: 'Enforce' | 'Observe';
+  /** Load that plans aim for, percent of capacity. Default 70. */
+  targetUtilizationPercent?: number;
+  /** Load from which on a new plan is made, percent of capacity; above the target. Default 80. */
+  upperUtilizationPercent?: number;
+  /** How long load has to stay above it. Default 30s. */
+  upDwell?: string;
+  /** How long demand has to stay so low that less traffic between zones would do. Default 5m. */
+  downDwell?: string;
+  /** At least this long between two plans, unless zones or endpoints change. Default 30s. */
+  planInterval?: string;
+  metrics?: FlowPolicyMetrics;
+  capacity?: FlowPolicyCapacity;
+  /** Load of an endpoint that has nothing to do, in the unit of its capacity. Default 0. */
+  idle?: string;
+  /** Endpoints at the least for every zone with clients. Default 1. */
+  minEndpointsPerZone?: number;
+  /** A plan that saves less than this share of the demand from crossing zones is not worth a change. Default 2. */
+  worthwhileSavingPercent?: number;
+  /** Every pair that is not named costs 1. */
+  zoneCosts?: FlowPolicyZoneCost[];
+  /** When metrics are too old to act on. */
+  staleness?: { /** Default 2m. */ holdAfter?: string; /** Default 10m. */ safeModeAfter?: string };
+  /** What is done when metrics are too old for long. Default `Spread`. */
+  safeMode?: 'Spread' | 'SameZone';
+}
+
+export interface FlowPolicyMetrics {
+  /** `metrics.k8s.io` or the name of a source in the flow controller's configuration. Default: its first. */
+  source?: string;
+  /** PromQL for Prometheus sources: one sample per Pod, or per pair of zones. */
+  query?: string;
+  /** How often it is asked. Default 15s. */
+  interval?: string;
+}
+
+export interface FlowPolicyCapacity {
+  /** CPU requests or limits of the Pod's containers, or `Value`. Default `Requests`. */
+  from?: 'Requests' | 'Limits' | 'Value';
+  /** Capacity of every Pod, for `Value`: cores, or whatever unit the query's samples have. */
+  value?: string;
+}
+
+export interface FlowPolicyZoneCost {
+  /** Zone of the clients. */
+  from: string;
+  /** Zone of the endpoints. */
+  to: string;
+  /** 0 or more. */
+  cost: number;
+}
+
+export interface FlowPolicyCondition {
+  type: 'Observed' | 'Effective' | 'Stable';
+  status: 'True' | 'False' | 'Unknown';
+  reason: string;
+  message: string;
+  lastTransitionTime: string;
+  observedGeneration?: number;
+}
+
+export interface FlowPolicyZoneStatus {
+  zone: string;
+  /** Decimal text, in the unit of capacity, as all numbers of a status that are no integers. */
+  demand: string;
+  /** That run in the zone. */
+  endpoints: number;
+  utilizationPercent: number;
+  /** Share of the zone's demand that other zones serve. */
+  spillPercent: number;
+}
+
+export interface FlowPolicyStatus {
+  observedGeneration?: number;
+  /** Share of the demand that stays in its zone under the plan in force. */
+  inZonePercent?: number;
+  /** At most so much could, at the target. */
+  bounds?: { lpPercent: number; integralityPercent: number };
+  zones?: FlowPolicyZoneStatus[];
+  plan?: {
+    spread: boolean;
+    /** Endpoints that serve more or other zones than their own, or all where there are few; the slices hold the whole plan. */
+    endpoints: { name: string; forZones: string[] }[];
+  };
+  conditions?: FlowPolicyCondition[];
+  /** The newest first. */
+  lastChanges?: { time: string; reason: string; message: string }[];
+}
+
+export interface FlowPolicy {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec?: FlowPolicySpec;
+  status?: FlowPolicyStatus;
+}

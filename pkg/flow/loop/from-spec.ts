@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a FlowPolicy's spec means: the loop's policy, and where capacity and load come from. Defaults for what it leaves out.
+import type { FlowPolicySpec, FlowPolicyZoneCost } from '../../apis/flow-policy.ts';
+import { nanoCpu } from '../../upstream/controller/quantity.ts';
+import type { ZoneCost } from '../types.ts';
+import { parseDuration } from './duration.ts';
+import { DEFAULT_LOOP_POLICY } from './policy.ts';
+import type { LoopPolicy } from './types.ts';
+
+/** What an endpoint can serve: CPU that its Pod requests, or may use, or a number that holds for every Pod. */
+export type CapacitySource =
+  { readonly from: 'Requests' } | { readonly from: 'Limits' } | { readonly from: 'Value'; readonly cores: number };
+
+/** How one Service's loop is run. */
+export interface FlowSettings {
+  /** `Observe` plans and reports, and writes nothing. */
+  readonly mode: 'Enforce' | 'Observe';
+  readonly loop: LoopPolicy;
+  readonly capacity: CapacitySource;
+  /** Name of the source of load; undefined: the first that is configured. */
+  readonly source: string | undefined;
+  /** PromQL for sources that take it. */
+  readonly query: string | undefined;
+  /** How often load is read, seconds. */
+  readonly intervalSeconds: number;
+}
+
+const DEFAULT_INTERVAL_SECONDS = 15;
+
+/** Cores, or whatever the unit is. */
+const coresOf = (quantity: string | undefined): number => Number(nanoCpu(quantity ?? '')) / 1e9;
+
+const secondsOf = (text: string | undefined, fallback: number): number =>
+  text === undefined ? fallback : (parseDuration(text) ?? fallback);
+
+const capacityOf = ({ capacity }: FlowPolicySpec): CapacitySource => {
+  if (capacity?.from === 'Value') return { from: 'Value', cores: coresOf(capacity.value) };
+  return { from: capacity?.from ?? 'Requests' };
+};
+
+/** Pairs that are not named cost 1; undefined where none is. */
+const costOf = (costs: readonly FlowPolicyZoneCost[] | undefined): ZoneCost | undefined => {
+  if (costs === undefined || costs.length === 0) return undefined;
+  const known = new Map(costs.map(({ from, to, cost }) => [`${from}\n${to}`, cost]));
+  return (from, to) => known.get(`${from}\n${to}`) ?? 1;
+};
+
+const fractionOf = (percent: number | undefined, fallback: number): number =>
+  percent === undefined ? fallback : percent / 100;
+
+const loopOf = (spec: FlowPolicySpec): LoopPolicy => {
+  const fallback = DEFAULT_LOOP_POLICY;
+  const cost = costOf(spec.zoneCosts);
+  const { upperUtilizationPercent, targetUtilizationPercent } = spec;
+  return {
+    ...fallback,
+    targetUtilization: fractionOf(targetUtilizationPercent, fallback.targetUtilization),
+    upperUtilization: fractionOf(upperUtilizationPercent, fallback.upperUtilization),
+    upDwellSeconds: secondsOf(spec.upDwell, fallback.upDwellSeconds),
+    downDwellSeconds: secondsOf(spec.downDwell, fallback.downDwellSeconds),
+    planIntervalSeconds: secondsOf(spec.planInterval, fallback.planIntervalSeconds),
+    holdAfterSeconds: secondsOf(spec.staleness?.holdAfter, fallback.holdAfterSeconds),
+    safeModeAfterSeconds: secondsOf(spec.staleness?.safeModeAfter, fallback.safeModeAfterSeconds),
+    safeMode: spec.safeMode === 'SameZone' ? 'same-zone' : 'spread',
+    minEndpoints: spec.minEndpointsPerZone ?? fallback.minEndpoints,
+    worthwhileSaving: fractionOf(spec.worthwhileSavingPercent, fallback.worthwhileSaving),
+    idleCores: coresOf(spec.idle),
+    ...(cost === undefined ? {} : { cost }),
+  };
+};
+
+/** The settings of a spec that its schema accepts; of an empty one, the defaults. */
+export const settingsFromSpec = (spec: FlowPolicySpec): FlowSettings => ({
+  mode: spec.mode ?? 'Enforce',
+  loop: loopOf(spec),
+  capacity: capacityOf(spec),
+  source: spec.metrics?.source,
+  query: spec.metrics?.query,
+  intervalSeconds: secondsOf(spec.metrics?.interval, DEFAULT_INTERVAL_SECONDS),
+});

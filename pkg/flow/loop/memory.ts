@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the loop remembers of demand: what it was within the down dwell, and for how long it has been high.
+import { meanOf } from '../demand/belief.ts';
+import type { Observed } from './observe.ts';
+import type { LoopPolicy, LoopState, Observation, PastDemand } from './types.ts';
+
+/** What was believed within the down dwell. Guesses end with the first estimate that is none. */
+export const pastOf = (
+  { downDwellSeconds }: LoopPolicy,
+  past: readonly PastDemand[],
+  { belief, countedAt, saturated, surge }: Observed,
+  time: number,
+): PastDemand[] => {
+  const recent = past.filter((entry) => entry.time >= time - downDwellSeconds);
+  if (countedAt === null || belief === null) return recent;
+  const guess = saturated || surge !== null;
+  const kept = guess ? recent : recent.filter(({ atLeast }) => !atLeast);
+  return [...kept, { time, demand: surge ?? meanOf(belief), atLeast: guess }];
+};
+
+/** Estimates in a row with a load above the upper threshold. */
+export const highOf = (
+  { upperUtilization }: LoopPolicy,
+  { high }: LoopState,
+  { countedAt }: Observed,
+  { window }: Observation,
+  utilization: number,
+): LoopState['high'] => {
+  if (countedAt === null) return high;
+  if (utilization <= upperUtilization) return null;
+  return high === null ? { since: countedAt - window, estimates: 1 } : { ...high, estimates: high.estimates + 1 };
+};
