@@ -11,6 +11,7 @@ import { interplay } from './generate/interplay.ts';
 import { kep2004Figure, kep2004Page } from './generate/kep-2004.ts';
 import { krew } from './generate/krew.ts';
 import { load } from './generate/load.ts';
+import { loop } from './generate/loop.ts';
 import { metricsReference } from './generate/metrics.ts';
 import { admissionPolicies } from './generate/policies.ts';
 import { reasonsReference } from './generate/reasons.ts';
@@ -29,6 +30,7 @@ const GENERATORS: readonly Generator[] = [
   configuration,
   interplay,
   load,
+  loop,
   kep2004Figure,
   kep2004Page,
   krew,
