@@ -73,14 +73,18 @@ describe('an outage of the webhook', () => {
 
   /** Waits until every Service publishes exactly the Pods that are there, and `accept` likes all their endpoints. */
   const untilFresh = async (accept: typeof hasOwnZone): Promise<void> => {
-    const { items } = await client.list<Pod>(PODS, { namespace });
     const sorted = (uids: readonly (string | undefined)[]): string => JSON.stringify(uids.map(String).toSorted());
-    const expected = sorted(items.map(({ metadata }) => metadata?.uid));
-    const isFresh = ({ endpoints }: EndpointSlice): boolean =>
-      sorted((endpoints ?? []).map(({ targetRef }) => targetRef?.uid)) === expected && (endpoints ?? []).every(accept);
     await waitFor(
       'every Service publishes its Pods',
-      async () => (await slices()).filter((slice) => !isFresh(slice)).map(({ metadata }) => metadata?.name),
+      async () => {
+        // Listed anew each time: a Pod that is going may still be there when a rollout is complete.
+        const { items } = await client.list<Pod>(PODS, { namespace });
+        const expected = sorted(items.map(({ metadata }) => metadata?.uid));
+        const isFresh = ({ endpoints }: EndpointSlice): boolean =>
+          sorted((endpoints ?? []).map(({ targetRef }) => targetRef?.uid)) === expected &&
+          (endpoints ?? []).every(accept);
+        return (await slices()).filter((slice) => !isFresh(slice)).map(({ metadata }) => metadata?.name);
+      },
       ({ length }) => length === 0,
       { timeoutSeconds: 120 },
     );
