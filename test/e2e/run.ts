@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // `make e2e`: builds what is missing, runs the suites asked for, and ends with `N passed, N failed, N skipped`.
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { prepareBinaries } from './prepare.ts';
 import { missingRequirements } from './bed/requirements.ts';
 import {
   closingLine,
   countSuites,
   exitCodeOf,
+  formatSeconds,
   formatSummary,
   listSuites,
+  missingForSuite,
   runSuites,
   selectSuites,
   totalOf,
@@ -22,6 +25,7 @@ Runs the end-to-end suites on real Kubernetes: all of them, or those named. Buil
 
   --list     print the suites and what each shows
   --prepare  build what all suites need, and run none
+  --jobs N   suites at the same time, but for those that measure; default 2 where there are two cores, else 1
   --help     print this
 
   test/e2e/run hints                   one suite
@@ -32,21 +36,37 @@ Runs the end-to-end suites on real Kubernetes: all of them, or those named. Buil
 /** What all suites together may take where everything is built, in seconds. */
 const BUDGET_SECONDS = 25 * 60;
 
-const runWith = async (suites: string[], mochaArgs: string[], signal: AbortSignal): Promise<number> => {
+/** Two beds use two cores well: much of a suite is waiting. */
+const DEFAULT_JOBS = Math.min(2, availableParallelism());
+
+interface Invocation {
+  readonly suites: string[];
+  readonly mochaArgs: string[];
+  readonly jobs: number;
+}
+
+const runWith = async ({ suites, mochaArgs, jobs }: Invocation, signal: AbortSignal): Promise<number> => {
   const folder = mkdtempSync(join(tmpdir(), 'topology-routing-e2e-'));
   try {
     const missing = await missingRequirements();
     const options = { suites, mochaArgs, folder };
     // Before the first suite, so that no test's time limit has to cover a build.
     if (missing.length === 0) await prepareBinaries({ signal });
-    const results = missing.length === 0 ? await runSuites({ ...options, signal }) : countSuites(options);
+    const lacking = missing.length > 0 ? suites : suites.filter((suite) => missingForSuite(suite).length > 0);
+    const able = suites.filter((suite) => !lacking.includes(suite));
+    const began = performance.now();
+    const ran = await runSuites({ ...options, suites: able, jobs, signal });
+    const seconds = (performance.now() - began) / 1_000;
+    const results = [...ran, ...countSuites({ ...options, suites: lacking })];
     const counts = totalOf(results);
     console.log(`\n${formatSummary(results)}\n`);
-    const seconds = results.reduce((sum, result) => sum + result.seconds, 0);
+    console.log(`${formatSeconds(seconds)} in all, ${jobs} at a time\n`);
     if (seconds > BUDGET_SECONDS) console.log(`The suites took longer than their ${BUDGET_SECONDS / 60} minutes.`);
-    for (const sentence of missing) console.log(`Skipped; this machine misses: ${sentence}`);
+    const reasons = missing.length > 0 ? missing : lacking.flatMap(missingForSuite);
+    for (const sentence of reasons) console.log(`Skipped; this machine misses: ${sentence}`);
     console.log(closingLine(counts));
-    return exitCodeOf(counts, missing);
+    // Skipping is right for suites that lack something, and for no other.
+    return exitCodeOf({ ...totalOf(ran), failed: counts.failed }, []);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -68,7 +88,15 @@ const main = async (): Promise<number> => {
     if (missing.length === 0) await prepareBinaries({ signal: stop.signal });
     return 0;
   }
-  return runWith(selectSuites(args), process.argv.slice(end + 1), stop.signal);
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { jobs: { type: 'string', default: String(DEFAULT_JOBS) } },
+  });
+  const jobs = Number(values.jobs);
+  if (!Number.isInteger(jobs) || jobs < 1) throw new Error(`--jobs ${values.jobs}: expected a whole number from 1 on`);
+  const suites = selectSuites(positionals);
+  return runWith({ suites, jobs, mochaArgs: process.argv.slice(end + 1) }, stop.signal);
 };
 
 try {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs suites one after the other, each in a mocha process inside a network namespace of its own, and counts the results.
+// Runs suites, each in a mocha process inside a network namespace of its own, and counts the results.
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runIsolated } from './bed/isolate.ts';
+import { missingPrograms } from './bed/requirements.ts';
+import { runInLanes } from './lanes.ts';
 import { countsVariable } from './reporter.ts';
 import type { Counts } from './reporter.ts';
 
@@ -34,14 +36,34 @@ export interface RunOptions {
   readonly folder: string;
   /** Called before each suite. Default: nothing. */
   readonly onStart?: (suite: string) => void;
+  /** How many suites run at the same time. What such a suite prints appears when it has ended. Default 1. */
+  readonly jobs?: number;
   readonly signal: AbortSignal;
 }
 
+const linesOf = (suite: string): string[] =>
+  readFileSync(join(folderOfSuites, `${suite}${suffix}`), 'utf8').split('\n');
+
 /** The first sentence that a suite says of itself. */
-const purposeOf = (suite: string): string => {
-  const [, second = ''] = readFileSync(join(folderOfSuites, `${suite}${suffix}`), 'utf8').split('\n');
-  return second.replace(/^\/\/ /, '');
+const purposeOf = (suite: string): string => (linesOf(suite)[1] ?? '').replace(/^\/\/ /, '');
+
+/**
+ * What this machine misses of the programs that a suite needs beside a bed, one sentence or none. A suite names them in a
+ * line `// Needs: zsh, fish` at its head; each is a Debian package of the same name.
+ */
+export const missingForSuite = (suite: string): string[] => {
+  const line = linesOf(suite).find((text) => text.startsWith('// Needs: ')) ?? '// Needs: ';
+  const programs = line
+    .slice('// Needs: '.length)
+    .split(', ')
+    .filter((program) => program !== '');
+  return missingPrograms(Object.fromEntries(programs.map((program) => [program, program]))).map(
+    (sentence) => `${sentence}, for the suite ${suite}`,
+  );
 };
+
+/** Suites that measure, or that fill the machine, say so in a line `// Alone: why` at their head. */
+const runsAlone = (suite: string): boolean => linesOf(suite).some((text) => text.startsWith('// Alone: '));
 
 const allSuites = (): string[] =>
   readdirSync(folderOfSuites)
@@ -88,28 +110,46 @@ const readCounts = (file: string): Counts => {
   }
 };
 
-const runSuite = async (suite: string, options: RunOptions): Promise<Counts> => {
+const runSuite = async (suite: string, options: RunOptions, output?: number): Promise<Counts> => {
   const { mochaArgs = [], environment = {}, folder, signal } = options;
   const file = join(folder, `${suite}.json`);
   const command = mochaCommand(suite, mochaArgs);
-  const code = await runIsolated(command, { environment: { ...environment, [countsVariable]: file }, signal });
+  const code = await runIsolated(command, {
+    environment: { ...environment, [countsVariable]: file },
+    signal,
+    ...(output === undefined ? {} : { output }),
+  });
   const counts = readCounts(file);
   // Mocha fails for reasons beyond tests, e.g. a suite that cannot be loaded.
   return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
 };
 
-/** Runs the suites in turn. After an abort, the suite that was next counts as failed and those behind it do not run. */
-export const runSuites = async (options: RunOptions): Promise<SuiteResult[]> => {
-  const results: SuiteResult[] = [];
-  for (const suite of options.suites) {
-    if (options.signal.aborted) return [...results, { suite, counts: { ...none, failed: 1 }, seconds: 0 }];
-    options.onStart?.(suite);
-    const began = performance.now();
-    const counts = await runSuite(suite, options);
-    results.push({ suite, counts, seconds: (performance.now() - began) / 1_000 });
+/** The same with its output in a file until it has ended, so that suites that run side by side do not mix theirs. */
+const runQuietly = async (suite: string, options: RunOptions): Promise<Counts> => {
+  const file = join(options.folder, `${suite}.log`);
+  const output = openSync(file, 'w');
+  try {
+    return await runSuite(suite, options, output);
+  } finally {
+    closeSync(output);
+    process.stdout.write(readFileSync(file));
   }
-  return results;
 };
+
+/** Runs the suites. After an abort those that had not begun count as one failure each. */
+export const runSuites = (options: RunOptions): Promise<SuiteResult[]> =>
+  runInLanes({
+    items: options.suites,
+    lanes: options.jobs ?? 1,
+    alone: runsAlone,
+    run: async (suite, shared) => {
+      if (options.signal.aborted) return { suite, counts: { ...none, failed: 1 }, seconds: 0 };
+      options.onStart?.(suite);
+      const began = performance.now();
+      const counts = await (shared ? runQuietly(suite, options) : runSuite(suite, options));
+      return { suite, counts, seconds: (performance.now() - began) / 1_000 };
+    },
+  });
 
 /** How many tests the suites have, as skipped, without running any of them. */
 export const countSuites = ({

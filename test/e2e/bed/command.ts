@@ -19,11 +19,17 @@ export class CommandError extends Error {
 /**
  * Runs a command to its end and returns what it wrote to standard output.
  *
+ * @param environment all of it; default: as this process has it.
+ *
  * @throws CommandError if it cannot be started or ends with another code than 0.
  */
-export const run = async (command: string, args: readonly string[]): Promise<string> => {
+export const run = async (
+  command: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<string> => {
   try {
-    const { stdout } = await execute(command, [...args], { maxBuffer: 64 * 1024 * 1024 });
+    const { stdout } = await execute(command, [...args], { maxBuffer: 64 * 1024 * 1024, env: environment });
     return stdout;
   } catch (error) {
     const details = error as Error & { stderr?: string };

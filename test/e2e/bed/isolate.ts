@@ -16,15 +16,17 @@ export interface IsolateOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Ends the program with SIGTERM. */
   readonly signal?: AbortSignal;
+  /** An open file that takes what the program prints. Default: our own streams. */
+  readonly output?: number;
 }
 
 /**
- * Runs a program to its end and returns its exit code (128 when a signal ended it). Its standard streams are ours.
+ * Runs a program to its end and returns its exit code (128 when a signal ended it). Its standard streams are ours, but for `output`.
  * Removes the namespace afterwards, with all that still runs inside and the beds that the program did not stop.
  */
 export const runIsolated = async (
   command: readonly [string, ...string[]],
-  { environment, signal }: IsolateOptions = {},
+  { environment, signal, output }: IsolateOptions = {},
 ): Promise<number> => {
   await reapBeds();
   const record = createRecord();
@@ -34,7 +36,7 @@ export const runIsolated = async (
     await createNamespace(namespace);
     const [program, ...prefix] = enterPrefix(namespace);
     const child = spawn(program, [...prefix, ...command], {
-      stdio: 'inherit',
+      stdio: output === undefined ? 'inherit' : ['ignore', output, output],
       env: { ...process.env, [namespaceVariable]: namespace, ...environment },
     });
     const end = (): boolean => child.kill('SIGTERM');

@@ -17,8 +17,9 @@ const isOnPath = (program: string): boolean =>
     }
   });
 
-const missingPrograms = (): string[] => {
-  const absent = Object.entries(packages).filter(([program]) => !isOnPath(program));
+/** `wanted`: Debian packages by the program that they bring. One sentence, or none. */
+export const missingPrograms = (wanted: Readonly<Record<string, string>>): string[] => {
+  const absent = Object.entries(wanted).filter(([program]) => !isOnPath(program));
   if (absent.length === 0) return [];
   const names = absent.map(([program]) => program).join(', ');
   const install = [...new Set(absent.map(([, name]) => name))].join(' ');
@@ -40,7 +41,7 @@ const missingPermission = async (): Promise<string[]> => {
 /** One sentence per thing that is missing for a bed of this version; empty when a bed can start. */
 export const missingRequirements = async (version: string = defaultVersion): Promise<string[]> => {
   if (process.platform !== 'linux') return [`Linux: this is ${process.platform}`];
-  const missing = missingPrograms();
+  const missing = missingPrograms(packages);
   if (missing.length === 0) missing.push(...(await missingPermission()));
   if (!isOnPath('go') && !(await areBuilt(version).catch(() => false))) {
     missing.push(`Go 1.26 or newer, to build Kubernetes ${version} once (https://go.dev/dl/)`);

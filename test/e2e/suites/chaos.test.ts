@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kills, freezes and cuts off every process at random under churn; at the end everything is as if nothing had happened.
+// Alone: it judges time limits and memory while everything breaks.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A day in minutes: Pods come and go, labels change, leaders die, the version moves; in the end all is right and nothing grew.
+// Alone: it fills the machine and watches memory.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Lease } from '../../../pkg/apis/core.ts';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Restarts, kills and re-certifies the webhook under constant writes of slices with `failurePolicy: Fail`.
+// Alone: it writes as fast as the machine can.
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the runner of the end-to-end suites says of them and of their results.
 import { expect } from 'chai';
-import { describe, it } from 'mocha';
+import { afterEach, describe, it } from 'mocha';
 import {
   closingLine,
   exitCodeOf,
   formatSeconds,
   formatSummary,
   listSuites,
+  missingForSuite,
   selectSuites,
   totalOf,
 } from '../../e2e/runner.ts';
@@ -52,6 +53,25 @@ describe('a run of the end-to-end suites', () => {
   ]) {
     it(name, () => expect(exitCodeOf({ passed: 3, failed, skipped }, missing)).to.equal(code));
   }
+});
+
+describe('what an end-to-end suite needs beside a bed', () => {
+  const { PATH: path } = process.env;
+  afterEach(() => {
+    process.env['PATH'] = path;
+  });
+
+  it('is named with its Debian packages where it is missing', () => {
+    process.env['PATH'] = '/nonexistent';
+    expect(missingForSuite('completion')).to.deep.equal([
+      'not on PATH: bash, fish, zsh (Debian: apt-get install bash fish zsh), for the suite completion',
+    ]);
+  });
+
+  it('is nothing for most suites', () => {
+    process.env['PATH'] = '/nonexistent';
+    expect(missingForSuite('hints')).to.deep.equal([]);
+  });
 });
 
 describe('selection of the end-to-end suites', () => {
