@@ -4,14 +4,25 @@ import { meanOf } from '../demand/belief.ts';
 import type { Observed } from './observe.ts';
 import type { LoopPolicy, LoopState, Observation, PastDemand } from './types.ts';
 
+/** The entries of the down dwell, and the one that was true when it began: samples may come less often than that. */
+const within = (
+  { downDwellSeconds, holdAfterSeconds }: LoopPolicy,
+  past: readonly PastDemand[],
+  time: number,
+): readonly PastDemand[] => {
+  const begin = time - downDwellSeconds;
+  const first = past.findLastIndex((entry) => entry.time <= begin && entry.time >= begin - holdAfterSeconds);
+  return first < 0 ? past.filter((entry) => entry.time >= begin) : past.slice(first);
+};
+
 /** What was believed within the down dwell. Guesses end with the first estimate that is none. */
 export const pastOf = (
-  { downDwellSeconds }: LoopPolicy,
+  policy: LoopPolicy,
   past: readonly PastDemand[],
   { belief, countedAt, saturated, surge }: Observed,
   time: number,
 ): PastDemand[] => {
-  const recent = past.filter((entry) => entry.time >= time - downDwellSeconds);
+  const recent = [...within(policy, past, time)];
   if (countedAt === null || belief === null) return recent;
   const guess = saturated || surge !== null;
   const kept = guess ? recent : recent.filter(({ atLeast }) => !atLeast);

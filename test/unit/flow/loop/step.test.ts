@@ -134,6 +134,17 @@ describe('loop', () => {
     expect(spill(decisions[1] as LoopDecision)).to.deep.equal([]);
   });
 
+  it('returns also where the dwell is shorter than the time between two samples', () => {
+    const service = looped({
+      endpoints: three,
+      demand: (time) => ({ a: time < 600 || time >= 1200 ? 0.5 : 0.9, b: 0.1, c: 0.1 }),
+      policy: { downDwellSeconds: 6, planIntervalSeconds: 1, upDwellSeconds: 1 },
+    });
+    const [, returned] = changes(service.runTo(3600));
+    expect(returned?.reason).to.equal('Returned');
+    expect(returned?.time).to.be.within(1200 + 6, 1200 + 45);
+  });
+
   it('does not return for a valley shorter than the dwell', () => {
     const service = looped({
       endpoints: three,
