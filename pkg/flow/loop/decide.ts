@@ -93,11 +93,12 @@ const returned = (input: DecideInput): HintsInForce | undefined => {
   // No plan can save more than all that crosses now.
   if (input.figures.crossZoneCost <= worthwhile) return undefined;
   const { endpoints, current, policy } = input;
-  const { targetUtilization, minEndpoints, worthwhileSaving, cost } = policy;
+  const { targetUtilization, upperUtilization, minEndpoints, worthwhileSaving, cost } = policy;
   const most = {
     endpoints,
     demand: largest(input.past, input.demand),
-    targetUtilization,
+    // The largest of many estimates is above their mean by noise: half of what is left to the threshold is for that.
+    targetUtilization: (targetUtilization + upperUtilization) / 2,
     minEndpoints,
     stickiness: worthwhileSaving,
     spreadInForce: current.spread,
@@ -107,7 +108,7 @@ const returned = (input: DecideInput): HintsInForce | undefined => {
   // Most of the time a bound is enough to see that nothing is to be gained.
   if (crossZoneCost - leastCrossZoneCost(most) <= policy.worthwhileSaving * total(most.demand)) return undefined;
   const plan = planHints(most);
-  // Only to what keeps to the target: going back to more than that would soon be overloaded again.
+  // Only to what keeps to that: going back to more would soon be overloaded again.
   if (plan.overload > NEGLIGIBLE) return undefined;
   const saved = input.figures.crossZoneCost - figuresOf(input, plan, input.demand).crossZoneCost;
   return saved > worthwhile ? hintsIn(plan) : undefined;

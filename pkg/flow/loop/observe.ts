@@ -3,11 +3,11 @@
 import { aged, exactly, firstBelief, forZones } from '../demand/belief.ts';
 import type { Belief } from '../demand/belief.ts';
 import { estimateDemand } from '../demand/estimate.ts';
-import { rowsOf } from '../demand/rows.ts';
+import { rowsOf, SATURATION } from '../demand/rows.ts';
 import type { LoadRow, LoadSample } from '../demand/rows.ts';
 import type { Demand } from '../types.ts';
 import { readyOf, sharesBetween, zonesOf } from './topology.ts';
-import type { LoopPolicy, LoopState, MeasuredDemand, Observation } from './types.ts';
+import type { LoopPolicy, LoopState, MeasuredDemand, Observation, ObservedEndpoint } from './types.ts';
 
 /** What the samples of one observation add. */
 export interface Observed {
@@ -18,7 +18,7 @@ export interface Observed {
   readonly countedAt: number | null;
   /** Endpoints that serve the same clients are all saturated. */
   readonly saturated: boolean;
-  /** All endpoints with samples are saturated: no hints could place more. */
+  /** The endpoints together are saturated: no hints could place more. */
   readonly full: boolean;
   /** Demand to plan for where it has jumped: a window that the jump lies in shows only a part of it. */
   readonly surge: Demand | null;
@@ -91,6 +91,13 @@ const afterJump = (before: Belief, after: Belief, room: number): Demand => {
   );
 };
 
+/** Hardly anything is left anywhere, by the last that is known of each endpoint. */
+const isFull = (ready: readonly ObservedEndpoint[]): boolean => {
+  const known = ready.filter(({ load }) => load !== null);
+  const load = sumOf(known.map((endpoint) => endpoint.load ?? 0));
+  return load >= SATURATION * sumOf(known.map(({ capacity }) => capacity));
+};
+
 /** What samples of endpoints say: the belief that they leave, and whether demand is beyond what they show. */
 const observeSamples = (
   policy: LoopPolicy,
@@ -114,7 +121,7 @@ const observeSamples = (
     rank,
     countedAt,
     saturated: atLeast,
-    full: rows.every((row) => row.saturated),
+    full: isFull(ready),
     // Saturated endpoints are taken to be asked for more anyhow.
     surge: surge && !atLeast && carried !== null ? afterJump(carried, belief, room) : null,
   };

@@ -6,12 +6,11 @@ import type { Observation } from '../../../pkg/flow/loop/types.ts';
 import { createAutoscaler } from './autoscaler.ts';
 import { createMeter } from './meter.ts';
 import { normalOf, randomOf } from './random.ts';
+import { createSampler, LATE, WINDOW } from './sampler.ts';
+import type { Sampler } from './sampler.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
 import type { Outcome, PlantEndpoint, Rule, Scenario } from './types.ts';
 
-/** Kubelet's averaging and metrics-server's scraping, seconds. */
-const WINDOW = 15;
-const LATE = 15;
 /** Demand changes in the middle of a sample's window as a rule: 2, 7 or 12 seconds into it, by seed. */
 const phaseOf = (seed: number): number => (2 + 5 * seed) % WINDOW;
 /** From a slice's write to the rules of every proxy, seconds. */
@@ -70,12 +69,7 @@ const createNoise = (seed: number): Noise & { tick(): void } => {
   };
 };
 
-interface Sample {
-  readonly at: number;
-  readonly loads: ReadonlyMap<string, number>;
-}
-
-/** Runs a rule in a scenario, asking it every fifteen seconds. */
+/** Runs a rule in a scenario. */
 export const simulate = (scenario: Scenario, createRule: Rule, seed: number): Outcome => {
   const rule = createRule();
   const noise = createNoise(seed);
@@ -83,26 +77,15 @@ export const simulate = (scenario: Scenario, createRule: Rule, seed: number): Ou
   const autoscaler = scenario.autoscaler === undefined ? undefined : createAutoscaler(scenario, scenario.autoscaler);
   const demandAt = (time: number): Demand => scenario.demand(time - phaseOf(seed));
   const plans: { from: number; plan: HintsInForce }[] = [{ from: -Infinity, plan: { spread: false, endpoints: [] } }];
-  const samples: Sample[] = [];
-  let window = new Map<string, { sum: number; seconds: number }>();
+  const sampler = createSampler(scenario);
+  const { askSeconds = WINDOW } = scenario;
   let longLived = new Map<string, Shares>();
   for (let time = 0; time < scenario.durationSeconds; time += 1) {
     noise.tick();
     const endpoints = autoscaler?.endpoints(time) ?? scenario.endpoints(time);
-    if (time > 0 && time % WINDOW === 0) {
-      samples.push({
-        at: time,
-        loads: new Map(
-          [...window].flatMap(([name, { sum, seconds }]) =>
-            seconds === WINDOW ? [[name, sum / seconds] as const] : [],
-          ),
-        ),
-      });
-      window = new Map();
-    }
-    if (time % WINDOW === 0) {
+    if (time % askSeconds === 0) {
       const plan = rule({
-        observation: observationAt(scenario, time, endpoints, samples),
+        observation: observationAt(scenario, time, endpoints, sampler),
         trueDemand: demandAt(Math.max(0, time - LATE)),
         endpoints,
       });
@@ -137,8 +120,7 @@ export const simulate = (scenario: Scenario, createRule: Rule, seed: number): Ou
     for (const { name, capacity } of endpoints) {
       const load = Math.min(capacity, (loads.get(name) ?? 0) + (scenario.idleCores ?? 0));
       utilization += load / capacity / endpoints.length;
-      const entry = window.get(name) ?? { sum: 0, seconds: 0 };
-      window.set(name, { sum: entry.sum + load, seconds: entry.seconds + 1 });
+      sampler.record(time, name, load);
     }
     autoscaler?.tick(time, utilization);
   }
@@ -146,27 +128,16 @@ export const simulate = (scenario: Scenario, createRule: Rule, seed: number): Ou
 };
 
 const observationAt = (
-  scenario: Scenario,
+  { zones }: Scenario,
   time: number,
   endpoints: readonly PlantEndpoint[],
-  samples: readonly Sample[],
-): Observation => {
-  const [gapFrom, gapTo] = scenario.metricsGap ?? [Infinity, Infinity];
-  const sample = samples.findLast(({ at }) => at <= time - LATE && !(at + LATE >= gapFrom && at + LATE < gapTo));
-  return {
-    time,
-    zones: scenario.zones,
-    window: WINDOW,
-    endpoints: endpoints.map(({ name, zone, capacity }) => {
-      const load = sample?.loads.get(name);
-      return {
-        name,
-        zone,
-        capacity,
-        ready: true,
-        load: load ?? null,
-        sampledAt: load === undefined ? null : (sample?.at ?? null),
-      };
-    }),
-  };
-};
+  sampler: Sampler,
+): Observation => ({
+  time,
+  zones,
+  window: WINDOW,
+  endpoints: endpoints.map(({ name, zone, capacity }) => {
+    const { load = null, at = null } = sampler.latest(name, time) ?? {};
+    return { name, zone, capacity, ready: true, load, sampledAt: at };
+  }),
+});

@@ -21,6 +21,10 @@ export interface Scenario {
   /** Endpoints that are ready; asked once a second. */
   readonly endpoints: (time: number) => readonly PlantEndpoint[];
   /** No sample reaches the rule from the first of these times to the second. */
+  /** How often the rule is asked, seconds. Default 15. */
+  readonly askSeconds?: number;
+  /** Every endpoint's windows end at a time of its own. */
+  readonly staggered?: boolean;
   readonly metricsGap?: readonly [from: number, to: number];
   /** Fraction of demand on connections that stay where they are. */
   readonly longLivedShare?: number;

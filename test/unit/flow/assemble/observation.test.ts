@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of observations put together: capacity from Pods, load from sources, and what is missing.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { clientZonesOf } from '../../../../pkg/flow/assemble/nodes.ts';
+import { observationOf } from '../../../../pkg/flow/assemble/observation.ts';
+import type { ObservationInput } from '../../../../pkg/flow/assemble/observation.ts';
+import { node } from '../../../fixtures/core.ts';
+
+const view = (name: string, more: object = {}) => ({ name, pod: name, zone: 'a', ready: true, forZones: [], ...more });
+const input = (more: Partial<ObservationInput> = {}): ObservationInput => ({
+  time: 100,
+  endpoints: [view('p')],
+  zones: ['a'],
+  weights: { a: 1 },
+  capacity: { from: 'Requests' },
+  podCpu: () => ({ requests: 0.5, limits: 2 }),
+  load: undefined,
+  ...more,
+});
+const endpointsIn = (more: Partial<ObservationInput>) => {
+  const result = observationOf(input(more));
+  return result.kind === 'observation' ? result.observation.endpoints : result;
+};
+
+describe('an observation', () => {
+  const capacities: { name: string; more: Partial<ObservationInput>; capacity: number }[] = [
+    { name: 'requests', more: {}, capacity: 0.5 },
+    { name: 'limits', more: { capacity: { from: 'Limits' } }, capacity: 2 },
+    {
+      name: 'a value, whatever the Pod says',
+      more: { capacity: { from: 'Value', cores: 3 }, podCpu: () => undefined },
+      capacity: 3,
+    },
+  ];
+  for (const { name, more, capacity } of capacities) {
+    it(`takes capacity from ${name}`, () =>
+      expect(endpointsIn(more)).to.deep.include.members([
+        { name: 'p', zone: 'a', ready: true, capacity, load: null, sampledAt: null },
+      ]));
+  }
+
+  const without: { name: string; more: Partial<ObservationInput> }[] = [
+    { name: 'does not say', more: { podCpu: () => ({ requests: null, limits: 1 }) } },
+    { name: 'says nothing at all', more: { podCpu: () => ({ requests: 0, limits: 1 }) } },
+    { name: 'is none', more: { endpoints: [view('p', { pod: '' })] } },
+    { name: 'has a value of nothing', more: { capacity: { from: 'Value', cores: 0 } } },
+  ];
+  for (const { name, more } of without) {
+    it(`is not made where a Pod ${name}`, () =>
+      expect(endpointsIn(more)).to.deep.equal({ kind: 'no-capacity', endpoints: ['p'] }));
+  }
+
+  it('leaves out who is not ready, and whose Pod is not known yet', () => {
+    const endpoints = [view('p'), view('new'), view('down', { ready: false })];
+    const found = endpointsIn({ endpoints, podCpu: (pod) => (pod === 'p' ? { requests: 1, limits: 1 } : undefined) });
+    expect(found).to.have.length(1);
+  });
+
+  it('has the load of each Pod and the longest of the windows', () => {
+    const samples = [
+      { pod: 'p', load: 0.3, sampledAt: 90, window: 20 },
+      { pod: 'q', load: 0.3, sampledAt: 90, window: 30 },
+    ];
+    const result = observationOf(input({ load: { kind: 'pods', samples } }));
+    expect(result).to.deep.include({ kind: 'observation' });
+    const { observation } = result as Extract<typeof result, { kind: 'observation' }>;
+    expect(observation).to.deep.include({ window: 30, time: 100, clients: { a: 1 } });
+    expect(observation.endpoints[0]).to.deep.include({ load: 0.3, sampledAt: 90 });
+    expect(observation).not.to.have.property('measured');
+  });
+
+  it('has demand as it is measured between zones, summed by the zone of the clients', () => {
+    const sample = (sourceZone: string, load: number, sampledAt: number) => ({
+      sourceZone,
+      load,
+      sampledAt,
+      window: 60,
+    });
+    const samples = [sample('a', 1, 80), sample('a', 0.5, 90), sample('b', 2, 85)];
+    const result = observationOf(input({ load: { kind: 'zone-pairs', samples } }));
+    const { observation } = result as Extract<typeof result, { kind: 'observation' }>;
+    expect(observation.measured).to.deep.equal({ demand: { a: 1.5, b: 2 }, sampledAt: 90 });
+    const nothing = observationOf(input({ load: { kind: 'zone-pairs', samples: [] } }));
+    expect(nothing).to.deep.equal(observationOf(input()));
+  });
+});
+
+describe('zones of clients', () => {
+  const weighed = (zone: string, name: string, cpu: string, ready = 'True') =>
+    node({
+      zone,
+      metadata: { name },
+      status: { allocatable: { cpu }, conditions: [{ type: 'Ready', status: ready as 'True' }] },
+    });
+
+  it('are those of ready Nodes, weighed by CPU', () => {
+    const nodes = [
+      weighed('b', '1', '2'),
+      weighed('a', '2', '4'),
+      weighed('a', '3', '2'),
+      weighed('c', '4', '8', 'False'),
+    ];
+    expect(clientZonesOf(nodes)).to.deep.equal({ zones: ['a', 'b'], weights: { a: 6_000, b: 2_000 } });
+  });
+
+  it('are weighed by number where a Node does not say its CPU, and alike where there is one only', () => {
+    const { allocatable: _, ...status } = weighed('b', '2', '1').status ?? {};
+    const nodes = [weighed('a', '1', '4'), weighed('a', '3', '4'), node({ zone: 'b', status })];
+    expect(clientZonesOf(nodes)).to.deep.equal({ zones: ['a', 'b'], weights: { a: 2, b: 1 } });
+    expect(clientZonesOf([weighed('a', '1', '4')])).to.deep.equal({ zones: ['a'], weights: { a: 1 } });
+    expect(clientZonesOf([])).to.deep.equal({ zones: [], weights: {} });
+  });
+});

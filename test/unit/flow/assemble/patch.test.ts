@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of the patches of slices: only what differs, only on the object that was read, and back to nothing.
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { describe, it } from 'mocha';
+import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
+import { differs, patchFor, takeBackPatch } from '../../../../pkg/flow/assemble/patch.ts';
+import { createSliceProjection } from '../../../../pkg/flow/assemble/slice.ts';
+import type { HintsInForce } from '../../../../pkg/flow/demand/in-force.ts';
+import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
+import { flowEndpoint, flowSlice } from './support.ts';
+
+const LOCK = { op: 'replace', path: '/metadata/resourceVersion', value: '7' };
+const MARK = '/metadata/annotations/topology.extensions.gardener.cloud~1plan';
+const SPREAD: HintsInForce = { spread: true, endpoints: [] };
+const OWN: HintsInForce = { spread: false, endpoints: [] };
+const SHARED: HintsInForce = { spread: false, endpoints: [{ name: 'b1', forZones: ['a', 'b'] }] };
+
+describe('the patch of a slice', () => {
+  it('is none where proxies route as planned, whatever endpoints that are not ready carry', () => {
+    const slice = flowSlice([
+      flowEndpoint('a', { forZones: ['a'] }),
+      flowEndpoint('b', { ready: false, forZones: ['c'] }),
+    ]);
+    expect(patchFor(slice, OWN)).to.equal(undefined);
+    expect(
+      patchFor(flowSlice([flowEndpoint('a', { forZones: ['b', 'a'] })]), {
+        ...OWN,
+        endpoints: [{ name: 'a1', forZones: ['a', 'b'] }],
+      }),
+    ).to.equal(undefined);
+  });
+
+  it('writes the endpoints that differ, and the mark, under the lock of the version that was read', () => {
+    const slice = flowSlice([flowEndpoint('a', { forZones: ['a'] }), flowEndpoint('b', { forZones: ['b'] })]);
+    expect(patchFor(slice, SHARED)).to.deep.equal([
+      LOCK,
+      { op: 'add', path: '/endpoints/1/hints', value: { forZones: [{ name: 'a' }, { name: 'b' }] } },
+      { op: 'add', path: '/metadata/annotations', value: { 'topology.extensions.gardener.cloud/plan': 'zones' } },
+    ]);
+  });
+
+  it('spreads: hints go, also empty ones, and the mark says that it is on purpose', () => {
+    const slice = flowSlice([flowEndpoint('a', { forZones: ['a'] }), flowEndpoint('b', { hinted: true })], {
+      annotated: true,
+    });
+    expect(patchFor(slice, SPREAD)).to.deep.equal([
+      LOCK,
+      { op: 'remove', path: '/endpoints/0/hints' },
+      { op: 'remove', path: '/endpoints/1/hints' },
+      { op: 'add', path: MARK, value: 'spread' },
+    ]);
+    expect(differs(flowSlice([flowEndpoint('a')]), SPREAD), 'without the mark').to.equal(true);
+    expect(differs(flowSlice([flowEndpoint('a')], { mark: 'spread' }), SPREAD)).to.equal(false);
+  });
+
+  it('gives an endpoint that is not ready its own zone where the slice is written anyway', () => {
+    const slice = flowSlice([flowEndpoint('b', { forZones: ['b'] }), flowEndpoint('c', { ready: false })], {
+      mark: 'zones',
+      annotated: true,
+    });
+    expect(patchFor(slice, SHARED)?.at(-1)).to.deep.equal({
+      op: 'add',
+      path: '/endpoints/1/hints',
+      value: { forZones: [{ name: 'c' }] },
+    });
+  });
+
+  it('gives no hints to an endpoint without zone, and leaves host names alone', () => {
+    expect(patchFor(flowSlice([flowEndpoint('')]), OWN)).to.equal(undefined);
+    expect(patchFor(flowSlice([flowEndpoint('a')], { addressType: 'FQDN' }), OWN)).to.equal(undefined);
+  });
+
+  it('takes back hints and mark where there is a mark, and nothing elsewhere', () => {
+    const marked = flowSlice([flowEndpoint('a', { forZones: ['a'] })], { mark: 'zones', annotated: true });
+    expect(takeBackPatch(marked)).to.deep.equal([
+      LOCK,
+      { op: 'remove', path: '/endpoints/0/hints' },
+      { op: 'remove', path: MARK },
+    ]);
+    expect(takeBackPatch(flowSlice([flowEndpoint('a', { forZones: ['a'] })]))).to.equal(undefined);
+  });
+
+  it('applied once, leaves nothing to do, whatever slice and plan', () => {
+    const zone = fc.constantFrom('a', 'b', 'c');
+    const endpoint = fc.record({
+      zone,
+      ready: fc.boolean(),
+      forZones: fc.uniqueArray(zone, { maxLength: 3 }),
+    });
+    const endpoints = fc.array(endpoint, { maxLength: 5 });
+    const plans = fc.record({
+      spread: fc.boolean(),
+      zones: fc.array(fc.uniqueArray(zone, { minLength: 1, maxLength: 3 }), { minLength: 5, maxLength: 5 }),
+    });
+    const project = createSliceProjection();
+    fc.assert(
+      fc.property(
+        endpoints,
+        plans,
+        fc.option(fc.constantFrom('spread', 'zones'), { nil: undefined }),
+        (list, drawn, mark) => {
+          const slice: EndpointSlice = {
+            metadata: {
+              name: 'web-1',
+              resourceVersion: '7',
+              ...(mark === undefined ? {} : { annotations: { 'topology.extensions.gardener.cloud/plan': mark } }),
+            },
+            addressType: 'IPv4',
+            endpoints: list.map(({ zone: own, ready, forZones }, index) => ({
+              addresses: [`198.18.0.${index}`],
+              zone: own,
+              conditions: { ready },
+              targetRef: { kind: 'Pod', name: `p${index}` },
+              ...(forZones.length === 0 ? {} : { hints: { forZones: forZones.map((name) => ({ name })) } }),
+            })),
+          };
+          const plan: HintsInForce = drawn.spread
+            ? SPREAD
+            : { spread: false, endpoints: drawn.zones.map((forZones, index) => ({ name: `p${index}`, forZones })) };
+          const patch = patchFor(project(slice), plan);
+          if (patch === undefined) return;
+          const written = project(applyJsonPatch(slice, patch));
+          expect(patchFor(written, plan)).to.equal(undefined);
+          expect(takeBackPatch(written), 'can be taken back').not.to.equal(undefined);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of a FlowPolicy's status: what it holds, when it is news, and what a restart takes from it.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { describePlan, newsIn, planInStatus, statusOf } from '../../../../pkg/flow/assemble/status.ts';
+import type { StatusInput } from '../../../../pkg/flow/assemble/status.ts';
+import type { TurnFigures } from '../../../../pkg/flow/assemble/figures.ts';
+
+const finding = (reason: string, status: 'True' | 'False' = 'True') => ({ status, reason, message: `${reason}.` });
+const findings = { Observed: finding('MetricsFresh'), Effective: finding('PlanInForce'), Stable: finding('Steady') };
+const ENDPOINTS = ['a', 'b'].map((zone) => ({ name: `${zone}1`, zone }));
+const SHARED = { spread: false, endpoints: [{ name: 'b1', forZones: ['a', 'b'] }] };
+const OWN = { spread: false, endpoints: [] };
+const SPREAD = { spread: true, endpoints: [] };
+
+const figures = (more: Partial<TurnFigures> = {}): TurnFigures => ({
+  zones: [{ zone: 'a', demand: 0.61234, endpoints: 1, utilization: 0.612, spill: 1 / 3 }],
+  demand: 0.61234,
+  capacity: 2,
+  endpoints: 2,
+  inZoneShare: 0.876,
+  maxUtilization: 0.612,
+  ...more,
+});
+const input = (more: Partial<StatusInput> = {}): StatusInput => ({
+  previous: undefined,
+  findings,
+  figures: figures(),
+  bounds: { lp: 0.999, integrality: 0.95 },
+  plan: SHARED,
+  endpoints: ENDPOINTS,
+  source: 'metrics.k8s.io',
+  generation: 3,
+  now: '2026-11-21T12:00:00Z',
+  change: undefined,
+  ...more,
+});
+
+describe('the status of a FlowPolicy', () => {
+  it('says all in integers and short decimals', () => {
+    expect(statusOf(input({ change: 'Saturated' }))).to.deep.equal({
+      observedGeneration: 3,
+      source: 'metrics.k8s.io',
+      endpoints: 2,
+      demand: '0.612',
+      inZonePercent: 88,
+      maxUtilizationPercent: 61,
+      zones: [{ zone: 'a', demand: '0.612', endpoints: 1, utilizationPercent: 61, spillPercent: 33 }],
+      bounds: { lpPercent: 100, integralityPercent: 95 },
+      plan: { spread: false, endpoints: [{ name: 'b1', forZones: ['a', 'b'] }] },
+      conditions: (['Observed', 'Effective', 'Stable'] as const).map((type) => ({
+        type,
+        ...findings[type],
+        lastTransitionTime: '2026-11-21T12:00:00Z',
+        observedGeneration: 3,
+      })),
+      lastChanges: [{ time: '2026-11-21T12:00:00Z', reason: 'Saturated', message: 'b1 serves a, b' }],
+    });
+  });
+
+  it('leaves out what is not known', () => {
+    const empty = statusOf(
+      input({ figures: undefined, bounds: undefined, plan: undefined, source: '', generation: undefined }),
+    );
+    expect(Object.keys(empty)).to.deep.equal(['endpoints', 'conditions']);
+  });
+
+  it('keeps the time of a condition while its status stays', () => {
+    const previous = statusOf(input());
+    const later = { previous, now: '2026-11-21T13:00:00Z' };
+    const times = (status: ReturnType<typeof statusOf>) =>
+      status.conditions?.map(({ lastTransitionTime }) => lastTransitionTime.slice(11, 13));
+    expect(times(statusOf(input({ ...later, findings: { ...findings, Stable: finding('Other') } })))).to.deep.equal([
+      '12',
+      '12',
+      '12',
+    ]);
+    expect(
+      times(statusOf(input({ ...later, findings: { ...findings, Stable: finding('PlanChanged', 'False') } }))),
+    ).to.deep.equal(['12', '12', '13']);
+  });
+
+  it('lists a hundred endpoints and ten changes, and says how many endpoints it leaves out', () => {
+    const many = Array.from({ length: 120 }, (_, index) => ({ name: `p${index}`, zone: 'a' }));
+    const plan = { spread: false, endpoints: many.map(({ name }) => ({ name, forZones: ['a', 'b'] })) };
+    let status = statusOf(input({ endpoints: many, plan }));
+    expect([status.plan?.endpoints.length, status.plan?.omitted]).to.deep.equal([100, 20]);
+    expect(planInStatus(status), 'is not the whole plan').to.equal(undefined);
+    for (let change = 0; change < 12; change += 1)
+      status = statusOf(input({ previous: status, change: `Change${change}`, plan: change % 2 === 0 ? OWN : SPREAD }));
+    expect(status.lastChanges?.map(({ reason }) => reason)).to.deep.equal(
+      Array.from({ length: 10 }, (_, index) => `Change${11 - index}`),
+    );
+  });
+
+  it('keeps book of a proposal once, however often it is made', () => {
+    const previous = statusOf(input({ change: 'Overloaded' }));
+    expect(statusOf(input({ previous, change: 'Overloaded' })).lastChanges).to.have.length(1);
+  });
+
+  it('describes plans in a sentence', () => {
+    expect(describePlan(SPREAD, ENDPOINTS)).to.equal('no hints: every endpoint serves every zone');
+    expect(describePlan(OWN, ENDPOINTS)).to.equal('every endpoint serves its own zone');
+    const five = Array.from({ length: 5 }, (_, index) => ({ name: `p${index}`, zone: 'a' }));
+    const plan = { spread: false, endpoints: five.map(({ name }) => ({ name, forZones: ['b'] })) };
+    expect(describePlan(plan, five)).to.equal('p0 serves b; p1 serves b; p2 serves b; 2 more serve other zones');
+  });
+});
+
+describe('news in a status', () => {
+  const before = statusOf(input());
+  const cases: { name: string; more: Partial<StatusInput>; news: string }[] = [
+    { name: 'the same', more: {}, news: 'no' },
+    { name: 'noise', more: { figures: figures({ inZoneShare: 0.89, demand: 0.63 }) }, news: 'no' },
+    { name: 'other figures', more: { figures: figures({ inZoneShare: 0.7 }) }, news: 'later' },
+    { name: 'another demand', more: { figures: figures({ demand: 0.9 }) }, news: 'later' },
+    { name: 'another zone', more: { figures: figures({ zones: [] }) }, news: 'now' },
+    { name: 'another plan', more: { plan: OWN }, news: 'now' },
+    { name: 'another reason', more: { findings: { ...findings, Stable: finding('Overloaded') } }, news: 'now' },
+    { name: 'another spec', more: { generation: 4 }, news: 'now' },
+    { name: 'more endpoints', more: { endpoints: [...ENDPOINTS, { name: 'c1', zone: 'c' }] }, news: 'now' },
+    { name: 'a later time alone', more: { now: '2027-01-01T00:00:00Z' }, news: 'no' },
+  ];
+  for (const { name, more, news } of cases) {
+    it(`${name}: ${news}`, () => expect(newsIn(before, statusOf(input({ previous: before, ...more })))).to.equal(news));
+  }
+
+  it('is all of the first one', () => expect(newsIn(undefined, before)).to.equal('now'));
+});
+
+describe('the plan in a status', () => {
+  it('is what was in force', () => {
+    expect(planInStatus(statusOf(input()))).to.deep.equal(SHARED);
+    expect(planInStatus(statusOf(input({ plan: SPREAD })))).to.deep.equal(SPREAD);
+  });
+
+  it('is none without a plan, and none of what was only observed', () => {
+    expect(planInStatus({})).to.equal(undefined);
+    const Effective = finding('ObserveOnly', 'False');
+    expect(planInStatus(statusOf(input({ findings: { ...findings, Effective } })))).to.equal(undefined);
+  });
+});
