@@ -7,6 +7,7 @@ import { benchmarks } from './generate/benchmarks.ts';
 import { chartRegistration, chartValues } from './generate/chart.ts';
 import { commands } from './generate/commands.ts';
 import { configuration } from './generate/configuration.ts';
+import { flowPolicyChart, flowPolicyExample } from './generate/flow-policy.ts';
 import { interplay } from './generate/interplay.ts';
 import { kep2004Figure, kep2004Page } from './generate/kep-2004.ts';
 import { krew } from './generate/krew.ts';
@@ -28,6 +29,8 @@ const GENERATORS: readonly Generator[] = [
   chartValues,
   commands,
   configuration,
+  flowPolicyChart,
+  flowPolicyExample,
   interplay,
   load,
   loop,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs kubectl-topology: parses, runs the command, turns errors of the person who calls into exit code 2.
 import { CommanderError } from 'commander';
+import { EXIT_USAGE } from '../shared/exit.ts';
 import type { ExitCode } from './command.ts';
 import { InputError, UsageError } from './errors.ts';
 import type { Io } from './io.ts';
 import { createProgram } from './program.ts';
-
-const EXIT_USAGE: ExitCode = 2;
 
 /** Named, not imported: the cluster's client is loaded only by what needs it. */
 const OTHER_ERRORS: ReadonlySet<string> = new Set(['KubeConfigError', 'ApiError', 'ConnectionError']);

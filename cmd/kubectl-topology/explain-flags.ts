@@ -51,18 +51,22 @@ export const explainOptions = (snapshot: ClusterSnapshot, flags: ExplainFlags, i
 const ANY = 'any';
 const INEFFECTIVE = 'ineffective';
 
-/** `any`, `ineffective` or reasons, separated by commas. */
-export const failOnFlag = (text: string): readonly string[] => {
-  const known = [ANY, INEFFECTIVE, ...Object.keys(REASONS), ...Object.keys(DIAGNOSIS_REASONS)];
-  const wanted = text.split(',').map((part) => part.trim());
-  for (const part of wanted) {
-    if (known.includes(part)) continue;
-    const meant = nearest(part, known);
-    const hint = meant === undefined ? 'see the reference of reasons.' : `did you mean ${meant}?`;
-    throw new InvalidArgumentError(`"${part}" is no reason; ${hint}`);
-  }
-  return wanted;
-};
+/** `any`, `ineffective` or reasons, separated by commas; `more`: reasons beside those of explain. */
+export const failOnReasons =
+  (more: readonly string[]) =>
+  (text: string): readonly string[] => {
+    const known = [ANY, INEFFECTIVE, ...Object.keys(REASONS), ...Object.keys(DIAGNOSIS_REASONS), ...more];
+    const wanted = text.split(',').map((part) => part.trim());
+    for (const part of wanted) {
+      if (known.includes(part)) continue;
+      const meant = nearest(part, known);
+      const hint = meant === undefined ? 'see the reference of reasons.' : `did you mean ${meant}?`;
+      throw new InvalidArgumentError(`"${part}" is no reason; ${hint}`);
+    }
+    return wanted;
+  };
+
+export const failOnFlag = failOnReasons([]);
 
 /** Whether what was found is what the caller wants to fail on. */
 export const shallFail = (

@@ -31,13 +31,14 @@ export interface OutputFlags {
 
 export const collect = (value: string, previous: string[] | undefined): string[] => [...(previous ?? []), value];
 
-export const addInputFlags = (command: Command): Command =>
+/** `everywhere`: all namespaces are looked at unless one is named. */
+export const addInputFlags = (command: Command, everywhere = false): Command =>
   command
     .option('-f, --filename <file|dir|->', 'objects from YAML or JSON instead of a cluster; may be repeated', collect)
     .option('--kubeconfig <file>', 'how to reach the cluster; default: $KUBECONFIG, then ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig')
-    .option('-n, --namespace <namespace>', 'namespace; default: that of the context')
-    .option('-A, --all-namespaces', 'all namespaces');
+    .option('-n, --namespace <namespace>', `namespace; default: ${everywhere ? 'all' : 'that of the context'}`)
+    .option('-A, --all-namespaces', `all namespaces${everywhere ? ', which is the default' : ''}`);
 
 export const addOutputFlag = (command: Command): Command =>
   command.addOption(new Option('-o, --output <format>', 'output format').choices(OUTPUT_FORMATS).default('table'));
@@ -104,16 +105,35 @@ export const percent = (text: string): number => {
   return value / 100;
 };
 
-/** `zone=cores,zone=cores`, also repeated. */
-export const demandFlag = (text: string, previous: Readonly<Record<string, number>> = {}): Record<string, number> => {
-  const demand = new Map(Object.entries(previous));
+/** `zone=number,zone=number`, also repeated, where numbers add up. */
+const byZone = (text: string, previous: Readonly<Record<string, number>>, expected: string): Record<string, number> => {
+  const amounts = new Map(Object.entries(previous));
   for (const part of text.split(',').filter((entry) => entry.trim() !== '')) {
     const at = part.lastIndexOf('=');
-    const [zone, cores] = [part.slice(0, Math.max(at, 0)).trim(), coresOf(part.slice(at + 1).trim())];
-    if (at === -1 || !(cores >= 0 && Number.isFinite(cores))) {
-      throw new InvalidArgumentError(`expected zone=cores such as eu-1a=1.5, found "${part}".`);
+    const [zone, amount] = [part.slice(0, Math.max(at, 0)).trim(), coresOf(part.slice(at + 1).trim())];
+    if (at === -1 || !(amount >= 0 && Number.isFinite(amount))) {
+      throw new InvalidArgumentError(`expected ${expected}, found "${part}".`);
     }
-    demand.set(zone, (demand.get(zone) ?? 0) + cores);
+    amounts.set(zone, (amounts.get(zone) ?? 0) + amount);
   }
-  return Object.fromEntries(demand);
+  return Object.fromEntries(amounts);
+};
+
+/** `zone=cores,zone=cores`, also repeated. */
+export const demandFlag = (text: string, previous: Readonly<Record<string, number>> = {}): Record<string, number> =>
+  byZone(text, previous, 'zone=cores such as eu-1a=1.5');
+
+/** Where weights of zones come from: the Nodes, or as given. */
+export type Weights = 'cpu' | 'nodes' | Readonly<Record<string, number>>;
+
+/** `cpu`, `nodes` or `zone=weight,zone=weight`, also repeated. */
+export const weightsFlag = (text: string, previous: Weights = {}): Weights => {
+  if (text === 'cpu' || text === 'nodes') return text;
+  const weights = byZone(
+    text,
+    typeof previous === 'string' ? {} : previous,
+    'cpu, nodes or zone=weight such as eu-1a=2',
+  );
+  if (Object.values(weights).some((weight) => weight > 0)) return weights;
+  throw new InvalidArgumentError('expected at least one weight above 0.');
 };

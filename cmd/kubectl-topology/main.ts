@@ -1,6 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry point of kubectl-topology: parse, run, exit code.
+import { EXIT_USAGE } from '../shared/exit.ts';
 import { runCommand } from './app.ts';
 import { processIo } from './process-io.ts';
 
-process.exitCode = await runCommand(process.argv.slice(2), processIo());
+// krew cannot ask for a version of Node.js, and an older one would fail somewhere in the middle.
+const OLDEST = 22;
+
+const major = Number.parseInt(process.versions.node, 10);
+if (major < OLDEST) {
+  process.stderr.write(
+    `error: kubectl topology needs Node.js 24 or newer on the PATH, found ${process.versions.node}\n`,
+  );
+  process.exitCode = EXIT_USAGE;
+} else {
+  process.exitCode = await runCommand(process.argv.slice(2), processIo());
+}

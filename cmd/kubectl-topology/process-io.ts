@@ -2,6 +2,7 @@
 // The world of a command that runs as a process.
 import { createInterface } from 'node:readline';
 import type { WriteStream } from 'node:tty';
+import { untilSignal } from '../shared/exit.ts';
 import type { Io, Output } from './io.ts';
 
 const DEFAULT_COLUMNS = 100;
@@ -36,10 +37,8 @@ const onKey = (callback: (key: string) => void): (() => void) => {
   };
 };
 
-/** The first SIGINT or SIGTERM aborts; a second one ends the process as if it had no handler. */
+/** Reads and writes what the process has; the first SIGINT or SIGTERM aborts. */
 export const processIo = (): Io => {
-  const controller = new AbortController();
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => controller.abort(new Error(name)));
   // A pager that is closed, or `| head`: nobody reads any more.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
@@ -53,6 +52,6 @@ export const processIo = (): Io => {
     lines: () => createInterface({ input: process.stdin, crlfDelay: Infinity }),
     onKey,
     now: () => Date.now(),
-    signal: controller.signal,
+    signal: untilSignal(),
   };
 };

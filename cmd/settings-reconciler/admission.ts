@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wires what decides and installs the carrier of admission: caches of policies, the flow controller's Lease, probes, writers.
+import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import type { ObjectRef } from '../../pkg/apis/meta.ts';
 import { carrierActs } from '../../pkg/controllers/admission-policies/probe.ts';
@@ -11,9 +12,11 @@ import { createSliceSizes } from '../../pkg/controllers/admission-policies/slice
 import { createPolicyStore } from '../../pkg/controllers/admission-policies/store.ts';
 import { createPolicyWriter } from '../../pkg/controllers/admission-policies/writer.ts';
 import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
+import type { CarrierFigures } from '../../pkg/controllers/settings/metrics.ts';
 import type { AdmissionPoliciesOptions } from '../../pkg/hints/policy/index.ts';
 import { excludedNamespacesOf } from '../../pkg/hints/served-namespaces.ts';
 import { createLeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
+import type { LeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
 import type { EventRecorder, Reconciler, WorkQueue } from '../../pkg/kubernetes/types.ts';
 import type { Session } from './session.ts';
 
@@ -47,10 +50,18 @@ export interface AdmissionOptions extends Pick<
   landscape: Landscape;
   events: EventRecorder;
   queue: WorkQueue;
+  /** Called when the flow controller comes, or goes with its Lease. */
+  onPlanner(): void;
 }
 
 export interface Admission {
   readonly reconciler: Reconciler;
+  /** Whether the flow controller is alive. */
+  readonly planner: Pick<LeaseWatch, 'alive' | 'known'>;
+  /** Slices of the namespaces that admission serves, as cached. */
+  slices(): EndpointSlice[];
+  /** Who carries; undefined until that was found out. */
+  carrier(): CarrierFigures | undefined;
   /** Follows policies and Lease until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -70,13 +81,27 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
     random,
     logger,
   });
-  const planner = createLeaseWatch({ client, lease: plannerLeaseOf(options), clock, random, logger, onChange });
+  const planner = createLeaseWatch({
+    client,
+    lease: plannerLeaseOf(options),
+    clock,
+    random,
+    logger,
+    onChange() {
+      onChange();
+      options.onPlanner();
+    },
+  });
   const probing = {
     client,
     subjects: slices,
     logger,
   };
+  let carrier: CarrierFigures | undefined;
   return {
+    planner,
+    slices,
+    carrier: () => carrier,
     reconciler: createAdmissionPoliciesReconciler({
       admission: config.admission,
       policies,
@@ -85,7 +110,8 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
       writer: createPolicyWriter({ client, clock, logger }),
       planner,
       largestSlice: createSliceSizes({ slices, clock }),
-      acts: (carrier, signal) => carrierActs(carrier, probing, signal),
+      acts: (tried, signal) => carrierActs(tried, probing, signal),
+      onCarrier: (says, awaits) => void (carrier = { carrier: says, awaits }),
       clock,
       events,
       regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },

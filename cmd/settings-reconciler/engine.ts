@@ -5,8 +5,9 @@ import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { COMMANDS, LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
 import { createEffectivenessReport } from '../../pkg/controllers/effectiveness/reconciler.ts';
 import type { EffectivenessReport } from '../../pkg/controllers/effectiveness/reconciler.ts';
+import { createPlanRetirement, PLAN_RETIREMENT_KEY } from '../../pkg/controllers/hint-repair/plan-retirement.ts';
 import { createHintRepair } from '../../pkg/controllers/hint-repair/reconciler.ts';
-import type { HintRepair } from '../../pkg/controllers/hint-repair/reconciler.ts';
+import type { HintRepair, HintRepairOptions } from '../../pkg/controllers/hint-repair/reconciler.ts';
 import { needsTouch } from '../../pkg/controllers/hint-repair/select.ts';
 import { carriedVersion } from '../../pkg/controllers/settings/carried-version.ts';
 import { followDefinition } from '../../pkg/controllers/settings/definition-change.ts';
@@ -34,6 +35,7 @@ import type { ControllerMetrics } from '../../pkg/telemetry/controller-metrics.t
 import type { Metrics } from '../../pkg/telemetry/metrics.ts';
 import type { Logger } from '../../pkg/telemetry/types.ts';
 import { createAdmission } from './admission.ts';
+import type { Admission } from './admission.ts';
 import { createDecider } from './deciders.ts';
 
 export interface EngineOptions {
@@ -71,7 +73,8 @@ const REPAIR_KEY = 'slices';
 const REPAIR_TIMEOUT_MS = 3_600_000;
 
 /** Controllers by name; each has a queue of its own. */
-type ControllerName = 'settings' | 'effectiveness' | 'hint-repair' | 'admission-policies';
+const CONTROLLERS = ['settings', 'effectiveness', 'hint-repair', 'plan-retirement', 'admission-policies'] as const;
+type ControllerName = (typeof CONTROLLERS)[number];
 
 /** What the controllers share. */
 interface Shared {
@@ -92,12 +95,7 @@ const createShared = ({ config, landscape, version, events, metrics, clock, logg
     view,
     decide: createDecider(landscape, view, config),
     reporter: createReporter({ logger, events }),
-    queues: {
-      settings: queue('settings'),
-      effectiveness: queue('effectiveness'),
-      'hint-repair': queue('hint-repair'),
-      'admission-policies': queue('admission-policies'),
-    },
+    queues: Object.fromEntries(CONTROLLERS.map((name) => [name, queue(name)])) as Shared['queues'],
     hooks,
     isOwned(name) {
       const namespace = view.namespace(name);
@@ -116,20 +114,40 @@ const createEffectiveness = ({ landscape, clock, events, logger }: EngineOptions
     logger,
   });
 
-const createRepair = (options: EngineOptions, { isOwned }: Shared, figures: () => SettingsMetrics): HintRepair => {
-  const { config, client, landscape, clock, events, logger, namespace } = options;
-  return createHintRepair({
+/** What all touches of slices have in common. */
+const touching = (
+  options: EngineOptions,
+): Pick<
+  HintRepairOptions,
+  'client' | 'clock' | 'writesPerSecond' | 'backoffMs' | 'events' | 'regarding' | 'logger'
+> => {
+  const { config, client, clock, events, logger, namespace } = options;
+  return {
     client,
-    slices: () => landscape.slices.list().filter(({ metadata }) => isOwned(metadata?.namespace ?? '')),
     clock,
     writesPerSecond: config.hintRepair.writesPerSecond,
     backoffMs: config.hintRepair.backoffSeconds * 1_000,
     events,
     regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
     logger,
-    onTouch: (outcome) => figures().touched(outcome),
-  });
+  };
 };
+
+const createRepair = (options: EngineOptions, { isOwned }: Shared, figures: () => SettingsMetrics): HintRepair =>
+  createHintRepair({
+    ...touching(options),
+    slices: () => options.landscape.slices.list().filter(({ metadata }) => isOwned(metadata?.namespace ?? '')),
+    onTouch: (helped) => figures().touched(helped ? 'hinted' : 'unhinted'),
+  });
+
+/** Plans are not bound to the modes: a Service with a plan may be in any namespace that admission serves. */
+const createRetirement = (options: EngineOptions, admission: Admission, figures: () => SettingsMetrics): Reconciler =>
+  createPlanRetirement({
+    ...touching(options),
+    planner: admission.planner,
+    slices: () => admission.slices(),
+    onTouch: (helped) => figures().touched(helped ? 'spread' : 'planned'),
+  });
 
 const createSettings = (
   { config, client, clock, logger }: EngineOptions,
@@ -191,11 +209,17 @@ export const createEngine = (options: EngineOptions): Engine => {
   const { view, decide, reporter, queues, hooks } = shared;
   const effectiveness = createEffectiveness(options);
   const repair = createRepair(options, shared, () => figures);
+  const lookAtPlans = (): void => {
+    if (config.hintRepair.enabled) queues['plan-retirement'].add(PLAN_RETIREMENT_KEY);
+  };
+  const admission = createAdmission({ ...options, queue: queues['admission-policies'], onPlanner: lookAtPlans });
+  const retirement = createRetirement(options, admission, () => figures);
   const figures: SettingsMetrics = createSettingsMetrics(metrics, {
     decisions: () => reporter.counts(),
     foreignValues: () => reporter.foreignValues(),
     effectiveness: () => effectiveness.counts(),
-    webhookUnavailable: () => repair.webhookUnavailable,
+    webhookUnavailable: () => repair.unavailable,
+    carrier: () => admission.carrier(),
     staleness: () => landscape.local.map((of) => ({ resource: of.resource.plural, milliseconds: of.stalenessMs() })),
   });
   const settings = createSettings(options, shared, figures, effectiveness);
@@ -208,7 +232,6 @@ export const createEngine = (options: EngineOptions): Engine => {
     }
     for (const name of effectiveness.namespaces()) queues.effectiveness.add(name);
   };
-  const admission = createAdmission({ ...options, queue: queues['admission-policies'] });
   connectTriggers({ landscape, enqueue: (namespace) => queues.settings.add(namespace), enqueueAll });
   connectSlices(options, shared);
 
@@ -241,6 +264,7 @@ export const createEngine = (options: EngineOptions): Engine => {
       const { prunedEtcds } = view;
       followDefinition({ landscape, clock, prunedEtcds, enqueue: () => enqueueAll(ofEtcds) }, signal);
       enqueueAll();
+      lookAtPlans();
       await Promise.all([
         run('settings', settings, signal, { concurrency: CONCURRENCY }),
         run('effectiveness', effectiveness.reconciler, signal),
@@ -248,6 +272,7 @@ export const createEngine = (options: EngineOptions): Engine => {
         admission.run(signal),
         // Touching thousands of slices at 20 a second takes its time.
         run('hint-repair', repair.reconciler, signal, { reconcileTimeoutMs: REPAIR_TIMEOUT_MS }),
+        run('plan-retirement', retirement, signal, { reconcileTimeoutMs: REPAIR_TIMEOUT_MS }),
       ]);
       logger.info('controllers stopped', { command: COMMANDS.settingsReconciler });
     },

@@ -32,13 +32,15 @@ export const krew: Generator = {
           {
             selector: { matchExpressions: [{ key: 'os', operator: 'In', values: ['linux', 'darwin'] }] },
             uri: `${HOMEPAGE}/releases/download/${version}/${ARCHIVE}`,
-            // The release fills it in: the checksum of the archive is known only then.
+            // hack/krew.ts fills it in at release: the checksum of the archive is known only then.
             sha256: '0'.repeat(64),
             bin: 'kubectl-topology',
             files: [
               { from: 'kubectl-topology', to: '.' },
               { from: 'chunks/*', to: 'chunks' },
               { from: 'package.json', to: '.' },
+              { from: 'kubectl_complete-topology', to: '.' },
+              { from: 'LICENSE', to: '.' },
               { from: 'LICENSES.txt', to: '.' },
             ],
           },

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/reference/metrics.md: every metric of every command, from the definitions that the commands register.
+import { createFlowMetrics } from '../../pkg/controllers/flow/metrics.ts';
+import { createNodeGroupMetrics } from '../../pkg/controllers/node-groups/metrics.ts';
 import { createSettingsMetrics } from '../../pkg/controllers/settings/metrics.ts';
 import { createControllerMetrics } from '../../pkg/telemetry/controller-metrics.ts';
 import { createMetrics } from '../../pkg/telemetry/metrics.ts';
@@ -18,8 +20,17 @@ const COMMANDS: readonly (readonly [string, (metrics: Metrics) => unknown])[] = 
         foreignValues: () => 0,
         effectiveness: () => [],
         webhookUnavailable: () => false,
+        carrier: () => undefined,
         staleness: () => [],
       });
+    },
+  ],
+  [
+    'flow-controller',
+    (metrics) => {
+      createControllerMetrics(metrics);
+      createFlowMetrics(metrics, { services: () => [], staleness: () => [] });
+      createNodeGroupMetrics(metrics, { zones: () => [], services: () => [] });
     },
   ],
   [
@@ -45,7 +56,7 @@ export const metricsReference: Generator = {
   render: () =>
     [
       '# Metrics',
-      'Besides these, both commands expose the usual `process_*` and `nodejs_*` metrics, event-loop lag among them.',
+      'Besides these, all commands expose the usual `process_*` and `nodejs_*` metrics, event-loop lag among them.',
       ...COMMANDS.map(([command, register]) => `## ${command}\n\n${tableOf(register)}`),
     ].join('\n\n'),
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/reference/reasons.md: every reason of the models, with what to do, from the table that the models use.
+import { AUDIT_REASONS } from '../../pkg/diagnosis/audit/reasons.ts';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
+import { RECOMMENDATION_REASONS, VERDICT_REASONS } from '../../pkg/diagnosis/simulate/reasons.ts';
 import { REASONS } from '../../pkg/upstream/index.ts';
 import type { Generator } from './types.ts';
 
@@ -24,6 +26,14 @@ const diagnosisRows = Object.entries(DIAGNOSIS_REASONS).map(
   ([reason, { sentence, remedy }]) => `| \`${reason}\` | ${cell(sentence)} | ${cell(remedy)} |`,
 );
 
+const simulationRows = Object.entries({ ...VERDICT_REASONS, ...RECOMMENDATION_REASONS }).map(
+  ([reason, { sentence, remedy }]) => `| \`${reason}\` | ${cell(sentence)} | ${cell(remedy)} |`,
+);
+
+const auditRows = Object.entries(AUDIT_REASONS).map(
+  ([reason, { sentence, remedy }]) => `| \`${reason}\` | ${cell(sentence)} | ${cell(remedy)} |`,
+);
+
 const table = (title: string, purpose: string, rows: readonly string[]): string =>
   [`## ${title}`, '', purpose, '', '| reason | what it says | what to do |', '|---|---|---|', ...rows].join('\n');
 
@@ -39,5 +49,11 @@ export const reasonsReference: Generator = {
         'What `kubectl topology explain` finds beside them, from all objects together.',
         diagnosisRows,
       ),
+      table(
+        'Simulation',
+        'Verdicts of `kubectl topology simulate` on modes, beside the rules above, and why it recommends one.',
+        simulationRows,
+      ),
+      table('Audit', 'What only `kubectl topology audit` finds, from all Services together.', auditRows),
     ].join('\n\n'),
 };

@@ -15,7 +15,7 @@ interface Layer {
   readonly pure: boolean;
 }
 
-const PURE = ['routing', 'gardener', 'hints', 'upstream', 'flow', 'diagnosis'] as const;
+const PURE = ['routing', 'gardener', 'hints', 'upstream', 'flow', 'diagnosis', 'kubeedge'] as const;
 const pure = (...layers: string[]): Layer => ({ layers: ['apis', ...layers], packages: [], builtins: [], pure: true });
 const io = (layers: readonly string[], ...packages: string[]): Layer => ({
   layers: ['apis', ...layers],
@@ -33,6 +33,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   upstream: pure('routing'),
   flow: pure('routing', 'upstream', 'hints'),
   diagnosis: pure('routing', 'gardener', 'hints', 'upstream', 'flow'),
+  kubeedge: pure('routing'),
   telemetry: io([], 'winston', 'prom-client'),
   kubernetes: io(['telemetry'], 'undici', '@kubernetes/client-node', 'yaml'),
   metrics: io(['telemetry', 'kubernetes', 'flow'], 'undici'),

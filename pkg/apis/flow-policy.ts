@@ -79,15 +79,25 @@ export interface FlowPolicyZoneStatus {
 
 export interface FlowPolicyStatus {
   observedGeneration?: number;
+  /** Where load comes from. */
+  source?: string;
+  /** Of all zones; decimal text, in the unit of capacity. */
+  demand?: string;
+  /** Ready endpoints. */
+  endpoints?: number;
   /** Share of the demand that stays in its zone under the plan in force. */
   inZonePercent?: number;
+  /** Load of the busiest endpoint under the plan, by its capacity. */
+  maxUtilizationPercent?: number;
   /** At most so much could, at the target. */
   bounds?: { lpPercent: number; integralityPercent: number };
   zones?: FlowPolicyZoneStatus[];
   plan?: {
     spread: boolean;
-    /** Endpoints that serve more or other zones than their own, or all where there are few; the slices hold the whole plan. */
+    /** Endpoints that serve more or other zones than their own, 100 at most; the slices hold the whole plan. */
     endpoints: { name: string; forZones: string[] }[];
+    /** Endpoints that would be listed as well, were there room. */
+    omitted?: number;
   };
   conditions?: FlowPolicyCondition[];
   /** The newest first. */

@@ -19,6 +19,8 @@ export const ANNOTATION_TOUCHED = `${GROUP}/touched-at`;
 /** Slice annotation written by the flow controller; value `spread` means: no hints on purpose. */
 export const ANNOTATION_PLAN = `${GROUP}/plan`;
 export const PLAN_SPREAD = 'spread';
+/** Its other value: the hints of this slice are the flow controller's, and go with it. */
+export const PLAN_ZONES = 'zones';
 
 /** Gardener's label; means same-zone. Mirrored from the Service to its slices. */
 export const LABEL_CONSIDER = 'endpoint-slice-hints.resources.gardener.cloud/consider';
@@ -32,7 +34,20 @@ export const ANNOTATION_TOPOLOGY_MODE = 'service.kubernetes.io/topology-mode';
 export const LABEL_GARDENER_ROLE = 'gardener.cloud/role';
 export const LABEL_SERVICE_NAME = 'kubernetes.io/service-name';
 export const LABEL_ZONE = 'topology.kubernetes.io/zone';
+export const LABEL_REGION = 'topology.kubernetes.io/region';
 export const LABEL_NAMESPACE_NAME = 'kubernetes.io/metadata.name';
+
+/** NodeGroup annotation: "true" lets the group's name replace a zone label that somebody else set. */
+export const ANNOTATION_TAKEOVER = `${GROUP}/takeover`;
+/** Node annotation: the zone label that a NodeGroup gave the Node, and the one before it. */
+export const ANNOTATION_GROUP_ZONE = `${GROUP}/node-group-zone`;
+/** Service annotation: the strategy label that KubeEdge's annotation got the Service, and how far it goes. */
+export const ANNOTATION_GROUP_SERVICE = `${GROUP}/node-group-service`;
+/** Node label that KubeEdge's own controller writes: the one group of the Node. */
+export const LABEL_BELONGING_TO = 'apps.kubeedge.io/belonging-to';
+/** Service annotation of KubeEdge, and its only value. */
+export const ANNOTATION_SERVICE_TOPOLOGY = 'apps.kubeedge.io/service-topology';
+export const SERVICE_TOPOLOGY_NODE_GROUP = 'range-nodegroup';
 
 /** Hint strategies that a Service may ask for. */
 export const STRATEGIES = ['same-zone', 'same-node', 'proportional', 'load-aware'] as const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which REST resource each kind is served as.
+import { GROUP } from './names.ts';
 
 /** A REST resource: everything needed to build its URL. */
 export interface Resource {
@@ -62,6 +63,12 @@ export const SHOOTS = resource('core.gardener.cloud', 'v1beta1', 'Shoot', 'shoot
 export const GARDENS = resource('operator.gardener.cloud', 'v1alpha1', 'Garden', 'gardens', false);
 export const CLUSTERS = resource('extensions.gardener.cloud', 'v1alpha1', 'Cluster', 'clusters', false);
 export const ETCDS = resource('druid.gardener.cloud', 'v1alpha1', 'Etcd', 'etcds', true);
+
+export const FLOW_POLICIES = resource(GROUP, 'v1alpha1', 'FlowPolicy', 'flowpolicies', true);
+
+export const NODE_GROUPS = resource('apps.kubeedge.io', 'v1alpha1', 'NodeGroup', 'nodegroups', false);
+export const PERSISTENT_VOLUMES = resource('', 'v1', 'PersistentVolume', 'persistentvolumes', false);
+export const DAEMON_SETS = resource('apps', 'v1', 'DaemonSet', 'daemonsets', true);
 
 /** apiVersion of a resource as objects carry it. */
 export const apiVersionOf = ({ group, version }: Resource): string => (group === '' ? version : `${group}/${version}`);

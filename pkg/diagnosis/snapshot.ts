@@ -93,7 +93,22 @@ export interface EventSummary {
 /** What kube-system says about Cilium. */
 export interface CiliumConfig {
   readonly kubeProxyReplacement: boolean;
+  /** Beside kube-proxy, it answers connections of Pods at the socket, before any rule of kube-proxy. */
+  readonly socketLoadBalancing: boolean;
   readonly serviceTopology: boolean;
+}
+
+/** What the flow controller reports of a Service's load: a FlowPolicy, named as the Service. */
+export interface FlowPolicySummary {
+  readonly namespace: string;
+  readonly name: string;
+  /** Cores by zone of the clients; undefined where none was observed, or not in cores. */
+  readonly demand?: Readonly<Record<string, number>>;
+  /** Where the capacity of a Pod comes from, and cores for `Value`. */
+  readonly capacityFrom: string;
+  readonly capacity?: number;
+  /** Fraction of the capacity. */
+  readonly targetUtilization?: number;
 }
 
 export interface ClusterSnapshot {
@@ -110,6 +125,7 @@ export interface ClusterSnapshot {
   readonly events: Collection<EventSummary>;
   /** At most one. */
   readonly cilium: Collection<CiliumConfig>;
+  readonly flowPolicies: Collection<FlowPolicySummary>;
 }
 
 /** Names of the collections. */

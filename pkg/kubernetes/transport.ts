@@ -6,6 +6,7 @@ import { abortable } from './abortable.ts';
 import { guardConnection } from './connection-guard.ts';
 import { sameTls } from './credentials.ts';
 import type { Credentials, TlsMaterial } from './credentials.ts';
+import { guardStreams } from './stream-guard.ts';
 import type { Clock } from './types.ts';
 
 export interface TransportOptions {
@@ -92,6 +93,7 @@ export const createTransport = (options: TransportOptions): Transport => {
   const prefix = base.pathname === '/' ? '' : base.pathname.replace(/\/$/u, '');
   let current: { agent: Dispatcher; tls: TlsMaterial } | undefined;
   const open = new Set<Dispatcher>();
+  const endGuard = options.allowH2 ? guardStreams() : undefined;
 
   const agentFor = (tls: TlsMaterial): Dispatcher => {
     if (current !== undefined && sameTls(current.tls, tls)) return current.agent;
@@ -120,6 +122,7 @@ export const createTransport = (options: TransportOptions): Transport => {
       open.clear();
       current = undefined;
       await Promise.all(agents.map((agent) => agent.destroy()));
+      endGuard?.();
     },
   };
 };

@@ -59,20 +59,24 @@ const givenText = ({ given }: Explanation, paint: Paint): string => {
   return `${paint.strong('GIVEN')}      ${lines.join(INDENT)}${table}`;
 };
 
-const usedRow = ({ zone, port, version, mode, endpoints, inZone, reason }: UsedReport, nodes: string): string[] => [
-  zone === '' ? '(none)' : zone,
-  nodes,
-  dash(port),
-  version,
-  dash(mode),
-  String(endpoints),
-  percent(inZone),
-  reason,
-];
+const usedRow = (row: UsedReport, nodes: string, dual: boolean): string[] => {
+  const { zone, addressType, port, version, mode, endpoints, inZone, reason } = row;
+  return [
+    zone === '' ? '(none)' : zone,
+    nodes,
+    ...(dual ? [addressType] : []),
+    dash(port),
+    version,
+    dash(mode),
+    String(endpoints),
+    percent(inZone),
+    reason,
+  ];
+};
 
 /** Nodes that are treated alike are one row, unless every Node is asked for. */
-const usedRows = (used: readonly UsedReport[], wide: boolean): string[][] => {
-  if (wide) return used.map((row) => usedRow(row, row.node));
+const usedRows = (used: readonly UsedReport[], wide: boolean, dual: boolean): string[][] => {
+  if (wide) return used.map((row) => usedRow(row, row.node, dual));
   const groups = new Map<string, { row: UsedReport; nodes: number }>();
   for (const row of used) {
     const key = JSON.stringify({ ...row, node: '' });
@@ -81,7 +85,7 @@ const usedRows = (used: readonly UsedReport[], wide: boolean): string[][] => {
     else group.nodes += 1;
   }
   return [...groups.values()]
-    .map(({ row, nodes }) => usedRow(row, String(nodes)))
+    .map(({ row, nodes }) => usedRow(row, String(nodes), dual))
     .sort((a, b) => ((a[0] ?? '') < (b[0] ?? '') ? -1 : 1));
 };
 
@@ -89,14 +93,17 @@ const usedText = ({ used, proxy }: Explanation, { wide }: ExplanationStyle, pain
   const filtered = used.filter(({ mode }) => mode !== '').length;
   const line = `${mark(used.length > 0 && filtered === used.length, paint)} ${filtered} of ${used.length} routes of ${proxy} keep to hints\n`;
   if (used.length === 0) return `${paint.strong('USED')}       ${line}`;
-  const headers = ['ZONE', wide ? 'NODE' : 'NODES', 'PORT', 'VERSION', 'MODE', 'ENDPOINTS', 'IN ZONE', 'RULE'];
-  return `${paint.strong('USED')}       ${line}${indented(renderTable(headers, usedRows(used, wide)))}`;
+  const dual = new Set(used.map(({ addressType }) => addressType)).size > 1;
+  const about = ['ZONE', wide ? 'NODE' : 'NODES', ...(dual ? ['FAMILY'] : []), 'PORT'];
+  const headers = [...about, 'VERSION', 'MODE', 'ENDPOINTS', 'IN ZONE', 'RULE'];
+  return `${paint.strong('USED')}       ${line}${indented(renderTable(headers, usedRows(used, wide, dual)))}`;
 };
 
 const effectiveText = ({ effective }: Explanation, paint: Paint): string => {
   const { clientZones, unserved } = effective;
   const served = clientZones.length - unserved.length;
-  const left = unserved.length === 0 ? '' : `; not ${unserved.join(', ')}`;
+  const zoneless = effective.effective || unserved.length > 0 || clientZones.length === 0;
+  const left = unserved.length > 0 ? `; not ${unserved.join(', ')}` : zoneless ? '' : ', but Nodes without zone do not';
   return `${paint.strong('EFFECTIVE')}  ${mark(effective.effective, paint)} ${served} of ${clientZones.length} client zones keep their traffic${left}\n`;
 };
 

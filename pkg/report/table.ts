@@ -4,7 +4,7 @@
 const GAP = '  ';
 
 /** Control characters would break lines or reach the terminal; objects come from anybody. */
-const clean = (cell: string): string => cell.replaceAll(/[\u0000-\u001F\u007F-\u009F]+/g, ' ');
+export const clean = (cell: string): string => cell.replaceAll(/[\u0000-\u001F\u007F-\u009F]+/g, ' ');
 
 /** Characters, not UTF-16 units, so that names beyond ASCII line up. */
 const widthOf = (cell: string): number => Array.from(cell).length;

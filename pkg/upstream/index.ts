@@ -30,7 +30,7 @@ export type { UnknownSharesCause, ZoneRatios, ZoneShares } from './controller/zo
 export { routeFor, routesFor } from './proxy/routes.ts';
 export type { Proxy } from './proxy/routes.ts';
 export { mergeEndpoints } from './proxy/endpoints.ts';
-export type { MergeOptions, ProxyEndpoint } from './proxy/endpoints.ts';
+export type { MergeEndpoints, MergeOptions, ProxyEndpoint } from './proxy/endpoints.ts';
 export type { CiliumOptions } from './proxy/cilium.ts';
 export type { LinkerdOptions } from './proxy/linkerd.ts';
 export type { PartialHints } from './proxy/zone-filter.ts';

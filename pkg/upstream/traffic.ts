@@ -8,12 +8,14 @@ export interface TrafficInput {
   /** Nodes with clients. */
   readonly nodes: readonly Node[];
   /** Endpoints that a connection from this node is spread over: `Route.used`. */
-  readonly endpointsFor: (node: Node) => readonly ProxyEndpoint[];
+  readonly endpointsFor: (node: Node) => readonly Pick<ProxyEndpoint, 'key' | 'zone'>[];
   /**
    * Share of clients by zone, in any unit, spread evenly over the zone's nodes. Zones without nodes do not count; a zone
    * that is not named has no clients. Default: every node has as many.
    */
   readonly weights?: Readonly<Record<string, number>>;
+  /** How many Nodes a node stands for. Default: itself alone. */
+  readonly countOf?: (node: Node) => number;
 }
 
 /** Shares of all connections, 0..1; together with `lost` they add up to 1, or to 0 without any client. */
@@ -30,23 +32,24 @@ const add = (map: Map<string, number>, key: string, amount: number): void =>
   void map.set(key, (map.get(key) ?? 0) + amount);
 
 /** Share of all connections that starts on each node. */
-const nodeShares = (nodes: readonly Node[], weights: TrafficInput['weights']): { node: Node; share: number }[] => {
+const nodeShares = ({ nodes, weights, countOf = () => 1 }: TrafficInput): { node: Node; share: number }[] => {
   const size = new Map<string, number>();
-  for (const node of nodes) add(size, zoneOf(node), 1);
+  for (const node of nodes) add(size, zoneOf(node), countOf(node));
   const weightOf = (node: Node): number =>
-    weights === undefined ? 1 : (weights[zoneOf(node)] ?? 0) / (size.get(zoneOf(node)) ?? 1);
+    countOf(node) * (weights === undefined ? 1 : (weights[zoneOf(node)] ?? 0) / (size.get(zoneOf(node)) ?? 1));
   const total = nodes.reduce((sum, node) => sum + weightOf(node), 0);
   return total <= 0 ? [] : nodes.map((node) => ({ node, share: weightOf(node) / total }));
 };
 
 /** Proxies choose among the endpoints of a connection uniformly. */
-export const trafficOf = ({ nodes, endpointsFor, weights }: TrafficInput): Traffic => {
+export const trafficOf = (input: TrafficInput): Traffic => {
+  const { endpointsFor } = input;
   // In name order, so that sums of doubles do not depend on the order of the input.
-  const sorted = [...nodes].sort((a, b) => byText(nodeNameOf(a), nodeNameOf(b)));
+  const sorted = [...input.nodes].sort((a, b) => byText(nodeNameOf(a), nodeNameOf(b)));
   const matrix = new Map<string, Map<string, number>>();
   const endpoints = new Map<string, number>();
   let lost = 0;
-  for (const { node, share } of nodeShares(sorted, weights)) {
+  for (const { node, share } of nodeShares({ ...input, nodes: sorted })) {
     const row = matrix.get(zoneOf(node)) ?? new Map<string, number>();
     matrix.set(zoneOf(node), row);
     const used = endpointsFor(node);

@@ -7,7 +7,9 @@ const SMALLEST_BYTES = 64 * 1024;
 const LENT_BYTES = 1024 * 1024;
 
 export interface BodyBuffers {
-  /** A buffer of at least `bytes`, or undefined where one is not worth it. */
+  /** Bytes that gathering a body of `bytes` holds: those of the buffer that `take` would lend, else the body's own. */
+  cost(bytes: number): number;
+  /** A buffer of `cost(bytes)`, or undefined where one is not worth it. */
   take(bytes: number): Buffer | undefined;
   /** Takes a buffer back; nothing may read or write it any more. */
   giveBack(buffer: Buffer): void;
@@ -18,11 +20,13 @@ export interface BodyBuffers {
 /** `keep` buffers of 1 MiB at most wait for the next body; the default fits the 25 connections of an API server. */
 export const createBodyBuffers = (keep = 16): BodyBuffers => {
   const idle: Buffer[] = [];
+  const cost = (bytes: number): number => (bytes <= SMALLEST_BYTES ? bytes : Math.max(bytes, LENT_BYTES));
   return {
+    cost,
     take(bytes) {
       if (bytes <= SMALLEST_BYTES) return undefined;
-      if (bytes > LENT_BYTES) return Buffer.allocUnsafeSlow(bytes);
-      return idle.pop() ?? Buffer.allocUnsafeSlow(LENT_BYTES);
+      const reused = bytes <= LENT_BYTES ? idle.pop() : undefined;
+      return reused ?? Buffer.allocUnsafeSlow(cost(bytes));
     },
     giveBack(buffer) {
       if (buffer.length === LENT_BYTES && idle.length < keep) idle.push(buffer);

@@ -4,7 +4,10 @@
 export interface BudgetOptions {
   /** Most requests between their headers and their answer; default 256, far above what one API server opens. */
   readonly maxRequests?: number;
-  /** Most bytes of bodies held; default 64 MiB: nine bodies of the largest size, which keeps memory flat under abuse. */
+  /**
+   * Most bytes held by bodies, by the size of the buffers that they are gathered in; default 64 MiB: nine bodies of the
+   * largest size or 64 lent buffers, which keeps memory flat under abuse.
+   */
   readonly maxBytes?: number;
 }
 

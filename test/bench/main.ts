@@ -5,6 +5,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { replaceGenerated } from './docs.ts';
 import { BENCHMARKS, parseOptions, USAGE, type BenchOptions, type Benchmark } from './options.ts';
+import { runKubectlTopologyBench } from './kubectl-topology/run.ts';
+import { kubectlTopologyMarkdown } from './kubectl-topology/table.ts';
+import type { KubectlTopologyResults } from './kubectl-topology/types.ts';
 import { runReconcilerBench } from './reconciler/run.ts';
 import { reconcilerMarkdown } from './reconciler/table.ts';
 import type { ReconcilerResults } from './reconciler/types.ts';
@@ -28,20 +31,25 @@ const bundle = (): void => {
   if (status !== 0) throw new Error('hack/bundle.ts failed');
 };
 
-const measure = (benchmark: Benchmark, quick: boolean): Promise<WebhookResults | ReconcilerResults> =>
-  benchmark === 'webhook' ? runWebhookBench({ quick, report }) : runReconcilerBench({ quick, report });
+const RUNS: Readonly<Record<Benchmark, (options: { quick: boolean; report: typeof report }) => Promise<unknown>>> = {
+  webhook: runWebhookBench,
+  reconciler: runReconcilerBench,
+  'kubectl-topology': runKubectlTopologyBench,
+};
 
-const markdownOf = (benchmark: Benchmark, results: unknown): string =>
-  benchmark === 'webhook'
-    ? webhookMarkdown(results as WebhookResults)
-    : reconcilerMarkdown(results as ReconcilerResults);
+// What stands in a file of results is what the benchmark of that name returned.
+const TABLES: Readonly<Record<Benchmark, (results: unknown) => string>> = {
+  webhook: (results) => webhookMarkdown(results as WebhookResults),
+  reconciler: (results) => reconcilerMarkdown(results as ReconcilerResults),
+  'kubectl-topology': (results) => kubectlTopologyMarkdown(results as KubectlTopologyResults),
+};
 
 const writeDocs = (): void => {
   let text = readFileSync(docs, 'utf8');
   for (const benchmark of BENCHMARKS) {
     if (!existsSync(resultsFile(benchmark))) continue;
     const results: unknown = JSON.parse(readFileSync(resultsFile(benchmark), 'utf8'));
-    text = replaceGenerated(text, benchmark, markdownOf(benchmark, results));
+    text = replaceGenerated(text, benchmark, TABLES[benchmark](results));
   }
   writeFileSync(docs, text);
   report('wrote docs/development/benchmarks.md');
@@ -50,8 +58,8 @@ const writeDocs = (): void => {
 const run = async ({ benchmarks, quick, writeDocs: documented }: BenchOptions): Promise<void> => {
   if (benchmarks.length > 0) bundle();
   for (const benchmark of benchmarks) {
-    const results = await measure(benchmark, quick);
-    console.log(markdownOf(benchmark, results));
+    const results = await RUNS[benchmark]({ quick, report });
+    console.log(TABLES[benchmark](results));
     if (quick) continue;
     mkdirSync(join(import.meta.dirname, 'results'), { recursive: true });
     writeFileSync(resultsFile(benchmark), `${JSON.stringify(results, undefined, 2)}\n`);

@@ -2,7 +2,7 @@
 // The command line of the benchmarks.
 import { parseArgs } from 'node:util';
 
-export const BENCHMARKS = ['webhook', 'reconciler'] as const;
+export const BENCHMARKS = ['webhook', 'reconciler', 'kubectl-topology'] as const;
 export type Benchmark = (typeof BENCHMARKS)[number];
 
 export interface BenchOptions {
@@ -17,22 +17,23 @@ export type ParsedOptions =
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly message: string };
 
-export const USAGE = `usage: npm run bench -- [webhook | reconciler | all | docs] [--quick] [--write-docs]
+export const USAGE = `usage: npm run bench -- [webhook | reconciler | kubectl-topology | all | docs] [--quick] [--write-docs]
 
-  webhook       endpointslice-webhook beside a bare node:https handler and a Go program on controller-runtime
-  reconciler    settings-reconciler on 1,000 shoots, 5,000 Services and 2,000 Etcds: requests, memory, connections
-  all           both (default)
-  docs          measure nothing, write docs/development/benchmarks.md from the results in test/bench/results
+  webhook           endpointslice-webhook beside a bare node:https handler and a Go program on controller-runtime
+  reconciler        settings-reconciler on 1,000 shoots, 5,000 Services and 2,000 Etcds: requests, memory, connections
+  kubectl-topology  start and audit of 5,000 Services from files and from a cluster, beside kubectl
+  all               all of them (default)
+  docs              measure nothing, write docs/development/benchmarks.md from the results in test/bench/results
 
-  --quick       seconds instead of minutes: to see that it works; results are printed and not kept
-  --write-docs  also write docs/development/benchmarks.md
+  --quick           seconds instead of minutes: to see that it works; results are printed and not kept
+  --write-docs      also write docs/development/benchmarks.md
 
 Examples:
-  npm run bench                                 # both, results in test/bench/results
+  npm run bench                                 # all, results in test/bench/results
   npm run bench -- webhook --quick              # a first look
   npm run bench -- all --write-docs             # the figures of a release, on an idle machine
 
-The Go program needs Go 1.26 or newer; without it the webhook is measured alone.
+The Go programs need Go 1.26 or newer; without it the webhook and kubectl-topology are measured alone.
 `;
 
 const wrong = (message: string): ParsedOptions => ({ kind: 'wrong', message });

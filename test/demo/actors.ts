@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The other components of a landscape, played by the demo: gardenlet, etcd-druid, the kubelet and the operator.
+import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';
 import type { Cluster, Etcd } from '../../pkg/apis/gardener.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, LABEL_CONSIDER } from '../../pkg/apis/names.ts';
@@ -8,6 +9,7 @@ import {
   CLUSTERS,
   CUSTOM_RESOURCE_DEFINITIONS,
   ETCDS,
+  FLOW_POLICIES,
   GARDENS,
   NAMESPACES,
   NODES,
@@ -22,7 +24,8 @@ import { gardenerCrds } from '../fixtures/crds.ts';
 import { until } from './until.ts';
 import * as world from './world.ts';
 
-const ensure = async (client: Client, resource: Resource, object: KubernetesObject): Promise<void> => {
+/** Creates what is not there yet. */
+export const ensure = async (client: Client, resource: Resource, object: KubernetesObject): Promise<void> => {
   try {
     await client.create(resource, object);
   } catch (error) {
@@ -46,7 +49,7 @@ export const removePod = async (client: Client, { namespace, name }: world.DemoP
 
 /** Builds the landscape from nothing. */
 export const buildWorld = async (client: Client, kubeletVersion: string, pods: readonly world.DemoPod[]) => {
-  for (const crd of gardenerCrds()) await ensure(client, CUSTOM_RESOURCE_DEFINITIONS, crd);
+  for (const crd of [...gardenerCrds(), flowPolicyDefinition()]) await ensure(client, CUSTOM_RESOURCE_DEFINITIONS, crd);
   for (const node of world.nodes(kubeletVersion)) {
     await ensure(client, NODES, node);
     await client.patch(
@@ -58,9 +61,11 @@ export const buildWorld = async (client: Client, kubeletVersion: string, pods: r
     );
   }
   for (const namespace of world.namespaces()) await ensure(client, NAMESPACES, namespace);
-  await until('the Gardener resources are served', async () => {
+  await until('the custom resources are served', async () => {
     try {
-      await Promise.all([GARDENS, CLUSTERS, ETCDS, SEEDS].map((resource) => client.list(resource, { limit: 1 })));
+      await Promise.all(
+        [GARDENS, CLUSTERS, ETCDS, SEEDS, FLOW_POLICIES].map((resource) => client.list(resource, { limit: 1 })),
+      );
       return true;
     } catch (error) {
       if (isNotFound(error)) return false;

@@ -21,6 +21,7 @@ const freePort = async (): Promise<number> => {
 const USERS = {
   reconciler: `system:serviceaccount:${OWN_NAMESPACE}:settings-reconciler`,
   webhook: `system:serviceaccount:${OWN_NAMESPACE}:endpointslice-webhook`,
+  flow: `system:serviceaccount:${OWN_NAMESPACE}:flow-controller`,
 } as const;
 
 /** What the chart's downward API would set. */
@@ -76,18 +77,39 @@ keep: on
   return startChild('settings-reconciler', args, { healthPort: health, logFile, env: ENVIRONMENT });
 };
 
+/** The closed loop; it has nothing to do until a Service asks for it. */
+const startFlowController = async (cluster: DemoCluster, folder: string): Promise<Child> => {
+  const { health, metrics } = await ports();
+  const config = join(folder, 'flow-controller.yaml');
+  // Load is read every second, and nothing of it twice.
+  await writeFile(
+    config,
+    `${header('FlowControllerConfiguration')}metricSources:
+  - { name: metrics.k8s.io, type: ResourceMetrics, cacheSeconds: 0 }
+`,
+  );
+  const kubeconfig = await cluster.kubeconfig(USERS.flow, ['system:masters']);
+  const args = ['--config', config, '--kubeconfig', kubeconfig];
+  args.push('--health-port', `${health}`, '--metrics-port', `${metrics}`);
+  const logFile = join(folder, 'flow-controller.log');
+  return startChild('flow-controller', args, { healthPort: health, logFile, env: ENVIRONMENT });
+};
+
 /**
- * Both commands, the webhook first so that hints are there with the first settings. `version` makes them go by another
+ * All commands, the webhook first so that hints are there with the first settings. `version` makes them go by another
  * Kubernetes version than the cluster's.
  */
 export const startCommands = async (cluster: DemoCluster, folder: string, version?: string): Promise<Child[]> => {
   const more = version === undefined ? [] : ['--kubernetes-version', version];
   await mkdir(folder, { recursive: true });
-  const webhook = await startWebhook(cluster, folder, more);
+  const children: Child[] = [];
   try {
-    return [webhook, await startReconciler(cluster, folder, more)];
+    children.push(await startWebhook(cluster, folder, more));
+    children.push(await startReconciler(cluster, folder, more));
+    children.push(await startFlowController(cluster, folder));
+    return children;
   } catch (error) {
-    await webhook.stop();
+    await Promise.all(children.map(({ stop }) => stop()));
     throw error;
   }
 };

@@ -11,7 +11,7 @@ import type { DemoCluster } from './cluster.ts';
 import { startSandboxCluster } from './sandbox-cluster.ts';
 import * as screen from './screen.ts';
 import type { Stage } from './stage.ts';
-import { STORY } from './story.ts';
+import { STORY, STORY_TO_KEEP } from './story.ts';
 import { pods } from './world.ts';
 
 interface Flags {
@@ -68,8 +68,7 @@ const isolateIfReal = async (): Promise<void> => {
   process.exit(await runIsolated([process.execPath, ...args], { signal: stop.signal }));
 };
 
-// Who wants to look around wants to see settings and hints, so the last step, which takes them back, is left out.
-const steps = keep ? STORY.slice(0, -1) : STORY;
+const steps = keep ? STORY_TO_KEEP : STORY;
 
 const minorOf = (version: string): number => Number(/^v?1\.(\d+)/.exec(version)?.[1]);
 
@@ -108,7 +107,7 @@ try {
   screen.heading(
     `Three zones, a seed that is also the garden runtime, four shoots, an extension; on ${cluster.description}`,
   );
-  screen.fact(children.map(({ name }) => name).join(' and ') + ' run as processes of their own and talk TLS.');
+  screen.fact(children.map(({ name }) => name).join(', ') + ' run as processes of their own and talk TLS.');
   screen.fact(
     'HINTS: ready endpoints with a hint. IN ZONE: predicted share of connections that stay in their zone. *: changed.',
   );

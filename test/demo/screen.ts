@@ -23,18 +23,32 @@ const cells = (row: ServiceRow): string[] => [
 
 const HEAD = ['NAMESPACE', 'SERVICE', 'SETTINGS', 'HINTS', 'IN ZONE'];
 
-/** Rows that differ from `before` are marked; without `before` all are shown alike. */
-export const table = (rows: readonly ServiceRow[], before: readonly ServiceRow[] = []): void => {
-  const lines = [HEAD, ...rows.map(cells)];
-  const widths = HEAD.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
-  const known = new Map(before.map((row) => [`${row.namespace}/${row.name}`, cells(row).join()]));
+/** A table; rows that changed are marked. */
+export const grid = (
+  head: readonly string[],
+  rows: readonly { readonly changed: boolean; readonly cells: readonly string[] }[],
+): void => {
+  const lines = [head, ...rows.map((row) => row.cells)];
+  const widths = head.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
   lines.forEach((line, index) => {
-    const row = rows[index - 1];
-    const changed = row !== undefined && before.length > 0 && known.get(`${row.namespace}/${row.name}`) !== line.join();
+    const changed = rows[index - 1]?.changed ?? false;
     const text = line
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
       .trimEnd();
     console.log(`  ${changed ? '*' : ' '} ${index === 0 ? style('dim', text) : changed ? style('green', text) : text}`);
   });
+};
+
+/** Rows that differ from `before` are marked; without `before` all are shown alike. */
+export const table = (rows: readonly ServiceRow[], before: readonly ServiceRow[] = []): void => {
+  const known = new Map(before.map((row) => [`${row.namespace}/${row.name}`, cells(row).join()]));
+  grid(
+    HEAD,
+    rows.map((row) => {
+      const own = cells(row);
+      const changed = before.length > 0 && known.get(`${row.namespace}/${row.name}`) !== own.join();
+      return { changed, cells: own };
+    }),
+  );
 };

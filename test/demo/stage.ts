@@ -2,6 +2,7 @@
 // What a step of the demo works with: the cluster, the last snapshot, and ways to wait for and judge the next one.
 import type { Child } from './child.ts';
 import type { DemoCluster } from './cluster.ts';
+import type { Plant } from './plant.ts';
 import * as screen from './screen.ts';
 import { takeSnapshot } from './snapshot.ts';
 import type { ServiceRow } from './snapshot.ts';
@@ -21,6 +22,8 @@ export interface Stage {
   rows: ServiceRow[];
   /** Labels, annotations and fields of every Service before anything was switched on. */
   original: Record<string, unknown>;
+  /** The shop's clients, once it has opened. */
+  plant?: Plant;
 }
 
 /** Judges one row: undefined is as expected, a string says what is not. */

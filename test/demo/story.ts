@@ -6,6 +6,7 @@ import type { EndpointSlice, Event } from '../../pkg/apis/core.ts';
 import { ANNOTATION_APPLIED, LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, ETCDS, EVENTS } from '../../pkg/apis/resources.ts';
 import * as actors from './actors.ts';
+import { LOOP_STORY } from './loop-story.ts';
 import * as screen from './screen.ts';
 import { metadataOf, takeSnapshot } from './snapshot.ts';
 import type { ServiceRow } from './snapshot.ts';
@@ -225,4 +226,16 @@ const off: Step = {
   },
 };
 
-export const STORY: readonly Step[] = [before, seedOn, gardenOn, madeZonal, overwritten, podReplaced, off];
+export const STORY: readonly Step[] = [
+  before,
+  seedOn,
+  gardenOn,
+  madeZonal,
+  overwritten,
+  podReplaced,
+  off,
+  ...LOOP_STORY,
+];
+
+/** Who wants to look around wants to see settings and hints: without the steps that take them back. */
+export const STORY_TO_KEEP: readonly Step[] = STORY.filter((step) => step !== off && step !== LOOP_STORY.at(-1));

@@ -35,6 +35,8 @@ export interface DemoPod {
   readonly labels: StringMap;
   readonly node: string;
   readonly address: string;
+  /** CPU request as a quantity. Default: none. */
+  readonly cpu?: string;
 }
 
 const nodeName = (zone: Zone, index: number) => `node-${zone.slice(-1)}${index}`;
@@ -247,7 +249,14 @@ export const podObject = (pod: DemoPod): KubernetesObject =>
     spec: {
       nodeName: pod.node,
       tolerations: [{ operator: 'Exists' }],
-      containers: [{ name: 'c', image: 'demo.invalid/none', ports: [{ containerPort: 10250 }] }],
+      containers: [
+        {
+          name: 'c',
+          image: 'demo.invalid/none',
+          ports: [{ containerPort: 10250 }],
+          ...(pod.cpu === undefined ? {} : { resources: { requests: { cpu: pod.cpu } } }),
+        },
+      ],
     },
   }) as KubernetesObject;
 

@@ -13,7 +13,8 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const chart = join(root, 'charts/gardener-extension-topology-aware-routing');
 export const RECONCILER = COMMANDS.settingsReconciler;
 export const WEBHOOK = COMMANDS.endpointSliceWebhook;
-export const COMPONENTS = [RECONCILER, WEBHOOK] as const;
+export const FLOW = COMMANDS.flowController;
+export const COMPONENTS = [RECONCILER, WEBHOOK, FLOW] as const;
 export type Component = (typeof COMPONENTS)[number];
 
 // A numeric namespace shows whether names are quoted.
@@ -108,7 +109,7 @@ export const CERTIFICATE = {
 const VERSIONS = ['1.24.17', '1.27.16-gke.100', '1.28.15', '1.36.3'];
 
 export const cases: Case[] = (Object.keys(INJECTED) as Where[]).flatMap((where) =>
-  [COMPONENTS, [RECONCILER], [WEBHOOK]].flatMap((components) =>
+  [COMPONENTS, [RECONCILER], [WEBHOOK], [FLOW]].flatMap((components) =>
     (['self', 'chart'] as const).flatMap((registration) =>
       VERSIONS.map((kubernetes) => ({
         name: `${where}, ${components.join(' and ')}, registration by ${registration}, Kubernetes ${kubernetes}`,
@@ -123,6 +124,7 @@ export const cases: Case[] = (Object.keys(INJECTED) as Where[]).flatMap((where) 
             enabled: (components as readonly string[]).includes(WEBHOOK),
             ...(registration === 'chart' ? CERTIFICATE : {}),
           },
+          flowController: { enabled: (components as readonly string[]).includes(FLOW) },
         },
       })),
     ),

@@ -49,7 +49,14 @@ const applyNodes = async ({ api }: Bed, nodes: readonly NodeCase[], fleet: reado
   });
 };
 
-const applyPod = async ({ api }: Bed, path: string, pod: PodCase, index: number, labels: object): Promise<void> => {
+/** `labels` say which Services select it. */
+export const createPod = async (
+  { api }: Bed,
+  path: string,
+  pod: PodCase,
+  index: number,
+  labels: object,
+): Promise<void> => {
   const name = `p${index}`;
   const container = { name: 'main', image: 'bed' };
   await api.create(path, {
@@ -150,7 +157,7 @@ export const createCluster = async (
       source.kind === 'selector' && source.pods.includes(pod) ? [[serviceName(index), 'yes']] : [],
     );
   await inLanes(pods, (pod, index) =>
-    applyPod(bed, `/api/v1/namespaces/${namespace}/pods`, pod, index, Object.fromEntries(selecting(index)) as object),
+    createPod(bed, `/api/v1/namespaces/${namespace}/pods`, pod, index, Object.fromEntries(selecting(index)) as object),
   );
   await controllerFollows(bed, namespace);
   await inLanes(services, async (service, index) => {

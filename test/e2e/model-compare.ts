@@ -7,13 +7,14 @@ import { EVENT_SOURCE, routeFor } from '../../pkg/upstream/index.ts';
 import type { Route, RouteInput } from '../../pkg/upstream/index.ts';
 import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/wait-for.ts';
-import type { ClusterCase } from './model-cases.ts';
+import type { ClusterCase, ServiceCase } from './model-cases.ts';
 import { createCluster, removeCluster, serviceName, servicePort } from './model-cluster.ts';
 import { describeProxy } from './model-fleet.ts';
 import type { FleetMember } from './model-fleet.ts';
 import { differs, judgeController } from './model-judge.ts';
 import type { Finding, Pod } from './model-judge.ts';
 import { readRules } from './model-rules.ts';
+import type { Update } from './model-updates.ts';
 
 export interface Comparison {
   readonly bed: Bed;
@@ -62,22 +63,28 @@ const nameOf = ({ metadata }: { metadata?: { name?: string } }): string => metad
 const isSelected = ({ metadata }: Pod, { spec }: Service): boolean =>
   Object.entries(spec?.selector ?? {}).every(([key, value]) => metadata?.labels?.[key] === value);
 
-/** Findings about the EndpointSlice controller, by Service. */
-const judgeControllers = (stored: Stored, version: string): Map<string, Finding[]> =>
+/** Those of the controller. The API server reports on Services as well, e.g. when it repairs the allocation of an address. */
+const eventsOf = ({ events }: Stored, service: Service): Event[] =>
+  events.filter(
+    ({ involvedObject, source }) => involvedObject.uid === service.metadata?.uid && source?.component === EVENT_SOURCE,
+  );
+
+/** Findings about the EndpointSlice controller, by Service. `before`: one change ago. */
+const judgeControllers = (stored: Stored, version: string, before?: Stored): Map<string, Finding[]> =>
   new Map(
     stored.services.map((service) => {
       const managed = service.spec?.selector !== undefined;
+      const name = nameOf(service);
       const facts = {
         service,
-        slices: stored.slices.get(nameOf(service)) ?? [],
+        slices: stored.slices.get(name) ?? [],
         nodes: stored.nodes,
         pods: stored.pods.filter((pod) => isSelected(pod, service)),
-        events: stored.events.filter(
-          // The API server reports on Services as well, e.g. when it repairs the allocation of an address.
-          ({ involvedObject, source }) =>
-            involvedObject.uid === service.metadata?.uid && source?.component === EVENT_SOURCE,
-        ),
+        events: eventsOf(stored, service),
         version: parseVersion(version),
+        ...(before === undefined
+          ? {}
+          : { before: { slices: before.slices.get(name) ?? [], events: eventsOf(before, service) } }),
       };
       return [nameOf(service), managed && nameOf(service) !== 'marker' ? judgeController(facts) : []];
     }),
@@ -107,10 +114,10 @@ const judgeProxy = async (
 };
 
 /** All findings by Service: the controller first, since the proxies follow what it stores. */
-const judgeAll = async (comparison: Comparison, namespace: string) => {
+const judgeAll = async (comparison: Comparison, namespace: string, before?: Stored) => {
   const { bed, version, fleet, judged = fleet, route = routeFor } = comparison;
   const stored = await readStored(bed, namespace);
-  const findings = judgeControllers(stored, version);
+  const findings = judgeControllers(stored, version, before);
   for (const member of judged) {
     for (const [name, wrong] of await judgeProxy(stored, member, route)) {
       findings.set(name, [...(findings.get(name) ?? []), ...wrong]);
@@ -143,21 +150,22 @@ const observe = async (
   comparison: Comparison,
   namespace: string,
   cluster: ClusterCase,
+  before?: Stored,
 ): Promise<ReadonlyMap<string, readonly Finding[]>> => {
   const { bed, version } = comparison;
   const complete = ({ services }: Stored): boolean => services.length === cluster.services.length + 1;
   await settle(
     comparison,
     () => readStored(bed, namespace),
-    (stored) => complete(stored) && countOf(judgeControllers(stored, version)) === 0,
+    (stored) => complete(stored) && countOf(judgeControllers(stored, version, before)) === 0,
   );
   const settled = await settle(
     comparison,
-    () => judgeAll(comparison, namespace),
+    () => judgeAll(comparison, namespace, before),
     (findings) => countOf(findings) === 0,
   );
   // Once more: agreement on the way to something else would be chance.
-  return countOf(settled) === 0 ? judgeAll(comparison, namespace) : settled;
+  return countOf(settled) === 0 ? judgeAll(comparison, namespace, before) : settled;
 };
 
 /** Runs one cluster and returns the findings about each of its Services, in their order. */
@@ -172,6 +180,52 @@ export const compareCluster = async (
     await createCluster(bed, namespace, cluster, nodes);
     const findings = await observe(comparison, namespace, cluster);
     return cluster.services.map((_, index) => findings.get(serviceName(index)) ?? []);
+  } finally {
+    await removeCluster(bed, namespace, cluster, nodes);
+  }
+};
+
+/** What the models say otherwise after an update of a cluster that was in agreement. */
+export interface UpdateFindings {
+  readonly update: string;
+  readonly service: ServiceCase;
+  /** Slices before the update, which decide what is kept. */
+  readonly before: readonly EndpointSlice[];
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Runs a cluster, then its updates one after the other, and compares after each. Returns the findings of the first state that
+ * disagrees; what follows from it says nothing.
+ */
+export const compareUpdates = async (
+  comparison: Comparison,
+  namespace: string,
+  start: ClusterCase,
+  updates: readonly Update[],
+): Promise<readonly UpdateFindings[]> => {
+  const { bed, fleet } = comparison;
+  const nodes = fleet.map(({ node }) => node);
+  let cluster = start;
+  let before: Stored | undefined;
+  const findingsNow = async (update: string): Promise<UpdateFindings[]> => {
+    const found = await observe(comparison, namespace, cluster, before);
+    return cluster.services.flatMap((service, index) => {
+      const [name, findings] = [serviceName(index), found.get(serviceName(index)) ?? []];
+      return findings.length === 0 ? [] : [{ update, service, before: before?.slices.get(name) ?? [], findings }];
+    });
+  };
+  try {
+    await createCluster(bed, namespace, start, nodes);
+    let wrong = await findingsNow('created');
+    for (const update of updates) {
+      if (wrong.length > 0) break;
+      before = await readStored(bed, namespace);
+      cluster = update.cluster;
+      await update.apply(bed, namespace);
+      wrong = await findingsNow(update.name);
+    }
+    return wrong;
   } finally {
     await removeCluster(bed, namespace, cluster, nodes);
   }

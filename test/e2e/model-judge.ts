@@ -4,8 +4,8 @@ import type { Endpoint, EndpointHints, EndpointSlice, Event, Node, Service } fro
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { LABEL_ZONE } from '../../pkg/apis/names.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
-import { endpointConditions, syncHints, zoneShares } from '../../pkg/upstream/index.ts';
-import type { SyncResult, ZoneShares } from '../../pkg/upstream/index.ts';
+import { endpointConditions, hintRequest, syncHints, zoneShares } from '../../pkg/upstream/index.ts';
+import type { SlicePlan, SyncResult, ZoneShares } from '../../pkg/upstream/index.ts';
 
 export interface Pod extends KubernetesObject {
   spec?: { nodeName?: string };
@@ -25,6 +25,8 @@ export interface ControllerFacts {
   /** Events about the Service. */
   readonly events: readonly Event[];
   readonly version: KubernetesVersion;
+  /** As it was before one Pod changed: the controller has synced once since. Default: the Service was just created. */
+  readonly before?: { readonly slices: readonly EndpointSlice[]; readonly events: readonly Event[] };
 }
 
 /** One difference: what the model says and what is there, as text that can be compared and read. */
@@ -77,10 +79,10 @@ const hintTotals = (slices: readonly EndpointSlice[]): string => {
     .join(', ');
 };
 
-const permutations = (names: readonly string[]): string[][] =>
-  names.length === 0
+const permutations = <T>(items: readonly T[]): T[][] =>
+  items.length === 0
     ? [[]]
-    : names.flatMap((name) => permutations(names.filter((other) => other !== name)).map((rest) => [name, ...rest]));
+    : items.flatMap((item) => permutations(items.filter((other) => other !== item)).map((rest) => [item, ...rest]));
 
 /** The same cluster with other names for its zones, which is another order wherever the model breaks a tie by name. */
 const renamed = (slices: readonly EndpointSlice[], names: ReadonlyMap<string, string>): EndpointSlice[] =>
@@ -95,23 +97,87 @@ const renamed = (slices: readonly EndpointSlice[], names: ReadonlyMap<string, st
     })),
   }));
 
-/** Totals by zone for every way to break ties between zones; the original follows random map order. */
-const possibleTotals = (
-  { ratios, milliCpu }: Extract<ZoneShares, { kind: 'known' }>,
-  fresh: readonly EndpointSlice[],
-  sync: (shares: ZoneShares, create: readonly EndpointSlice[]) => SyncResult,
-): Set<string> => {
+const slicesOf = ({ create, update, unchanged }: SlicePlan): EndpointSlice[] => [...create, ...update, ...unchanged];
+
+const renamedPlan = ({ create, update, unchanged }: SlicePlan, names: ReadonlyMap<string, string>): SlicePlan => ({
+  create: renamed(create, names),
+  update: renamed(update, names),
+  unchanged: renamed(unchanged, names),
+});
+
+type Sync = (shares: ZoneShares, plan: SlicePlan) => SyncResult;
+type KnownShares = Extract<ZoneShares, { kind: 'known' }>;
+
+/**
+ * Slices after one sync, for every way to break ties between zones and every order of the slices that stay; the original
+ * follows random map order in both. By what they hold.
+ */
+const outcomesOf = ({ ratios, milliCpu }: KnownShares, plan: SlicePlan, sync: Sync): Map<string, EndpointSlice[]> => {
   const zones = [...ratios.keys()];
   const invert = (names: ReadonlyMap<string, string>) => new Map([...names].map(([from, to]) => [to, from]));
-  return new Set(
-    permutations(zones).map((order) => {
-      const names = new Map(zones.map((zone, index) => [zone, order[index] ?? zone]));
-      const other = new Map([...ratios].map(([zone, ratio]) => [names.get(zone) ?? zone, ratio]));
-      const { plan } = sync({ kind: 'known', ratios: other, milliCpu }, renamed(fresh, names));
-      return hintTotals(renamed(plan.create, invert(names)));
-    }),
-  );
+  const outcomes = permutations(zones).flatMap((order) => {
+    const names = new Map(zones.map((zone, index) => [zone, order[index] ?? zone]));
+    const other = new Map([...ratios].map(([zone, ratio]) => [names.get(zone) ?? zone, ratio]));
+    return permutations(plan.unchanged).map((unchanged) => {
+      const result = sync({ kind: 'known', ratios: other, milliCpu }, renamedPlan({ ...plan, unchanged }, names));
+      return renamed(slicesOf(result.plan), invert(names));
+    });
+  });
+  return new Map(outcomes.map((slices) => [JSON.stringify(hintsByAddress(slices)), slices]));
 };
+
+/** Further syncs of the same objects; what they do to hints has come to rest by then. */
+const FURTHER_SYNCS = 3;
+
+/**
+ * Whether such totals by zone can be; else all that can. One sync is not always the end: where it leaves a zone above its
+ * maximum, the next one, whatever causes it, hints a slice anew.
+ */
+const impossibleTotals = (
+  actual: string,
+  shares: KnownShares,
+  plan: SlicePlan,
+  sync: Sync,
+): Set<string> | undefined => {
+  const totals = new Set<string>();
+  let outcomes = outcomesOf(shares, plan, sync);
+  for (let round = 0; round <= FURTHER_SYNCS; round += 1) {
+    for (const slices of outcomes.values()) totals.add(hintTotals(slices));
+    if (totals.has(actual)) return undefined;
+    outcomes = new Map(
+      [...outcomes.values()].flatMap((unchanged) => [
+        ...outcomesOf(shares, { create: [], update: [], unchanged }, sync),
+      ]),
+    );
+  }
+  return totals;
+};
+
+const withoutHints = (slice: EndpointSlice): EndpointSlice => ({
+  ...slice,
+  endpoints: (slice.endpoints ?? []).map(({ hints: _, ...rest }) => rest),
+});
+
+/**
+ * What the controller had before it when it wrote these slices: it builds those that it creates or changes from Pods, so
+ * without hints, and keeps those whose endpoints stay.
+ */
+const planOf = (stored: readonly EndpointSlice[], before: readonly EndpointSlice[]): SlicePlan => {
+  const known = new Map(before.map((slice) => [slice.metadata?.name, slice]));
+  const isSame = (slice: EndpointSlice): boolean =>
+    !differs(endpointsOf([withoutHints(slice)]), endpointsOf([withoutHints(known.get(slice.metadata?.name) ?? {})]));
+  const old = stored.filter(({ metadata }) => known.has(metadata?.name));
+  return {
+    create: stored.filter(({ metadata }) => !known.has(metadata?.name)).map(withoutHints),
+    update: old.filter((slice) => !isSame(slice)).map(withoutHints),
+    unchanged: old.filter(isSame).map((slice) => known.get(slice.metadata?.name) ?? slice),
+  };
+};
+
+/** The controller remembers that it hinted the Service in proportion. */
+const wasHinted = ({ service, version, before }: ControllerFacts): boolean =>
+  hintRequest(service, version).mode === 'proportional' &&
+  endpointsOf(before?.slices ?? []).some(({ conditions, hints }) => conditions?.ready === true && hints !== undefined);
 
 /** One address family: endpoints made from Pods, then their hints. */
 const judgeFamily = (facts: ControllerFacts, family: string, shares: ZoneShares) => {
@@ -121,21 +187,22 @@ const judgeFamily = (facts: ControllerFacts, family: string, shares: ZoneShares)
     .map((pod) => podAsEndpoint(pod, facts, family))
     .sort((a, b) => (a.address < b.address ? -1 : 1));
   const wrong = unlessEqual(`${family} endpoints`, expected, endpointsOf(stored).map(asListed));
-  // Just created, so the controller has rebuilt every slice from Pods: none has hints to begin with.
-  const fresh = stored.map((slice) => ({
-    ...slice,
-    endpoints: (slice.endpoints ?? []).map(({ hints: _, ...rest }) => rest),
-  }));
-  const sync = (known: ZoneShares, create: readonly EndpointSlice[]): SyncResult =>
-    syncHints({ service, plan: { create, update: [], unchanged: [] }, family, shares: known, version });
-  const result = sync(shares, fresh);
+  const plan = planOf(
+    stored,
+    (facts.before?.slices ?? []).filter(({ addressType }) => addressType === family),
+  );
+  const sync = (known: ZoneShares, given: SlicePlan): SyncResult =>
+    syncHints({ service, plan: given, family, shares: known, version, wasHinted: wasHinted(facts) });
+  const result = sync(shares, plan);
   const random = result.mode === 'proportional' && result.hinted && shares.kind === 'known';
-  const totals = random ? possibleTotals(shares, fresh, sync) : new Set<string>();
+  // Endpoints that are not there yet have no hints either.
+  const impossible =
+    random && wrong.length === 0 ? impossibleTotals(hintTotals(stored), shares, plan, sync) : undefined;
   const hints = random
-    ? totals.has(hintTotals(stored))
+    ? impossible === undefined
       ? []
-      : unlessEqual(`${family} hints by zone`, [...totals], hintTotals(stored))
-    : unlessEqual(`${family} hints (${result.reason})`, hintsByAddress(result.plan.create), hintsByAddress(stored));
+      : unlessEqual(`${family} hints by zone`, [...impossible], hintTotals(stored))
+    : unlessEqual(`${family} hints (${result.reason})`, hintsByAddress(slicesOf(result.plan)), hintsByAddress(stored));
   return { findings: [...wrong, ...hints], events: result.events, hinted: result.hinted };
 };
 
@@ -146,12 +213,12 @@ export const judgeController = (facts: ControllerFacts): Finding[] => {
   const families = facts.service.spec?.ipFamilies ?? ['IPv4'];
   const shares = zoneShares(facts.nodes);
   const judged = families.map((family) => judgeFamily(facts, family, shares));
+  const texts = (events: readonly Pick<Event, 'type' | 'reason' | 'message'>[]): string[] =>
+    events.map(({ type, reason, message }) => `${type} ${reason} ${message}`);
   const expected = [
-    ...new Set(
-      judged.flatMap(({ events }) => events.map(({ type, reason, message }) => `${type} ${reason} ${message}`)),
-    ),
+    ...new Set([...texts(facts.before?.events ?? []), ...judged.flatMap(({ events }) => texts(events))]),
   ].sort();
-  const actual = [...new Set(facts.events.map(({ type, reason, message }) => `${type} ${reason} ${message}`))].sort();
+  const actual = [...new Set(texts(facts.events))].sort();
   // "Hinted" is remembered per Service: of two families the one that comes first, in random order, reports it.
   const once = judged.length > 1 && judged.every(({ hinted }) => hinted);
   const events = once

@@ -14,6 +14,7 @@ import {
   formatSummary,
   listSuites,
   missingForSuite,
+  needsBed,
   runSuites,
   selectSuites,
   totalOf,
@@ -51,8 +52,10 @@ const runWith = async ({ suites, mochaArgs, jobs }: Invocation, signal: AbortSig
     const missing = await missingRequirements();
     const options = { suites, mochaArgs, folder };
     // Before the first suite, so that no test's time limit has to cover a build.
-    if (missing.length === 0) await prepareBinaries({ signal });
-    const lacking = missing.length > 0 ? suites : suites.filter((suite) => missingForSuite(suite).length > 0);
+    if (missing.length === 0 && suites.some(needsBed)) await prepareBinaries({ signal });
+    const isLacking = (suite: string): boolean =>
+      (missing.length > 0 && needsBed(suite)) || missingForSuite(suite).length > 0;
+    const lacking = suites.filter(isLacking);
     const able = suites.filter((suite) => !lacking.includes(suite));
     const began = performance.now();
     const ran = await runSuites({ ...options, suites: able, jobs, signal });
@@ -62,7 +65,7 @@ const runWith = async ({ suites, mochaArgs, jobs }: Invocation, signal: AbortSig
     console.log(`\n${formatSummary(results)}\n`);
     console.log(`${formatSeconds(seconds)} in all, ${jobs} at a time\n`);
     if (seconds > BUDGET_SECONDS) console.log(`The suites took longer than their ${BUDGET_SECONDS / 60} minutes.`);
-    const reasons = missing.length > 0 ? missing : lacking.flatMap(missingForSuite);
+    const reasons = [...(suites.some(needsBed) ? missing : []), ...lacking.flatMap(missingForSuite)];
     for (const sentence of reasons) console.log(`Skipped; this machine misses: ${sentence}`);
     console.log(closingLine(counts));
     // Skipping is right for suites that lack something, and for no other.

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runIsolated } from './bed/isolate.ts';
+import { runInPlace, runIsolated } from './bed/isolate.ts';
 import { missingPrograms } from './bed/requirements.ts';
 import { runInLanes } from './lanes.ts';
 import { countsVariable } from './reporter.ts';
@@ -62,6 +62,9 @@ export const missingForSuite = (suite: string): string[] => {
   );
 };
 
+/** Suites without a cluster say so in a line `// Needs no bed.` at their head: they need no root and run where we are. */
+export const needsBed = (suite: string): boolean => !linesOf(suite).includes('// Needs no bed.');
+
 /** Suites that measure, or that fill the machine, say so in a line `// Alone: why` at their head. */
 const runsAlone = (suite: string): boolean => linesOf(suite).some((text) => text.startsWith('// Alone: '));
 
@@ -114,7 +117,8 @@ const runSuite = async (suite: string, options: RunOptions, output?: number): Pr
   const { mochaArgs = [], environment = {}, folder, signal } = options;
   const file = join(folder, `${suite}.json`);
   const command = mochaCommand(suite, mochaArgs);
-  const code = await runIsolated(command, {
+  const runSuiteIn = needsBed(suite) ? runIsolated : runInPlace;
+  const code = await runSuiteIn(command, {
     environment: { ...environment, [countsVariable]: file },
     signal,
     ...(output === undefined ? {} : { output }),

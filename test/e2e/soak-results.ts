@@ -6,6 +6,7 @@ import { formatSeconds } from './runner.ts';
 
 /** Suites with a long form, and what it is. */
 export const longForms: Readonly<Record<string, string>> = {
+  'closed-loop': 'a zone outage, connections that stay and a real Prometheus as well, all over longer times',
   chaos: 'every process broken in every way for ten minutes, memory watched',
   day: 'a day of 24 short hours at scale: 1,000 Nodes, 500 Services, 5,000 Pods',
   model: 'ten times as many random clusters, on kube-proxies of all versions',

@@ -17,12 +17,12 @@ const pictures = (): { args: string[]; shown: string }[] => {
 
 describe('the README', () => {
   it('shows commands of kubectl-topology', () => {
-    expect(pictures()).to.have.lengthOf.at.least(1);
+    expect(pictures()).to.have.lengthOf.at.least(2);
   });
 
   for (const { args, shown } of pictures()) {
     it(`shows the beginning of what \`${args.join(' ')}\` prints`, async () => {
-      const absolute = args.map((arg) => (arg.startsWith('test/') ? resolve(root, arg) : arg));
+      const absolute = args.map((arg) => (/^(?:test|example)\//.test(arg) ? resolve(root, arg) : arg));
       const { out } = await runTopology(absolute);
       expect(out.slice(0, shown.length)).to.equal(shown);
     });

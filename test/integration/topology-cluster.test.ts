@@ -66,6 +66,30 @@ describe('kubectl topology, on a cluster', function onCluster() {
     expect(pods.map(({ namespace }) => namespace)).to.deep.equal(['shop']);
   });
 
+  const READING: readonly (readonly string[])[] = [
+    ['explain', 'shop/web'],
+    ['hints', '-A'],
+    ['route', '--service', 'shop/web'],
+    ['plan', '--service', 'shop/web', '--weights', 'cpu'],
+    ['simulate', 'shop/web'],
+    ['audit', '-A'],
+    ['__complete', 'explain', '-n', 'shop', ''],
+  ];
+  for (const [command = '', ...args] of READING) {
+    it(`${command} needs no verb but get and list`, async () => {
+      const [first = '', ...rest] = args;
+      // The word that is completed comes last.
+      const line = command === '__complete' ? [command, first, ...access, ...rest] : [command, ...args, ...access];
+      const { code, err } = await runTopology(line);
+      expect([code, err]).to.deep.equal([0, '']);
+      const own = sandbox.requests.filter(({ user }) => user === 'reader');
+      expect(own).not.to.deep.equal([]);
+      // /version is no resource and needs no verb but get.
+      const verbs = new Set(own.map(({ verb, path }) => (path === '/version' ? 'get' : verb)));
+      expect([...verbs].filter((verb) => verb !== 'get' && verb !== 'list')).to.deep.equal([]);
+    });
+  }
+
   it('reads the namespace that the name names, all with -A, and the context otherwise', async () => {
     expect((await topologyJson<Explanation>(['explain', 'shop/web', ...access])).verdict).to.equal('Effective');
     const all = await topologyJson<HintsReport>(['hints', '-A', ...access]);
@@ -170,6 +194,10 @@ describe('kubectl topology, on a cluster', function onCluster() {
       expect(await complete('explain', '--fail')).to.deep.equal(['--fail-on', ':4']);
       expect(await complete('completion', '')).to.deep.equal(['bash', 'zsh', 'fish', 'kubectl', ':4']);
       expect(await complete('hints', '-f', '')).to.deep.equal([':0']);
+      expect(await complete('nonsense', '')).to.deep.equal([':4']);
+      expect(await complete(''))
+        .to.include('explain')
+        .and.not.to.include('__complete');
     });
 
     it('completes namespaces and Services of the cluster', async () => {
@@ -210,6 +238,8 @@ describe('kubectl topology, on a cluster', function onCluster() {
         () => seen,
         LIVE_MS,
       );
+      const verbs = new Set(sandbox.requests.flatMap(({ user, verb }) => (user === 'reader' ? [verb] : [])));
+      expect([...verbs].sort()).to.deep.equal(['list', 'raw', 'watch']);
       await sandbox.remove(SERVICES, { namespace: 'shop', name: 'web' });
       await eventually(
         () => seen.includes('Service shop/web does not exist (any more)'),

@@ -5,9 +5,31 @@ import { describe, it } from 'mocha';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
 import { REASONS } from '../../pkg/upstream/reasons.ts';
-import { CLUSTERS, clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
+import { CLUSTERS, clusterFile, clusterFlags, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 
 type Case = readonly [file: string, verdict: Explanation['verdict'], first: string | undefined, evidence: RegExp];
+
+/** Codes that are no first cause of any file, and why. */
+const WITHOUT_FILE: Readonly<Record<string, string>> = {
+  ProportionalHints: 'says that all is well',
+  SameZoneRequested: 'says that all is well',
+  SameNodeRequested: 'says that all is well',
+  SameNodeHints: 'says that all is well',
+  SameZoneHints: 'says that all is well',
+  NotManaged: 'explain says why: NoSelector, or who wrote the slice',
+  InsufficientNodeInformation: 'explain says more: NodeWithoutZone, NodeWithoutCpu, ControlPlaneNodes, NodesInOneZone',
+  NoHints: 'what proxies do; explain says why there are none',
+  ZoneNotHinted: 'what proxies do; explain says why: PodsNotSpread or SingleEndpoint',
+  ProxyMissedItsZone: 'objects cannot show it: any file with --crossing',
+};
+
+/** Files without a cause, and why they are here. */
+const WITHOUT_CAUSE: ReadonlySet<string> = new Set([
+  'effective',
+  'effective-auto',
+  'webhook-effective',
+  'dual-stack-effective',
+]);
 
 /** Each file of test/fixtures/clusters with the cause that explain has to name first, and what it must show for it. */
 const CASES: readonly Case[] = [
@@ -23,13 +45,26 @@ const CASES: readonly Case[] = [
     'AnnotationNotRecognized',
     /is "AUTO"\. Only "Auto" and "auto" are understood/,
   ],
+  ['annotation-removed', 'NotWanted', 'AnnotationRemoved', /Last event at .*: "Topology Aware Hints has been disabled/],
   ['annotation-wins', 'Ineffective', 'AnnotationWins', /trafficDistribution PreferClose; the annotation wins/],
+  [
+    'cilium-external-traffic-policy-local',
+    'Ineffective',
+    'CiliumExternalTrafficPolicyLocal',
+    /3 of 3 ready Nodes .* externalTrafficPolicy Local/,
+  ],
   ['cilium-not-opted-in', 'Ineffective', 'CiliumNotOptedIn', /does not take the wish|no routing by topology/],
   [
     'cilium-service-topology-off',
     'Ineffective',
     'CiliumServiceTopologyOff',
-    /3 of 3 ready Nodes .*serviceTopology .* off/,
+    /^Cilium routes on 3 of 3 ready Nodes .*serviceTopology .* off/,
+  ],
+  [
+    'cilium-socket-load-balancing',
+    'Ineffective',
+    'CiliumServiceTopologyOff',
+    /at the socket, before kube-proxy.*serviceTopology .* off/,
   ],
   ['client-node-without-zone', 'Ineffective', 'ClientNodeWithoutZone', /1 of 4 ready Nodes \(node-new\)/],
   [
@@ -38,6 +73,9 @@ const CASES: readonly Case[] = [
     'ControlPlaneNodes',
     /node-eu-1b and node-eu-1c: .* label of the control plane/,
   ],
+  ['dual-stack-effective', 'Effective', undefined, /(?:)/],
+  ['dual-stack-no-endpoints', 'Ineffective', 'NoEndpoints', /no endpoint in its IPv6 EndpointSlices/],
+  ['dual-stack-too-few-endpoints', 'Ineffective', 'TooFewEndpoints', /2 ready IPv6 endpoints for 3 zones/],
   ['effective', 'Effective', undefined, /(?:)/],
   ['effective-auto', 'Effective', undefined, /(?:)/],
   [
@@ -49,20 +87,29 @@ const CASES: readonly Case[] = [
   ['endpoint-without-zone', 'Ineffective', 'EndpointWithoutZone', /10\.1\.0\.12 on Node node-eu-1c has no zone/],
   ['external-name', 'NotWanted', 'ExternalName', /type ExternalName/],
   ['headless', 'Ineffective', 'Headless', /clusterIP None/],
+  [
+    'hinted-for-other-zone',
+    'Effective',
+    'HintedForOtherZone',
+    /1 of 4 .*: 10\.1\.0\.11 of eu-1b for eu-1a\. CPU shares are eu-1a 50 %, eu-1b 25 %/,
+  ],
   ['hints-controller-gate-off', 'NotWanted', 'HintsControllerGateOff', /TopologyAwareHints is off in Kubernetes 1\.23/],
   ['hints-gate-off', 'Ineffective', 'HintsGateOff', /1 of 3 ready Nodes \(node-eu-1b\) run kube-proxy 1\.23/],
   ['hints-lost', 'Ineffective', 'HintsLost', /Last event at 2026-11-20T10:00:00Z: "Insufficient Node information/],
   ['hints-not-written', 'Ineffective', 'HintsNotWritten', /None of the 3 ready IPv4 endpoints/],
+  ['linkerd-slices-off', 'Ineffective', 'LinkerdSlicesOff', /3 of 3 ready Nodes .* Linkerd filters no endpoints/],
   ['load-balancer-traffic', 'Effective', 'LoadBalancerTraffic', /type LoadBalancer/],
   ['no-endpoints', 'Ineffective', 'NoEndpoints', /no endpoint in its EndpointSlices/],
   ['no-growth', 'Effective', 'NoGrowth', /targets Deployment web/],
   ['no-nodes', 'Ineffective', 'NoNodes', /No ready Node/],
   ['no-ready-endpoints', 'Ineffective', 'NoReadyEndpoints', /None of the 2 endpoints/],
   ['no-selector', 'Ineffective', 'NoSelector', /0 of its 3 ready endpoints carry hints/],
+  ['node-hints-only', 'Ineffective', 'NodeNotHinted', /hinted for Nodes only: node-eu-1c, for which none is, uses all/],
   ['node-without-cpu', 'Ineffective', 'NodeWithoutCpu', /node-new without status\.allocatable\.cpu/],
   ['node-without-zone', 'Ineffective', 'NodeWithoutZone', /node-new without label topology\.kubernetes\.io\/zone/],
   ['nodes-in-one-zone', 'Effective', 'NodesInOneZone', /in 1 zone/],
   ['not-requested', 'NotWanted', 'NotRequested', /neither spec\.trafficDistribution nor a topology annotation/],
+  ['other-proxy', 'Ineffective', 'NotProxied', /label service\.kubernetes\.io\/service-proxy-name=mesh/],
   [
     'overload-threshold',
     'Ineffective',
@@ -81,6 +128,12 @@ const CASES: readonly Case[] = [
   ['pods-not-spread-preference', 'Ineffective', 'PodsNotSpread', /a preference only \(ScheduleAnyway\)/],
   ['pods-not-spread-replicas', 'Ineffective', 'PodsNotSpread', /2 replicas for 3 zones/],
   [
+    'pods-not-spread-scale-down',
+    'Ineffective',
+    'PodsNotSpread',
+    /DoNotSchedule\) counts when Pods are placed; taking Pods away, or a Node, undoes it\.$/,
+  ],
+  [
     'proxy-needs-annotation',
     'Ineffective',
     'ProxyNeedsAnnotation',
@@ -88,6 +141,7 @@ const CASES: readonly Case[] = [
   ],
   ['single-endpoint', 'Ineffective', 'SingleEndpoint', /one ready endpoint \(10\.1\.0\.10 in eu-1a\)/],
   ['single-zone', 'Effective', 'SingleZone', /in eu-1a/],
+  ['terminating-endpoints', 'Ineffective', 'TerminatingEndpoints', /every Node uses 2 endpoints that are terminating/],
   [
     'too-few-endpoints',
     'Ineffective',
@@ -101,6 +155,13 @@ const CASES: readonly Case[] = [
     /PreferSameZone, which Kubernetes 1\.31/,
   ],
   ['traffic-policy-local', 'Effective', 'InternalTrafficPolicyLocal', /internalTrafficPolicy Local/],
+  [
+    'traffic-policy-local-missing',
+    'NotWanted',
+    'NoLocalEndpoints',
+    /no ready endpoint on node-eu-1c: connections from there fail/,
+  ],
+  ['uneven-load', 'Effective', 'UnevenLoad', /10\.1\.0\.10:8080 in eu-1a gets 33 % .* 2\.3 times an even share/],
   ['webhook-certificate-expired', 'Ineffective', 'WebhookCertificateExpired', /was valid until 2026-01-31/],
   ['webhook-does-not-select', 'Ineffective', 'WebhookDoesNotSelect', /does not select it in namespace shop/],
   ['webhook-effective', 'Effective', undefined, /(?:)/],
@@ -115,12 +176,33 @@ const CASES: readonly Case[] = [
 ];
 
 const explain = (file: string, ...flags: string[]): Promise<Explanation> =>
-  topologyJson<Explanation>(['explain', 'shop/web', '-f', clusterFile(file), ...flags]);
+  topologyJson<Explanation>(['explain', 'shop/web', '-f', clusterFile(file), ...clusterFlags(file), ...flags]);
 
 describe('kubectl topology explain, on files', () => {
   it('has a case for every file', () => {
     const files = readdirSync(CLUSTERS).map((name) => name.replace(/\.yaml$/, ''));
     expect(CASES.map(([file]) => file)).to.have.members(files);
+  });
+
+  it('has a file for every code, or says why not', () => {
+    const all = [...Object.keys(REASONS), ...Object.keys(DIAGNOSIS_REASONS)];
+    const firsts = new Set(CASES.flatMap(([, , first]) => first ?? []));
+    expect(new Set([...firsts, ...Object.keys(WITHOUT_FILE)])).to.deep.equal(new Set(all));
+    expect(Object.keys(WITHOUT_FILE).filter((reason) => firsts.has(reason))).to.deep.equal([]);
+  });
+
+  it('names a distinct cause in every file: its own code, or evidence that no other file of the code has', async () => {
+    const byCode = Map.groupBy(CASES, ([, , first]) => first);
+    expect(new Set(byCode.get(undefined)?.map(([file]) => file))).to.deep.equal(WITHOUT_CAUSE);
+    const alike: string[] = [];
+    for (const cases of byCode.values()) {
+      for (const [file, , first] of cases) {
+        const found = (await explain(file)).causes[0]?.evidence ?? '';
+        const others = cases.filter(([other, , , evidence]) => other !== file && evidence.test(found));
+        if (first !== undefined) alike.push(...others.map(([other]) => `${file} looks like ${other}`));
+      }
+    }
+    expect(alike).to.deep.equal([]);
   });
 
   for (const [file, verdict, first, evidence] of CASES) {
@@ -136,6 +218,24 @@ describe('kubectl topology explain, on files', () => {
       }
     });
   }
+
+  it('judges both address families, and names the one that is not routed', async () => {
+    const report = await explain('dual-stack-too-few-endpoints');
+    expect(report.given.map(({ addressType, ready, hinted }) => [addressType, ready, hinted])).to.deep.equal([
+      ['IPv4', 3, 3],
+      ['IPv6', 2, 0],
+    ]);
+    expect(report.used.map(({ addressType, zone, reason }) => `${addressType} ${zone} ${reason}`)).to.deep.equal([
+      ...['eu-1a', 'eu-1b', 'eu-1c'].map((zone) => `IPv4 ${zone} SameZoneHints`),
+      ...['eu-1a', 'eu-1b', 'eu-1c'].map((zone) => `IPv6 ${zone} NoHints`),
+    ]);
+    expect(report.effective.unserved).to.deep.equal(['eu-1a', 'eu-1b', 'eu-1c']);
+    // All of IPv4, and two thirds of the clients of IPv6 find half of it in their zone.
+    expect(report.effective.inZoneShare).to.be.closeTo((1 + 1 / 3) / 2, 1e-12);
+    const { out } = await runTopology(['explain', 'web', '-f', clusterFile('dual-stack-too-few-endpoints')]);
+    expect(out).to.match(/ZONE +NODES +FAMILY +PORT/);
+    expect((await runTopology(['explain', 'web', '-f', clusterFile('effective')])).out).not.to.match(/NODES +FAMILY/);
+  });
 
   it('names causes behind the first one too', async () => {
     const both = await explain('annotation-wins');

@@ -80,11 +80,12 @@ const candidatesFor = async (
 ): Promise<readonly Candidate[] | undefined> => {
   const last = words.at(-1) ?? '';
   const command = commands.find(({ name }) => name === words[0]);
-  if (words.length < 2 || command === undefined) {
+  if (words.length < 2) {
     return commands.flatMap(({ name, summary, hidden = false }) =>
       hidden ? [] : [{ value: name, description: summary }],
     );
   }
+  if (command === undefined) return [];
   const options = optionsOf(command);
   const before = words.slice(1, -1);
   const previous = find(options, before.at(-1) ?? '');

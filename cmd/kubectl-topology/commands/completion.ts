@@ -10,6 +10,8 @@ export const completion = topologyCommand<unknown>({
   summary: 'Prints the completion script of a shell, or the one that kubectl asks for its plug-ins',
   examples: [
     ['bash, now', 'completion bash > ~/.topology && . ~/.topology'],
+    ['zsh, from the next start on, with ~/.zfunc in fpath', 'completion zsh > ~/.zfunc/_kubectl-topology'],
+    ['fish', 'completion fish > ~/.config/fish/completions/kubectl-topology.fish'],
     [
       '`kubectl topology` in every shell that completes kubectl',
       'completion kubectl > ~/.local/bin/kubectl_complete-topology',

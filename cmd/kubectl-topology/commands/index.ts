@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every command of kubectl-topology, in the order in which help shows them.
 import type { TopologyCommand } from '../command.ts';
+import { audit } from './audit.ts';
 import { createComplete } from './complete.ts';
 import { completion } from './completion.ts';
 import { explain } from './explain.ts';
@@ -8,11 +9,14 @@ import { hints } from './hints.ts';
 import { plan } from './plan.ts';
 import { replay } from './replay.ts';
 import { route } from './route.ts';
+import { simulate } from './simulate.ts';
 import { watch } from './watch.ts';
 
 export const COMMANDS: readonly TopologyCommand[] = [
   explain,
   watch,
+  simulate,
+  audit,
   hints,
   route,
   plan,

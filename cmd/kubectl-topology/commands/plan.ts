@@ -1,30 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// `kubectl topology plan`: the hints that the planner gives a Service at a demand, and what they lead to.
-import { Option } from 'commander';
+// `kubectl topology plan`: the hints that the planner gives a Service at a demand or by weights, and what they lead to.
 import { keyOf, refOf, slicesByService, zoneOfNode } from '../../../pkg/diagnosis/models/lookup.ts';
-import type { PlanReport } from '../../../pkg/diagnosis/models/plan.ts';
+import type { PlanOptions, PlanReport, WeightedPlanOptions } from '../../../pkg/diagnosis/models/plan.ts';
 import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot } from '../../../pkg/diagnosis/snapshot.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
 import { renderTable } from '../../../pkg/report/table.ts';
 import { topologyCommand } from '../command.ts';
+import { UsageError } from '../errors.ts';
 import { findService, inNamespaceOf } from '../find-service.ts';
-import { addInputFlags, addOutputFlag, demandFlag, percent, positiveCores } from '../flags.ts';
-import type { InputFlags, OutputFlags } from '../flags.ts';
+import { addInputFlags, addOutputFlag, demandFlag, percent, positiveCores, weightsFlag } from '../flags.ts';
+import type { InputFlags, OutputFlags, Weights } from '../flags.ts';
 import { print } from '../print.ts';
 import { load } from '../session.ts';
 
 interface Flags extends InputFlags, OutputFlags {
   service: string;
-  demand: Record<string, number>;
-  capacity: number;
-  targetUtilization: number;
+  demand?: Record<string, number>;
+  capacity?: number;
+  targetUtilization?: number;
+  weights?: Weights;
+  maxOverload?: number;
 }
+
+const DEFAULT_TARGET = 0.7;
+const DEFAULT_OVERLOAD = 0.2;
 
 const HUNDRED = 100;
 const percentText = (fraction: number): string => `${Math.round(fraction * HUNDRED)} %`;
 
-const renderPlan = ({ plan, zones, inZoneShare, maxUtilization, bounds }: PlanReport): string => {
+const HUNDREDTHS = 100;
+const amount = (demand: number): string => String(Math.round(demand * HUNDREDTHS) / HUNDREDTHS);
+
+/** `of`: what the utilization of an endpoint is a share of. */
+const renderPlan = ({ plan, zones, inZoneShare, maxUtilization, bounds }: PlanReport, of: string): string => {
   const endpoints = renderTable(
     ['ADDRESS', 'ZONE', 'HINTED FOR'],
     plan.endpoints.map(({ address, zone, forZones }) => [
@@ -37,12 +46,12 @@ const renderPlan = ({ plan, zones, inZoneShare, maxUtilization, bounds }: PlanRe
     ['ZONE', 'DEMAND', 'ENDPOINTS', 'UTILIZATION'],
     Object.entries(zones).map(([zone, { demand, endpoints: count, utilization }]) => [
       zone === '' ? '(none)' : zone,
-      String(demand),
+      amount(demand),
       String(count),
       percentText(utilization),
     ]),
   );
-  const summary = `In zone: ${percentText(inZoneShare)} (at most ${percentText(bounds.integrality)}); busiest endpoint: ${percentText(maxUtilization)} of its capacity.\n`;
+  const summary = `In zone: ${percentText(inZoneShare)} (at most ${percentText(bounds.integrality)}); busiest endpoint: ${percentText(maxUtilization)} of ${of}.\n`;
   return `${endpoints}\n${byZone}\n${summary}`;
 };
 
@@ -53,6 +62,30 @@ const unknownZones = ({ nodes, slices }: ClusterSnapshot, demand: Demand): strin
   return Object.keys(demand).filter((zone) => !zones.has(zone));
 };
 
+/** The weights of the zones, from the Nodes where they are to say. */
+const weightsOf = async ({ nodes }: ClusterSnapshot, weights: Weights): Promise<Readonly<Record<string, number>>> => {
+  if (typeof weights !== 'string') return weights;
+  if (nodes.kind === 'unknown') throw new UsageError(`Nodes cannot be read: ${nodes.why}`);
+  const { zoneWeights } = await import('../../../pkg/flow/zone-weights.ts');
+  const found = zoneWeights({ nodes: nodes.items, by: weights });
+  if (found.kind === 'unknown') throw new UsageError(`--weights ${weights}: ${found.message}`);
+  return found.weights;
+};
+
+/** @throws UsageError unless the flags ask for one strategy, and all it needs. */
+const optionsOf = async (snapshot: ClusterSnapshot, flags: Flags): Promise<PlanOptions | WeightedPlanOptions> => {
+  const { demand, capacity, targetUtilization, weights, maxOverload } = flags;
+  if (weights !== undefined) {
+    if (demand !== undefined || capacity !== undefined || targetUtilization !== undefined)
+      throw new UsageError('--weights plans without load: leave out --demand, --capacity and --target-utilization');
+    return { weights: await weightsOf(snapshot, weights), maxOverload: maxOverload ?? DEFAULT_OVERLOAD };
+  }
+  if (demand === undefined || capacity === undefined)
+    throw new UsageError('expected --demand and --capacity, or --weights');
+  if (maxOverload !== undefined) throw new UsageError('--max-overload goes with --weights');
+  return { demand, capacity, targetUtilization: targetUtilization ?? DEFAULT_TARGET };
+};
+
 export const plan = topologyCommand<Flags>({
   name: 'plan',
   summary: 'Hints that keep traffic in its zone as far as the capacity of the endpoints allows',
@@ -61,32 +94,44 @@ export const plan = topologyCommand<Flags>({
       'Three zones, the first twice as busy; endpoints of half a core',
       'plan -f cluster.yaml --service shop/web --demand eu-1a=1,eu-1b=0.5,eu-1c=0.5 --capacity 500m --target-utilization 70 -o json',
     ],
+    [
+      'In proportion to the CPU of the Nodes, no endpoint more than 20 % above its even share',
+      'plan -f cluster.yaml --service shop/web --weights cpu',
+    ],
   ],
   define(command) {
     addOutputFlag(addInputFlags(command))
       .requiredOption('--service <name>', 'the Service: NAME or NAMESPACE/NAME')
-      .requiredOption(
-        '--demand <zone=cores,...>',
-        'what the clients of each zone need, in cores; may be repeated',
-        demandFlag,
+      .option('--demand <zone=cores,...>', 'what the clients of each zone need, in cores; may be repeated', demandFlag)
+      .option('--capacity <cores>', 'what one endpoint can serve, in cores', positiveCores)
+      .option(
+        '--target-utilization <percent>',
+        'how much of its capacity an endpoint shall carry at most (default: 70)',
+        percent,
       )
-      .requiredOption('--capacity <cores>', 'what one endpoint can serve, in cores', positiveCores)
-      .addOption(
-        new Option('--target-utilization <percent>', 'how much of its capacity an endpoint shall carry at most')
-          .argParser(percent)
-          .default(0.7, '70'),
+      .option(
+        '--weights <cpu|nodes|zone=weight,...>',
+        'instead of a demand: clients are as many as the CPU of the Nodes, as the Nodes, or as given',
+        weightsFlag,
+      )
+      .option(
+        '--max-overload <percent>',
+        'with --weights: how far an endpoint may be above its even share (default: 20)',
+        percent,
       );
   },
   async run(io, flags) {
     const loaded = await load(inNamespaceOf(flags, flags.service), ['nodes', 'services', 'slices'], io);
     const service = findService(loaded, flags.service);
     const slices = slicesByService(itemsOf(loaded.snapshot.slices)).get(keyOf(refOf(service))) ?? [];
-    const { demand, capacity, targetUtilization } = flags;
-    const strangers = unknownZones(loaded.snapshot, demand);
+    const options = await optionsOf(loaded.snapshot, flags);
+    const strangers = unknownZones(loaded.snapshot, 'weights' in options ? options.weights : options.demand);
     if (strangers.length > 0) io.err.write(`warning: no Node and no endpoint is in ${strangers.join(', ')}\n`);
     const { planReport } = await import('../../../pkg/diagnosis/models/plan.ts');
-    const report = planReport(service, slices, { demand, capacity, targetUtilization });
-    await print(io, flags.output, report, () => renderPlan(report));
+    const report = planReport(service, slices, options);
+    await print(io, flags.output, report, () =>
+      renderPlan(report, 'weights' in options ? 'an even share' : 'its capacity'),
+    );
     return 0;
   },
 });

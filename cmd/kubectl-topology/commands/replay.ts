@@ -1,10 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology replay`: what the closed loop would have decided on observations, one JSON line each.
+import { readFile } from 'node:fs/promises';
+import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 import { parseObservation } from '../../../pkg/flow/loop/parse-observation.ts';
-import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/policy.ts';
+import { settingsFromSpec } from '../../../pkg/flow/loop/from-spec.ts';
 import { step } from '../../../pkg/flow/loop/step.ts';
-import type { LoopDecision, LoopState } from '../../../pkg/flow/loop/types.ts';
+import type { LoopDecision, LoopPolicy, LoopState } from '../../../pkg/flow/loop/types.ts';
 import { topologyCommand } from '../command.ts';
+import { UsageError } from '../errors.ts';
+
+interface Flags {
+  policy?: string;
+}
+
+const isFileError = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && 'code' in error;
+
+/** The loop's policy of a FlowPolicy in a file; without a file, the defaults. */
+const policyFrom = async (file: string | undefined): Promise<LoopPolicy> => {
+  if (file === undefined) return settingsFromSpec({}).loop;
+  // With its YAML parser and JSON Schema it would triple the start of every command.
+  const { readFlowPolicy } = await import('../../../pkg/apis/flow-policy-check.ts');
+  try {
+    return settingsFromSpec(readFlowPolicy(await readFile(file, 'utf8'), file).spec ?? {}).loop;
+  } catch (error) {
+    if (error instanceof ConfigError) throw new UsageError(error.message);
+    if (isFileError(error)) throw new UsageError(`cannot read ${file}: ${error.message}`);
+    throw error;
+  }
+};
 
 const shown = ({ time, changed, spread, endpoints, demand, inZoneShare, reason }: LoopDecision): object => ({
   time,
@@ -16,14 +39,18 @@ const shown = ({ time, changed, spread, endpoints, demand, inZoneShare, reason }
   reason,
 });
 
-export const replay = topologyCommand<Record<string, never>>({
+export const replay = topologyCommand<Flags>({
   name: 'replay',
   summary: 'What the closed loop decides on observations: JSON lines in, JSON lines out',
-  examples: [['Observations that were kept in a file', 'replay < observations.jsonl']],
-  define() {
-    // Standard input is all it takes.
+  examples: [
+    ['Observations that were kept in a file', 'replay < observations.jsonl'],
+    ['What another policy would have done', 'replay --policy flowpolicy.yaml < observations.jsonl'],
+  ],
+  define(command) {
+    command.option('--policy <file>', 'FlowPolicy (YAML or JSON) whose spec is used; default: an empty one');
   },
-  async run(io) {
+  async run(io, { policy: file }) {
+    const policy = await policyFrom(file);
     let state: LoopState | undefined;
     let line = 0;
     for await (const text of io.lines()) {
@@ -35,7 +62,7 @@ export const replay = topologyCommand<Record<string, never>>({
         io.out.write(`${JSON.stringify({ error: { line, field, message } })}\n`);
         continue;
       }
-      const next = step(DEFAULT_LOOP_POLICY, state, parsed.observation);
+      const next = step(policy, state, parsed.observation);
       ({ state } = next);
       io.out.write(`${JSON.stringify(shown(next.decision))}\n`);
     }

@@ -16,7 +16,8 @@ export interface FileInput {
 const STDIN = '-';
 const EXTENSION = /\.(?:json|ya?ml)$/i;
 
-const reasonOf = (error: unknown): string => {
+/** Why a file cannot be read, in words. */
+export const reasonOf = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ENOENT') return 'no such file or folder';
   if (code === 'EACCES') return 'permission denied';
@@ -53,16 +54,8 @@ const readText = async (content: Buffer, file: string, take: TakeObject): Promis
   return readYaml(text.toString('utf8'), file, take);
 };
 
-/** Kinds that files mostly leave out: without any of them nothing can be said about it. */
-const OPTIONAL: ReadonlySet<CollectionName> = new Set([
-  'pods',
-  'workloads',
-  'autoscalers',
-  'webhooks',
-  'policies',
-  'events',
-  'cilium',
-]);
+/** Kinds without which nothing can be said: files without any of them have none. Others are unknown where files leave them out. */
+const REQUIRED: ReadonlySet<CollectionName> = new Set(['nodes', 'services', 'slices']);
 
 /**
  * The objects of all files. A kind of which the files hold nothing is unknown, but for Nodes, Services and EndpointSlices.
@@ -88,6 +81,6 @@ export const readFiles = async (paths: readonly string[], { readStdin }: FileInp
   // Whoever exports the workloads would have exported what scales them.
   const complete = (name: CollectionName): boolean =>
     collector.seen.has(name) || (name === 'autoscalers' && collector.seen.has('workloads'));
-  const missing = COLLECTIONS.filter((name) => OPTIONAL.has(name) && !complete(name));
+  const missing = COLLECTIONS.filter((name) => !REQUIRED.has(name) && !complete(name));
   return collector.snapshot(new Map(missing.map((name) => [name, 'the files hold none'])));
 };

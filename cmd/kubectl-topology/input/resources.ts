@@ -3,6 +3,7 @@
 import {
   ENDPOINT_SLICES,
   EVENTS,
+  FLOW_POLICIES,
   MUTATING_WEBHOOK_CONFIGURATIONS,
   NODES,
   PODS,
@@ -60,4 +61,5 @@ export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
       optional: true,
     },
   ],
+  flowPolicies: [{ resource: FLOW_POLICIES, optional: true }],
 };

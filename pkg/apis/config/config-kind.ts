@@ -11,6 +11,8 @@ export const CONFIG_API_VERSION = `${CONFIG_GROUP}/v1alpha1`;
  * `default`s are filled in by the loader, so that `T` is the type after defaulting.
  */
 export interface ConfigKind<T> {
+  /** Default: that of configuration files. */
+  readonly apiVersion?: string;
   readonly kind: string;
   readonly schema: SchemaObject & { readonly properties: Readonly<Record<string, SchemaObject>> };
   /** Checks that a schema cannot express (one field against another), on the defaulted value. */

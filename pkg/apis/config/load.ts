@@ -77,7 +77,7 @@ const checkHeader = <T>(kind: ConfigKind<T>, value: unknown, source: Source): vo
     throw new ConfigError(source.file, [{ line: 1, column: 1, field: '', message: 'must be a YAML mapping.' }]);
   }
   const problems = (['apiVersion', 'kind'] as const).flatMap((field): ConfigProblem[] => {
-    const wanted = field === 'kind' ? kind.kind : CONFIG_API_VERSION;
+    const wanted = field === 'kind' ? kind.kind : (kind.apiVersion ?? CONFIG_API_VERSION);
     const given: unknown = Reflect.get(value, field);
     if (given === wanted) return [];
     const { line, column } = locate(source.document, source.lines, [field]);

@@ -27,6 +27,8 @@ export interface AdmissionPoliciesReconcilerOptions {
   largestSlice(): number;
   /** Whether a carrier acts now. */
   acts(carrier: Carrier, signal: AbortSignal): Promise<boolean>;
+  /** Told who carries, and who is awaited, after each step. */
+  onCarrier?: (carrier: Carrier, awaits: Carrier | undefined) => void;
   clock: Pick<Clock, 'monotonic'>;
   events: Pick<EventRecorder, 'record'>;
   /** What events are about. */
@@ -130,6 +132,7 @@ export const createAdmissionPoliciesReconciler = (options: AdmissionPoliciesReco
       }
       worked ||= plan.actions.length > 0;
       report(plan, choice);
+      options.onCarrier?.(plan.says, plan.awaits);
       if (plan.awaits !== undefined) return wait(plan.awaits, signal);
       awaited = undefined;
       return again(plan.actions.length > 0 ? NEXT_STEP_MS : LOOK_MS);

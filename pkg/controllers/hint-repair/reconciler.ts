@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// After an outage of the webhook: touches one unhinted slice, and if that comes back hinted, the others, a few a second.
+// Has admission look again at slices that it left otherwise than it would now: touches one, and if that helps, the others, a few a second.
 import type { EndpointSlice } from '../../apis/core.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
 import { ANNOTATION_TOUCHED } from '../../apis/names.ts';
@@ -10,9 +10,34 @@ import type { Client, Clock, EventInput, EventRecorder, Reconciler, Result } fro
 import type { Logger } from '../../telemetry/types.ts';
 import { needsTouch } from './select.ts';
 
+/** What the touches are for. */
+export interface TouchTask {
+  /** Whether one more write of the slice would change its hints, if admission works. */
+  needsTouch(slice: EndpointSlice): boolean;
+  /** Reason of the event and message of the log when a touch does not help. */
+  readonly failed: { readonly reason: string; readonly summary: string };
+  /** What a touch that did not help shows, after the slice's name. */
+  readonly symptom: string;
+  /** What the log says once none is left. */
+  readonly done: string;
+  /** What the log says when a touch helps again. */
+  readonly recovered: string;
+}
+
+/** After an outage of the webhook: same-zone and same-node slices that lack their hints. */
+export const UNHINTED: TouchTask = {
+  needsTouch,
+  failed: { reason: 'WebhookUnavailable', summary: 'webhook unavailable' },
+  symptom: 'came back without hints: the endpointslice-webhook does not act',
+  done: 'slices hinted again',
+  recovered: 'webhook is back',
+};
+
 export interface HintRepairOptions {
   client: Pick<Client, 'patch'>;
-  /** Slices as cached, already narrowed to those that need a touch or not. */
+  /** Default: `UNHINTED`. */
+  task?: TouchTask;
+  /** Slices as cached, of the namespaces that are served. */
   slices(): readonly EndpointSlice[];
   clock: Clock;
   /** Touches a second. */
@@ -20,17 +45,17 @@ export interface HintRepairOptions {
   /** First pause after a touch that brought no hints, milliseconds; doubled up to an hour. */
   backoffMs: number;
   events: Pick<EventRecorder, 'record'>;
-  /** What the event of an unavailable webhook is about. */
+  /** What the event of touches that do not help is about. */
   regarding: EventInput['regarding'];
   logger: Logger;
-  onTouch?: (outcome: 'hinted' | 'unhinted') => void;
+  onTouch?: (helped: boolean) => void;
 }
 
 export interface HintRepair {
   /** All work is one key: the slices are taken in order. */
   readonly reconciler: Reconciler;
-  /** True while touches bring no hints. */
-  readonly webhookUnavailable: boolean;
+  /** True while touches do not help. */
+  readonly unavailable: boolean;
 }
 
 const MAX_BACKOFF_MS = 3_600_000;
@@ -42,7 +67,7 @@ const refOf = ({ metadata }: EndpointSlice): Required<ObjectRef> => ({
 });
 
 export const createHintRepair = (options: HintRepairOptions): HintRepair => {
-  const { client, slices, clock, writesPerSecond, backoffMs, events, regarding, logger, onTouch } = options;
+  const { client, task = UNHINTED, slices, clock, writesPerSecond, backoffMs, events, regarding, logger } = options;
   let failures = 0;
   /** Monotonic; before it nothing is tried. */
   let notBefore = 0;
@@ -51,11 +76,11 @@ export const createHintRepair = (options: HintRepairOptions): HintRepair => {
     const patch = { metadata: { annotations: { [ANNOTATION_TOUCHED]: new Date(clock.now()).toISOString() } } };
     try {
       const answer = await client.patch<EndpointSlice>(ENDPOINT_SLICES, refOf(slice), 'merge', patch, {}, signal);
-      const hinted = !needsTouch(answer);
-      onTouch?.(hinted ? 'hinted' : 'unhinted');
-      return hinted;
+      const helped = !task.needsTouch(answer);
+      options.onTouch?.(helped);
+      return helped;
     } catch (error) {
-      // The slice went away: that says nothing about the webhook.
+      // The slice went away: that says nothing about admission.
       if (isNotFound(error)) return true;
       throw error;
     }
@@ -66,9 +91,10 @@ export const createHintRepair = (options: HintRepairOptions): HintRepair => {
     notBefore = clock.monotonic() + delay;
     failures += 1;
     const { namespace, name } = refOf(slice);
-    const message = `EndpointSlice ${namespace}/${name} came back without hints: the endpointslice-webhook does not act; ${count} slice(s) wait`;
-    logger.warn('webhook unavailable', { slices: count, retryInSeconds: Math.round(delay / 1_000), detail: message });
-    if (failures === 1) events.record({ regarding, type: 'Warning', reason: 'WebhookUnavailable', message });
+    const { reason, summary } = task.failed;
+    const message = `EndpointSlice ${namespace}/${name} ${task.symptom}; ${count} slice(s) wait`;
+    logger.warn(summary, { slices: count, retryInSeconds: Math.round(delay / 1_000), detail: message });
+    if (failures === 1) events.record({ regarding, type: 'Warning', reason, message });
     return { kind: 'requeue', afterMs: delay };
   };
 
@@ -76,17 +102,17 @@ export const createHintRepair = (options: HintRepairOptions): HintRepair => {
     for (const [index, slice] of found.entries()) {
       if (index > 0) await sleep(clock, 1_000 / writesPerSecond, signal);
       if (!(await touch(slice, signal))) return unavailable(slice, found.length - index);
-      if (failures > 0) logger.info('webhook is back', {});
+      if (failures > 0) logger.info(task.recovered, {});
       failures = 0;
     }
-    logger.info('slices hinted again', { slices: found.length });
+    logger.info(task.done, { slices: found.length });
     return DONE;
   };
 
   return {
     reconciler: {
       async reconcile(_key, signal) {
-        const found = slices().filter(needsTouch);
+        const found = slices().filter(task.needsTouch);
         if (found.length === 0) {
           failures = 0;
           return DONE;
@@ -95,7 +121,7 @@ export const createHintRepair = (options: HintRepairOptions): HintRepair => {
         return wait > 0 ? { kind: 'requeue', afterMs: wait } : await touchAll(found, signal);
       },
     },
-    get webhookUnavailable() {
+    get unavailable() {
       return failures > 0;
     },
   };

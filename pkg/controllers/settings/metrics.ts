@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings reconciler's own metrics: decisions by reason, writes by cause, effectiveness, fights and the webhook's absence.
+// The settings reconciler's own metrics: decisions by reason, writes by cause, effectiveness, fights, and what carries admission.
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { WriteCause } from './apply.ts';
 
@@ -10,13 +10,24 @@ export interface SettingsFigures {
   /** Services by `Effective` or the reason why not. */
   effectiveness(): { state: string; services: number }[];
   webhookUnavailable(): boolean;
+  /** Who carries admission; undefined until it is known. */
+  carrier(): CarrierFigures | undefined;
   /** Resources with the milliseconds since their cache was proved current. */
   staleness(): { resource: string; milliseconds: number }[];
 }
 
+export interface CarrierFigures {
+  /** Who carries now. */
+  readonly carrier: string;
+  /** Who was chosen and is awaited; undefined: nobody. */
+  readonly awaits: string | undefined;
+}
+
+const CARRIERS = ['webhook', 'policy'] as const;
+
 export interface SettingsMetrics {
   wrote(kind: string, cause: WriteCause): void;
-  touched(outcome: string): void;
+  touched(outcome: 'hinted' | 'unhinted' | 'spread' | 'planned'): void;
   failed(): void;
 }
 
@@ -51,6 +62,28 @@ export const createSettingsMetrics = (metrics: Metrics, figures: SettingsFigures
     collect: (gauge) => gauge.set(figures.webhookUnavailable() ? 1 : 0),
   });
   metrics.gauge({
+    name: 'admission_carrier',
+    help: 'What carries admission of EndpointSlices and settings: 1 for webhook or policy, 0 for the other. Absent until it is known.',
+    labels: ['carrier'],
+    collect(gauge) {
+      gauge.reset();
+      const now = figures.carrier();
+      if (now === undefined) return;
+      for (const carrier of CARRIERS) gauge.set({ carrier }, carrier === now.carrier ? 1 : 0);
+    },
+  });
+  metrics.gauge({
+    name: 'admission_carrier_awaited',
+    help: '1 for the carrier that shall take over and was not seen to act for long enough yet; the other carries until then.',
+    labels: ['carrier'],
+    collect(gauge) {
+      gauge.reset();
+      const now = figures.carrier();
+      if (now === undefined) return;
+      for (const carrier of CARRIERS) gauge.set({ carrier }, carrier === now.awaits ? 1 : 0);
+    },
+  });
+  metrics.gauge({
     name: 'informer_staleness_seconds',
     help: 'Time since a cache was proved current.',
     labels: ['resource'],
@@ -65,7 +98,7 @@ export const createSettingsMetrics = (metrics: Metrics, figures: SettingsFigures
   });
   const touches = metrics.counter({
     name: 'slice_touches_total',
-    help: 'EndpointSlices written so that the webhook hints them, by what came back: hinted or unhinted.',
+    help: 'EndpointSlices written so that admission looks at them again, by what came back: hinted or unhinted after an outage of the webhook; spread or (still) planned once the planner is gone.',
     labels: ['outcome'],
   });
   const failures = metrics.counter({ name: 'list_watch_failures_total', help: 'Lists and watches that failed.' });

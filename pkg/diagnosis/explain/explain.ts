@@ -2,12 +2,12 @@
 // Explains one Service: is routing by zone wanted, given, used and effective; and if not, the first cause and its remedy.
 import type { Service } from '../../apis/core.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { inZoneShare, trafficOf } from '../../upstream/index.ts';
 import type { Route } from '../../upstream/index.ts';
 import { byText, kubeletVersion } from '../models/lookup.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
+import { balanceCauses, meanInZoneShare } from './balance.ts';
 import { cause, firstOfEach, listed } from './cause.ts';
-import { gatherFacts, indexSnapshot, readyEndpoints } from './facts.ts';
+import { gatherFacts, indexSnapshot } from './facts.ts';
 import type { SnapshotIndex } from './facts.ts';
 import { givenCauses } from './given.ts';
 import { prerequisiteCauses, spreadCauses, spreadText } from './spread.ts';
@@ -24,10 +24,8 @@ import type {
 import { usedCauses } from './used.ts';
 import { kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
-const givenReport = ({ slices, family }: Facts): GivenReport[] => {
-  const families = new Set([family, ...slices.map(({ addressType = 'IPv4' }) => addressType)]);
-  return [...families].sort(byText).map((addressType) => {
-    const endpoints = readyEndpoints(slices, addressType);
+const givenReport = ({ families }: Facts): GivenReport[] =>
+  families.map(({ family: addressType, endpoints }) => {
     const zones = new Map<string, { endpoints: number; hinted: number }>();
     const row = (zone: string) => {
       const found = zones.get(zone) ?? { endpoints: 0, hinted: 0 };
@@ -45,40 +43,39 @@ const givenReport = ({ slices, family }: Facts): GivenReport[] => {
       zones: Object.fromEntries([...zones].sort(([a], [b]) => byText(a, b))),
     };
   });
-};
 
-const usedReport = (facts: Facts): UsedReport[] => {
-  const versions = new Map(facts.nodes.map((node) => [node.metadata?.name ?? '', kubeletVersion(node)]));
-  return facts.routes.map(({ node, zone, port, mode, used, reason }) => ({
-    node,
-    zone,
-    port,
-    version: formatVersion(facts.options.version ?? versions.get(node) ?? facts.version),
-    mode,
-    endpoints: used.length,
-    inZone:
-      used.length === 0 ? 0 : used.filter((endpoint) => zone !== '' && endpoint.zone === zone).length / used.length,
-    reason,
-  }));
+const usedReport = ({ routes, families, options, version }: Facts): UsedReport[] => {
+  const order = families.map(({ family }) => family);
+  return routes
+    .flatMap(({ nodes, zone, family, port, mode, used, reason }) => {
+      const inside = used.filter((endpoint) => zone !== '' && endpoint.zone === zone).length;
+      return nodes.map((node) => ({
+        node: node.metadata?.name ?? '',
+        zone,
+        addressType: family,
+        port,
+        version: formatVersion(options.version ?? kubeletVersion(node) ?? version),
+        mode,
+        endpoints: used.length,
+        inZone: used.length === 0 ? 0 : inside / used.length,
+        reason,
+      }));
+    })
+    .sort((a, b) => order.indexOf(a.addressType) - order.indexOf(b.addressType) || byText(a.node, b.node));
 };
 
 const isKept = ({ mode, used, zone }: Route): boolean =>
   mode !== '' || (used.length > 0 && used.every((endpoint) => endpoint.zone === zone));
 
-const effectiveReport = ({ routes, nodes, clientZones }: Facts): EffectiveReport => {
+const effectiveReport = (facts: Facts): EffectiveReport => {
+  const { routes, clientZones } = facts;
   const unserved = clientZones.filter((zone) => routes.some((route) => route.zone === zone && !isKept(route)));
-  const first = new Map([...routes].reverse().map((route) => [route.node, route]));
-  const clients = nodes.filter(({ metadata }) => clientZones.includes(first.get(metadata?.name ?? '')?.zone ?? ''));
-  const traffic = trafficOf({
-    nodes: clients,
-    endpointsFor: ({ metadata }) => first.get(metadata?.name ?? '')?.used ?? [],
-  });
   const zoneless = routes.some(({ zone }) => zone === '');
   return {
     effective: clientZones.length > 0 && unserved.length === 0 && !zoneless,
     clientZones,
     unserved,
-    inZoneShare: inZoneShare(traffic),
+    inZoneShare: meanInZoneShare(facts),
   };
 };
 
@@ -121,7 +118,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     // Proxies never look at hints of a headless Service or one with the policy Local.
     ...(kind.some(({ stage }) => stage !== 'given') ? [] : [...usedCauses(facts), ...spreadCauses(facts)]),
     ...trivialCauses(facts).filter(({ reason }) => reason === 'SingleZone'),
-    ...(wanted ? prerequisiteCauses(facts) : []),
+    ...(wanted ? [...balanceCauses(facts), ...prerequisiteCauses(facts)] : []),
     ...crossingCauses(facts, effective),
   ];
   return firstOfEach(found);
@@ -129,19 +126,24 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
 
 const COLLECTIONS = ['pods', 'workloads', 'autoscalers', 'webhooks', 'policies', 'events', 'cilium'] as const;
 
-const unseenOf = (snapshot: ClusterSnapshot): Explanation['unseen'] =>
+export const unseenOf = (snapshot: ClusterSnapshot): Explanation['unseen'] =>
   COLLECTIONS.flatMap((what) => {
     const collection = snapshot[what];
     return collection.kind === 'unknown' ? [{ what, why: collection.why }] : [];
   });
 
-/** `index`: share it between explanations of one snapshot. */
-export const explain = (
+/** What is found out about a Service, before it is laid out for anybody. */
+export interface Diagnosis extends Pick<Explanation, 'verdict' | 'wanted' | 'given' | 'effective' | 'causes'> {
+  readonly facts: Facts;
+}
+
+/** `index`: share it between diagnoses of one snapshot. */
+export const diagnose = (
   snapshot: ClusterSnapshot,
   service: Service,
   options: ExplainOptions,
   index: SnapshotIndex = indexSnapshot(snapshot),
-): Explanation => {
+): Diagnosis => {
   const facts = gatherFacts(snapshot, service, options, index);
   const wanted = wantedReport(facts);
   const effective = effectiveReport(facts);
@@ -149,6 +151,12 @@ export const explain = (
     if (effective.effective) return 'Effective';
     return wanted.wanted ? 'Ineffective' : 'NotWanted';
   })();
+  const causes = findCauses(facts, effective.effective, wanted.wanted);
+  return { facts, verdict, wanted, given: givenReport(facts), effective, causes };
+};
+
+export const explain = (snapshot: ClusterSnapshot, service: Service, options: ExplainOptions): Explanation => {
+  const { facts, verdict, wanted, given, effective, causes } = diagnose(snapshot, service, options);
   return {
     namespace: facts.ref.namespace,
     name: facts.ref.name,
@@ -156,11 +164,11 @@ export const explain = (
     proxy: options.proxy.kind,
     verdict,
     wanted,
-    given: givenReport(facts),
+    given,
     used: usedReport(facts),
     effective,
     spread: spreadText(facts),
-    causes: findCauses(facts, effective.effective, wanted.wanted),
+    causes,
     unseen: unseenOf(snapshot),
   };
 };

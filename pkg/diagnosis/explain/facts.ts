@@ -3,23 +3,26 @@
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { strategyOf } from '../../hints/table.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
 import { hintRequest, zoneShares } from '../../upstream/index.ts';
 import type { ZoneShares } from '../../upstream/index.ts';
 import { finalHints } from '../models/hints.ts';
 import {
   byText,
   controlPlaneVersion,
-  familyOf,
+  familiesOf,
   isNodeReady,
   keyOf,
   refOf,
   slicesByService,
   zoneOfNode,
 } from '../models/lookup.ts';
-import { routesOf } from '../models/routes.ts';
+import { groupNodes, groupRoutesOf } from '../models/routes.ts';
+import type { GroupRoutesInput } from '../models/routes.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Autoscaler, ClusterSnapshot, PodSummary, Workload } from '../snapshot.ts';
-import type { ExplainOptions, Facts, ReadyEndpoint } from './types.ts';
+import { idealSlices } from './ideal.ts';
+import type { ExplainOptions, Facts, FamilyFacts, FamilyRoute, ReadyEndpoint } from './types.ts';
 
 const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
 
@@ -46,6 +49,13 @@ export interface SnapshotIndex {
   readonly slices: ReadonlyMap<string, readonly EndpointSlice[]>;
   readonly shares: ZoneShares;
   readonly readyNodes: readonly Node[];
+  /** Of ready Nodes, as `groupNodes` makes them. */
+  readonly groups: readonly (readonly Node[])[];
+  /** Of ready Nodes, and of those among them that are not of the control plane; the empty name is for none. */
+  readonly zones: ReadonlySet<string>;
+  readonly workerZones: ReadonlySet<string>;
+  /** Of the control plane, as the snapshot tells. */
+  readonly version: KubernetesVersion;
   /** By namespace. */
   readonly pods: ReadonlyMap<string, readonly PodSummary[]>;
   readonly workloads: ReadonlyMap<string, readonly Workload[]>;
@@ -56,17 +66,26 @@ const byNamespace = <T extends { readonly namespace: string }>(
   items: readonly T[],
 ): ReadonlyMap<string, readonly T[]> => Map.groupBy(items, ({ namespace }) => namespace);
 
-export const indexSnapshot = (snapshot: ClusterSnapshot): SnapshotIndex => ({
-  slices: slicesByService(itemsOf(snapshot.slices)),
-  shares: zoneShares(itemsOf(snapshot.nodes)),
-  readyNodes: itemsOf(snapshot.nodes).filter(isNodeReady),
-  pods: byNamespace(itemsOf(snapshot.pods)),
-  workloads: byNamespace(itemsOf(snapshot.workloads)),
-  autoscalers: byNamespace(itemsOf(snapshot.autoscalers)),
-});
+export const indexSnapshot = (snapshot: ClusterSnapshot): SnapshotIndex => {
+  const readyNodes = itemsOf(snapshot.nodes).filter(isNodeReady);
+  return {
+    slices: slicesByService(itemsOf(snapshot.slices)),
+    shares: zoneShares(itemsOf(snapshot.nodes)),
+    readyNodes,
+    groups: groupNodes(readyNodes),
+    zones: new Set(readyNodes.map(zoneOfNode)),
+    workerZones: new Set(readyNodes.filter((node) => !isControlPlane(node)).map(zoneOfNode)),
+    version: controlPlaneVersion(snapshot, undefined),
+    pods: byNamespace(itemsOf(snapshot.pods)),
+    workloads: byNamespace(itemsOf(snapshot.workloads)),
+    autoscalers: byNamespace(itemsOf(snapshot.autoscalers)),
+  };
+};
 
-const matches = (labels: StringMap, selector: StringMap): boolean =>
-  Object.entries(selector).every(([key, value]) => labels[key] === value);
+type Selector = readonly (readonly [key: string, value: string])[];
+
+const matches = (labels: StringMap, selector: Selector): boolean =>
+  selector.every(([key, value]) => labels[key] === value);
 
 interface Owners {
   readonly pods: readonly PodSummary[];
@@ -74,9 +93,9 @@ interface Owners {
 }
 
 const ownersOf = (index: SnapshotIndex, service: Service): Owners => {
-  const selector = service.spec?.selector ?? {};
+  const selector = Object.entries(service.spec?.selector ?? {});
   const { namespace } = refOf(service);
-  if (Object.keys(selector).length === 0) return { pods: [], workloads: [] };
+  if (selector.length === 0) return { pods: [], workloads: [] };
   return {
     pods: (index.pods.get(namespace) ?? []).filter((pod) => matches(pod.labels, selector)),
     workloads: (index.workloads.get(namespace) ?? []).filter((workload) => matches(workload.podLabels, selector)),
@@ -84,19 +103,34 @@ const ownersOf = (index: SnapshotIndex, service: Service): Owners => {
 };
 
 /** Dedicated control planes have few clients, unless endpoints show that workloads run there. */
-const clientZonesOf = (nodes: readonly Node[], endpoints: readonly ReadyEndpoint[]): string[] => {
-  const workers = nodes.filter((node) => !isControlPlane(node));
-  const zones = (workers.length > 0 ? workers : nodes).map(zoneOfNode);
-  const there = new Set(nodes.map(zoneOfNode));
-  const shown = endpoints.map(({ zone }) => zone).filter((zone) => there.has(zone));
-  return [...new Set([...zones, ...shown])].filter((zone) => zone !== '').sort(byText);
+const clientZonesOf = ({ zones, workerZones }: SnapshotIndex, endpoints: readonly ReadyEndpoint[]): string[] => {
+  const shown = endpoints.map(({ zone }) => zone).filter((zone) => zones.has(zone));
+  return [...new Set([...(workerZones.size > 0 ? workerZones : zones), ...shown])]
+    .filter((zone) => zone !== '')
+    .sort(byText);
 };
 
 /** Labels that slices of the Service have in the end: the controller gives them those of the Service. */
-const labelsOf = (service: Service, slices: readonly EndpointSlice[]): Readonly<Record<string, string>> => {
+export const labelsOf = (service: Service, slices: readonly EndpointSlice[]): Readonly<Record<string, string>> => {
   const managed = Object.keys(service.spec?.selector ?? {}).length > 0;
   const own = slices.map(({ metadata }) => metadata?.labels ?? {}).find((labels) => strategyOf(labels) !== undefined);
   return { ...own, ...(managed ? service.metadata?.labels : {}) };
+};
+
+/** Routes of every family, from slices as they are or as they should be. */
+const routesOfFamilies = (
+  families: readonly FamilyFacts[],
+  input: Omit<GroupRoutesInput, 'family' | 'port'>,
+): FamilyRoute[] =>
+  families.flatMap(({ family }) => groupRoutesOf({ ...input, family }).map((route) => ({ ...route, family })));
+
+const familyFacts = (service: Service, slices: readonly EndpointSlice[]): readonly FamilyFacts[] => {
+  const families = familiesOf(service, slices);
+  return families.map((family) => ({
+    family,
+    label: families.length > 1 ? ` ${family}` : '',
+    endpoints: readyEndpoints(slices, family),
+  }));
 };
 
 export const gatherFacts = (
@@ -108,11 +142,23 @@ export const gatherFacts = (
   const ref = refOf(service);
   const { shares, readyNodes: nodes } = index;
   const slices = index.slices.get(keyOf(ref)) ?? [];
-  const version = controlPlaneVersion(snapshot, options.version);
+  const version = options.version ?? index.version;
   const gates = options.gates === undefined ? {} : { gates: options.gates };
-  const family = familyOf(service, slices);
-  const endpoints = readyEndpoints(slices, family);
+  const families = familyFacts(service, slices);
+  const endpoints = families.flatMap((family) => family.endpoints);
   const owners = ownersOf(index, service);
+  const expected = finalHints(service, slices, { shares, version, ...gates });
+  const routing = {
+    service,
+    groups: index.groups,
+    proxy: options.proxy,
+    fallback: version,
+    ...gates,
+    ...(options.version === undefined ? {} : { version: options.version }),
+  };
+  const routes = routesOfFamilies(families, { ...routing, slices });
+  const ideal = idealSlices({ slices, expected });
+  const isSame = ideal.every((slice, at) => slice === slices[at]);
   return {
     snapshot,
     index,
@@ -125,20 +171,12 @@ export const gatherFacts = (
     shares,
     request: hintRequest(service, version, options.gates),
     strategy: strategyOf(labelsOf(service, slices)),
-    expected: finalHints(service, slices, { shares, version, ...gates }),
-    routes: routesOf({
-      service,
-      slices,
-      nodes,
-      family,
-      proxy: options.proxy,
-      fallback: version,
-      ...gates,
-      ...(options.version === undefined ? {} : { version: options.version }),
-    }),
+    expected,
+    families,
+    routes,
+    idealRoutes: isSame ? routes : routesOfFamilies(families, { ...routing, slices: ideal }),
     nodes,
-    clientZones: clientZonesOf(nodes, endpoints),
-    family,
+    clientZones: clientZonesOf(index, endpoints),
     endpoints,
     ...owners,
     autoscalers: (index.autoscalers.get(ref.namespace) ?? []).filter(

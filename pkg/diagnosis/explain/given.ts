@@ -31,7 +31,8 @@ const suggestion = ({ shares }: Facts, endpoints: number): string => {
   return counts.length === 0 ? '' : ` With these Nodes ${counts.join(', ')} endpoints would do.`;
 };
 
-const sharesText = ({ shares }: Facts): string =>
+/** Share of the CPU by zone, for people. */
+export const sharesText = ({ shares }: Facts): string =>
   shares.kind === 'unknown'
     ? ''
     : [...shares.ratios].map(([zone, ratio]) => `${zone} ${Math.round(ratio * 100)} %`).join(', ');
@@ -96,8 +97,8 @@ const allocationCauses = (facts: Facts, family: FinalHints, endpoints: readonly 
   return [cause('given', reason, evidence)];
 };
 
-/** What the control plane itself said last about hints of the Service. */
-const lastEvent = ({ snapshot, ref }: Facts): string => {
+/** What the control plane itself said last about hints of the Service; empty where it said nothing. */
+export const lastEvent = ({ snapshot, ref }: Facts): string => {
   const events = itemsOf(snapshot.events)
     .filter(({ namespace, service }) => namespace === ref.namespace && service === ref.name)
     .filter(({ reason }) => reason.startsWith('TopologyAwareHints'))
@@ -136,7 +137,12 @@ const familyCauses = (facts: Facts, family: FinalHints): Cause[] => {
   const zoneless = zonelessCause(unhinted);
   if (zoneless.length > 0) return zoneless;
   if (unhinted.length < endpoints.length) return [partialCause(unhinted, endpoints.length)];
-  const none = `None of the ${counted(endpoints.length, `ready ${family.family} endpoint`)} of Service ${facts.name} carries a hint`;
+  const unused = facts.routes.find((route) => route.family === family.family && route.reason === 'NodeNotHinted');
+  if (unused !== undefined) {
+    const evidence = `The ${counted(endpoints.length, `ready ${family.family} endpoint`)} of Service ${facts.name} are hinted for Nodes only: ${unused.node}, for which none is, uses all.`;
+    return [cause('given', 'NodeNotHinted', evidence)];
+  }
+  const none = `None of the ${counted(endpoints.length, `ready ${family.family} endpoint`)} of Service ${facts.name} carries a zone hint`;
   return family.source === 'topology-mode'
     ? [cause('given', 'HintsLost', `${none}, although the Nodes as they are allow it.${lastEvent(facts)}`)]
     : [cause('given', 'HintsNotWritten', `${none}, although ${facts.request.message.replace(/\.$/, '')}.`)];

@@ -83,6 +83,17 @@ export const DIAGNOSIS_REASONS = {
     remedy:
       'Add a topologySpreadConstraint with `topologyKey: topology.kubernetes.io/zone`, `maxSkew: 1` and `whenUnsatisfiable: DoNotSchedule`, and at least as many replicas as zones.',
   },
+  HintedForOtherZone: {
+    sentence:
+      'The CPU heuristic hinted an endpoint for another zone than its own, to give each zone its share: clients of that zone cross.',
+    remedy: `Run as many endpoints in each zone as its share of the CPU asks for. ${USE_FIELD} CPU and hints each endpoint for its own zone.`,
+  },
+  UnevenLoad: {
+    sentence:
+      'Traffic that stays in its zone makes one endpoint carry at least twice an even share, because its zone has many clients and few endpoints.',
+    remedy:
+      'Spread the Pods as the clients are spread (a topologySpreadConstraint with `maxSkew: 1`, or a Deployment a zone), or see with `kubectl topology simulate` what the strategies `proportional` and `load-aware` would do.',
+  },
   NoGrowth: {
     sentence:
       'Nothing lets the Service grow under a hot zone: no HorizontalPodAutoscaler and no VerticalPodAutoscaler targets its Pods.',

@@ -5,8 +5,7 @@ import { byText, zoneOfNode } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Workload } from '../snapshot.ts';
 import { cause, counted, listed } from './cause.ts';
-import type { Cause, Facts } from './types.ts';
-import { idealSlices, routesIf } from './used.ts';
+import type { Cause, Facts, FamilyFacts, ReadyEndpoint } from './types.ts';
 
 const named = ({ kind, name }: Workload): string => `${kind} ${name}`;
 
@@ -40,7 +39,7 @@ const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): s
   if (constraint?.whenUnsatisfiable === 'ScheduleAnyway') {
     return `The topologySpreadConstraint of ${named(workload)} is a preference only (ScheduleAnyway).`;
   }
-  return `${spreadBy(workload)} should have spread them.`;
+  return `${spreadBy(workload)} counts when Pods are placed; taking Pods away, or a Node, undoes it.`;
 };
 
 /** Pods that would serve the zone if they were ready. */
@@ -55,7 +54,7 @@ const idlePods = ({ pods, nodes }: Facts, zones: readonly string[]): string => {
   return parts.length === 0 ? '' : ` ${parts.join(' ')}`;
 };
 
-const endpointsText = ({ endpoints }: Facts): string => {
+const endpointsText = (endpoints: readonly ReadyEndpoint[]): string => {
   const counts = new Map<string, number>();
   for (const { zone } of endpoints) counts.set(zone, (counts.get(zone) ?? 0) + 1);
   return [...counts]
@@ -64,19 +63,19 @@ const endpointsText = ({ endpoints }: Facts): string => {
     .join(', ');
 };
 
-/** Client zones for which there would be no endpoint even if every hint were as it should be. */
-export const spreadCauses = (facts: Facts): Cause[] => {
-  const { endpoints, clientZones, name, workloads, snapshot } = facts;
+const familySpread = (facts: Facts, family: FamilyFacts): Cause[] => {
+  const { clientZones, name, workloads, snapshot } = facts;
+  const { endpoints, label } = family;
   if (endpoints.length === 0 || clientZones.length < 2) return [];
   const served = new Set(
-    routesIf(facts, idealSlices(facts))
-      .filter(({ reason }) => reason !== 'ZoneNotHinted')
+    facts.idealRoutes
+      .filter((route) => route.family === family.family && route.reason !== 'ZoneNotHinted')
       .map(({ zone }) => zone),
   );
   const empty = clientZones.filter((zone) => !served.has(zone));
   const [only] = endpoints;
   if (endpoints.length === 1 && only !== undefined) {
-    const evidence = `Service ${name} has one ready endpoint (${only.address} in ${only.zone === '' ? 'no zone' : only.zone}); clients are in ${listed(clientZones)}.`;
+    const evidence = `Service ${name} has one ready${label} endpoint (${only.address} in ${only.zone === '' ? 'no zone' : only.zone}); clients are in ${listed(clientZones)}.`;
     return [cause(empty.length > 0 ? 'effective' : 'prerequisite', 'SingleEndpoint', evidence)];
   }
   if (empty.length === 0) return [];
@@ -84,9 +83,12 @@ export const spreadCauses = (facts: Facts): Cause[] => {
     snapshot.workloads.kind === 'unknown' ? ` What spreads them could not be seen (${snapshot.workloads.why}).` : '';
   const why =
     workloads.length === 0 ? unseen : ` ${workloads.map((workload) => whyEmpty(facts, workload, empty)).join(' ')}`;
-  const evidence = `No ready endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${endpointsText(facts)}.${why}${idlePods(facts, empty)}`;
+  const evidence = `No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${endpointsText(endpoints)}.${why}${idlePods(facts, empty)}`;
   return [cause('effective', 'PodsNotSpread', evidence)];
 };
+
+/** Client zones for which there would be no endpoint even if every hint were as it should be. */
+export const spreadCauses = (facts: Facts): Cause[] => facts.families.flatMap((family) => familySpread(facts, family));
 
 /** What a Service needs beside hints, named where it is missing. */
 export const prerequisiteCauses = (facts: Facts): Cause[] => {

@@ -3,9 +3,10 @@
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { HintStrategy } from '../../hints/types.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
-import type { FeatureGates, HintRequest, Proxy, Reason, Route, ZoneShares } from '../../upstream/index.ts';
+import type { FeatureGates, HintRequest, Proxy, Reason, ZoneShares } from '../../upstream/index.ts';
 import type { FinalHints, HintSource } from '../models/hints.ts';
 import type { ServiceRef } from '../models/lookup.ts';
+import type { GroupRoute } from '../models/routes.ts';
 import type { Autoscaler, ClusterSnapshot, CollectionName, PodSummary, Workload } from '../snapshot.ts';
 import type { SnapshotIndex } from './facts.ts';
 import type { DiagnosisReason } from './reasons.ts';
@@ -53,17 +54,35 @@ export interface Facts {
   readonly strategy: HintStrategy | undefined;
   /** What would be stored now, by family. */
   readonly expected: readonly FinalHints[];
-  /** Of the first family, each ready Node and port, from the slices as stored. */
-  readonly routes: readonly Route[];
+  /** The Service's address families, its first one first; at least one. */
+  readonly families: readonly FamilyFacts[];
+  /** Of every family, group of Nodes and port, from the slices as stored. */
+  readonly routes: readonly FamilyRoute[];
+  /** The same from slices as they should be: shows causes behind a missing hint. */
+  readonly idealRoutes: readonly FamilyRoute[];
+  /** All ready ones. */
   readonly nodes: readonly Node[];
   /** Zones with a ready worker Node or a ready endpoint, in name order. */
   readonly clientZones: readonly string[];
-  readonly family: string;
-  /** Ready endpoints of the first family as proxies see them, by address. */
+  /** Ready endpoints of every family as proxies see them, families in their order, then by address. */
   readonly endpoints: readonly ReadyEndpoint[];
   readonly pods: readonly PodSummary[];
   readonly workloads: readonly Workload[];
   readonly autoscalers: readonly Autoscaler[];
+}
+
+/** What clients of one address family find: a cluster IP, slices and rules of its own. */
+export interface FamilyFacts {
+  /** addressType. */
+  readonly family: string;
+  /** ` IPv6` where the Service has more than one, to go before a noun; else empty. */
+  readonly label: string;
+  /** Ready ones as proxies see them, by address. */
+  readonly endpoints: readonly ReadyEndpoint[];
+}
+
+export interface FamilyRoute extends GroupRoute {
+  readonly family: string;
 }
 
 export interface ReadyEndpoint {
@@ -93,6 +112,7 @@ export interface GivenReport {
 export interface UsedReport {
   readonly node: string;
   readonly zone: string;
+  readonly addressType: string;
   readonly port: string;
   /** Of the proxy, `1.34`. */
   readonly version: string;
@@ -107,9 +127,9 @@ export interface UsedReport {
 export interface EffectiveReport {
   readonly effective: boolean;
   readonly clientZones: readonly string[];
-  /** Client zones whose traffic is not kept inside. */
+  /** Client zones whose traffic is not kept inside, by any family or port. */
   readonly unserved: readonly string[];
-  /** Predicted fraction of connections that stay in their zone, clients alike on every Node. */
+  /** Predicted fraction of connections that stay in their zone, clients alike on every Node, of every family and port. */
   readonly inZoneShare: number;
 }
 

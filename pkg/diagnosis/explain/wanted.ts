@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Causes in the Service itself: it cannot be routed by zone, or does not ask for it in words that are understood.
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, GROUP } from '../../apis/names.ts';
-import { explained, topologyAnnotation } from '../../upstream/index.ts';
+import { eventText, explained, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance } from '../nearest.ts';
 import { cause, counted, listed } from './cause.ts';
-import type { Cause, Facts, WantedReport } from './types.ts';
+import { lastEvent } from './given.ts';
+import type { Cause, Facts, FamilyFacts, WantedReport } from './types.ts';
 
 const quoted = (text: string): string => JSON.stringify(text);
 
@@ -32,35 +33,62 @@ export const wantedReport = (facts: Facts): WantedReport => {
   return { wanted: false, source: 'none', by: '' };
 };
 
+const LABEL_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
+const OTHER_PROXY = 'Ask the documentation of that proxy what it does with hints, or remove the label.';
+
 const isHinted = ({ endpoints }: Facts): boolean =>
   endpoints.length > 0 && endpoints.every(({ forZones }) => forZones.length > 0);
 
+/** The policy, and before it what the policy breaks. */
+const localCauses = ({ name, routes }: Facts): Cause[] => {
+  const failing = routes.filter(({ reason }) => reason === 'NoLocalEndpoints').flatMap(({ nodes }) => nodes);
+  const without = failing.map(({ metadata }) => metadata?.name ?? '');
+  const fails = `Service ${name} has spec.internalTrafficPolicy Local and no ready endpoint on ${listed(without)}: connections from there fail.`;
+  const evidence = `Service ${name} has spec.internalTrafficPolicy Local: each Node uses its own endpoints and no hints.`;
+  return [
+    ...(without.length === 0 ? [] : [cause('used', 'NoLocalEndpoints', fails)]),
+    cause('used', 'InternalTrafficPolicyLocal', evidence),
+  ];
+};
+
+/** Nobody answers connections to the cluster IP of this family. */
+const emptyFamily = (facts: Facts, { family, label, endpoints }: FamilyFacts): Cause[] => {
+  const { slices, name } = facts;
+  const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
+  const all = own.flatMap((slice) => slice.endpoints ?? []);
+  if (own.length === 0) return [cause('given', 'NoEndpoints', `Service ${name} has no${label} EndpointSlice.`)];
+  if (all.length === 0) {
+    return [cause('given', 'NoEndpoints', `Service ${name} has no endpoint in its${label} EndpointSlices.`)];
+  }
+  if (endpoints.length > 0) return [];
+  const last = facts.routes.find((route) => route.family === family && route.reason === 'TerminatingEndpoints');
+  if (last !== undefined) {
+    const used = `every Node uses ${counted(last.used.length, 'endpoint')} that ${last.used.length === 1 ? 'is' : 'are'} terminating, whatever the zone`;
+    const text = `None of the ${counted(all.length, `${label} endpoint`.trimStart())} of Service ${name} is ready; ${used}.`;
+    return [cause('given', 'TerminatingEndpoints', text)];
+  }
+  const evidence = `None of the ${counted(all.length, `${label} endpoint`.trimStart())} of Service ${name} is ready.`;
+  return [cause('given', 'NoReadyEndpoints', evidence)];
+};
+
 /** What kind of Service it is decides before any wish. */
 export const kindCauses = (facts: Facts): Cause[] => {
-  const { service, name, endpoints, slices } = facts;
+  const { service, name, endpoints } = facts;
   const { type, clusterIP, selector, internalTrafficPolicy } = service.spec ?? {};
   if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];
   const causes: Cause[] = [];
   if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', `Service ${name} has clusterIP None.`));
-  const all = slices.flatMap((slice) => slice.endpoints ?? []);
-  if (all.length === 0) {
-    const what = slices.length === 0 ? 'has no EndpointSlice' : 'has no endpoint in its EndpointSlices';
-    causes.push(cause('given', 'NoEndpoints', `Service ${name} ${what}.`));
-  } else if (endpoints.length === 0) {
-    causes.push(
-      cause('given', 'NoReadyEndpoints', `None of the ${counted(all.length, 'endpoint')} of Service ${name} is ready.`),
-    );
-  }
+  causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
   if (Object.keys(selector ?? {}).length === 0 && !isHinted(facts)) {
     const hinted = endpoints.filter(({ forZones }) => forZones.length > 0).length;
     const evidence = `Service ${name} has no spec.selector; ${hinted} of its ${counted(endpoints.length, 'ready endpoint')} carry hints.`;
     causes.push(cause('wanted', 'NoSelector', evidence));
   }
-  if (internalTrafficPolicy === 'Local') {
-    const without = facts.routes.filter(({ reason }) => reason === 'NoLocalEndpoints').map(({ node }) => node);
-    const fails = without.length === 0 ? '' : ` Connections from ${listed(without)} fail.`;
-    const evidence = `Service ${name} has spec.internalTrafficPolicy Local: each Node uses its own endpoints and no hints.${fails}`;
-    causes.push(cause('used', 'InternalTrafficPolicyLocal', evidence));
+  if (internalTrafficPolicy === 'Local') causes.push(...localCauses(facts));
+  const other = service.metadata?.labels?.[LABEL_PROXY_NAME];
+  if (other !== undefined) {
+    const evidence = `Service ${name} has the label ${LABEL_PROXY_NAME}=${other}: the proxies of the cluster leave it to that one.`;
+    causes.push(cause('used', 'NotProxied', evidence, OTHER_PROXY));
   }
   return causes;
 };
@@ -87,6 +115,9 @@ const refusedRequest = (facts: Facts): Cause[] => {
     return [cause('wanted', 'AnnotationNotRecognized', evidence)];
   }
   if (request.reason === 'NotRequested') {
+    const said = lastEvent(facts);
+    if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
+      return [cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`)];
     const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.`;
     return [cause('wanted', 'NotRequested', evidence)];
   }

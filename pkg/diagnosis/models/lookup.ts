@@ -71,6 +71,9 @@ export const zoneOfNode = ({ metadata }: Node): string => metadata?.labels?.[LAB
 export const isNodeReady = ({ status }: Node): boolean =>
   (status?.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True');
 
+/** addressTypes that proxies route; they leave FQDN alone. */
+const PROXIED: ReadonlySet<string> = new Set(['IPv4', 'IPv6']);
+
 /** addressType by which a Service is looked at: as its first family, as its cluster IP, else as its slices. */
 export const familyOf = ({ spec }: Service, slices: readonly EndpointSlice[]): string => {
   const stated = spec?.ipFamilies?.[0];
@@ -80,4 +83,14 @@ export const familyOf = ({ spec }: Service, slices: readonly EndpointSlice[]): s
     return clusterIP.includes(':') ? 'IPv6' : 'IPv4';
   const types = new Set(slices.map(({ addressType }) => addressType));
   return types.has('IPv6') && !types.has('IPv4') ? 'IPv6' : 'IPv4';
+};
+
+/**
+ * addressTypes by which clients reach a Service, its first family first: each has its own cluster IP, its own slices and
+ * its own rules in every proxy. At least one; where the Service does not say, those of its slices count too.
+ */
+export const familiesOf = (service: Service, slices: readonly EndpointSlice[]): readonly string[] => {
+  const stated = service.spec?.ipFamilies ?? [];
+  const found = slices.map(({ addressType = 'IPv4' }) => addressType).filter((type) => PROXIED.has(type));
+  return [...new Set([familyOf(service, slices), ...(stated.length > 0 ? stated : found)])];
 };

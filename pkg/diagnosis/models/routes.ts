@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which endpoints the clients of each node get, and by which rule: the report of `kubectl topology route`.
-import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
+import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
-import { routesFor } from '../../upstream/index.ts';
-import type { FeatureGates, Proxy, Reason, Route, TopologyMode } from '../../upstream/index.ts';
-import { byText, familyOf, kubeletVersion } from './lookup.ts';
+import { mergeEndpoints, routesFor } from '../../upstream/index.ts';
+import type {
+  FeatureGates,
+  MergeEndpoints,
+  Proxy,
+  ProxyEndpoint,
+  Reason,
+  Route,
+  TopologyMode,
+} from '../../upstream/index.ts';
+import { byText, familyOf, kubeletVersion, zoneOfNode } from './lookup.ts';
 
 export interface RouteReport {
   readonly node: string;
@@ -41,11 +49,13 @@ export interface RoutesInput {
   /** Default: the newest known. */
   readonly fallback?: KubernetesVersion;
   readonly gates?: FeatureGates;
+  /** As of RouteInput. */
+  readonly merge?: MergeEndpoints;
 }
 
 /** Routes of every node, in the order of nodes' names, then of the Service's ports. */
 export const routesOf = (input: RoutesInput): Route[] => {
-  const { service, slices, proxy, port, gates, fallback = NEWEST_KNOWN_VERSION } = input;
+  const { service, slices, proxy, port, gates, merge, fallback = NEWEST_KNOWN_VERSION } = input;
   const family = input.family ?? familyOf(service, slices);
   const nodes = [...input.nodes].sort((a, b) => byText(a.metadata?.name ?? '', b.metadata?.name ?? ''));
   return nodes.flatMap((node) =>
@@ -58,10 +68,79 @@ export const routesOf = (input: RoutesInput): Route[] => {
         version: input.version ?? kubeletVersion(node) ?? fallback,
         ...(port === undefined ? {} : { port }),
         ...(gates === undefined ? {} : { gates }),
+        ...(merge === undefined ? {} : { merge }),
       },
       proxy,
     ),
   );
+};
+
+/** A route, and the Nodes whose proxies all have it; `node` is the first of them in name order. */
+export interface GroupRoute extends Route {
+  readonly nodes: readonly Node[];
+}
+
+const nameOf = ({ metadata }: Node): string => metadata?.name ?? '';
+
+/** Nodes that no proxy tells apart unless a Service speaks of Nodes by name: of one zone and version, in name order. */
+export const groupNodes = (nodes: readonly Node[]): readonly (readonly Node[])[] => {
+  const sorted = [...nodes].sort((a, b) => byText(nameOf(a), nameOf(b)));
+  const keyOf = (node: Node): string => `${zoneOfNode(node)} ${JSON.stringify(kubeletVersion(node) ?? null)}`;
+  return [...Map.groupBy(sorted, keyOf).values()];
+};
+
+const endpointsOf = (slices: readonly EndpointSlice[]): Endpoint[] => slices.flatMap((slice) => slice.endpoints ?? []);
+
+/** Of an address that is there twice, a proxy may prefer the one on its own Node. */
+const hasDuplicates = (endpoints: readonly Endpoint[]): boolean =>
+  new Set(endpoints.map(({ addresses: [address] }) => address)).size < endpoints.length;
+
+/** Names of Nodes by which a proxy may decide; undefined where it looks at no name for this Service. */
+const namedNodes = ({ spec }: Service, endpoints: readonly Endpoint[]): ReadonlySet<string> | undefined => {
+  const matter =
+    spec?.internalTrafficPolicy === 'Local' ||
+    spec?.externalTrafficPolicy === 'Local' ||
+    endpoints.some(({ hints }) => (hints?.forNodes ?? []).length > 0) ||
+    hasDuplicates(endpoints);
+  if (!matter) return undefined;
+  const hinted = endpoints.flatMap(({ hints }) => (hints?.forNodes ?? []).map(({ name }) => name));
+  return new Set([...hinted, ...endpoints.map(({ nodeName = '' }) => nodeName)]);
+};
+
+const splitByName = (group: readonly Node[], names: ReadonlySet<string>): (readonly Node[])[] => {
+  const others = group.filter((node) => !names.has(nameOf(node)));
+  const alone = group.filter((node) => names.has(nameOf(node))).map((node) => [node]);
+  return others.length === 0 ? alone : [others, ...alone];
+};
+
+export interface GroupRoutesInput extends Omit<RoutesInput, 'nodes'> {
+  /** As `groupNodes` makes them. */
+  readonly groups: readonly (readonly Node[])[];
+}
+
+/** Where no address is there twice, all Nodes see the same endpoints of a port. */
+const rememberedMerge = (): MergeEndpoints => {
+  const known = new Map<string, readonly ProxyEndpoint[]>();
+  return (slices, options) => {
+    const key = `${options.family} ${options.port}`;
+    const endpoints = known.get(key) ?? mergeEndpoints(slices, options);
+    known.set(key, endpoints);
+    return endpoints;
+  };
+};
+
+/** As `routesOf`, worked out once for all Nodes that are treated alike. */
+export const groupRoutesOf = (input: GroupRoutesInput): GroupRoute[] => {
+  const endpoints = endpointsOf(input.slices);
+  const names = namedNodes(input.service, endpoints);
+  const merge = hasDuplicates(endpoints) ? mergeEndpoints : rememberedMerge();
+  const groups = names === undefined ? input.groups : input.groups.flatMap((group) => splitByName(group, names));
+  return groups.flatMap((nodes) => {
+    const [first] = nodes;
+    return first === undefined
+      ? []
+      : routesOf({ ...input, nodes: [first], merge }).map((route) => ({ ...route, nodes }));
+  });
 };
 
 const keysOf = (list: readonly { key: string }[]): string[] => list.map(({ key }) => key);

@@ -90,6 +90,7 @@ export const ciliumOf = (object: Fields): CiliumConfig | undefined => {
   const replacement = data['kube-proxy-replacement'] ?? 'false';
   return {
     kubeProxyReplacement: replacement === 'true' || replacement === 'strict',
+    socketLoadBalancing: data['bpf-lb-sock'] === 'true' && data['bpf-lb-sock-hostns-only'] !== 'true',
     serviceTopology: data['enable-service-topology'] === 'true',
   };
 };

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gathers objects of any kind, one by one, into a snapshot; of each it keeps what a diagnosis needs.
+import { GROUP } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
 import { known, unknown } from '../snapshot.ts';
 import { ciliumOf, eventOf, policyOf, webhooksOf } from './admission.ts';
 import { nodeOf, serviceOf } from './core.ts';
+import { flowPolicyOf } from './flow-policy.ts';
 import { FieldError, isFields, requiredTextAt, textAt } from './fields.ts';
 import type { Fields } from './fields.ts';
 import { metadataOf } from './metadata.ts';
@@ -37,6 +39,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   Node: [''],
   Pod: [''],
   Event: ['', 'events.k8s.io'],
+  FlowPolicy: [GROUP],
 };
 
 const createReaders = (): Readonly<Record<string, readonly [CollectionName, Reader]>> => {
@@ -58,6 +61,7 @@ const createReaders = (): Readonly<Record<string, readonly [CollectionName, Read
     MutatingAdmissionPolicy: ['policies', (object) => [policyOf(object)]],
     Event: ['events', (object) => one(eventOf(object))],
     ConfigMap: ['cilium', (object) => one(ciliumOf(object))],
+    FlowPolicy: ['flowPolicies', (object) => [flowPolicyOf(object)]],
   };
 };
 
@@ -111,4 +115,5 @@ export const COLLECTIONS: readonly CollectionName[] = [
   'policies',
   'events',
   'cilium',
+  'flowPolicies',
 ];

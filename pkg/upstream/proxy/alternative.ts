@@ -22,7 +22,8 @@ export const alternativeRoute = (input: RouteInput, { terminatingFallback, choos
   const cause = whyNotProxied(input.service);
   if (cause !== undefined) return buildRoute(input, { reason: 'NotProxied', cause });
   const nodeName = nodeNameOf(input.node);
-  const endpoints = mergeEndpoints(input.slices, {
+  const { merge = mergeEndpoints } = input;
+  const endpoints = merge(input.slices, {
     port: portOf(input).name,
     family: familyOf(input),
     duplicates: { prefer: 'running' },

@@ -26,6 +26,8 @@ export interface MergeOptions {
   readonly duplicates: { readonly prefer: 'local'; readonly nodeName: string } | { readonly prefer: 'running' };
 }
 
+export type MergeEndpoints = (slices: readonly EndpointSlice[], options: MergeOptions) => readonly ProxyEndpoint[];
+
 const LABEL_HEADLESS = 'service.kubernetes.io/headless';
 const LABEL_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
 
@@ -55,10 +57,7 @@ const numbersOf = ({ ports }: EndpointSlice, name: string): number[] =>
  * Endpoints in the order of their keys, as the proxy lists them. Only the first address of an endpoint counts. Slices are
  * merged in name order, so that the result does not depend on the order in which they came.
  */
-export const mergeEndpoints = (
-  slices: readonly EndpointSlice[],
-  { port, family, duplicates }: MergeOptions,
-): readonly ProxyEndpoint[] => {
+export const mergeEndpoints: MergeEndpoints = (slices, { port, family, duplicates }) => {
   const merged = new Map<string, ProxyEndpoint>();
   const wins = ({ nodeName, terminating }: ProxyEndpoint): boolean =>
     duplicates.prefer === 'running' ? !terminating : nodeName !== '' && nodeName === duplicates.nodeName;

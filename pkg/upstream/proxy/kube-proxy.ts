@@ -52,7 +52,7 @@ const union = (left: readonly ProxyEndpoint[], right: readonly ProxyEndpoint[]):
   );
 
 export const kubeProxyRoute = (input: RouteInput): Route => {
-  const { node, service, slices, version, gates = {} } = input;
+  const { node, service, slices, version, gates = {}, merge = mergeEndpoints } = input;
   const cause = whyNotProxied(service);
   if (cause !== undefined) return buildRoute(input, { reason: 'NotProxied', cause });
   const nodeName = nodeNameOf(node);
@@ -60,7 +60,7 @@ export const kubeProxyRoute = (input: RouteInput): Route => {
   const duplicates = atLeast(version, PREFER_RUNNING_SINCE)
     ? ({ prefer: 'running' } as const)
     : ({ prefer: 'local', nodeName } as const);
-  const endpoints = mergeEndpoints(slices, { port: name, family: familyOf(input), duplicates });
+  const endpoints = merge(slices, { port: name, family: familyOf(input), duplicates });
   if (endpoints.length === 0) return buildRoute(input, { reason: 'NoEndpoints' });
   const policy = trafficPolicyOf(service, port, isEnabled('ServiceInternalTrafficPolicy', version, gates));
   const fallback = isEnabled('ProxyTerminatingEndpoints', version, gates);

@@ -4,7 +4,7 @@ import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import type { FeatureGates } from '../features.ts';
 import type { Explained } from '../reasons.ts';
-import type { ProxyEndpoint } from './endpoints.ts';
+import type { MergeEndpoints, ProxyEndpoint } from './endpoints.ts';
 
 export type TopologyMode = 'PreferSameNode' | 'PreferSameZone' | '';
 
@@ -22,6 +22,8 @@ export interface RouteInput {
   readonly port?: string;
   /** addressType of the slices to use; default: the Service's first address family. */
   readonly family?: string;
+  /** How endpoints are merged. Default: `mergeEndpoints`; who asks for many nodes may remember what it gave. */
+  readonly merge?: MergeEndpoints;
 }
 
 /** One node's answer for one port; lists are in the order of their keys. */

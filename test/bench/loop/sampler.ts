@@ -25,7 +25,8 @@ interface Series {
 const KEPT = 3600;
 
 /** A number that only depends on the name. */
-const hashOf = (name: string): number => [...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9973, 7);
+const hashOf = (name: string): number =>
+  Array.from(name, (letter) => letter.charCodeAt(0)).reduce((sum, code) => (sum * 31 + code) % 9973, 7);
 
 export interface Sampler {
   /** The load of an endpoint in the second from `time` on. */

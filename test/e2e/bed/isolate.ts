@@ -20,13 +20,32 @@ export interface IsolateOptions {
   readonly output?: number;
 }
 
+const runChild = async (
+  [program, ...args]: readonly [string, ...string[]],
+  { environment, signal, output }: IsolateOptions,
+): Promise<number> => {
+  const child = spawn(program, args, {
+    stdio: output === undefined ? 'inherit' : ['ignore', output, output],
+    env: { ...process.env, ...environment },
+  });
+  const end = (): boolean => child.kill('SIGTERM');
+  signal?.addEventListener('abort', end, { once: true });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  signal?.removeEventListener('abort', end);
+  return code ?? 128;
+};
+
+/** Runs a program that needs no bed where we are, without root; else as `runIsolated`. */
+export const runInPlace = (command: readonly [string, ...string[]], options: IsolateOptions = {}): Promise<number> =>
+  runChild(command, options);
+
 /**
  * Runs a program to its end and returns its exit code (128 when a signal ended it). Its standard streams are ours, but for `output`.
  * Removes the namespace afterwards, with all that still runs inside and the beds that the program did not stop.
  */
 export const runIsolated = async (
   command: readonly [string, ...string[]],
-  { environment, signal, output }: IsolateOptions = {},
+  options: IsolateOptions = {},
 ): Promise<number> => {
   await reapBeds();
   const record = createRecord();
@@ -35,15 +54,8 @@ export const runIsolated = async (
   try {
     await createNamespace(namespace);
     const [program, ...prefix] = enterPrefix(namespace);
-    const child = spawn(program, [...prefix, ...command], {
-      stdio: output === undefined ? 'inherit' : ['ignore', output, output],
-      env: { ...process.env, [namespaceVariable]: namespace, ...environment },
-    });
-    const end = (): boolean => child.kill('SIGTERM');
-    signal?.addEventListener('abort', end, { once: true });
-    const [code] = (await once(child, 'exit')) as [number | null];
-    signal?.removeEventListener('abort', end);
-    return code ?? 128;
+    const environment = { [namespaceVariable]: namespace, ...options.environment };
+    return await runChild([program, ...prefix, ...command], { ...options, environment });
   } finally {
     await record.destroy();
     await reapBeds();

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'mocha';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import { ANNOTATION_TOUCHED, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import {
   CONFIG_MAPS,
   ENDPOINT_SLICES,
@@ -290,6 +290,24 @@ describe('the carrier of admission', () => {
     expect(await plannerAlive(), 'a Lease of 11 minutes ago').to.equal(false);
     await admin.patch(LEASES, leaseRef, 'merge', { spec: { renewTime: microTime(Date.now()) } });
     await waitFor('planner alive', plannerAlive, (alive) => alive);
+  });
+
+  it('plans end with their planner although nobody writes: the settings-reconciler has their slices written once', async () => {
+    const hinted = async (): Promise<number[]> =>
+      (await planned.endpoints()).map(({ hints }) => hints?.forZones?.length ?? 0);
+    await writePlan();
+    await waitFor('planned again', hinted, (counts) => counts.length > 0 && counts.every((count) => count === 2));
+    // The EndpointSlice controller answers each plan with one more write, about a second later.
+    await delay(5_000);
+    expect(await hinted()).to.deep.equal([2, 2, 2]);
+    await admin.delete(LEASES, leaseRef);
+    const died = performance.now();
+    await waitFor('back to spread', hinted, (counts) => counts.every((count) => count === 0), { timeoutSeconds: 150 });
+    console.log(`      spread ${((performance.now() - died) / 1_000).toFixed(1)} s after the Lease was gone`);
+    for (const { metadata } of await planned.slices()) {
+      const slice = await admin.get<EndpointSlice>(ENDPOINT_SLICES, { namespace, name: metadata.name });
+      expect(slice.metadata?.annotations, metadata.name).to.have.property(ANNOTATION_TOUCHED);
+    }
   });
 
   it('--dry-run says what would be done, and --cleanup removes all of it, bindings first', async () => {

@@ -4,6 +4,10 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { parse } from 'yaml';
 import { parseFlags as parseWebhookFlags } from '../../../cmd/endpointslice-webhook/options.ts';
+import {
+  configurationOf as flowConfigurationOf,
+  parseFlags as parseFlowFlags,
+} from '../../../cmd/flow-controller/options.ts';
 import { configurationOf, parseFlags as parseReconcilerFlags } from '../../../cmd/settings-reconciler/options.ts';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../../pkg/apis/config/endpointslice-webhook.ts';
@@ -15,7 +19,7 @@ import { buildAdmissionPolicies, CARRIER_NAME } from '../../../pkg/hints/policy/
 import { excludedNamespacesOf } from '../../../pkg/hints/served-namespaces.ts';
 import { buildRegistration } from '../../../pkg/webhook/registration.ts';
 import { policyOptions } from '../../fixtures/policies.ts';
-import { CA_PEM, CERTIFICATE, INJECTED, NAMESPACE, RECONCILER, WEBHOOK, cases, documents } from '../chart.ts';
+import { CA_PEM, CERTIFICATE, FLOW, INJECTED, NAMESPACE, RECONCILER, WEBHOOK, cases, documents } from '../chart.ts';
 import { globalName, isRuntime, isSeed, openHelm } from '../chart.ts';
 import type { Case, Component, Helm, Rendered, Rendering, Where } from '../chart.ts';
 
@@ -141,6 +145,28 @@ describe('chart', () => {
     }, WEBHOOK);
   });
 
+  it('configures the flow-controller with the Lease that admission and the settings-reconciler go by', () => {
+    each((rendering) => {
+      const flags = parseFlowFlags(['--config', 'config.yaml']);
+      if (flags.kind !== 'run') throw new Error(flags.text);
+      const config = flowConfigurationOf(flags.flags, configOf(rendering, FLOW));
+      const { leaderElection, metricSources, namespaceSelector, nodeGroups, status } = config;
+      expect(leaderElection, rendering.name).to.include({ enabled: true, namespace: NAMESPACE, name: FLOW });
+      expect(metricSources, rendering.name).to.have.lengthOf(1);
+      expect(metricSources[0], rendering.name).to.include({ name: 'metrics.k8s.io', type: 'ResourceMetrics' });
+      expect({ namespaceSelector, enabled: nodeGroups.enabled, create: status.create }).to.deep.equal({
+        namespaceSelector: {},
+        enabled: false,
+        create: true,
+      });
+      const ports = find(rendering, 'Deployment', FLOW).spec?.template?.spec.containers[0]?.ports;
+      expect(Object.fromEntries(ports?.map(({ name, containerPort }) => [name, containerPort]) ?? [])).to.deep.equal({
+        metrics: config.metrics.port,
+        health: config.health.port,
+      });
+    }, FLOW);
+  });
+
   it('does not let the webhook ask itself: its Service carries no label that selects slices', () => {
     each((rendering) => {
       const { metadata, spec } = find(rendering, 'Service', WEBHOOK);
@@ -227,6 +253,39 @@ describe('chart', () => {
       }, WEBHOOK);
     });
 
+    const flowPermissions = [
+      'ClusterRole /services: get,list,watch,patch',
+      'ClusterRole discovery.k8s.io/endpointslices: get,list,watch,patch',
+      'ClusterRole /pods,nodes,namespaces: list,watch',
+      'ClusterRole /events: create,patch',
+      'ClusterRole topology.extensions.gardener.cloud/flowpolicies: list,watch,create,delete',
+      'ClusterRole topology.extensions.gardener.cloud/flowpolicies/status: patch',
+      'Role coordination.k8s.io/leases: create',
+      'Role coordination.k8s.io/leases[flow-controller]: get,update,delete',
+    ];
+    const readMetrics = 'ClusterRole metrics.k8s.io/pods: list';
+
+    it('of the flow-controller are what the loop reads and writes', () => {
+      each((rendering) => {
+        const wanted = [...flowPermissions, readMetrics].sort();
+        expect(permissionsOf(rendering, FLOW), rendering.name).to.deep.equal(wanted);
+      }, FLOW);
+    });
+
+    it("of the flow-controller follow its sources of load, and grow with KubeEdge's NodeGroups", async () => {
+      const metricSources = [{ name: 'p', type: 'Prometheus', url: 'https://prometheus.example.com' }];
+      const values = { flowController: { enabled: true, metricSources, nodeGroups: true } };
+      const rendering = await render({ ...cases[0]!, name: 'NodeGroups', values });
+      const wanted = [
+        ...flowPermissions,
+        'ClusterRole apps.kubeedge.io/nodegroups: list,watch',
+        'ClusterRole /nodes: patch',
+        'ClusterRole apps/daemonsets: list,watch',
+        'ClusterRole /persistentvolumes: list',
+      ];
+      expect(permissionsOf(rendering, FLOW)).to.deep.equal(wanted.sort());
+    });
+
     it('name no wildcard and are bound to the ServiceAccount of their component', () => {
       each((rendering) => {
         for (const { rules = [] } of rendering.objects) {
@@ -277,7 +336,8 @@ describe('chart', () => {
 
         const [command, ...flags] = container?.args ?? [];
         expect(command, at).to.equal(component);
-        const parsed = component === RECONCILER ? parseReconcilerFlags(flags) : parseWebhookFlags(flags);
+        const parsers = { [RECONCILER]: parseReconcilerFlags, [WEBHOOK]: parseWebhookFlags, [FLOW]: parseFlowFlags };
+        const parsed = parsers[component](flags);
         if (parsed.kind !== 'run') throw new Error(`${at}: ${parsed.text}`);
         const mounts = Object.fromEntries(
           container?.volumeMounts.map(({ name, mountPath }) => [name, mountPath]) ?? [],
@@ -467,6 +527,8 @@ describe('chart', () => {
       { values: { endpointsliceWebhook: { registration: 'chart' } }, message: 'caBundle' },
       { values: { gardner: {} }, message: 'gardner' },
       { values: { admission: 'both' }, message: 'admission' },
+      { values: { flowController: { metricSources: [] } }, message: 'metricSources' },
+      { values: { flowController: { metricSources: [{ name: 'x', type: 'Statsd' }] } }, message: 'type' },
       { values: { modes: { cluster: false } }, message: 'modes: none of seed, garden and cluster runs' },
     ];
     for (const { values, message } of refused) {
@@ -478,6 +540,43 @@ describe('chart', () => {
         expect(error?.message).to.contain(message);
       });
     }
+
+    it('give the flow-controller its selector, sources, files and labels', async () => {
+      const flowController = {
+        enabled: true,
+        namespaceSelector: { matchLabels: { team: 'a' } },
+        excludedNamespaces: ['quiet'],
+        metricSources: [
+          {
+            name: 'prometheus',
+            type: 'Prometheus',
+            url: 'https://prometheus.example.com',
+            bearerTokenFile: '/etc/topology-aware-routing-sources/token',
+          },
+        ],
+        sourcesSecretName: 'prometheus-token',
+        podLabels: { 'networking.gardener.cloud/to-prometheus': 'allowed' },
+        createPolicies: false,
+      };
+      const objects = documents(await helm.template({ flowController }));
+      const named = (kind: string): Rendered | undefined =>
+        objects.find((object) => object.kind === kind && object.metadata?.name === FLOW);
+      const flags = parseFlowFlags(['--config', 'config.yaml']);
+      if (flags.kind !== 'run') throw new Error(flags.text);
+      const config = flowConfigurationOf(flags.flags, named('ConfigMap')?.data?.['config.yaml'] ?? '');
+      const { namespaceSelector, excludedNamespaces, metricSources, status } = config;
+      expect({ namespaceSelector, excludedNamespaces, create: status.create }).to.deep.equal({
+        namespaceSelector: { matchLabels: { team: 'a' } },
+        excludedNamespaces: ['quiet'],
+        create: false,
+      });
+      expect(metricSources[0]).to.include(flowController.metricSources[0]);
+      const { metadata, spec: pod } = named('Deployment')!.spec!.template!;
+      expect(metadata.labels).to.include(flowController.podLabels);
+      expect(pod.volumes.find(({ name }) => name === 'sources')?.secret?.secretName).to.equal('prometheus-token');
+      const mount = pod.containers[0]?.volumeMounts.find(({ name }) => name === 'sources');
+      expect(mount).to.deep.include({ mountPath: '/etc/topology-aware-routing-sources', readOnly: true });
+    });
 
     it('refuse a cluster that is too old', async () => {
       const error = await helm.template({}, { kubernetes: '1.23.17' }).then(

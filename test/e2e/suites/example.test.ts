@@ -26,20 +26,23 @@ describe('example', () => {
     documents(await run(kubectl, ['kustomize', example(directory)]));
   const keyOf = ({ kind, metadata }: Rendered): string => `${kind}/${metadata?.name}`;
 
-  it('plain is what the chart renders with its defaults', async () => {
+  it('plain is what the chart renders with its defaults and the flow-controller', async () => {
     const name = 'topology-aware-routing';
+    const values = { flowController: { enabled: true } };
     expect(read('plain/topology-aware-routing.yaml')).to.deep.equal(
-      documents(await helm.template({}, { kubernetes: '1.36.0', release: name, namespace: name })),
-      'write it anew: helm template topology-aware-routing <chart> --namespace topology-aware-routing --kube-version 1.36.0',
+      documents(await helm.template(values, { kubernetes: '1.36.0', release: name, namespace: name })),
+      'write it anew: helm template topology-aware-routing <chart> --namespace topology-aware-routing --kube-version 1.36.0 --set flowController.enabled=true',
     );
   });
 
-  it('plain is a base that kubectl applies: Namespace, everything of the chart, an image to be replaced', async () => {
+  it('plain is a base that kubectl applies: Namespace, definition, everything of the chart, an image to be replaced', async () => {
     const objects = await kustomize('plain');
-    const wanted = [...read('plain/namespace.yaml'), ...read('plain/topology-aware-routing.yaml')];
+    const files = ['flow/crd.yaml', 'plain/namespace.yaml', 'plain/topology-aware-routing.yaml'];
+    const wanted = files.flatMap(read);
     expect(objects.map(keyOf).sort()).to.deep.equal(wanted.map(keyOf).sort());
     for (const { kind, metadata, spec } of objects) {
-      if (!/^Cluster|^Namespace$/.test(kind ?? '')) expect(metadata?.namespace).to.equal('topology-aware-routing');
+      if (!/^Cluster|^Namespace$|^CustomResourceDefinition$/.test(kind ?? ''))
+        expect(metadata?.namespace).to.equal('topology-aware-routing');
       const image = spec?.template?.spec.containers[0]?.image;
       if (image !== undefined) expect(image).to.match(/^registry\.example\.com\/.+:0\.1\.0$/);
     }
@@ -47,7 +50,7 @@ describe('example', () => {
 
   it('cleanup runs each command as its Deployment does, with --cleanup', async () => {
     const plain = await kustomize('plain');
-    const jobs = await kustomize('cleanup');
+    const jobs = [...(await kustomize('cleanup')), ...(await kustomize('cleanup/flow-controller'))];
     expect(jobs.map(keyOf).sort()).to.deep.equal(COMPONENTS.map((name) => `Job/${name}-cleanup`).sort());
     for (const { metadata, spec } of jobs) {
       const name = metadata?.name?.replace(/-cleanup$/, '') ?? '';

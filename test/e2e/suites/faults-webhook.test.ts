@@ -64,9 +64,9 @@ describe('webhook under writes that must not fail', () => {
   /** The replica that answered most of twenty writes: the API server keeps its connections, so it may well be all of them. */
   const busiest = async (accepted: () => number): Promise<Replica> => {
     const sizeOf = ({ component }: Replica): number => statSync(component.logFile).size;
-    const before = installed.webhooks.map((replica) => ({ replica, size: sizeOf(replica), writes: accepted() }));
-    await waitFor('writes under way', accepted, (count) => count > (before[0]?.writes ?? 0) + 20);
-    const grown = before.map(({ replica, size }) => ({ replica, growth: sizeOf(replica) - size }));
+    const earlier = installed.webhooks.map((replica) => ({ replica, size: sizeOf(replica), writes: accepted() }));
+    await waitFor('writes under way', accepted, (count) => count > (earlier[0]?.writes ?? 0) + 20);
+    const grown = earlier.map(({ replica, size }) => ({ replica, growth: sizeOf(replica) - size }));
     return grown.reduce((most, one) => (one.growth > most.growth ? one : most)).replica;
   };
 

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chart on a real API server: the commands run with exactly the configuration and the rights that it renders.
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
-import { GROUP, LABEL_ROUTING, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import {
+  ANNOTATION_PLAN,
+  ANNOTATION_TOPOLOGY_MODE,
+  GROUP,
+  LABEL_ROUTING,
+  LABEL_STRATEGY,
+} from '../../../pkg/apis/names.ts';
 import { gardenerCrds } from '../../fixtures/crds.ts';
 import { cluster, etcd, garden, namespace as gardenerNamespace } from '../../fixtures/gardener.ts';
 import { controlPlaneAddresses } from '../bed/addresses.ts';
 import type { Component as Program } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
-import type { Slice } from '../bed/service.ts';
+import type { BedService, Slice } from '../bed/service.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { CERTIFICATE, INJECTED, NAMESPACE, RECONCILER, WEBHOOK, openHelm } from '../chart.ts';
+import { CERTIFICATE, FLOW, INJECTED, NAMESPACE, RECONCILER, WEBHOOK, chart, openHelm } from '../chart.ts';
 import type { Component, Helm } from '../chart.ts';
 import { commandReady } from '../commands.ts';
 import { apply, installedProgram } from '../installation.ts';
@@ -25,8 +32,11 @@ describe('chart, installed', () => {
   const etcdPath = `/apis/druid.gardener.cloud/v1alpha1/namespaces/${shootNamespace}/etcds/etcd-main`;
   const registrationPath =
     '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/gardener-extension-topology-aware-routing-runtime';
+  const policiesPath = `/apis/${GROUP}/v1alpha1/namespaces/shop/flowpolicies`;
   const programs: Program[] = [];
   let helm: Helm;
+  /** One whose annotation asks for a plan by capacity, and one whose label asks for one by load, which nothing here measures. */
+  let shop: { web: BedService; busy: BedService };
 
   interface Routed {
     metadata: { annotations?: Record<string, string>; labels?: Record<string, string> };
@@ -58,11 +68,10 @@ describe('chart, installed', () => {
     }
     helm = await openHelm();
     await api.create('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
-    await apply(
-      bed(),
-      'chart.yaml',
-      await helm.template({ ...INJECTED['seed and runtime'], settingsReconciler: { keep: 'on' } }),
-    );
+    await apply(bed(), 'flowpolicies.yaml', readFileSync(join(chart, 'crds/flowpolicies.yaml'), 'utf8'));
+    const values = { settingsReconciler: { keep: 'on' }, flowController: { enabled: true } };
+    await apply(bed(), 'chart.yaml', await helm.template({ ...INJECTED['seed and runtime'], ...values }));
+    await openShop();
 
     await api.create('/api/v1/namespaces', gardenerNamespace());
     await api.create('/apis/extensions.gardener.cloud/v1alpha1/clusters', cluster());
@@ -89,6 +98,20 @@ describe('chart, installed', () => {
       endpoints: [{ addresses: [controlPlaneAddresses.ipv4], conditions: { ready: true } }],
     });
   });
+
+  /** Before there is a webhook, so that the flow-controller has to make a label of the annotation. */
+  const openShop = async (): Promise<void> => {
+    await bed().api.create('/api/v1/namespaces', { metadata: { name: 'shop' } });
+    const zones = ['eu-1a', 'eu-1b', 'eu-1c'];
+    const nodes = await Promise.all(zones.map((zone) => bed().node({ name: `node-${zone}`, zone })));
+    const pods = (app: string) =>
+      Promise.all(nodes.map((node) => bed().pod({ node, app, namespace: 'shop', serve: false })));
+    await Promise.all([pods('web'), pods('busy')]);
+    const annotations = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/proportional` };
+    const web = await bed().service({ name: 'web', namespace: 'shop', annotations });
+    const busy = await bed().service({ name: 'busy', namespace: 'shop', labels: { [LABEL_STRATEGY]: 'load-aware' } });
+    shop = { web, busy };
+  };
 
   for (const [where, values] of Object.entries(INJECTED)) {
     it(`is accepted by the API server with the values of ${where} and the registration by the chart`, async () => {
@@ -148,10 +171,41 @@ describe('chart, installed', () => {
     expect(names).to.have.members(rows).and.lengthOf(rows.length);
   });
 
-  it('lets both take everything back with --cleanup', async () => {
+  it('lets the flow-controller label, plan, hint and tell, and look for load', async () => {
+    const flow = await program(FLOW, FLOW, ['--health-port', '28081', '--metrics-port', '28080']);
+    flow.start();
+    await commandReady(flow, 28_081);
+    await waitFor(
+      'planned slices',
+      () => shop.web.slices(),
+      (slices) =>
+        slices.length > 0 &&
+        slices.every(({ metadata, endpoints }) => {
+          const { labels, annotations } = metadata as Routed['metadata'];
+          const planned = labels?.[LABEL_STRATEGY] === 'proportional' && annotations?.[ANNOTATION_PLAN] !== undefined;
+          return planned && (endpoints ?? []).every(({ hints }) => (hints?.forZones ?? []).length > 0);
+        }),
+    );
+    interface Policy {
+      metadata: { name: string };
+      status?: { conditions: { type: string; reason: string }[] };
+    }
+    const observed = async (): Promise<string | undefined> => {
+      const policies = await bed().api.list<Policy>(policiesPath);
+      expect(policies.map(({ metadata }) => metadata.name)).to.deep.equal(['busy']);
+      return policies[0]?.status?.conditions.find(({ type }) => type === 'Observed')?.reason;
+    };
+    await waitFor('status', observed, (reason) => reason === 'NoCapacity');
+    // Nothing here serves metrics.k8s.io: asking must fail for that, and not for want of a right.
+    await bed().api.patch(`${policiesPath}/busy`, { spec: { capacity: { from: 'Value', value: '1' } } });
+    await waitFor('a look for load', observed, (reason) => reason !== 'NoCapacity' && reason !== undefined);
+  });
+
+  it('lets all take everything back with --cleanup', async () => {
     const { api } = bed();
     for (const running of programs) await running.stop();
-    const cleanups = [await program(RECONCILER, 'cleanup-settings', ['--cleanup'])];
+    const cleanups = [await program(FLOW, 'cleanup-flow', ['--cleanup'])];
+    cleanups.push(await program(RECONCILER, 'cleanup-settings', ['--cleanup']));
     cleanups.push(await program(WEBHOOK, 'cleanup-registration', ['--cleanup']));
     for (const cleanup of cleanups) cleanup.start();
     await waitFor(
@@ -166,10 +220,13 @@ describe('chart, installed', () => {
       () => cleanups.map(({ pid }) => pid),
       (pids) => pids.every((pid) => pid === undefined),
     );
+    const kept = (await shop.web.slices()).flatMap(({ endpoints }) => endpoints ?? []).filter(({ hints }) => hints);
+    expect(kept, 'hints of a plan').to.deep.equal([]);
+    expect(await api.list(policiesPath)).to.deep.equal([]);
   });
 
   it('asked for nothing that the rendered roles do not allow, and for nearly all that they do', () => {
-    expect(programs).to.have.lengthOf(4);
+    expect(programs).to.have.lengthOf(6);
     for (const { name, logFile } of programs) {
       expect(readFileSync(logFile, 'utf8'), name).not.to.match(/forbidden/i);
     }
@@ -194,6 +251,15 @@ describe('chart, installed', () => {
       'endpointslice-webhook mutatingwebhookconfigurations delete',
       'endpointslice-webhook mutatingwebhookconfigurations update',
       'endpointslice-webhook secrets create',
+      'flow-controller endpointslices patch',
+      'flow-controller events create',
+      'flow-controller flowpolicies create',
+      'flow-controller flowpolicies delete',
+      'flow-controller flowpolicies patch',
+      'flow-controller leases create',
+      'flow-controller leases delete',
+      'flow-controller leases update',
+      'flow-controller services patch',
       'settings-reconciler configmaps create',
       'settings-reconciler configmaps delete',
       'settings-reconciler configmaps update',
@@ -204,6 +270,8 @@ describe('chart, installed', () => {
       'settings-reconciler leases update',
       'settings-reconciler mutatingadmissionpolicies create',
       'settings-reconciler mutatingadmissionpolicies delete',
+      // The planner came to life.
+      'settings-reconciler mutatingadmissionpolicies update',
       'settings-reconciler mutatingadmissionpolicybindings create',
       'settings-reconciler mutatingadmissionpolicybindings delete',
       'settings-reconciler namespaces patch',

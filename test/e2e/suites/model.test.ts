@@ -13,17 +13,19 @@ import { useBed } from '../bed/mocha.ts';
 import { isLongForm } from '../day-plan.ts';
 import { randomClusters } from '../model-cases.ts';
 import type { ClusterCase, ServiceCase } from '../model-cases.ts';
-import { compareCluster } from '../model-compare.ts';
+import { compareCluster, compareUpdates } from '../model-compare.ts';
 import type { Comparison } from '../model-compare.ts';
 import { checkConnections, startServers } from '../model-connections.ts';
 import { proxyKinds, proxyVersions, startFleet } from '../model-fleet.ts';
 import type { FleetMember } from '../model-fleet.ts';
 import type { Finding } from '../model-judge.ts';
 import { shrink, smallerServices } from '../model-shrink.ts';
+import { updatesOf } from '../model-updates.ts';
 
 const realNodes = 6;
 const servicesEach = 60;
 const clusters = isLongForm(process.env) ? 60 : 6;
+const updatedClusters = isLongForm(process.env) ? 20 : 2;
 const seed = Number(process.env['E2E_SEED'] ?? Date.now() % 2 ** 31);
 /** Making a case small takes a round on the cluster for each step. */
 const timeoutMs = 900_000;
@@ -72,6 +74,18 @@ describe(`models against reality (E2E_SEED=${seed})`, () => {
       const found = results[wrong[0] ?? -1] ?? [];
       const report = first === undefined ? '' : await describeCase(comparison(), cluster, first, found);
       expect(report, `${wrong.length} of ${results.length} Services; the smallest case of the first`).to.equal('');
+    });
+  }
+
+  const updated = randomClusters(seed + 1, updatedClusters, { realNodes, services: servicesEach });
+  for (const [index, cluster] of updated.entries()) {
+    const { start, updates } = updatesOf(cluster);
+    const what = updates.map(({ name }) => name).join(', ');
+    it(`cluster ${index + 1} of ${updatedClusters} that changes (${what}): the models agree after each`, async function () {
+      this.timeout(timeoutMs);
+      const [first, ...others] = await compareUpdates(comparison(), `update-${++runs}`, start, updates);
+      const report = first === undefined ? '' : stringify(first);
+      expect(report, `${others.length + 1} Services; the first`).to.equal('');
     });
   }
 

@@ -9,7 +9,9 @@ import { before, describe, it } from 'mocha';
 import type { Explanation } from '../../../pkg/diagnosis/explain/types.ts';
 import type { HintsReport } from '../../../pkg/diagnosis/models/hints.ts';
 import type { RoutesReport } from '../../../pkg/diagnosis/models/routes.ts';
+import type { Matrix, SimulationReport } from '../../../pkg/diagnosis/simulate/types.ts';
 import { COMPLETION_SCRIPTS } from '../../../cmd/kubectl-topology/completion-scripts.ts';
+import { describeDocument } from '../../fixtures/document.ts';
 import type { BedNode, BedService } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
@@ -19,6 +21,8 @@ const main = resolve(import.meta.dirname, '../../../cmd/kubectl-topology/main.ts
 const namespace = 'shop';
 const READER = 'topology-reader';
 const MODE = 'service.kubernetes.io/topology-mode';
+/** Connections from each Node; a share of them is off by more than the tolerance once in a million million. */
+const [CONNECTIONS, TOLERANCE] = [400, 0.18];
 
 describe('kubectl topology', () => {
   const bed = useBed();
@@ -34,6 +38,33 @@ describe('kubectl topology', () => {
 
   const explainUntil = (what: string, accept: (report: Explanation) => boolean): Promise<Explanation> =>
     waitFor(what, () => topology<Explanation>('explain', 'web', '-n', namespace), accept);
+
+  /** Shares of as many connections from each Node, by its zone, then the zone of the Pod that answered. */
+  const measured = async (): Promise<Matrix> => {
+    const rows: [string, Readonly<Record<string, number>>][] = [];
+    for (const node of nodes) {
+      const { byZone } = await bed().connect({ node, service, count: CONNECTIONS, timeoutMs: 1000 });
+      const shares = Object.entries(byZone).map(([zone, count]) => [zone, count / CONNECTIONS / nodes.length] as const);
+      rows.push([node.zone ?? '', Object.fromEntries(shares)]);
+    }
+    return Object.fromEntries(rows);
+  };
+
+  /** The matrix that `simulate` predicts for the mode in force is what connections do. */
+  const expectPrediction = async (mode: string, tolerance: number): Promise<SimulationReport> => {
+    const report = await topology<SimulationReport>('simulate', 'web', '-n', namespace, '--weights', 'nodes');
+    const inForce = report.modes.find((candidate) => candidate.inForce);
+    expect(inForce?.mode).to.equal(mode);
+    expect(inForce?.outcome?.matrix).to.deep.equal(report.now.matrix);
+    const real = await measured();
+    for (const from of Object.keys(report.now.matrix)) {
+      for (const to of ['a', 'b', 'c']) {
+        const [predicted, found] = [report.now.matrix[from]?.[to] ?? 0, real[from]?.[to] ?? 0];
+        expect(found * nodes.length, `${from} to ${to}`).to.be.closeTo(predicted * nodes.length, tolerance);
+      }
+    }
+    return report;
+  };
 
   before('three zones, four Pods, a user who may read Nodes, Services and EndpointSlices only', async () => {
     const { api, directory } = bed();
@@ -95,6 +126,20 @@ describe('kubectl topology', () => {
     expect(stderr).to.match(/^warning: going on without webhooks: you may not list mutatingwebhookconfigurations$/m);
   });
 
+  it('simulates what connections do now, and recommends what keeps them in their zone', async () => {
+    for (const node of nodes) {
+      await waitFor(
+        `${node.name} reaches all zones`,
+        () => bed().connect({ node, service, count: 60, timeoutMs: 1000 }),
+        ({ byZone }) => ['a', 'b', 'c'].every((zone) => (byZone[zone] ?? 0) > 0),
+      );
+    }
+    const report = await expectPrediction('Auto', TOLERANCE);
+    expect(report.modes.find(({ inForce }) => inForce)?.verdict.reason).to.equal('OverloadThreshold');
+    expect(report.now.inZoneShare).to.be.closeTo(1 / 3, 1e-9);
+    expect(report.recommendation.improves).to.equal(true);
+  });
+
   it('sees the remedy work, and real connections go where its routes say', async () => {
     await service.patch({
       metadata: { annotations: { [MODE]: null } },
@@ -114,6 +159,11 @@ describe('kubectl topology', () => {
     }
   });
 
+  it('simulates what connections do once the remedy works', async () => {
+    const report = await expectPrediction('PreferSameZone', 1e-9);
+    expect(report.now.inZoneShare).to.equal(1);
+  });
+
   it('exports and explains without a cluster', async () => {
     const { stdout } = await kubectl('get', 'nodes,services,endpointslices', '-A', '-o', 'yaml');
     const file = join(bed().directory, 'cluster.yaml');
@@ -124,8 +174,32 @@ describe('kubectl topology', () => {
     expect(report.verdict).to.equal('Effective');
   });
 
+  it('judges both families of a dual-stack Service, by what the real control plane stores', async () => {
+    const dual = await bed().service({
+      name: 'dual',
+      namespace,
+      app: 'web',
+      trafficDistribution: 'PreferSameZone',
+      ipFamilyPolicy: 'RequireDualStack',
+    });
+    expect(dual.clusterIPs).to.have.lengthOf(2);
+    const report = await waitFor(
+      'both families effective',
+      () => topology<Explanation>('explain', 'dual', '-n', namespace),
+      ({ verdict }) => verdict === 'Effective',
+    );
+    expect(report.given.map(({ addressType, ready, hinted }) => [addressType, ready, hinted])).to.have.deep.members([
+      ['IPv4', 4, 4],
+      ['IPv6', 4, 4],
+    ]);
+    expect(new Set(report.used.map(({ addressType }) => addressType))).to.deep.equal(new Set(['IPv4', 'IPv6']));
+  });
+
   it('completes Services by kubectl itself', async () => {
     const { stdout } = await kubectl('__complete', 'topology', 'explain', '-n', namespace, 'w');
     expect(stdout.split('\n')[0]?.split('\t')[0]).to.equal('web');
   });
+
+  // The integration tests run it with a stand-in for kubectl.
+  describeDocument({ path: 'docs/usage/diagnose.md', kubectl: () => dirname(bed().binaries('kubectl')) });
 });

@@ -6,10 +6,10 @@ import { parseOptions } from '../../bench/options.ts';
 import { markdownTable } from '../../bench/table.ts';
 
 describe('bench/options', () => {
-  const both = ['webhook', 'reconciler'];
+  const all = ['webhook', 'reconciler', 'kubectl-topology'];
   const cases = [
-    { args: [], benchmarks: both, quick: false, writeDocs: false },
-    { args: ['all', '--quick'], benchmarks: both, quick: true, writeDocs: false },
+    { args: [], benchmarks: all, quick: false, writeDocs: false },
+    { args: ['all', '--quick'], benchmarks: all, quick: true, writeDocs: false },
     { args: ['webhook', '--write-docs'], benchmarks: ['webhook'], quick: false, writeDocs: true },
     { args: ['--quick', 'reconciler'], benchmarks: ['reconciler'], quick: true, writeDocs: false },
     { args: ['docs'], benchmarks: [], quick: false, writeDocs: true },

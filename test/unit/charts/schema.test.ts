@@ -63,6 +63,13 @@ describe('values.schema.json', () => {
     { name: 'a registration by the chart with its certificate', values: withWebhook(CHART_REGISTRATION) },
     { name: 'a mode switched on', values: withValue('modes.cluster', true) },
     { name: 'a digest', values: withValue('image.digest', `sha256:${'a'.repeat(64)}`) },
+    {
+      name: 'a Prometheus as the source of load',
+      values: withValue('flowController.metricSources', [
+        { name: 'p', type: 'Prometheus', url: 'https://prometheus.example.com', windowSeconds: 30 },
+      ]),
+    },
+    { name: 'labels of Pods', values: withValue('flowController.podLabels', { 'example.com/a': 'allowed' }) },
     { name: 'no replicas', values: withValue('settingsReconciler.replicas', 0) },
   ];
   for (const { name, values } of accepted) {
@@ -105,6 +112,19 @@ describe('values.schema.json', () => {
       value: [''],
       field: 'endpointsliceWebhook.includedNamespaces.0',
     },
+    { path: 'flowController.enabled', value: 'yes' },
+    { path: 'flowController.metricSources', value: [] },
+    { path: 'flowController.metricSources', value: [{ name: 'x' }], field: 'flowController.metricSources.0.type' },
+    {
+      path: 'flowController.metricSources',
+      value: [{ name: 'x', type: 'Statsd' }],
+      field: 'flowController.metricSources.0.type',
+    },
+    { path: 'flowController.namespaceSelector', value: { team: 'a' }, field: 'flowController.namespaceSelector.team' },
+    { path: 'flowController.sourcesSecretName', value: 'Not A Name' },
+    { path: 'flowController.podLabels', value: { a: 1 }, field: 'flowController.podLabels.a' },
+    { path: 'flowController.nodeGroups', value: {} },
+    { path: 'flowController.policies', value: true },
     { path: 'priorityClassName', value: 900 },
     { path: 'gardener', value: 'seed' },
     {

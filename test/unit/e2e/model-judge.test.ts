@@ -103,6 +103,65 @@ describe('judge of the EndpointSlice controller', () => {
     expect(aboutOf(facts('aaabbbc'))).to.deep.equal(['IPv4 hints by zone']);
   });
 
+  describe('after an update', () => {
+    /** A slice each, as the controller makes with four endpoints at most. */
+    const twoSlices = (where: string, hints: string, split: number): EndpointSlice[] => {
+      const [whole] = factsOf(where, hints).slices;
+      const endpoints = whole?.endpoints ?? [];
+      return [
+        { ...whole, metadata: { name: 's-1' }, endpoints: endpoints.slice(0, split) },
+        { ...whole, metadata: { name: 's-2' }, endpoints: endpoints.slice(split) },
+      ];
+    };
+
+    // b's third endpoint was lent to c, in a slice that does not change when a Pod of c comes into the other.
+    const before = { slices: twoSlices('aabbbb', 'aabcbc', 4), events: [event(enabled)] };
+    const updated = (hints: string): ControllerFacts => {
+      const [first, second] = twoSlices('aabbbbc', hints, 4);
+      return factsOf('aabbbbc', hints, { slices: [first!, second!], before });
+    };
+
+    it('accepts hints that stay in a slice that did not change', () => {
+      expect(aboutOf(updated('aabcbbc'))).to.deep.equal([]);
+    });
+
+    it('accepts what a second sync makes of a state that the first one leaves above a maximum', () => {
+      // CPU 5.93 : 20 allows six endpoints 2 and 4; the first sync leaves 1 and 5, since 0.38 is too little to lend.
+      const nodes = nodesOf({ a: '5930m', b: '0', c: '20' }).filter(({ metadata }) => metadata?.name !== 'node-b');
+      const [first, second] = twoSlices('caaaaac', 'ca.cccc', 3);
+      const was = twoSlices('caaaaac', 'caacccc', 3);
+      const unready = (endpoint: Endpoint, index: number): Endpoint =>
+        index === 2 ? { ...endpoint, conditions: { ready: false, serving: false, terminating: false } } : endpoint;
+      const pods = Array.from('caaaaac', (zone, index) => podIn(zone, index + 1));
+      pods[2] = { ...pods[2], status: { ...pods[2]?.status, conditions: [{ type: 'Ready', status: 'False' }] } };
+      const facts = (hints: string): ControllerFacts => ({
+        ...factsOf('caaaaac', hints, { nodes, pods, before: { slices: was, events: [event(enabled)] } }),
+        slices: [
+          { ...first, endpoints: (first!.endpoints ?? []).map(unready) },
+          { ...second, endpoints: twoSlices('caaaaac', hints, 3)[1]!.endpoints ?? [] },
+        ],
+      });
+      expect(aboutOf(facts('ca.cccc'))).to.deep.equal([]);
+      expect(aboutOf(facts('ca.ccac'))).to.deep.equal([]);
+      expect(aboutOf(facts('ca.caac'))).to.deep.equal(['IPv4 hints by zone']);
+    });
+
+    it('reports one endpoint too many lent, and a second "enabled"', () => {
+      expect(aboutOf(updated('aabcbcc'))).to.deep.equal(['IPv4 hints by zone']);
+      const ipv6 = event(enabled.replace('IPv4', 'IPv6'));
+      expect(aboutOf({ ...updated('aabcbbc'), events: [event(enabled), ipv6] })).to.deep.equal(['events']);
+    });
+
+    it('expects events of before and of now, and no second "enabled"', () => {
+      const few = factsOf('ab', '..', {
+        events: [event(enabled), event(disabled, 'Warning')],
+        before: { slices: factsOf('abc', 'abc').slices, events: [event(enabled)] },
+      });
+      expect(aboutOf(few)).to.deep.equal([]);
+      expect(aboutOf({ ...few, events: [event(enabled)] })).to.deep.equal(['events']);
+    });
+  });
+
   it('gives what the model says and what is there', () => {
     const [finding] = judgeController(factsOf('ab', 'ab', { events: [event(disabled, 'Warning')] }));
     expect(finding).to.deep.equal({

@@ -9,6 +9,7 @@ import {
   formatSummary,
   listSuites,
   missingForSuite,
+  needsBed,
   selectSuites,
   totalOf,
 } from '../../e2e/runner.ts';
@@ -68,6 +69,15 @@ describe('what an end-to-end suite needs beside a bed', () => {
     ]);
   });
 
+  it('is no bed for the page of an audit, which needs a browser only', () => {
+    expect(needsBed('audit')).to.equal(false);
+    expect(needsBed('hints')).to.equal(true);
+    process.env['PATH'] = '/nonexistent';
+    expect(missingForSuite('audit')).to.deep.equal([
+      'not on PATH: chromium (Debian: apt-get install chromium), for the suite audit',
+    ]);
+  });
+
   it('is nothing for most suites', () => {
     process.env['PATH'] = '/nonexistent';
     expect(missingForSuite('hints')).to.deep.equal([]);
@@ -82,7 +92,7 @@ describe('selection of the end-to-end suites', () => {
 
   it('refuses what there is not and names what there is', () => {
     expect(() => selectSuites(['bed', 'bad', 'worse'])).to.throw(
-      /^no suite bad, worse; suites: bed, build, .*versions$/,
+      /^no suite bad, worse; suites: audit, bed, build, .*versions$/,
     );
   });
 

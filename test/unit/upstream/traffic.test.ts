@@ -43,6 +43,18 @@ describe('trafficOf', () => {
     expect(plain(result)).to.deep.equal({ a: { a: 0.75 }, b: { b: 0.25 }, c: { c: 0 } });
     expect(worstOverload(result, 3)).to.be.closeTo(1.25, 1e-12);
   });
+  it('counts a node for as many as it stands for', () => {
+    const nodes = [nodeOf('one', 'a'), nodeOf('two', 'b')];
+    const endpoints = [own('a', 1), own('b', 2)];
+    const route = (node: Node) =>
+      routeFor({ node, service: aService(), slices: [aSlice(endpoints)], version: minor(36) }).used;
+    const countOf = (node: Node): number => (node.metadata?.name === 'one' ? 9 : 1);
+    const alike = trafficOf({ nodes, endpointsFor: route, countOf });
+    expect(plain(alike)).to.deep.equal({ a: { a: 0.9 }, b: { b: 0.1 } });
+    // A zone's weight is shared by its nodes, however many there are.
+    const weighted = trafficOf({ nodes, endpointsFor: route, countOf, weights: { a: 1, b: 3 } });
+    expect(plain(weighted)).to.deep.equal({ a: { a: 0.25 }, b: { b: 0.75 } });
+  });
   it('counts connections that find no endpoint as lost', () => {
     const result = traffic([]);
     expect(result.lost).to.be.closeTo(1, 1e-12);

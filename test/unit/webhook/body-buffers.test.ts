@@ -31,6 +31,22 @@ describe('buffers for bodies', () => {
     expect(buffers.idle).to.equal(0);
   });
 
+  for (const [bytes, cost] of [
+    [0, 0],
+    [64 * KIB, 64 * KIB],
+    [64 * KIB + 1, KIB * KIB],
+    [KIB * KIB, KIB * KIB],
+    [KIB * KIB + 1, KIB * KIB + 1],
+    [7 * KIB * KIB, 7 * KIB * KIB],
+  ] as const) {
+    it(`counts ${cost} bytes for a body of ${bytes}, the size of its buffer if it has one`, () => {
+      const buffers = createBodyBuffers();
+      expect(buffers.cost(bytes)).to.equal(cost);
+      const lent = buffers.take(bytes);
+      if (lent !== undefined) expect(lent).to.have.lengthOf(cost);
+    });
+  }
+
   it('keeps at most as many as it was told to', () => {
     const buffers = createBodyBuffers(2);
     const lent = [1, 2, 3].map(() => buffers.take(100 * KIB));

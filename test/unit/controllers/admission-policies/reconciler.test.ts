@@ -36,6 +36,7 @@ const setup = (current: Managed[] = []) => {
   const writes: string[] = [];
   const probes: Carrier[] = [];
   const events: EventInput[] = [];
+  const carriers: string[] = [];
   const writer: PolicyWriter = {
     freshest: (cached) => [...cached],
     foreign: () => state.foreign,
@@ -71,6 +72,8 @@ const setup = (current: Managed[] = []) => {
         probes.push(carrier);
         return Promise.resolve(state.acts[carrier]);
       },
+      onCarrier: (carrier, awaits) =>
+        void carriers.push(awaits === undefined ? carrier : `${carrier}, awaits ${awaits}`),
       clock,
       events: { record: (event) => void events.push(event) },
       regarding: { apiVersion: 'v1', kind: 'Namespace', name: NAMESPACE },
@@ -88,7 +91,7 @@ const setup = (current: Managed[] = []) => {
   const says = (): string | undefined => [...state.objects.values()].find(isCarrierObject)?.object.data?.['carrier'];
   /** As a new leader would begin. */
   const restart = (): void => void (leader = reconciler());
-  return { clock, state, writes, probes, events, turn, turns, says, restart };
+  return { clock, state, writes, probes, events, carriers, turn, turns, says, restart };
 };
 
 describe('the carrier of admission', () => {
@@ -103,6 +106,16 @@ describe('the carrier of admission', () => {
     expect(writes.slice(13)).to.deep.equal(['update ConfigMap']);
     expect(new Set(probes)).to.deep.equal(new Set(['policy']));
     expect(events.map(({ type, reason }) => [type, reason])).to.deep.equal([['Normal', 'AdmissionCarrier']]);
+  });
+
+  it('is told of after each step, with the one that is awaited', async () => {
+    const { turns, carriers } = setup();
+    await turns(SETTLE_MS + 2_000);
+    expect(carriers.filter((said, index) => said !== carriers[index - 1])).to.deep.equal([
+      'webhook',
+      'webhook, awaits policy',
+      'policy',
+    ]);
   });
 
   it('is left alone once it is in: no write, no probe', async () => {

@@ -79,7 +79,7 @@ describe('hint repair', () => {
     works = false;
     expect(await run()).to.deep.equal({ kind: 'requeue', afterMs: 60_000 });
     expect(touched).to.have.length(1);
-    expect(repair.webhookUnavailable).to.equal(true);
+    expect(repair.unavailable).to.equal(true);
     expect(events.map(({ reason, message }) => [reason, message.includes('3 slice(s) wait')])).to.deep.equal([
       ['WebhookUnavailable', true],
     ]);
@@ -98,7 +98,7 @@ describe('hint repair', () => {
     expect(events).to.have.length(1);
     works = true;
     expect(await run()).to.deep.equal({ kind: 'done' });
-    expect(repair.webhookUnavailable).to.equal(false);
+    expect(repair.unavailable).to.equal(false);
   });
 
   it('is not hurried by news of more slices', async () => {
@@ -113,7 +113,7 @@ describe('hint repair', () => {
   it('learns nothing from a slice that is gone, and passes on other errors', async () => {
     failure = new ApiError({ status: 404, method: 'PATCH', path: '/x' });
     expect(await run()).to.deep.equal({ kind: 'done' });
-    expect(repair.webhookUnavailable).to.equal(false);
+    expect(repair.unavailable).to.equal(false);
     failure = new ApiError({ status: 500, method: 'PATCH', path: '/x' });
     const caught = await repair.reconciler.reconcile('slices', signal).catch((error: unknown) => error);
     expect(caught).to.include({ status: 500 });

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Endpoint } from '../../../../pkg/apis/core.ts';
 import { LABEL_CONSIDER, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import { needsTouch } from '../../../../pkg/controllers/hint-repair/select.ts';
+import { holdsPlan, needsTouch } from '../../../../pkg/controllers/hint-repair/select.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
 
 const consider = { [LABEL_CONSIDER]: 'true' };
@@ -67,5 +67,31 @@ describe('needsTouch', () => {
     expect(needsTouch(slice({ metadata: { labels: consider, deletionTimestamp }, endpoints: [endpoint()] }))).to.equal(
       false,
     );
+  });
+});
+
+describe('holdsPlan', () => {
+  const planned: { name: string; labels: Record<string, string>; endpoints: Endpoint[] | null; plan: boolean }[] = [
+    { name: 'load-aware', labels: strategy('load-aware'), endpoints: [endpoint({ ...hint('a') })], plan: true },
+    { name: 'proportional', labels: strategy('proportional'), endpoints: [endpoint({ ...hint('a') })], plan: true },
+    {
+      name: 'one hinted endpoint of two',
+      labels: strategy('load-aware'),
+      endpoints: [endpoint(), endpoint({ ...hint('a') })],
+      plan: true,
+    },
+    { name: 'spread', labels: strategy('load-aware'), endpoints: [endpoint()], plan: false },
+    { name: 'empty hints', labels: strategy('load-aware'), endpoints: [endpoint({ hints: {} })], plan: false },
+    { name: 'no endpoints', labels: strategy('load-aware'), endpoints: null, plan: false },
+    { name: 'same-zone', labels: strategy('same-zone'), endpoints: [endpoint({ ...hint('a') })], plan: false },
+    { name: 'hints of somebody else', labels: {}, endpoints: [endpoint({ ...hint('a') })], plan: false },
+  ];
+  for (const { name, labels, endpoints, plan } of planned) {
+    it(`${name}: ${plan}`, () => expect(holdsPlan(slice({ metadata: { labels }, endpoints }))).to.equal(plan));
+  }
+
+  it('does not hold in a slice that is being deleted', () => {
+    const metadata = { labels: strategy('load-aware'), deletionTimestamp: '2026-01-01T00:00:00Z' };
+    expect(holdsPlan(slice({ metadata, endpoints: [endpoint({ ...hint('a') })] }))).to.equal(false);
   });
 });

@@ -139,7 +139,9 @@ describe('diagnosis: collecting objects', () => {
     expect(itemsOf(snapshot.events)).to.deep.equal([
       { namespace: 'shop', service: 'web', type: 'Warning', reason: 'R', message: 'M', lastSeen: 'T' },
     ]);
-    expect(itemsOf(snapshot.cilium)).to.deep.equal([{ kubeProxyReplacement: true, serviceTopology: true }]);
+    expect(itemsOf(snapshot.cilium)).to.deep.equal([
+      { kubeProxyReplacement: true, socketLoadBalancing: false, serviceTopology: true },
+    ]);
   });
 
   it('adds up the CPU requests of a Pod, and knows none where a container has none', () => {

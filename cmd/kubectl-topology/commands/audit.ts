@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// `kubectl topology audit`: all Services of a cluster, worst first, what crosses zones altogether, and what would be saved.
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import { audit as auditCluster } from '../../../pkg/diagnosis/audit/audit.ts';
+import { AUDIT_REASONS } from '../../../pkg/diagnosis/audit/reasons.ts';
+import { SORT_KEYS, sortServices } from '../../../pkg/diagnosis/audit/sort.ts';
+import type { SortKey } from '../../../pkg/diagnosis/audit/sort.ts';
+import type { AuditReport, Bill } from '../../../pkg/diagnosis/audit/types.ts';
+import { tariffOf } from '../../../pkg/diagnosis/prices.ts';
+import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
+import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
+import { renderAudit } from '../../../pkg/report/audit.ts';
+import { topologyCommand } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import { failOnReasons } from '../explain-flags.ts';
+import { addInputFlags, addOutputFlag, addVersionFlags } from '../flags.ts';
+import type { InputFlags, OutputFlags, VersionFlags } from '../flags.ts';
+import { wantsColor } from '../io.ts';
+import type { Io } from '../io.ts';
+import { addPriceFlags, readPrices } from '../price-flags.ts';
+import type { PriceFlags } from '../price-flags.ts';
+import { print } from '../print.ts';
+import { addProxyFlags, proxyOf } from '../proxy-flags.ts';
+import type { ProxyFlags } from '../proxy-flags.ts';
+import { load } from '../session.ts';
+
+interface Flags extends InputFlags, VersionFlags, ProxyFlags, PriceFlags, OutputFlags {
+  sortBy: SortKey;
+  reverse?: boolean;
+  html?: string;
+  failOn?: readonly string[];
+}
+
+/** Pods and events are as many as all else together and change no cause: explain reads those of one namespace. */
+const NEEDS: readonly CollectionName[] = [
+  'nodes',
+  'services',
+  'slices',
+  'workloads',
+  'autoscalers',
+  'webhooks',
+  'policies',
+  'cilium',
+];
+
+const define = (command: Command): void => {
+  addVersionFlags(addProxyFlags(addInputFlags(command, true)), 'the control plane and of every proxy');
+  addPriceFlags(addOutputFlag(command), 'all audited Services together');
+  command
+    .addOption(new Option('--sort-by <order>', 'order of the Services').choices(SORT_KEYS).default('worst'))
+    .option('--reverse', 'the other way round')
+    .option('--html <file>', 'also write one self-contained page: heat map, Services with cause and remedy, savings')
+    .option(
+      '--fail-on <what>',
+      'exit code 1 on "any" cause, if a Service that asks is "ineffective", or on these reasons (comma-separated)',
+      failOnReasons(Object.keys(AUDIT_REASONS)),
+    );
+};
+
+const billOf = async (snapshot: ClusterSnapshot, { gbPerDay, prices }: PriceFlags): Promise<Bill | undefined> =>
+  gbPerDay === undefined
+    ? undefined
+    : { tariff: tariffOf(await readPrices(prices), itemsOf(snapshot.nodes)), gigabytesPerDay: gbPerDay };
+
+const ordered = (report: AuditReport, { sortBy, reverse = false }: Flags): AuditReport => {
+  const services = sortServices(report.services, sortBy);
+  return { ...report, services: reverse ? services.reverse() : services };
+};
+
+const writePage = async (report: AuditReport, file: string, io: Io): Promise<void> => {
+  const [{ writeFile }, { renderAuditPage }, { reasonOf }] = await Promise.all([
+    import('node:fs/promises'),
+    import('../../../pkg/report/html/audit-page.ts'),
+    import('../input/files.ts'),
+  ]);
+  await writeFile(file, renderAuditPage(report, { now: io.now() })).catch((error: unknown) => {
+    throw new UsageError(`--html ${file}: ${reasonOf(error)}`);
+  });
+  io.err.write(`wrote ${file}\n`);
+};
+
+const fails = ({ services, findings }: AuditReport, failOn: readonly string[] | undefined): boolean => {
+  if (failOn === undefined) return false;
+  const seen = findings.filter(({ certainty }) => certainty === 'seen').map(({ reason }) => reason);
+  const causes = services.flatMap(({ cause, alsoFound }) => [...(cause === null ? [] : [cause.reason]), ...alsoFound]);
+  const reasons: readonly string[] = [...seen, ...causes];
+  if (failOn.includes('any') && (reasons.length > 0 || services.some(({ verdict }) => verdict !== 'Effective'))) {
+    return true;
+  }
+  if (failOn.includes('ineffective') && services.some(({ verdict }) => verdict === 'Ineffective')) return true;
+  return reasons.some((reason) => failOn.includes(reason));
+};
+
+export const audit = topologyCommand<Flags>({
+  name: 'audit',
+  summary: 'All Services, worst first: what crosses zones, by which cause, and what would be saved',
+  examples: [
+    ['The whole cluster', 'audit'],
+    ['One page for people who have no terminal, with money', 'audit --gb-per-day 2500 --prices aws --html audit.html'],
+    [
+      'Without a cluster',
+      'audit -f cluster.json --sort-by saving   # kubectl get nodes,services,endpointslices -A -o json > cluster.json',
+    ],
+    ['In a pipeline: exit code 1 if a Service asks for routing by zone in vain', 'audit -n shop --fail-on ineffective'],
+  ],
+  define,
+  async run(io, flags) {
+    const everywhere = flags.namespace === undefined;
+    const loaded = await load({ ...flags, allNamespaces: everywhere || flags.allNamespaces === true }, NEEDS, io);
+    const { snapshot, namespace } = loaded;
+    if (snapshot.services.kind === 'unknown') throw new UsageError(`Services cannot be read: ${snapshot.services.why}`);
+    const bill = await billOf(snapshot, flags);
+    const report = auditCluster(snapshot, {
+      now: io.now(),
+      proxy: proxyOf(snapshot, flags),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(bill === undefined ? {} : { bill }),
+      ...(flags.kubernetesVersion === undefined ? {} : { version: flags.kubernetesVersion }),
+      ...(flags.featureGates === undefined ? {} : { gates: flags.featureGates }),
+    });
+    const sorted = ordered(report, flags);
+    await print(io, flags.output, sorted, (wide) =>
+      renderAudit(sorted, { wide, color: wantsColor(io), columns: io.out.columns }),
+    );
+    if (flags.html !== undefined) await writePage(report, flags.html, io);
+    return fails(report, flags.failOn) ? 1 : 0;
+  },
+});

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags of `simulate`: demand, what-ifs, and on what to fail; and the options that follow from them.
+import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
+import { nearest } from '../../pkg/diagnosis/nearest.ts';
+import { VERDICT_REASONS } from '../../pkg/diagnosis/simulate/reasons.ts';
+import type { SimulateOptions, SimulationReport } from '../../pkg/diagnosis/simulate/types.ts';
+import type { ClusterSnapshot } from '../../pkg/diagnosis/snapshot.ts';
+import { REASONS } from '../../pkg/upstream/reasons.ts';
+import { UsageError } from './errors.ts';
+import {
+  addInputFlags,
+  addOutputFlag,
+  addVersionFlags,
+  coresOf,
+  demandFlag,
+  percent,
+  positiveCores,
+  weightsFlag,
+} from './flags.ts';
+import type { InputFlags, OutputFlags, VersionFlags, Weights } from './flags.ts';
+import { addPriceFlags, readPrices } from './price-flags.ts';
+import type { PriceFlags } from './price-flags.ts';
+import { addProxyFlags, proxyOf } from './proxy-flags.ts';
+import type { ProxyFlags } from './proxy-flags.ts';
+
+export interface SimulateFlags extends InputFlags, VersionFlags, ProxyFlags, OutputFlags, PriceFlags {
+  port?: string;
+  addressType?: string;
+  weights?: Weights;
+  demand?: Record<string, number>;
+  capacity?: number;
+  targetUtilization?: number;
+  maxOverload?: number;
+  replicas?: Record<string, number>;
+  nodeCpu?: Record<string, number>;
+  failOn?: readonly string[];
+}
+
+/** `name=value,name=value`, also repeated; the last word on a name counts. `read` gives NaN for what it does not take. */
+const assignments =
+  (read: (text: string) => number, expected: string) =>
+  (text: string, previous: Readonly<Record<string, number>> = {}): Record<string, number> => {
+    const values = new Map(Object.entries(previous));
+    for (const part of text.split(',').filter((entry) => entry.trim() !== '')) {
+      const at = part.lastIndexOf('=');
+      const [name, value] = [part.slice(0, Math.max(at, 0)).trim(), read(part.slice(at + 1).trim())];
+      if (name === '' || !Number.isFinite(value))
+        throw new InvalidArgumentError(`expected ${expected}, found "${part}".`);
+      values.set(name, value);
+    }
+    return Object.fromEntries(values);
+  };
+
+/** More would be a slip of the pen. */
+const MAX_REPLICAS = 10_000;
+
+const replicasOf = (text: string): number => {
+  const count = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  return count <= MAX_REPLICAS ? count : Number.NaN;
+};
+
+const aboveZero = (text: string): number => {
+  const cores = coresOf(text);
+  return cores > 0 ? cores : Number.NaN;
+};
+
+const IMPROVABLE = 'improvable';
+
+const failOnFlag = (text: string): readonly string[] => {
+  const known = [IMPROVABLE, ...Object.keys(VERDICT_REASONS), ...Object.keys(REASONS)];
+  const wanted = text.split(',').map((part) => part.trim());
+  for (const part of wanted) {
+    if (known.includes(part)) continue;
+    const meant = nearest(part, known);
+    const hint = meant === undefined ? 'see the reference of reasons.' : `did you mean ${meant}?`;
+    throw new InvalidArgumentError(`"${part}" is neither "${IMPROVABLE}" nor a reason; ${hint}`);
+  }
+  return wanted;
+};
+
+/** Whether what was found is what the caller wants to fail on: a better mode, or the verdict on the one in force. */
+export const shallFail = ({ modes, recommendation }: SimulationReport, failOn: readonly string[] = []): boolean =>
+  (recommendation.improves && failOn.includes(IMPROVABLE)) ||
+  modes.some(({ inForce, verdict }) => inForce && failOn.includes(verdict.reason));
+
+const addQuestionFlags = (command: Command): Command =>
+  command
+    .option('--port <port>', "one of the Service's ports, by name or number; default: the first")
+    .addOption(new Option('--address-type <family>', "default: the Service's first family").choices(['IPv4', 'IPv6']))
+    .option(
+      '--weights <cpu|nodes|zone=weight,...>',
+      'how clients are spread over the zones, and what proportional plans by (default: cpu)',
+      weightsFlag,
+    )
+    .option('--demand <zone=cores,...>', 'what the clients of each zone need, in cores; may be repeated', demandFlag)
+    .option(
+      '--capacity <cores>',
+      'with --demand: what one endpoint can serve, in cores; default: CPU requests of its Pod',
+      positiveCores,
+    )
+    .option(
+      '--target-utilization <percent>',
+      'with --demand: how much of its capacity an endpoint shall carry at most (default: 70)',
+      percent,
+    )
+    .option(
+      '--max-overload <percent>',
+      'how far an endpoint may be above its fair share where capacity is not known, and in proportional (default: 20)',
+      percent,
+    )
+    .option(
+      '--replicas <zone=number,...>',
+      'what if: so many ready endpoints in these zones',
+      assignments(replicasOf, `zone=number such as eu-1a=3, up to ${MAX_REPLICAS}`),
+    )
+    .option(
+      '--node-cpu <node|zone=cores,...>',
+      'what if: so much allocatable CPU on a Node, or on each Node of a zone',
+      assignments(aboveZero, 'node=cores or zone=cores such as eu-1a=4'),
+    );
+
+export const addSimulateFlags = (command: Command): Command => {
+  const withInput = addProxyFlags(addInputFlags(command.argument('<service>', 'NAME or NAMESPACE/NAME')));
+  const withQuestion = addPriceFlags(addQuestionFlags(withInput), 'the Service');
+  return addOutputFlag(addVersionFlags(withQuestion, 'the control plane and of every proxy')).option(
+    '--fail-on <what>',
+    'exit code 1 if "improvable" by another mode, or on these reasons for the mode in force (comma-separated)',
+    failOnFlag,
+  );
+};
+
+const checkFlags = ({ demand, capacity, targetUtilization, gbPerDay, prices }: SimulateFlags): void => {
+  if (demand === undefined && capacity !== undefined) throw new UsageError('--capacity goes with --demand');
+  if (demand === undefined && targetUtilization !== undefined) {
+    throw new UsageError('--target-utilization goes with --demand');
+  }
+  if (gbPerDay === undefined && prices !== undefined) throw new UsageError('--prices goes with --gb-per-day');
+};
+
+/** `port`: the name of the port that the flag means. Throws UsageError for flags that do not go together. */
+export const simulateOptions = async (
+  snapshot: ClusterSnapshot,
+  flags: SimulateFlags,
+  port: string | undefined,
+): Promise<SimulateOptions> => {
+  checkFlags(flags);
+  const { kubernetesVersion, featureGates, addressType, weights, demand, capacity, targetUtilization } = flags;
+  const { maxOverload, replicas, nodeCpu, gbPerDay } = flags;
+  return {
+    proxy: proxyOf(snapshot, flags),
+    ...(kubernetesVersion === undefined ? {} : { version: kubernetesVersion }),
+    ...(featureGates === undefined ? {} : { gates: featureGates }),
+    ...(port === undefined ? {} : { port }),
+    ...(addressType === undefined ? {} : { family: addressType }),
+    ...(weights === undefined ? {} : { weights }),
+    ...(demand === undefined ? {} : { demand }),
+    ...(capacity === undefined ? {} : { capacity }),
+    ...(targetUtilization === undefined ? {} : { targetUtilization }),
+    ...(maxOverload === undefined ? {} : { maxOverload }),
+    ...(replicas === undefined ? {} : { replicas }),
+    ...(nodeCpu === undefined ? {} : { nodeCpu }),
+    ...(gbPerDay === undefined ? {} : { gigabytesPerDay: gbPerDay, prices: await readPrices(flags.prices) }),
+  };
+};

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// `hack/node hack/krew.ts`, after `npm run bundle`: the archive of `kubectl topology` for a release, and krew's manifest with
+// the checksum of that archive, both in dist/krew/.
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { parseDocument } from 'yaml';
+
+const BLOCK = 512;
+const EXECUTABLE = 0o755;
+const PLAIN = 0o644;
+
+interface Entry {
+  /** In the archive; at most 100 bytes. */
+  readonly name: string;
+  readonly content: Buffer;
+  readonly mode: number;
+}
+
+const octal = (value: number, width: number): string => `${value.toString(8).padStart(width - 1, '0')}\0`;
+
+/** A header of POSIX ustar, without owner and time: the same files are the same archive, wherever it is made. */
+const headerOf = ({ name, content, mode }: Entry): Buffer => {
+  if (Buffer.byteLength(name) > 100) throw new Error(`${name} is too long a name for an archive`);
+  const header = Buffer.alloc(BLOCK);
+  header.write(name, 0);
+  header.write(octal(mode, 8), 100);
+  header.write(octal(0, 8), 108);
+  header.write(octal(0, 8), 116);
+  header.write(octal(content.length, 12), 124);
+  header.write(octal(0, 12), 136);
+  header.write('        ', 148);
+  header.write('0', 156);
+  header.write('ustar\u000000', 257);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return header;
+};
+
+const archiveOf = (entries: readonly Entry[]): Buffer => {
+  const parts = entries.flatMap((entry) => {
+    const padding = (BLOCK - (entry.content.length % BLOCK)) % BLOCK;
+    return [headerOf(entry), entry.content, Buffer.alloc(padding)];
+  });
+  return gzipSync(Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]), { level: 9 });
+};
+
+/** Of a chunk: what the bundler's own names look like. */
+const IMPORT = /\b(?:from|import)\s*\(?\s*["'](\.{1,2}\/[\w./-]+-[A-Z0-9]{8}\.js)["']/g;
+
+/** The plug-in and every chunk that it may load, directly or by another chunk. */
+const modulesOf = (bundle: string, program: string): string[] => {
+  const found = new Set<string>([program]);
+  for (const file of found) {
+    const text = readFileSync(join(bundle, file), 'utf8');
+    for (const [, specifier = ''] of text.matchAll(IMPORT)) {
+      found.add(join(dirname(file), specifier));
+    }
+  }
+  return [...found].sort();
+};
+
+export interface Release {
+  readonly archive: Buffer;
+  /** YAML. */
+  readonly manifest: string;
+}
+
+/**
+ * `bundle`: the folder that `npm run bundle` fills; `manifest`: the text of hack/krew/topology.yaml, whose checksum is
+ * replaced; `license`: the project's.
+ */
+export const krewRelease = (bundle: string, manifest: string, license: Buffer): Release => {
+  const document = parseDocument(manifest);
+  const program = String(document.getIn(['spec', 'platforms', 0, 'bin']));
+  const read = (name: string): Entry => ({
+    name,
+    content: readFileSync(join(bundle, name)),
+    mode: name === program || name.startsWith('kubectl_complete') ? EXECUTABLE : PLAIN,
+  });
+  const others = [program.replace('kubectl-', 'kubectl_complete-'), 'package.json', 'LICENSES.txt'];
+  const entries = [...modulesOf(bundle, program), ...others].map(read);
+  const archive = archiveOf([...entries, { name: 'LICENSE', content: license, mode: PLAIN }]);
+  document.setIn(['spec', 'platforms', 0, 'sha256'], createHash('sha256').update(archive).digest('hex'));
+  document.commentBefore = ' The manifest of a release; its source is hack/krew/topology.yaml.';
+  return { archive, manifest: document.toString({ singleQuote: true, lineWidth: 0 }) };
+};
+
+if (import.meta.main) {
+  const root = resolve(import.meta.dirname, '..');
+  const source = readFileSync(join(root, 'hack/krew/topology.yaml'), 'utf8');
+  const target = join(root, 'dist/krew');
+  const { archive, manifest } = krewRelease(join(root, 'dist/bundle'), source, readFileSync(join(root, 'LICENSE')));
+  mkdirSync(target, { recursive: true });
+  const name = parseDocument(source).getIn(['spec', 'platforms', 0, 'uri']);
+  const file = join(target, String(name).split('/').at(-1) ?? '');
+  writeFileSync(file, archive);
+  writeFileSync(join(target, 'topology.yaml'), manifest);
+  console.log(`${file}: ${(archive.length / 1e6).toFixed(1)} MB\n${join(target, 'topology.yaml')}: names its checksum`);
+}

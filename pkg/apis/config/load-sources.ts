@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types and schema of the sources of load: `metricSources` of the flow-controller's configuration file.
+import type { CrossFieldProblem } from './config-kind.ts';
+import { object } from './schema.ts';
+
+/** Name of the source that is always there: the metrics API of the cluster. */
+export const RESOURCE_METRICS = 'metrics.k8s.io';
+
+/** What every source has. */
+interface SourceConfiguration {
+  /** FlowPolicies name it, as do status, events and metrics. */
+  name: string;
+  /** Longest time for one answer, seconds. Default 8. */
+  timeoutSeconds: number;
+  /** An answer that was read at most so many seconds ago serves other Services as well. Default 10. */
+  cacheSeconds: number;
+}
+
+/** CPU of Pods from metrics.k8s.io/v1beta1, which metrics-server or prometheus-adapter serve. */
+export interface ResourceMetricsSourceConfiguration extends SourceConfiguration {
+  type: 'ResourceMetrics';
+}
+
+/** Instant queries to Prometheus, or to whatever answers `/api/v1/query` as it does. */
+export interface PrometheusSourceConfiguration extends SourceConfiguration {
+  type: 'Prometheus';
+  /** `http(s)://host[:port][/prefix]`; `/api/v1/query` is appended. */
+  url: string;
+  /** How queries are sent. Default POST, and GET where the server refuses POST. */
+  method?: 'GET' | 'POST';
+  tls?: {
+    /** PEM of the authorities that may have signed the server's certificate. Default: those of the system. */
+    caFile?: string;
+    /** Name in the server's certificate. Default: the host of the URL. */
+    serverName?: string;
+    /** PEM of the client certificate, with keyFile. */
+    certFile?: string;
+    /** PEM of its key. */
+    keyFile?: string;
+  };
+  /** File with a bearer token; read again when it changes. */
+  bearerTokenFile?: string;
+  /** Sent with every query, for example `X-Scope-OrgID`. Nothing secret: files are for that. */
+  headers?: Record<string, string>;
+  /** PromQL for Services whose FlowPolicy has none. `$namespace` and `$service` stand for the Service's. */
+  query?: string;
+  /** PromQL with the labels of `query`: when each of its samples was taken, seconds since 1970. Default: taken when asked. */
+  sampleTimeQuery?: string;
+  /** Time over which queries average, seconds. Default 60. */
+  windowSeconds?: number;
+  /**
+   * Instant selectors find no samples older than this, seconds. Sent as `lookback_delta`, which servers may not know: then
+   * it is what they are configured for, five minutes by default. Default 120.
+   */
+  lookbackSeconds?: number;
+  /** Largest answer that is read, bytes. Default 8 MiB. */
+  maxResponseBytes?: number;
+  /** Queries at the same time. Default 8. */
+  maxConcurrentQueries?: number;
+  /** Whether FlowPolicies may bring queries of their own. Default true. */
+  policyQueries?: boolean;
+  /** Labels that identify samples. */
+  labels?: {
+    /** Default `namespace`. */
+    namespace?: string;
+    /** Default `pod`. */
+    pod?: string;
+    /** Default `source_zone`. */
+    sourceZone?: string;
+    /** Default `destination_zone`. */
+    destinationZone?: string;
+  };
+}
+
+export type MetricSourceConfiguration = ResourceMetricsSourceConfiguration | PrometheusSourceConfiguration;
+
+/** What a Prometheus source takes that leaves fields out. */
+export const PROMETHEUS_DEFAULTS = {
+  method: 'POST',
+  windowSeconds: 60,
+  lookbackSeconds: 120,
+  maxResponseBytes: 8 * 1024 * 1024,
+  maxConcurrentQueries: 8,
+  policyQueries: true,
+  labels: { namespace: 'namespace', pod: 'pod', sourceZone: 'source_zone', destinationZone: 'destination_zone' },
+} as const;
+
+const DEFAULTS = PROMETHEUS_DEFAULTS;
+
+const text = (description: string, more: object = {}) => ({ type: 'string', minLength: 1, description, ...more });
+
+const whole = (minimum: number, maximum: number, description: string, more: object = {}) => ({
+  type: 'integer',
+  minimum,
+  maximum,
+  description,
+  ...more,
+});
+
+const label = (name: string, description: string) =>
+  text(`${description} Default \`${name}\`.`, { maxLength: 253, pattern: '^[a-zA-Z_][a-zA-Z0-9_]*$' });
+
+const promql = (description: string) => text(description, { maxLength: 16_384 });
+
+const tls = object(
+  {
+    caFile: text('PEM of the authorities that may sign the server; default: those of the system.'),
+    serverName: text("Name in the server's certificate; default: the host of the URL.", { maxLength: 253 }),
+    certFile: text('PEM of the client certificate; needs keyFile.'),
+    keyFile: text('PEM of the key of the client certificate.'),
+  },
+  { description: 'Prometheus: TLS. Files are read again when they change.' },
+);
+
+const headers = {
+  type: 'object',
+  description: 'Prometheus: headers of every query, for example `X-Scope-OrgID`; nothing secret.',
+  propertyNames: { pattern: '^[A-Za-z][A-Za-z0-9-]{0,63}$' },
+  additionalProperties: { type: 'string', maxLength: 1_024, pattern: '^[\\x20-\\x7e]*$' },
+};
+
+const labels = object(
+  {
+    namespace: label(DEFAULTS.labels.namespace, 'Namespace of a Pod.'),
+    pod: label(DEFAULTS.labels.pod, 'Name of a Pod.'),
+    sourceZone: label(DEFAULTS.labels.sourceZone, 'Zone of the clients.'),
+    destinationZone: label(DEFAULTS.labels.destinationZone, 'Zone of the endpoints.'),
+  },
+  { description: 'Prometheus: labels that say what a sample is of.' },
+);
+
+const source = object(
+  {
+    name: text('FlowPolicies name it, as do status, events and metrics.', {
+      maxLength: 63,
+      pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
+    }),
+    type: {
+      type: 'string',
+      enum: ['ResourceMetrics', 'Prometheus'],
+      description: '`ResourceMetrics`: CPU of Pods from metrics.k8s.io; `Prometheus`: what a query yields.',
+    },
+    timeoutSeconds: whole(1, 60, 'Longest time for one answer.', { default: 8 }),
+    cacheSeconds: whole(0, 300, 'An answer read at most so long ago serves other Services as well.', { default: 10 }),
+    url: text('Prometheus, required: `http(s)://host[:port][/prefix]`; `/api/v1/query` is appended.', {
+      maxLength: 2_048,
+      pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$',
+    }),
+    method: {
+      type: 'string',
+      enum: ['GET', 'POST'],
+      description: 'Prometheus: how queries are sent. Default `POST`, and `GET` where the server refuses that.',
+    },
+    tls,
+    bearerTokenFile: text('Prometheus: file with a bearer token, read again when it changes.'),
+    headers,
+    query: promql(
+      'Prometheus: PromQL for Services whose FlowPolicy has none: one sample per Pod, or per pair of zones. ' +
+        '`$namespace` and `$service` stand for the Service.',
+    ),
+    sampleTimeQuery: promql(
+      'Prometheus: PromQL with the labels of `query` that says when each sample was taken, seconds since 1970.',
+    ),
+    windowSeconds: whole(1, 3_600, `Prometheus: time over which queries average. Default ${DEFAULTS.windowSeconds}.`),
+    lookbackSeconds: whole(
+      1,
+      300,
+      'Prometheus: samples older than this are not found by instant selectors, where the server knows ' +
+        `\`lookback_delta\`. Default ${DEFAULTS.lookbackSeconds}.`,
+    ),
+    maxResponseBytes: whole(1_024, 268_435_456, 'Prometheus: largest answer that is read. Default 8388608 (8 MiB).'),
+    maxConcurrentQueries: whole(
+      1,
+      100,
+      `Prometheus: queries at the same time. Default ${DEFAULTS.maxConcurrentQueries}.`,
+    ),
+    policyQueries: {
+      type: 'boolean',
+      description: 'Prometheus: whether FlowPolicies may bring queries of their own. Default `true`.',
+    },
+    labels,
+  },
+  { required: ['name', 'type'] },
+);
+
+/** Schema of `metricSources`. */
+export const METRIC_SOURCES_SCHEMA = {
+  type: 'array',
+  items: source,
+  minItems: 1,
+  default: [{ name: RESOURCE_METRICS, type: 'ResourceMetrics' }],
+  description:
+    'Where load comes from; the first is the default of Services whose FlowPolicy names none. ' +
+    'The fields of an item are in metric-sources.md.',
+};
+
+const COMMON: ReadonlySet<string> = new Set(['name', 'type', 'timeoutSeconds', 'cacheSeconds']);
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/u;
+
+type Problem = Omit<CrossFieldProblem, 'path'> & { readonly path: readonly string[] };
+
+const isUrl = (url: string): boolean => URL.canParse(url);
+
+/** A token is for the server alone: on the way there, only TLS or the own host's loopback keep it so. */
+const sendsTokenInTheClear = ({ url, bearerTokenFile }: PrometheusSourceConfiguration): boolean => {
+  const { protocol, hostname } = new URL(url);
+  return bearerTokenFile !== undefined && protocol === 'http:' && !LOOPBACK.test(hostname);
+};
+
+const urlProblems = (configured: PrometheusSourceConfiguration): Problem[] => {
+  const { url, tls: secured } = configured as Partial<PrometheusSourceConfiguration>;
+  if (url === undefined) return [{ path: ['url'], message: 'is required for type Prometheus.' }];
+  if (!isUrl(url)) return [{ path: ['url'], message: `is ${JSON.stringify(url)}, which is not a URL.` }];
+  if (sendsTokenInTheClear(configured)) {
+    return [{ path: ['bearerTokenFile'], message: 'would be sent in the clear: the url is not https.' }];
+  }
+  if (secured !== undefined && url.startsWith('http:')) {
+    return [{ path: ['tls'], message: 'is of no use: the url is not https.' }];
+  }
+  return [];
+};
+
+/** What authenticates or frames a request is not for a list of headers. */
+const RESERVED = /^(?:authorization|cookie|host|connection|upgrade|expect|te|(?:content|transfer|proxy|accept)-.*)$/iu;
+
+const headerProblems = ({ headers: given = {} }: PrometheusSourceConfiguration): Problem[] =>
+  Object.keys(given)
+    .filter((name) => RESERVED.test(name))
+    .map((name) => ({ path: ['headers', name], message: 'is not for this list.' }));
+
+const prometheusProblems = (configured: PrometheusSourceConfiguration): Problem[] => {
+  const { tls: secured, sampleTimeQuery, query } = configured;
+  const problems = [...urlProblems(configured), ...headerProblems(configured)];
+  if ((secured?.certFile === undefined) !== (secured?.keyFile === undefined)) {
+    const missing = secured?.certFile === undefined ? 'certFile' : 'keyFile';
+    problems.push({ path: ['tls', missing], message: 'is required: certFile and keyFile belong together.' });
+  }
+  if (sampleTimeQuery !== undefined && query === undefined) {
+    problems.push({ path: ['sampleTimeQuery'], message: 'belongs to query, which is missing.' });
+  }
+  if (configured.policyQueries === false && query === undefined) {
+    problems.push({ path: ['query'], message: 'is required where policyQueries is false.' });
+  }
+  if (configured.name === RESOURCE_METRICS) {
+    problems.push({ path: ['name'], message: `is ${RESOURCE_METRICS}, the name of the metrics API.` });
+  }
+  return problems;
+};
+
+const problemsOf = (configured: MetricSourceConfiguration): Problem[] => {
+  if (configured.type === 'Prometheus') return prometheusProblems(configured);
+  return Object.keys(configured)
+    .filter((field) => !COMMON.has(field))
+    .map((field) => ({ path: [field], message: 'is for type Prometheus only.' }));
+};
+
+/** What the schema cannot say; `field` is the name of the list. */
+export const metricSourcesProblems = (
+  field: string,
+  sources: readonly MetricSourceConfiguration[],
+): CrossFieldProblem[] =>
+  sources.flatMap((configured, index) => {
+    const at = (problem: Problem): CrossFieldProblem => ({ ...problem, path: [field, index, ...problem.path] });
+    const first = sources.findIndex(({ name }) => name === configured.name);
+    const message = `is ${JSON.stringify(configured.name)}, as that of ${field}[${first}].`;
+    return [...(first === index ? [] : [at({ path: ['name'], message })]), ...problemsOf(configured).map(at)];
+  });

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CustomResourceDefinition of FlowPolicy, as charts and examples ship it.
+import { FLOW_POLICY_SPEC_SCHEMA } from './flow-policy-schema.ts';
+import { FLOW_POLICY_STATUS_SCHEMA } from './flow-policy-status-schema.ts';
+import type { KubernetesObject } from './meta.ts';
+import { FLOW_POLICIES } from './resources.ts';
+
+const column = (name: string, type: string, jsonPath: string, description: string, priority = 0) => ({
+  name,
+  type,
+  jsonPath,
+  description,
+  ...(priority === 0 ? {} : { priority }),
+});
+
+const condition = (type: string, field: string): string => `.status.conditions[?(@.type=="${type}")].${field}`;
+
+const COLUMNS = [
+  column('In zone %', 'integer', '.status.inZonePercent', 'Share of the demand that stays in its zone.'),
+  column('Bound %', 'integer', '.status.bounds.integralityPercent', 'Share that could stay at most, at the target.'),
+  column('Busiest %', 'integer', '.status.maxUtilizationPercent', 'Load of the busiest endpoint by its capacity.'),
+  column('Endpoints', 'integer', '.status.endpoints', 'Ready endpoints.'),
+  column('Observed', 'string', condition('Observed', 'reason'), 'Whether load is known.'),
+  column('Effective', 'string', condition('Effective', 'reason'), 'Whether the plan is in force.'),
+  column('Stable', 'string', condition('Stable', 'reason'), 'Whether the plan stays.'),
+  column('Changed', 'date', '.status.lastChanges[0].time', 'When the plan changed last.'),
+  column('Mode', 'string', '.spec.mode', 'Enforce, which is the default, or Observe.', 1),
+  column('Demand', 'string', '.status.demand', 'Of all zones, in the unit of capacity.', 1),
+  column('Source', 'string', '.status.source', 'Where load comes from.', 1),
+  column('Age', 'date', '.metadata.creationTimestamp', 'Since when there is a FlowPolicy.', 1),
+];
+
+/** Group, names, schema with its rules, columns and the status subresource. */
+export const flowPolicyDefinition = (): KubernetesObject & { readonly spec: object } => {
+  const { group, kind, plural, version } = FLOW_POLICIES;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: ['fp'] },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: COLUMNS,
+          schema: {
+            openAPIV3Schema: {
+              type: 'object',
+              description: 'Tunes the closed loop of the Service that has the same name, and says what it does.',
+              properties: {
+                apiVersion: { type: 'string' },
+                kind: { type: 'string' },
+                metadata: { type: 'object' },
+                spec: FLOW_POLICY_SPEC_SCHEMA,
+                status: FLOW_POLICY_STATUS_SCHEMA,
+              },
+            },
+          },
+        },
+      ],
+    },
+  };
+};

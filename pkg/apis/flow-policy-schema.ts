@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// The schema of FlowPolicy, once: the definition that API servers get and the check of files and objects are made from it.
+import type { SchemaObject } from 'ajv';
+import { GROUP } from './names.ts';
+
+export const FLOW_POLICY_API_VERSION = `${GROUP}/v1alpha1`;
+
+/** A rule that an API server evaluates (CEL), and how a refusal reads. */
+export interface SchemaRule {
+  readonly rule: string;
+  readonly message: string;
+}
+
+const rules = (...list: SchemaRule[]) => ({ 'x-kubernetes-validations': list });
+
+const object = (description: string, properties: Record<string, SchemaObject>, more: object = {}): SchemaObject => ({
+  type: 'object',
+  description,
+  properties,
+  ...more,
+});
+
+const duration = (description: string): SchemaObject => ({
+  type: 'string',
+  description,
+  maxLength: 32,
+  pattern: '^([0-9]+(\\.[0-9]+)?(h|m|s|ms))+$',
+  ...rules({ rule: "duration(self) >= duration('1s')", message: 'must be at least 1s' }),
+});
+
+const quantity = (description: string): SchemaObject => ({
+  type: 'string',
+  description,
+  maxLength: 32,
+  pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M)?$',
+});
+
+const percent = (minimum: number, maximum: number, description: string): SchemaObject => ({
+  type: 'integer',
+  minimum,
+  maximum,
+  description,
+});
+
+const zoneName = (description: string): SchemaObject => ({ type: 'string', minLength: 1, maxLength: 63, description });
+
+const metrics = object(
+  'Where load comes from.',
+  {
+    source: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 63,
+      description:
+        "`metrics.k8s.io`, or the name of a source in the flow controller's configuration. Default: the first one there.",
+    },
+    query: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 4096,
+      description: 'PromQL for a Prometheus source: one sample for each Pod, or for each pair of zones.',
+    },
+    interval: duration('How often it is asked. Default 15s.'),
+  },
+  rules({
+    rule: "!has(self.query) || (has(self.source) && self.source != 'metrics.k8s.io')",
+    message: 'query needs a source that takes one: name a Prometheus source',
+  }),
+);
+
+const capacity = object(
+  'What one endpoint can serve.',
+  {
+    from: {
+      type: 'string',
+      enum: ['Requests', 'Limits', 'Value'],
+      description: "CPU requests or limits of the Pod's containers, or `value`. Default `Requests`.",
+    },
+    value: {
+      ...quantity('Capacity of every Pod, with from: Value. In cores, or in the unit that the samples have.'),
+      ...rules({ rule: "self.matches('[1-9]')", message: 'must be above 0' }),
+    },
+  },
+  rules({
+    rule: "(has(self.from) && self.from == 'Value') == has(self.value)",
+    message: 'value belongs to from: Value, and from: Value needs a value',
+  }),
+);
+
+const zoneCosts: SchemaObject = {
+  type: 'array',
+  maxItems: 900,
+  description: 'What traffic between zones costs; a pair that is not listed costs 1.',
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['from', 'to'],
+  items: object(
+    'The cost from the zone of the clients to the zone of the endpoints.',
+    {
+      from: zoneName('Zone of the clients.'),
+      to: zoneName('Zone of the endpoints.'),
+      cost: { type: 'number', minimum: 0, maximum: 1_000_000, description: 'In any unit.' },
+    },
+    {
+      required: ['from', 'to', 'cost'],
+      ...rules({ rule: 'self.from != self.to', message: 'traffic inside a zone costs nothing: name two zones' }),
+    },
+  ),
+};
+
+const staleness = object(
+  'When metrics are too old to act on.',
+  {
+    holdAfter: duration('From this age on the plan is kept as it is. Default 2m.'),
+    safeModeAfter: duration('From this age on `safeMode` is in force. Default 10m.'),
+  },
+  rules({
+    rule: "duration(has(self.safeModeAfter) ? self.safeModeAfter : '10m') > duration(has(self.holdAfter) ? self.holdAfter : '2m')",
+    message: 'safeModeAfter (default 10m) must be longer than holdAfter (default 2m)',
+  }),
+);
+
+/** spec; every field has a default that the controller knows, so that an empty one says all. */
+export const FLOW_POLICY_SPEC_SCHEMA: SchemaObject = object(
+  'How the closed loop of the Service with the same name is run.',
+  {
+    mode: {
+      type: 'string',
+      enum: ['Enforce', 'Observe'],
+      description: '`Observe` plans and reports, and writes no hints. Default `Enforce`.',
+    },
+    targetUtilizationPercent: percent(1, 95, 'Load that plans aim for, percent of capacity. Default 70.'),
+    upperUtilizationPercent: percent(2, 100, 'Load from which on a new plan is made, percent of capacity. Default 80.'),
+    upDwell: duration('How long load has to stay above it. Default 30s.'),
+    downDwell: duration('How long demand has to stay so low that less traffic between zones would do. Default 5m.'),
+    planInterval: duration('Least time between two plans, unless zones or endpoints change. Default 30s.'),
+    metrics,
+    capacity,
+    idle: quantity('Load of an endpoint that has nothing to do, in the unit of its capacity. Default 0.'),
+    minEndpointsPerZone: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 1_000,
+      description: 'Endpoints at the least for every zone with clients. Default 1.',
+    },
+    worthwhileSavingPercent: percent(
+      0,
+      100,
+      'A plan that saves less than this share of the demand from crossing zones is not worth a change. Default 2.',
+    ),
+    zoneCosts,
+    staleness,
+    safeMode: {
+      type: 'string',
+      enum: ['Spread', 'SameZone'],
+      description: 'What is done when metrics are lost: no hints, or every endpoint its own zone. Default `Spread`.',
+    },
+  },
+  rules(
+    {
+      rule: '(has(self.upperUtilizationPercent) ? self.upperUtilizationPercent : 80) > (has(self.targetUtilizationPercent) ? self.targetUtilizationPercent : 70)',
+      message: 'upperUtilizationPercent (default 80) must be above targetUtilizationPercent (default 70)',
+    },
+    {
+      rule: "duration(has(self.metrics) && has(self.metrics.interval) ? self.metrics.interval : '15s') <= duration(has(self.staleness) && has(self.staleness.holdAfter) ? self.staleness.holdAfter : '2m')",
+      message: 'metrics.interval (default 15s) must not be longer than staleness.holdAfter (default 2m)',
+    },
+  ),
+);

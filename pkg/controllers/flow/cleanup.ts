@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes back what the flow controller wrote in the whole cluster: hints with our mark, labels, and FlowPolicies nobody filled.
+import type { EndpointSlice, Service } from '../../apis/core.ts';
+import type { FlowPolicy } from '../../apis/flow-policy.ts';
+import type { KubernetesObject } from '../../apis/meta.ts';
+import { ANNOTATION_APPLIED, ANNOTATION_PLAN } from '../../apis/names.ts';
+import { ENDPOINT_SLICES, FLOW_POLICIES, SERVICES } from '../../apis/resources.ts';
+import type { Resource } from '../../apis/resources.ts';
+import { takeBackPatch } from '../../flow/assemble/patch.ts';
+import { createSliceProjection } from '../../flow/assemble/slice.ts';
+import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import type { Client } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import { patchService, refOf } from './apply.ts';
+import { takeBackLabel } from './label.ts';
+import { isOurs } from './status-writer.ts';
+
+export interface CleanupOptions {
+  client: Pick<Client, 'pages' | 'get' | 'patch' | 'delete'>;
+  logger: Logger;
+}
+
+/** Objects that were changed. */
+export interface CleanupReport {
+  readonly slices: number;
+  readonly services: number;
+  readonly policies: number;
+}
+
+/** Somebody who writes at the same moment makes a write conflict; they will not do so many times in a row. */
+const TRIES = 5;
+
+/** All objects of a resource that fit; none where it is not served. */
+const find = async <T extends KubernetesObject>(
+  { client }: CleanupOptions,
+  resource: Resource,
+  fits: (object: T) => boolean,
+  signal: AbortSignal,
+): Promise<T[]> => {
+  const found: T[] = [];
+  try {
+    for await (const { items } of client.pages<T>(resource, {}, signal)) found.push(...items.filter(fits));
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+  return found;
+};
+
+/** Tries again with the newer object while others write; false where there is nothing to do. */
+const persist = async <T extends KubernetesObject>(
+  first: T,
+  write: (object: T) => Promise<boolean>,
+  reread: () => Promise<T>,
+): Promise<boolean> => {
+  let object = first;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await write(object);
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      if (!isConflict(error) || tries === TRIES) throw error;
+      object = await reread();
+    }
+  }
+};
+
+const isMarked = ({ metadata }: EndpointSlice): boolean => metadata?.annotations?.[ANNOTATION_PLAN] !== undefined;
+const isApplied = ({ metadata }: Service): boolean => metadata?.annotations?.[ANNOTATION_APPLIED] !== undefined;
+
+/** Labels first: the EndpointSlice controller takes hints off the slices when it mirrors that they are gone. */
+export const cleanUp = async (options: CleanupOptions, signal: AbortSignal): Promise<CleanupReport> => {
+  const { client, logger } = options;
+  const report = { slices: 0, services: 0, policies: 0 };
+  for (const service of await find<Service>(options, SERVICES, isApplied, signal)) {
+    const write = (object: Service): Promise<boolean> => patchService(object, takeBackLabel(object), client, signal);
+    const done = await persist(service, write, () => client.get<Service>(SERVICES, refOf(service), signal));
+    report.services += done ? 1 : 0;
+  }
+  const project = createSliceProjection();
+  for (const slice of await find<EndpointSlice>(options, ENDPOINT_SLICES, isMarked, signal)) {
+    const ref = refOf(project(slice));
+    const write = async (object: EndpointSlice): Promise<boolean> => {
+      const patch = takeBackPatch(project(object));
+      if (patch === undefined) return false;
+      await client.patch(ENDPOINT_SLICES, ref, 'json', patch, {}, signal);
+      return true;
+    };
+    const done = await persist(slice, write, () => client.get<EndpointSlice>(ENDPOINT_SLICES, ref, signal));
+    report.slices += done ? 1 : 0;
+  }
+  type Policy = FlowPolicy & KubernetesObject;
+  for (const { metadata } of await find<Policy>(options, FLOW_POLICIES, isOurs, signal)) {
+    const { namespace = '', name = '' } = metadata;
+    const gone = client.delete(FLOW_POLICIES, { namespace, name }, {}, signal);
+    await gone.catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+    report.policies += 1;
+  }
+  logger.info('cleaned up', { ...report });
+  return report;
+};

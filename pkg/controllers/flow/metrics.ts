@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flow controller's own metrics: what loops see, plan and write, and what goes wrong.
+import type { TurnFigures } from '../../flow/assemble/figures.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+
+/** What is known of one Service's loop. */
+export interface ServiceFigures {
+  readonly namespace: string;
+  readonly service: string;
+  readonly strategy: string;
+  /** Reasons of the three conditions. */
+  readonly observed: string;
+  readonly effective: string;
+  readonly stable: string;
+  /** Undefined while nothing is known of demand. */
+  readonly figures: TurnFigures | undefined;
+  /** Since the newest sample ended, seconds; undefined before there was one. */
+  readonly sampleAge: number | undefined;
+}
+
+export interface FlowFigures {
+  services(): Iterable<ServiceFigures>;
+  /** Resources with the milliseconds since their cache was proved current. */
+  staleness(): { resource: string; milliseconds: number }[];
+}
+
+export interface FlowMetrics {
+  /** A plan changed, and so did the hints of so many endpoints. */
+  changed(reason: string, endpoints: number): void;
+  /** EndpointSlices were written: for a plan, to assert it again, to take it back, or in vain. */
+  wrote(cause: 'plan' | 'reassert' | 'takeback' | 'conflict', slices: number): void;
+  /** A source of load was read. */
+  read(source: string, outcome: string, durationMs: number): void;
+  /** A list or watch failed. */
+  failed(): void;
+}
+
+const SERVICE = ['namespace', 'service'] as const;
+const ZONE = ['namespace', 'service', 'zone'] as const;
+
+const countServices = (metrics: Metrics, { services }: FlowFigures): void => {
+  metrics.gauge({
+    name: 'flow_services',
+    help: 'Services that ask for a plan, by strategy, condition and its reason.',
+    labels: ['strategy', 'condition', 'reason'],
+    collect(gauge) {
+      gauge.reset();
+      for (const { strategy, observed, effective, stable } of services()) {
+        gauge.inc({ strategy, condition: 'Observed', reason: observed });
+        gauge.inc({ strategy, condition: 'Effective', reason: effective });
+        gauge.inc({ strategy, condition: 'Stable', reason: stable });
+      }
+    },
+  });
+  metrics.gauge({
+    name: 'flow_sample_age_seconds',
+    help: 'Time since the newest sample of load ended.',
+    labels: SERVICE,
+    collect(gauge) {
+      gauge.reset();
+      for (const { namespace, service, sampleAge } of services())
+        if (sampleAge !== undefined) gauge.set({ namespace, service }, sampleAge);
+    },
+  });
+};
+
+const showTraffic = (metrics: Metrics, { services }: FlowFigures): void => {
+  const ofService = (name: string, help: string, value: (figures: TurnFigures) => number): void =>
+    void metrics.gauge({
+      name,
+      help,
+      labels: SERVICE,
+      collect(gauge) {
+        gauge.reset();
+        for (const { namespace, service, figures } of services())
+          if (figures !== undefined) gauge.set({ namespace, service }, value(figures));
+      },
+    });
+  const ofZone = (name: string, help: string, value: (zone: TurnFigures['zones'][number]) => number): void =>
+    void metrics.gauge({
+      name,
+      help,
+      labels: ZONE,
+      collect(gauge) {
+        gauge.reset();
+        for (const { namespace, service, figures } of services())
+          for (const zone of figures?.zones ?? []) gauge.set({ namespace, service, zone: zone.zone }, value(zone));
+      },
+    });
+  ofService(
+    'flow_in_zone_ratio',
+    'Share of the demand that stays in its zone under the plan.',
+    ({ inZoneShare }) => inZoneShare,
+  );
+  ofService(
+    'flow_busiest_endpoint_ratio',
+    'Load of the busiest endpoint under the plan, by its capacity.',
+    ({ maxUtilization }) => maxUtilization,
+  );
+  ofZone('flow_demand', "Demand of a zone's clients, in the unit of capacity (cores).", ({ demand }) => demand);
+  ofZone('flow_spill_ratio', "Share of a zone's demand that other zones serve.", ({ spill }) => spill);
+  ofZone('flow_utilization_ratio', "Load of a zone's endpoints by their capacity.", ({ utilization }) => utilization);
+};
+
+/** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
+export const createFlowMetrics = (metrics: Metrics, figures: FlowFigures): FlowMetrics => {
+  countServices(metrics, figures);
+  showTraffic(metrics, figures);
+  metrics.gauge({
+    name: 'informer_staleness_seconds',
+    help: 'Time since a cache was proved current.',
+    labels: ['resource'],
+    collect(gauge) {
+      for (const { resource, milliseconds } of figures.staleness()) gauge.set({ resource }, milliseconds / 1_000);
+    },
+  });
+  const changes = metrics.counter({ name: 'flow_plan_changes_total', help: 'Plans that changed.', labels: ['reason'] });
+  const hints = metrics.counter({ name: 'flow_hint_changes_total', help: 'Endpoints whose planned hints changed.' });
+  const writes = metrics.counter({
+    name: 'flow_slice_writes_total',
+    help: 'EndpointSlices written: for a new plan, to assert one again, to take one back; and conflicts with other writers.',
+    labels: ['cause'],
+  });
+  const reads = metrics.counter({
+    name: 'flow_load_reads_total',
+    help: 'Readings of load by source and outcome: success, or why not.',
+    labels: ['source', 'outcome'],
+  });
+  const seconds = metrics.histogram({
+    name: 'flow_load_read_duration_seconds',
+    help: 'How long readings of load took.',
+    labels: ['source'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  });
+  const failures = metrics.counter({ name: 'list_watch_failures_total', help: 'Lists and watches that failed.' });
+  return {
+    changed(reason, endpoints) {
+      changes.inc({ reason });
+      hints.inc(endpoints);
+    },
+    wrote: (cause, slices) => writes.inc({ cause }, slices),
+    read(source, outcome, durationMs) {
+      reads.inc({ source, outcome });
+      seconds.observe({ source }, durationMs / 1_000);
+    },
+    failed: () => failures.inc(),
+  };
+};

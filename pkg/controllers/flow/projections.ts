@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reduces objects to the fields that the flow controller reads, before they are cached: a cluster has many Pods.
+import type { Node, Service } from '../../apis/core.ts';
+import type { KubernetesObject, ObjectMeta, StringMap } from '../../apis/meta.ts';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  LABEL_CONSIDER,
+  LABEL_STRATEGY,
+  LABEL_ZONE,
+} from '../../apis/names.ts';
+import type { PodCpu } from '../../flow/assemble/observation.ts';
+import { parseQuantity } from '../../kubernetes/quantity.ts';
+
+interface Container {
+  readonly restartPolicy?: string;
+  readonly resources?: Resources;
+}
+interface Resources {
+  readonly requests?: StringMap;
+  readonly limits?: StringMap;
+}
+/** core/v1 Pod as far as its CPU goes. */
+interface Pod extends KubernetesObject {
+  readonly spec?: {
+    readonly containers?: readonly Container[];
+    readonly initContainers?: readonly Container[];
+    readonly resources?: Resources;
+  };
+}
+
+export interface FlowPod extends KubernetesObject {
+  readonly cpu: PodCpu;
+}
+
+const identity = ({ name, namespace, uid, resourceVersion, deletionTimestamp }: ObjectMeta): ObjectMeta => ({
+  ...(name === undefined ? {} : { name }),
+  ...(namespace === undefined ? {} : { namespace }),
+  ...(uid === undefined ? {} : { uid }),
+  ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+});
+
+const keep = (map: StringMap | undefined, keys: readonly string[]): StringMap => {
+  const kept: StringMap = {};
+  for (const key of keys) {
+    const value = map?.[key];
+    if (value !== undefined) kept[key] = value;
+  }
+  return kept;
+};
+
+const coresOf = (quantity: string | undefined): number | null => {
+  if (quantity === undefined) return null;
+  try {
+    return Number(parseQuantity(quantity)) / 1e9;
+  } catch {
+    return null;
+  }
+};
+
+/** The sum over containers; null where one of them does not say, as HPA has it. Sidecars run as long as the Pod and count. */
+const sumOf = (pod: Pod, field: 'requests' | 'limits'): number | null => {
+  const ofPod = coresOf(pod.spec?.resources?.[field]?.['cpu']);
+  if (ofPod !== null) return ofPod;
+  const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  let sum = 0;
+  for (const { resources } of [...(pod.spec?.containers ?? []), ...sidecars]) {
+    const cores = coresOf(resources?.[field]?.['cpu']);
+    if (cores === null) return null;
+    sum += cores;
+  }
+  return sum;
+};
+
+const podMeta = ({ name, namespace, resourceVersion }: ObjectMeta): ObjectMeta => ({
+  ...(name === undefined ? {} : { name }),
+  ...(namespace === undefined ? {} : { namespace }),
+  ...(resourceVersion === undefined ? {} : { resourceVersion }),
+});
+
+/** A function that reduces Pods; those with the same CPU share one object. */
+export const createPodProjection = (): ((pod: KubernetesObject) => FlowPod) => {
+  const pool = new Map<string, PodCpu>();
+  return (pod) => {
+    const cpu = { requests: sumOf(pod, 'requests'), limits: sumOf(pod, 'limits') };
+    const key = `${cpu.requests}/${cpu.limits}`;
+    const shared = pool.get(key) ?? cpu;
+    if (shared === cpu && pool.size < 1_000) pool.set(key, cpu);
+    return { metadata: podMeta(pod.metadata ?? {}), cpu: shared };
+  };
+};
+
+const SERVICE_LABELS = [LABEL_STRATEGY, LABEL_CONSIDER];
+const SERVICE_ANNOTATIONS = [ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, ANNOTATION_TOPOLOGY_AWARE_HINTS];
+
+export const projectService = ({ metadata = {}, spec }: Service): Service => ({
+  metadata: {
+    ...identity(metadata),
+    labels: keep(metadata.labels, SERVICE_LABELS),
+    annotations: keep(metadata.annotations, SERVICE_ANNOTATIONS),
+  },
+  spec: spec?.selector === undefined ? {} : { selector: spec.selector },
+});
+
+const NODE_LABELS = [LABEL_ZONE, 'node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
+
+export const projectNode = ({ metadata = {}, status }: Node): Node => {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  const cpu = status?.allocatable?.['cpu'];
+  return {
+    metadata: { ...identity(metadata), labels: keep(metadata.labels, NODE_LABELS) },
+    status: {
+      conditions: ready === undefined ? [] : [{ type: 'Ready', status: ready.status }],
+      ...(cpu === undefined ? {} : { allocatable: { cpu } }),
+    },
+  };
+};

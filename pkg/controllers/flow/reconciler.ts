@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The turn of one Service: label, load, plan, slices, and what is told about it.
+import type { FlowPolicySpec } from '../../apis/flow-policy.ts';
+import { askOf } from '../../flow/assemble/ask.ts';
+import type { Ask, PlannedStrategy } from '../../flow/assemble/ask.ts';
+import { differs, patchFor, takeBackPatch } from '../../flow/assemble/patch.ts';
+import type { FlowSlice } from '../../flow/assemble/slice.ts';
+import { planByWeight, turnByLoad } from '../../flow/assemble/turn.ts';
+import type { Turn } from '../../flow/assemble/turn.ts';
+import type { HintsInForce } from '../../flow/demand/in-force.ts';
+import { settingsFromSpec } from '../../flow/loop/from-spec.ts';
+import type { FlowSettings } from '../../flow/loop/from-spec.ts';
+import type { LoopState } from '../../flow/loop/types.ts';
+import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
+import { freshest, writeService, writeSlices } from './apply.ts';
+import type { SliceWriter, SliceWrites } from './apply.ts';
+import { labelPlan } from './label.ts';
+import type { KnownLoad, LoadReader } from './loads.ts';
+import { loadQueryOf } from './query.ts';
+import type { ReassertGuard } from './reassert.ts';
+import type { Outcome, Refusal, Snapshot } from './types.ts';
+
+export interface FlowReconcilerOptions {
+  /** From the caches; undefined: there is no such Service, or it is not ours. */
+  snapshot(key: string): Snapshot | undefined;
+  client: Pick<Client, 'patch'>;
+  writer: SliceWriter;
+  loads: LoadReader;
+  guard: ReassertGuard;
+  clock: Pick<Clock, 'now'>;
+  /** In [0, 1): spreads the Services over their interval. */
+  random: () => number;
+  /** What is wrong with a spec; undefined for nothing. */
+  checkSpec(spec: unknown): string | undefined;
+  /** Told of every turn of a Service that asks for a plan. */
+  onOutcome(outcome: Outcome, signal: AbortSignal): Promise<void>;
+  /** The Service no longer asks for anything; undefined: it is gone. */
+  onForgotten(key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void>;
+  /** EndpointSlices were written. */
+  onWrite?(cause: 'plan' | 'reassert' | 'takeback' | 'conflict', slices: number): void;
+  /** A plan that a FlowPolicy's status still holds, for slices that lost theirs. */
+  rememberedPlan(snapshot: Snapshot): HintsInForce | undefined;
+}
+
+/** What is kept of a Service between its turns. */
+interface Memory {
+  state: LoopState | undefined;
+  /** Of `proportional`, which has no state. */
+  plan: HintsInForce | undefined;
+  strategy: PlannedStrategy;
+}
+
+const DONE: Result = { kind: 'done' };
+/** After a conflict the watch brings the newer slice; this is only the net below. */
+const CONFLICT_RETRY_MS = 1_000;
+/** Plans without load are looked at this often even if nothing happens. */
+const QUIET_MS = 60_000;
+
+const specOf = ({ policy }: Snapshot): FlowPolicySpec => policy?.spec ?? {};
+
+const fingerprintOf = ({ spread, endpoints }: HintsInForce): string =>
+  spread ? 'spread' : endpoints.map(({ name, forZones }) => `${name}=${forZones.join('+')}`).join(' ');
+
+export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler => {
+  const { client, writer, loads, guard, clock, random, onOutcome, onForgotten } = options;
+  const memories = new Map<string, Memory>();
+  let latest = 0;
+
+  /** The loop's time never goes back, whatever is done to the clock. */
+  const timeOf = (): number => (latest = Math.max(latest, clock.now() / 1_000));
+
+  const forget = async (key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void> => {
+    memories.delete(key);
+    loads.forget(key);
+    guard.forget(key);
+    await onForgotten(key, snapshot, signal);
+  };
+
+  const count = (cause: 'plan' | 'reassert' | 'takeback', { written, conflicts }: SliceWrites): void => {
+    if (written > 0) options.onWrite?.(cause, written);
+    if (conflicts > 0) options.onWrite?.('conflict', conflicts);
+  };
+
+  /** Takes back what is on the slices; the next strategy, or nobody, has them then. */
+  const release = async (slices: readonly FlowSlice[], signal: AbortSignal): Promise<Result> => {
+    const writes = await writeSlices(slices, takeBackPatch, writer, signal);
+    count('takeback', writes);
+    return writes.conflicts > 0 ? { kind: 'requeue', afterMs: CONFLICT_RETRY_MS } : DONE;
+  };
+
+  const memoryOf = (key: string, strategy: PlannedStrategy): Memory => {
+    const known = memories.get(key);
+    if (known?.strategy === strategy) return known;
+    const fresh: Memory = { state: undefined, plan: undefined, strategy };
+    memories.set(key, fresh);
+    return fresh;
+  };
+
+  const turnOf = (
+    memory: Memory,
+    { slices, zones, podCpu }: Snapshot,
+    settings: FlowSettings,
+    load: KnownLoad | undefined,
+    remembered: HintsInForce | undefined,
+  ): Turn => {
+    if (memory.strategy === 'proportional') {
+      const plan = planByWeight(slices, zones, memory.plan);
+      return { plan, state: undefined, decision: undefined, observation: undefined, withoutCapacity: [] };
+    }
+    return turnByLoad({
+      settings,
+      time: timeOf(),
+      slices,
+      zones,
+      podCpu,
+      load: load?.load,
+      state: memory.state,
+      proposed: memory.plan,
+      ...(remembered === undefined ? {} : { remembered }),
+    });
+  };
+
+  /** Brings the plan to the slices; undefined where there is nothing left to do. */
+  const carryOut = async (
+    key: string,
+    plan: HintsInForce,
+    writable: readonly FlowSlice[],
+    signal: AbortSignal,
+  ): Promise<{ retryMs: number | undefined; inForce: boolean }> => {
+    const fingerprint = fingerprintOf(plan);
+    if (!writable.some((slice) => differs(slice, plan))) {
+      guard.confirmed(key, fingerprint);
+      return { retryMs: undefined, inForce: true };
+    }
+    const permit = guard.admit(key, fingerprint);
+    if (permit.kind === 'wait') return { retryMs: permit.afterMs, inForce: false };
+    const writes = await writeSlices(writable, (slice) => patchFor(slice, plan), writer, signal);
+    count(permit.again ? 'reassert' : 'plan', writes);
+    if (writes.written > 0) guard.written(key, fingerprint);
+    const lost = writes.conflicts > 0;
+    return { retryMs: lost ? CONFLICT_RETRY_MS : undefined, inForce: !lost };
+  };
+
+  const planned = async (
+    key: string,
+    snapshot: Snapshot,
+    { strategy, writable }: Extract<Ask, { kind: 'planned' }>,
+    signal: AbortSignal,
+  ): Promise<Result> => {
+    const first = !memories.has(key);
+    const memory = memoryOf(key, strategy);
+    const settings = settingsFromSpec(specOf(snapshot));
+    const load = strategy === 'load-aware' ? await loads.read(key, settings, loadQueryOf(snapshot), signal) : undefined;
+    const turn = turnOf(memory, snapshot, settings, load, first ? options.rememberedPlan(snapshot) : undefined);
+    memory.state = turn.state;
+    memory.plan = turn.plan;
+    const enforce = settings.mode === 'Enforce';
+    const done = enforce ? await carryOut(key, turn.plan, writable, signal) : { retryMs: undefined, inForce: false };
+    const time = timeOf();
+    const losing = enforce && guard.losing(key);
+    const { inForce, retryMs } = done;
+    await onOutcome(
+      { key, strategy, snapshot, settings, time, refused: undefined, turn, load, inForce, losing },
+      signal,
+    );
+    const dueMs = load?.dueInMs ?? QUIET_MS;
+    // Services that began together do not stay together.
+    const next = first ? dueMs * random() : dueMs;
+    return { kind: 'requeue', afterMs: Math.max(1, Math.min(next, retryMs ?? Infinity)) };
+  };
+
+  const refuse = async (
+    key: string,
+    snapshot: Snapshot,
+    strategy: PlannedStrategy,
+    refused: Refusal,
+    signal: AbortSignal,
+  ): Promise<Result> => {
+    const { reason } = refused;
+    // It takes the EndpointSlice controller a moment; nobody has to know.
+    if (reason === 'WaitingForSlices') return DONE;
+    memoryOf(key, strategy).state = undefined;
+    // A spec that is wrong says nothing that could be relied on.
+    const settings = settingsFromSpec(reason === 'InvalidPolicy' ? {} : specOf(snapshot));
+    const rest = { turn: undefined, load: undefined, inForce: false, losing: false };
+    await onOutcome({ key, strategy, snapshot, settings, time: timeOf(), refused, ...rest }, signal);
+    return reason === 'ConflictingMode' ? release(snapshot.slices, signal) : DONE;
+  };
+
+  return {
+    async reconcile(key, signal) {
+      const cached = options.snapshot(key);
+      if (cached === undefined) {
+        await forget(key, undefined, signal);
+        return DONE;
+      }
+      const snapshot = { ...cached, slices: freshest(cached.slices, writer) };
+      const { service, slices } = snapshot;
+      const wrong = options.checkSpec(specOf(snapshot));
+      const observeOnly = wrong === undefined && specOf(snapshot).mode === 'Observe';
+      // The watch tells of the new label, and the slices follow.
+      await writeService(service, labelPlan(service, observeOnly), client, signal);
+      const ask = askOf({ service, slices, observeOnly });
+      if (ask.kind !== 'none' && wrong !== undefined)
+        return refuse(key, snapshot, ask.strategy, { reason: 'InvalidPolicy', message: wrong }, signal);
+      if (ask.kind === 'planned') return planned(key, snapshot, ask, signal);
+      if (ask.kind === 'refused') return refuse(key, snapshot, ask.strategy, ask, signal);
+      await forget(key, snapshot, signal);
+      return release(slices, signal);
+    },
+  };
+};

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells what the loops do: conditions and figures in the FlowPolicy, events and log lines when something changes, metrics.
+import { findingsOf, findingsOfRefused } from '../../flow/assemble/conditions.ts';
+import type { Finding, Findings } from '../../flow/assemble/conditions.ts';
+import { endpointsOf } from '../../flow/assemble/endpoints.ts';
+import { boundsOf, figuresOf } from '../../flow/assemble/figures.ts';
+import type { TurnFigures } from '../../flow/assemble/figures.ts';
+import { describePlan, newsIn, statusOf } from '../../flow/assemble/status.ts';
+import type { StatusInput } from '../../flow/assemble/status.ts';
+import { hintsOf } from '../../flow/demand/in-force.ts';
+import type { HintsInForce } from '../../flow/demand/in-force.ts';
+import type { Clock, EventInput, EventRecorder } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import type { FlowMetrics, ServiceFigures } from './metrics.ts';
+import { isOurs } from './status-writer.ts';
+import type { StatusWriter } from './status-writer.ts';
+import type { Outcome, Refusal, Snapshot } from './types.ts';
+import { splitKey } from './view.ts';
+
+export interface FlowReporterOptions {
+  status: StatusWriter;
+  events: Pick<EventRecorder, 'record'>;
+  metrics: () => Pick<FlowMetrics, 'changed'>;
+  clock: Pick<Clock, 'now'>;
+  logger: Logger;
+}
+
+export interface FlowReporter {
+  report(outcome: Outcome, signal: AbortSignal): Promise<void>;
+  /** The Service asks for nothing any more; undefined: it is gone. Its policy says so, or goes where it was ours. */
+  released(key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void>;
+  services(): Iterable<ServiceFigures>;
+}
+
+interface Known {
+  readonly findings: Findings;
+  readonly figures: TurnFigures | undefined;
+  readonly strategy: string;
+  readonly freshAt: number | undefined;
+  readonly plan: HintsInForce | undefined;
+}
+
+/** Reasons that people should look at; the others are told by the status alone. */
+const WARNINGS = new Set([
+  'ConflictingMode',
+  'InvalidPolicy',
+  'MetricsLost',
+  'MetricsStale',
+  'NoCapacity',
+  'NotMirrored',
+  'TooManyZones',
+  'UnknownSource',
+  'WebhookUnavailable',
+]);
+
+/** Reasons whose end is worth an event too. */
+const isWorse = ({ reason }: Finding): boolean => WARNINGS.has(reason);
+
+const NOT_REQUESTED: Refusal = { reason: 'NotRequested', message: 'the Service does not ask for a plan' };
+
+const OWN_ZONES: HintsInForce = { spread: false, endpoints: [] };
+
+const regarding = ({ snapshot }: Outcome): EventInput['regarding'] => {
+  const { name = '', namespace = '', uid } = snapshot.service.metadata ?? {};
+  return { apiVersion: 'v1', kind: 'Service', namespace, name, ...(uid === undefined ? {} : { uid }) };
+};
+
+const endpointsIn = ({ snapshot }: Outcome) => endpointsOf(snapshot.slices).filter(({ ready }) => ready);
+
+/** How many of the ready endpoints have other hints than under the plan before. */
+const hintsChanged = (outcome: Outcome, before: HintsInForce | undefined): number => {
+  const after = outcome.turn?.plan;
+  if (after === undefined) return 0;
+  const [old, next] = [hintsOf(before ?? OWN_ZONES), hintsOf(after)];
+  return endpointsIn(outcome).filter((endpoint) => old(endpoint).join() !== next(endpoint).join()).length;
+};
+
+/** What nobody knows has no figures: before the first samples, and while there is no plan by load. */
+const figuresIn = ({ turn, settings }: Outcome): TurnFigures | undefined => {
+  if (turn?.observation === undefined || turn.decision === undefined || turn.state?.belief === null) return undefined;
+  return figuresOf(turn.observation, turn.plan, turn.decision.demand, settings.loop);
+};
+
+export const createFlowReporter = (options: FlowReporterOptions): FlowReporter => {
+  const { status, events, metrics, clock, logger } = options;
+  const known = new Map<string, Known>();
+  const timeOf = (): string => new Date(clock.now()).toISOString().replace(/\.\d{3}Z$/, 'Z');
+
+  const tell = (outcome: Outcome, type: EventInput['type'], reason: string, message: string): void => {
+    const { key: service } = outcome;
+    logger.info('told', { service, reason, detail: message });
+    events.record({ regarding: regarding(outcome), type, reason, message: message.slice(0, 1_000) });
+  };
+
+  const tellTransitions = (outcome: Outcome, findings: Findings, before: Findings | undefined): void => {
+    const told = new Set<string>();
+    for (const type of ['Observed', 'Effective', 'Stable'] as const) {
+      const { reason, message } = findings[type];
+      const last = before?.[type];
+      if (last?.reason === reason || told.has(reason)) continue;
+      told.add(reason);
+      if (isWorse(findings[type])) tell(outcome, 'Warning', reason, message);
+      else if (last !== undefined && isWorse(last)) tell(outcome, 'Normal', reason, `${message} (was: ${last.reason})`);
+    }
+  };
+
+  const tellChange = (outcome: Outcome, before: HintsInForce | undefined): void => {
+    const { turn, settings } = outcome;
+    const { decision, plan } = turn ?? {};
+    if (decision?.changed !== true || plan === undefined || settings.mode === 'Observe') return;
+    metrics().changed(decision.reason, hintsChanged(outcome, before));
+    tell(outcome, 'Normal', 'PlanChanged', `${decision.reason}: ${describePlan(plan, endpointsIn(outcome))}`);
+  };
+
+  const writeStatus = async (
+    outcome: Outcome,
+    findings: Findings,
+    figures: TurnFigures | undefined,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const { key, snapshot, turn, settings, load, strategy } = outcome;
+    if (strategy !== 'load-aware' && snapshot.policy === undefined) return;
+    const previous = status.last(key, snapshot.policy);
+    const { decision, observation, plan } = turn ?? {};
+    const input: StatusInput = {
+      previous,
+      findings,
+      figures,
+      bounds: undefined,
+      plan,
+      endpoints: endpointsIn(outcome),
+      source: load?.source ?? '',
+      generation: snapshot.policy?.metadata.generation,
+      now: timeOf(),
+      change: decision?.changed === true ? decision.reason : undefined,
+    };
+    if (newsIn(previous, statusOf(input)) === 'no' && snapshot.policy !== undefined) return;
+    const nothing = observation === undefined || decision === undefined || figures === undefined;
+    // As dear as a plan: only for what is about to be written.
+    const bounds = nothing ? undefined : boundsOf(observation, decision.demand, settings.loop);
+    await status.write(
+      { key, service: snapshot.service, policy: snapshot.policy },
+      statusOf({ ...input, bounds }),
+      signal,
+    );
+  };
+
+  return {
+    async report(outcome, signal) {
+      const { key, strategy, settings, time, refused, turn, load, inForce, losing } = outcome;
+      const figures = figuresIn(outcome);
+      const { source = '', problem } = load ?? {};
+      const findings = findingsOf({
+        strategy,
+        settings,
+        time,
+        refused,
+        turn,
+        source,
+        problem,
+        inForce,
+        losing,
+        figures,
+      });
+      const before = known.get(key);
+      const belief = turn?.state?.belief ?? null;
+      known.set(key, {
+        findings,
+        figures,
+        strategy,
+        freshAt: belief === null ? undefined : turn?.state?.freshAt,
+        plan: turn?.plan,
+      });
+      tellTransitions(outcome, findings, before?.findings);
+      tellChange(outcome, before?.plan);
+      await writeStatus(outcome, findings, figures, signal);
+    },
+    async released(key, snapshot, signal) {
+      known.delete(key);
+      status.forget(key);
+      const { service, policy } = snapshot ?? {};
+      if (service === undefined || policy === undefined) return;
+      if (isOurs(policy)) return status.remove(policy, signal);
+      const { conditions = [] } = policy.status ?? {};
+      if (!conditions.some(({ reason }) => reason !== NOT_REQUESTED.reason)) return;
+      const now = timeOf();
+      const { generation } = policy.metadata;
+      const input = { previous: policy.status, findings: findingsOfRefused(NOT_REQUESTED), generation, now };
+      const nothing = { figures: undefined, bounds: undefined, plan: undefined, change: undefined, source: '' };
+      const next = statusOf({ ...input, ...nothing, endpoints: [] });
+      await status.write({ key, service, policy }, next, signal);
+      status.forget(key);
+    },
+    *services() {
+      for (const [key, { findings, figures, strategy, freshAt }] of known) {
+        const { namespace, name: service } = splitKey(key);
+        yield {
+          namespace,
+          service,
+          strategy,
+          observed: findings.Observed.reason,
+          effective: findings.Effective.reason,
+          stable: findings.Stable.reason,
+          figures,
+          sampleAge: freshAt === undefined ? undefined : Math.max(0, clock.now() / 1_000 - freshAt),
+        };
+      }
+    },
+  };
+};

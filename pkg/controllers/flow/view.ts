@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the caches say about one Service, and which Services are ours to look at.
+import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
+import type { LabelSelector } from '../../apis/admission.ts';
+import type { StringMap } from '../../apis/meta.ts';
+import { clientZonesOf } from '../../flow/assemble/nodes.ts';
+import type { ClientZones } from '../../flow/assemble/nodes.ts';
+import { keyOf, slicesOf } from './landscape.ts';
+import type { Landscape } from './landscape.ts';
+import type { Snapshot } from './types.ts';
+
+export interface View {
+  /** Undefined: there is no such Service, or it is not ours. */
+  snapshot(key: string): Snapshot | undefined;
+  /** Keys of all Services that are ours. */
+  services(): string[];
+  /** Nodes changed: zones are counted anew. */
+  nodesChanged(): void;
+}
+
+/** `namespace/name` as two. */
+export const splitKey = (key: string): { namespace: string; name: string } => {
+  const at = key.indexOf('/');
+  return { namespace: key.slice(0, at), name: key.slice(at + 1) };
+};
+
+/** As Kubernetes matches labels; an empty selector matches everything. */
+export const matches = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: StringMap): boolean =>
+  Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+  matchExpressions.every(({ key, operator, values = [] }) => {
+    const value = labels[key];
+    if (operator === 'Exists') return value !== undefined;
+    if (operator === 'DoesNotExist') return value === undefined;
+    const included = value !== undefined && values.includes(value);
+    return operator === 'In' ? included : !included;
+  });
+
+export const createView = (
+  { services, slices, pods, nodes, policies, namespaces }: Landscape,
+  {
+    namespaceSelector,
+    excludedNamespaces,
+  }: Pick<FlowControllerConfiguration, 'namespaceSelector' | 'excludedNamespaces'>,
+): View => {
+  let zones: ClientZones | undefined;
+  const isOurs = (namespace: string): boolean =>
+    !excludedNamespaces.includes(namespace) &&
+    matches(namespaceSelector, namespaces.get({ name: namespace })?.metadata?.labels ?? {});
+  return {
+    snapshot(key) {
+      const ref = splitKey(key);
+      const service = isOurs(ref.namespace) ? services.get(ref) : undefined;
+      if (service === undefined || service.metadata?.deletionTimestamp !== undefined) return undefined;
+      zones ??= clientZonesOf(nodes.list());
+      return {
+        service,
+        slices: slicesOf(slices, key),
+        policy: policies.get(ref),
+        zones,
+        podCpu: (name) => pods.get({ namespace: ref.namespace, name })?.cpu,
+      };
+    },
+    services: () =>
+      services
+        .list()
+        .filter(({ metadata }) => isOurs(metadata?.namespace ?? ''))
+        .map(keyOf),
+    nodesChanged() {
+      zones = undefined;
+    },
+  };
+};

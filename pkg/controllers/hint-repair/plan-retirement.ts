@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes planned hints back once their planner is gone: has every slice written once, so that admission returns it to spread.
+import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
+import type { Clock, Reconciler, Result } from '../../kubernetes/types.ts';
+import { createHintRepair } from './reconciler.ts';
+import type { HintRepairOptions, TouchTask } from './reconciler.ts';
+import { holdsPlan } from './select.ts';
+
+export interface PlanRetirementOptions extends Omit<HintRepairOptions, 'task'> {
+  /** The flow controller's Lease: dead once it was not renewed for 10 minutes, or where there is none. */
+  planner: Pick<LeaseWatch, 'alive' | 'known'>;
+  clock: Clock;
+}
+
+/** All work is one key. */
+export const PLAN_RETIREMENT_KEY = 'plans';
+
+/** Nobody tells of a Lease that grows old. */
+const LOOK_MS = 15_000;
+
+/**
+ * From seeing the planner dead to the first touch: every replica of the webhook and every API server that holds the
+ * policies must know it too, or else the touch changes nothing.
+ */
+export const GRACE_MS = 30_000;
+
+const PLANS: TouchTask = {
+  needsTouch: holdsPlan,
+  failed: { reason: 'PlansRemain', summary: 'planned hints outlive their planner' },
+  symptom: 'keeps its planned hints although no flow-controller is alive: admission does not act',
+  done: 'planned hints taken back, their planner is gone',
+  recovered: 'planned hints are taken back again',
+};
+
+/** Looks for ever, and does nothing while the planner lives. */
+export const createPlanRetirement = (options: PlanRetirementOptions): Reconciler => {
+  const { planner, clock } = options;
+  const { reconciler } = createHintRepair({ ...options, task: PLANS });
+  let deadSince: number | undefined;
+
+  const later = (result: Result): Result =>
+    result.kind === 'requeue' ? result : { kind: 'requeue', afterMs: LOOK_MS };
+
+  return {
+    async reconcile(key, signal) {
+      if (!planner.known() || planner.alive()) {
+        deadSince = undefined;
+        return { kind: 'requeue', afterMs: LOOK_MS };
+      }
+      const now = clock.monotonic();
+      deadSince ??= now;
+      const wait = deadSince + GRACE_MS - now;
+      return wait > 0 ? { kind: 'requeue', afterMs: wait } : later(await reconciler.reconcile(key, signal));
+    },
+  };
+};

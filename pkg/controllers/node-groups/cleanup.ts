@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Before uninstalling: gives every Node its own zone back, and takes labels and annotations off Services.
+import type { Node, Service } from '../../apis/core.ts';
+import type { KubernetesObject } from '../../apis/meta.ts';
+import { ANNOTATION_GROUP_SERVICE, ANNOTATION_SERVICE_TOPOLOGY, ANNOTATION_TOUCHED } from '../../apis/names.ts';
+import { NODES, SERVICES } from '../../apis/resources.ts';
+import type { Resource } from '../../apis/resources.ts';
+import { decideZone } from '../../kubeedge/decide.ts';
+import { nameOf } from '../../kubeedge/membership.ts';
+import { projectGroupNode } from '../../kubeedge/node.ts';
+import { unlessBound } from '../../kubeedge/refuse-volumes.ts';
+import { planServiceTopology } from '../../kubeedge/service-topology.ts';
+import { isNotFound } from '../../kubernetes/errors.ts';
+import type { Client } from '../../kubernetes/types.ts';
+import { readVolumesAgainst } from './volumes.ts';
+import { writeZone } from './write-zone.ts';
+
+type CleanupClient = Pick<Client, 'pages' | 'patch'>;
+
+export interface CleanupResult {
+  readonly nodes: number;
+  readonly services: number;
+  /** What had to stay, in sentences. */
+  readonly left: readonly string[];
+}
+
+const each = async <T extends KubernetesObject>(
+  client: CleanupClient,
+  resource: Resource,
+  visit: (object: T) => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<number> => {
+  let changed = 0;
+  for await (const page of client.pages<T>(resource, {}, signal)) {
+    for (const object of page.items) if (await visit(object)) changed += 1;
+  }
+  return changed;
+};
+
+const releaseNode = async (
+  client: CleanupClient,
+  object: Node,
+  left: string[],
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const node = projectGroupNode(object);
+  const decision = decideZone(node, [], 0);
+  if (decision.kind === 'refused') left.push(decision.message);
+  if (decision.kind !== 'write') return false;
+  const against = decision.moves ? await readVolumesAgainst(client, nameOf(node), decision.zone, signal) : [];
+  const checked = unlessBound(decision, nameOf(node), against);
+  if (checked.kind === 'refused') {
+    left.push(checked.message);
+    return false;
+  }
+  const written = await writeZone(node, decision, client, signal);
+  if (written === undefined) left.push(`Node ${nameOf(node)} changed meanwhile; run the clean-up again`);
+  return written !== undefined;
+};
+
+/** The Service as if its author had not asked. */
+const withoutWish = (service: Service): Service => {
+  const { [ANNOTATION_SERVICE_TOPOLOGY]: _wish, ...annotations } = service.metadata?.annotations ?? {};
+  return { ...service, metadata: { ...service.metadata, annotations } };
+};
+
+const releaseService = async (client: CleanupClient, service: Service, signal: AbortSignal): Promise<boolean> => {
+  const { namespace = '', name = '', annotations = {} } = service.metadata ?? {};
+  if (annotations[ANNOTATION_GROUP_SERVICE] === undefined && annotations[ANNOTATION_TOUCHED] === undefined)
+    return false;
+  const input = { service: withoutWish(service), topologyEnabled: false, edgeMesh: false };
+  const { metadata } = (planServiceTopology(input).patch ?? {}) as { metadata?: { annotations?: object } };
+  const patch = {
+    metadata: { ...metadata, annotations: { ...metadata?.annotations, [ANNOTATION_TOUCHED]: null } },
+  };
+  try {
+    await client.patch<Service>(SERVICES, { namespace, name }, 'merge', patch, {}, signal);
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+};
+
+/** Takes back all that the NodeGroup controllers wrote. */
+export const cleanUpNodeGroups = async (client: CleanupClient, signal: AbortSignal): Promise<CleanupResult> => {
+  const left: string[] = [];
+  const nodes = await each<Node>(client, NODES, (node) => releaseNode(client, node, left, signal), signal);
+  const services = await each<Service>(client, SERVICES, (service) => releaseService(client, service, signal), signal);
+  return { nodes, services, left };
+};

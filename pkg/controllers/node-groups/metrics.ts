@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Metrics about NodeGroups: Nodes and Services by what was decided for them, and the writes that make endpoints follow.
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { ZoneCount } from './reports.ts';
+import type { TouchOutcome } from './touch.ts';
+
+export interface NodeGroupFigures {
+  zones(): ZoneCount[];
+  services(): { state: string; services: number }[];
+}
+
+export interface NodeGroupMetrics {
+  touched(outcome: TouchOutcome): void;
+}
+
+/** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
+export const createNodeGroupMetrics = (metrics: Metrics, figures: NodeGroupFigures): NodeGroupMetrics => {
+  metrics.gauge({
+    name: 'node_group_nodes',
+    help: 'Members of NodeGroups by group and state of their zone: Assigned, or the reason why it is not ours.',
+    labels: ['group', 'state'],
+    collect(gauge) {
+      gauge.reset();
+      for (const { group, state, nodes } of figures.zones()) gauge.set({ group, state }, nodes);
+    },
+  });
+  metrics.gauge({
+    name: 'node_group_services',
+    help: 'Services that KubeEdge shall keep in a NodeGroup, by how far that goes.',
+    labels: ['state'],
+    collect(gauge) {
+      gauge.reset();
+      for (const { state, services } of figures.services()) gauge.set({ state }, services);
+    },
+  });
+  const touches = metrics.counter({
+    name: 'node_group_touches_total',
+    help: 'Services written so that their endpoints follow a new zone: touched, followed in the end, or gaveUp.',
+    labels: ['outcome'],
+  });
+  return { touched: (outcome) => touches.inc({ outcome }) };
+};

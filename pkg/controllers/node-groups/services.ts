@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The turn of one Service with KubeEdge's annotation: label, our annotation beside it, and an event that says how far it goes.
+import type { Service } from '../../apis/core.ts';
+import { SERVICES } from '../../apis/resources.ts';
+import { planServiceTopology } from '../../kubeedge/service-topology.ts';
+import type { ServiceTopologyReason, ServiceTopologyStatus } from '../../kubeedge/service-topology.ts';
+import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import type { Client, Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import type { RecentWrites } from '../settings/recent-writes.ts';
+import { projectService } from './landscape.ts';
+
+export interface ServiceReconcilerOptions {
+  /** By `namespace/name`; undefined: there is none, or it must not be written. */
+  service(key: string): Service | undefined;
+  /** Undefined while NodeGroups cannot be read: nothing is decided then. */
+  topologyEnabled(): boolean | undefined;
+  edgeMesh(): boolean;
+  client: Pick<Client, 'patch'>;
+  recent: RecentWrites<Service>;
+  events: Pick<EventRecorder, 'record'>;
+  clock: Pick<Clock, 'monotonic'>;
+  logger: Logger;
+}
+
+export interface ServiceTopology {
+  readonly reconciler: Reconciler;
+  /** Services with the annotation, by reason. */
+  counts(): { state: string; services: number }[];
+}
+
+const DONE: Result = { kind: 'done' };
+const CONFLICT_RETRY_MS = 1_000;
+/** Whoever takes the label away again and again is not contradicted faster than this. */
+const REWRITE_MS = 60_000;
+
+/** What a person has to know; the others follow from what they wrote themselves. */
+const ALARMING: ReadonlySet<ServiceTopologyReason> = new Set(['EdgeMeshIgnoresHints', 'ConflictingMode']);
+const TOLD: ReadonlySet<ServiceTopologyReason> = new Set([...ALARMING, 'NodeGroupPreferred']);
+
+export const createServiceTopology = (options: ServiceReconcilerOptions): ServiceTopology => {
+  const { client, recent, events, clock, logger } = options;
+  const known = new Map<string, ServiceTopologyReason>();
+  /** Monotonic milliseconds. */
+  const writtenAt = new Map<string, number>();
+  /** Written, perhaps: an answer can be lost, and the next turn then finds nothing to write. */
+  const untold = new Set<string>();
+
+  const write = async (service: Service, patch: object, signal: AbortSignal): Promise<Service | undefined> => {
+    const { namespace = '', name = '', resourceVersion } = service.metadata ?? {};
+    const { metadata } = patch as { metadata: object };
+    const locked = { metadata: { ...metadata, resourceVersion } };
+    try {
+      return projectService(await client.patch<Service>(SERVICES, { namespace, name }, 'merge', locked, {}, signal));
+    } catch (error) {
+      if (isConflict(error) || isNotFound(error)) return undefined;
+      throw error;
+    }
+  };
+
+  const tell = ({ metadata }: Service, { reason, message }: ServiceTopologyStatus): void => {
+    const { namespace = '', name = '', uid } = metadata ?? {};
+    logger.info('service topology', { service: `${namespace}/${name}`, reason });
+    if (!TOLD.has(reason)) return;
+    const regarding = { apiVersion: 'v1', kind: 'Service', namespace, name, ...(uid === undefined ? {} : { uid }) };
+    events.record({ regarding, type: ALARMING.has(reason) ? 'Warning' : 'Normal', reason, message });
+  };
+
+  const forget = (key: string): Result => {
+    known.delete(key);
+    writtenAt.delete(key);
+    untold.delete(key);
+    recent.forget(key);
+    return DONE;
+  };
+
+  return {
+    reconciler: {
+      async reconcile(key, signal) {
+        const cached = options.service(key);
+        const topologyEnabled = options.topologyEnabled();
+        if (topologyEnabled === undefined) return DONE;
+        if (cached === undefined) return forget(key);
+        const service = recent.freshest(key, cached);
+        const { status, patch } = planServiceTopology({ service, topologyEnabled, edgeMesh: options.edgeMesh() });
+        const changed = status?.reason !== known.get(key);
+        if (patch !== undefined) {
+          const waitMs = (writtenAt.get(key) ?? -Infinity) + REWRITE_MS - clock.monotonic();
+          if (!changed && waitMs > 0) return { kind: 'requeue', afterMs: waitMs };
+          untold.add(key);
+          const written = await write(service, patch, signal);
+          if (written === undefined) return { kind: 'requeue', afterMs: CONFLICT_RETRY_MS };
+          recent.remember(key, written, service.metadata?.resourceVersion);
+          writtenAt.set(key, clock.monotonic());
+        }
+        if (status === undefined) return forget(key);
+        // After a restart what is in order was told before; the annotation says it all the time.
+        if (untold.delete(key) || (changed && status.reason === 'ConflictingMode')) tell(service, status);
+        known.set(key, status.reason);
+        return DONE;
+      },
+    },
+    counts() {
+      const counts = new Map<string, number>();
+      for (const state of known.values()) counts.set(state, (counts.get(state) ?? 0) + 1);
+      return [...counts].map(([state, services]) => ({ state, services }));
+    },
+  };
+};

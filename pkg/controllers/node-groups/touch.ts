@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes Services whose endpoints are stored with a zone that their Node no longer has, until the EndpointSlice controller follows.
+import type { Service } from '../../apis/core.ts';
+import { ANNOTATION_TOUCHED } from '../../apis/names.ts';
+import { SERVICES } from '../../apis/resources.ts';
+import { nodesBehind } from '../../kubeedge/stale.ts';
+import type { PlacedSlice, ZoneLookup } from '../../kubeedge/stale.ts';
+import { isNotFound } from '../../kubernetes/errors.ts';
+import { createTokenBucket } from '../../kubernetes/rate-limiter.ts';
+import { sleep } from '../../kubernetes/sleep.ts';
+import type { Client, Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+
+export interface TouchOptions {
+  client: Pick<Client, 'patch'>;
+  clock: Clock;
+  /** Over all Services. */
+  touchesPerSecond: number;
+  /** By `namespace/name`; undefined: there is none, or it must not be written. */
+  service(key: string): Service | undefined;
+  slices(key: string): readonly PlacedSlice[];
+  zoneOf: ZoneLookup;
+  events: Pick<EventRecorder, 'record'>;
+  logger: Logger;
+  onTouch?(outcome: TouchOutcome): void;
+}
+
+/** `gaveUp`: the zones did not follow, however often the Service was written. */
+export type TouchOutcome = 'touched' | 'followed' | 'gaveUp';
+
+export interface Toucher {
+  /** By Service; one at a time, so that the rate holds. */
+  readonly reconciler: Reconciler;
+  /** Whether a turn of this Service could do anything. */
+  concerns(key: string): boolean;
+}
+
+interface Attempt {
+  /** What has to follow; when that changes, it all begins again. */
+  readonly wanted: string;
+  readonly touches: number;
+  /** Monotonic milliseconds. */
+  readonly notBefore: number;
+}
+
+const DONE: Result = { kind: 'done' };
+/** A Node that changed may be news for the EndpointSlice controller, too. */
+const SETTLE_MS = 500;
+/** After the first touch; doubled with each one. The controller gathers changes for a second before it writes. */
+const FIRST_WAIT_MS = 2_000;
+const MAX_TOUCHES = 6;
+
+export const createToucher = (options: TouchOptions): Toucher => {
+  const { client, clock, touchesPerSecond, slices, zoneOf, events, logger, onTouch } = options;
+  const bucket = createTokenBucket({ clock, ratePerSecond: touchesPerSecond, burst: 1 });
+  const attempts = new Map<string, Attempt>();
+
+  const behindOf = (key: string): string[] => nodesBehind(slices(key), zoneOf);
+
+  const touch = async ({ metadata }: Service, signal: AbortSignal): Promise<void> => {
+    const { namespace = '', name = '' } = metadata ?? {};
+    const patch = { metadata: { annotations: { [ANNOTATION_TOUCHED]: new Date(clock.now()).toISOString() } } };
+    try {
+      await client.patch<Service>(SERVICES, { namespace, name }, 'merge', patch, {}, signal);
+      onTouch?.('touched');
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  };
+
+  const giveUp = (key: string, { metadata }: Service, behind: readonly string[], attempt: Attempt): Result => {
+    if (attempt.notBefore === Infinity) return DONE;
+    attempts.set(key, { ...attempt, notBefore: Infinity });
+    onTouch?.('gaveUp');
+    const { namespace = '', name = '', uid } = metadata ?? {};
+    const message = `EndpointSlices of Service ${key} still name another zone for Node ${behind.join(', ')} than its label, after ${MAX_TOUCHES} writes of the Service; see whether kube-controller-manager runs`;
+    logger.warn('zones of endpoints do not follow', { service: key, nodes: behind });
+    const regarding = { apiVersion: 'v1', kind: 'Service', namespace, name, ...(uid === undefined ? {} : { uid }) };
+    events.record({ regarding, type: 'Warning', reason: 'ZoneNotFollowing', message });
+    return DONE;
+  };
+
+  const attemptOf = (key: string, behind: readonly string[]): Attempt => {
+    const wanted = behind.map((node) => `${node}=${zoneOf(node)?.zone ?? ''}`).join();
+    const known = attempts.get(key);
+    if (known?.wanted === wanted) return known;
+    const fresh = { wanted, touches: 0, notBefore: clock.monotonic() + SETTLE_MS };
+    attempts.set(key, fresh);
+    return fresh;
+  };
+
+  return {
+    concerns: (key) => attempts.has(key) || behindOf(key).length > 0,
+    reconciler: {
+      async reconcile(key, signal) {
+        const behind = behindOf(key);
+        const service = options.service(key);
+        if (behind.length === 0 || service === undefined) {
+          if (attempts.delete(key) && behind.length === 0) onTouch?.('followed');
+          return DONE;
+        }
+        const attempt = attemptOf(key, behind);
+        const waitMs = attempt.notBefore - clock.monotonic();
+        if (attempt.touches >= MAX_TOUCHES && (waitMs <= 0 || waitMs === Infinity))
+          return giveUp(key, service, behind, attempt);
+        if (waitMs > 0) return { kind: 'requeue', afterMs: waitMs };
+        await sleep(clock, bucket.reserve(), signal);
+        await touch(service, signal);
+        const nextMs = FIRST_WAIT_MS * 2 ** attempt.touches;
+        attempts.set(key, { ...attempt, touches: attempt.touches + 1, notBefore: clock.monotonic() + nextMs });
+        return { kind: 'requeue', afterMs: nextMs };
+      },
+    },
+  };
+};

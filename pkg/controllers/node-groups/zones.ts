@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The turn of one Node: decide its zone, look at its volumes where that moves it, write, tell.
+import type { NodeGroup } from '../../apis/kubeedge.ts';
+import { decideZone } from '../../kubeedge/decide.ts';
+import type { ZoneDecision } from '../../kubeedge/decide.ts';
+import { nameOf } from '../../kubeedge/membership.ts';
+import type { GroupNode } from '../../kubeedge/node.ts';
+import { unlessBound } from '../../kubeedge/refuse-volumes.ts';
+import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
+import type { RecentWrites } from '../settings/recent-writes.ts';
+import type { Reports } from './reports.ts';
+import { readVolumesAgainst } from './volumes.ts';
+import { writeZone } from './write-zone.ts';
+
+export interface ZoneReconcilerOptions {
+  /** From the cache. */
+  node(name: string): GroupNode | undefined;
+  /** Undefined while they cannot be read: then nothing is decided, since a group that is not seen is not gone. */
+  groups(): readonly NodeGroup[] | undefined;
+  client: Pick<Client, 'patch' | 'pages'>;
+  recent: RecentWrites<GroupNode>;
+  reports: Pick<Reports, 'tell' | 'forget'>;
+  clock: Pick<Clock, 'now' | 'monotonic'>;
+}
+
+const DONE: Result = { kind: 'done' };
+/** After a conflict the watch brings the newer Node; this is only the net below. */
+const CONFLICT_RETRY_MS = 1_000;
+/** Pods and volumes are not watched: who waits for them looks again this often. */
+const VOLUME_RETRY_MS = 60_000;
+/** Nobody is contradicted faster than this. */
+const REASSERT_MS = 60_000;
+
+export const createZoneReconciler = (options: ZoneReconcilerOptions): Reconciler => {
+  const { client, recent, reports, clock } = options;
+  /** Monotonic milliseconds of our last write of each Node's label. */
+  const writtenAt = new Map<string, number>();
+
+  const carryOut = async (
+    node: GroupNode,
+    decision: Extract<ZoneDecision, { kind: 'write' }>,
+    signal: AbortSignal,
+  ): Promise<Result> => {
+    const name = nameOf(node);
+    const waitMs = (writtenAt.get(name) ?? -Infinity) + REASSERT_MS - clock.monotonic();
+    if (decision.reason === 'Reasserted' && waitMs > 0) return { kind: 'requeue', afterMs: waitMs };
+    if (decision.moves) {
+      const checked = unlessBound(decision, name, await readVolumesAgainst(client, name, decision.zone, signal));
+      if (checked.kind === 'refused') {
+        reports.tell(node, checked);
+        return { kind: 'requeue', afterMs: VOLUME_RETRY_MS };
+      }
+    }
+    const written = await writeZone(node, decision, client, signal);
+    if (written === undefined) return { kind: 'requeue', afterMs: CONFLICT_RETRY_MS };
+    recent.remember(name, written, node.metadata.resourceVersion);
+    writtenAt.set(name, clock.monotonic());
+    reports.tell(written, decision);
+    return DONE;
+  };
+
+  return {
+    async reconcile(name, signal) {
+      const cached = options.node(name);
+      const groups = options.groups();
+      if (groups === undefined) return DONE;
+      if (cached === undefined) {
+        reports.forget(name);
+        recent.forget(name);
+        writtenAt.delete(name);
+        return DONE;
+      }
+      const node = recent.freshest(name, cached);
+      const decision = decideZone(node, groups, Math.floor(clock.now() / 1_000));
+      if (decision.kind === 'write') return carryOut(node, decision, signal);
+      reports.tell(node, decision);
+      return DONE;
+    },
+  };
+};

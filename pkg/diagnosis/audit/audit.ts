@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Audits all Services of a cluster: each as explain does, what crosses zones altogether, why, and what would be saved.
+import { formatVersion } from '../../routing/version.ts';
+import { diagnose, unseenOf } from '../explain/explain.ts';
+import { indexSnapshot } from '../explain/facts.ts';
+import { keyOf, refOf, sortedServices } from '../models/lookup.ts';
+import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
+import { clusterFindings } from './findings.ts';
+import { addTo, plainMatrix } from './matrix.ts';
+import { assessed, serviceAudit } from './service.ts';
+import type { Assessed } from './service.ts';
+import { sortServices } from './sort.ts';
+import { auditSum, causeGroups } from './sum.ts';
+import type { AuditOptions, AuditReport } from './types.ts';
+
+const matrixOf = (all: readonly Assessed[], total: number): AuditReport['matrix'] => {
+  const cells = new Map<string, Map<string, number>>();
+  for (const { prediction, weight } of all) {
+    if (prediction !== undefined && weight > 0) addTo(cells, prediction.now, weight / total);
+  }
+  return plainMatrix(cells);
+};
+
+const pricesOf = ({ bill }: AuditOptions): Pick<AuditReport, 'prices'> => {
+  if (bill === undefined) return {};
+  const { currency, source, date } = bill.tariff.table;
+  return { prices: { currency, source, date, gigabytesPerDay: bill.gigabytesPerDay } };
+};
+
+/** They add to the evidence of a cause and change none; from a cluster they are not even read. */
+const ONLY_EVIDENCE: ReadonlySet<CollectionName> = new Set(['pods', 'events']);
+
+const unseen = (snapshot: ClusterSnapshot): AuditReport['unseen'] => {
+  const needed = (['nodes', 'slices'] as const).flatMap((what) => {
+    const collection = snapshot[what];
+    return collection.kind === 'unknown' ? [{ what, why: collection.why }] : [];
+  });
+  return [...needed, ...unseenOf(snapshot).filter(({ what }) => !ONLY_EVIDENCE.has(what))];
+};
+
+/** Services come worst first: what crosses most of all connections, or costs most where prices are given. */
+export const audit = (snapshot: ClusterSnapshot, options: AuditOptions): AuditReport => {
+  const { namespace, bill } = options;
+  const index = indexSnapshot(snapshot);
+  const chosen = sortedServices(snapshot).filter(
+    (service) => namespace === undefined || refOf(service).namespace === namespace,
+  );
+  const all = chosen.map((service) => assessed(diagnose(snapshot, service, options, index)));
+  const total = all.reduce((sum, { weight }) => sum + weight, 0);
+  const services = all.map((each) => serviceAudit(each, total, bill));
+  const slices = chosen.flatMap((service) => index.slices.get(keyOf(refOf(service))) ?? []);
+  return {
+    kubernetesVersion: formatVersion(options.version ?? index.version),
+    proxy: options.proxy.kind,
+    namespace: namespace ?? null,
+    services: sortServices(services, 'worst'),
+    sum: auditSum(services, index.readyNodes.length),
+    causes: causeGroups(services),
+    matrix: matrixOf(all, total),
+    findings: clusterFindings(snapshot, index, slices, options),
+    ...pricesOf(options),
+    unseen: unseen(snapshot),
+  };
+};

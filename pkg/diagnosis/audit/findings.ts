@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Silent failures of a whole cluster: what stops routing by zone although Services and slices look right.
+import type { EndpointSlice } from '../../apis/core.ts';
+import { REASONS } from '../../upstream/index.ts';
+import { counted, listed } from '../explain/cause.ts';
+import type { SnapshotIndex } from '../explain/facts.ts';
+import { DIAGNOSIS_REASONS } from '../explain/reasons.ts';
+import { kubeletVersion, zoneOfNode } from '../models/lookup.ts';
+import { itemsOf } from '../snapshot.ts';
+import type { ClusterSnapshot } from '../snapshot.ts';
+import { AUDIT_REASONS } from './reasons.ts';
+import type { AuditOptions, ClusterFinding } from './types.ts';
+
+const nameOf = ({ metadata }: { readonly metadata?: { readonly name?: string } }): string => metadata?.name ?? '';
+
+/** Slices may be hinted in full: clients on such a Node spread over all endpoints all the same. */
+const zonelessNodes = ({ readyNodes }: SnapshotIndex): ClusterFinding[] => {
+  const zoneless = readyNodes.filter((node) => zoneOfNode(node) === '');
+  if (zoneless.length === 0) return [];
+  return [
+    {
+      reason: 'ClientNodeWithoutZone',
+      certainty: 'seen',
+      evidence: `${zoneless.length} of ${counted(readyNodes.length, 'ready Node')} without zone label: ${listed(zoneless.map(nameOf))}. Their clients ignore the hints of every Service and do not count in the shares here; and no Service gets proportional hints.`,
+      remedy: REASONS.ClientNodeWithoutZone.remedy,
+    },
+  ];
+};
+
+const strayEndpoints = (slices: readonly EndpointSlice[], zones: ReadonlyMap<string, string>): string[] =>
+  slices.flatMap((slice) =>
+    (slice.endpoints ?? []).flatMap(({ addresses, nodeName = '', zone = '' }) => {
+      const actual = zones.get(nodeName) ?? '';
+      if (zone === '' || actual === '' || actual === zone) return [];
+      const where = `${slice.metadata?.namespace ?? 'default'}/${nameOf(slice)}`;
+      return [`${addresses[0] ?? ''} of ${where} (${zone}; Node ${nodeName} is in ${actual})`];
+    }),
+  );
+
+const strayZones = (snapshot: ClusterSnapshot, slices: readonly EndpointSlice[]): ClusterFinding[] => {
+  const zones = new Map(itemsOf(snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
+  const stray = strayEndpoints(slices, zones);
+  if (stray.length === 0) return [];
+  return [
+    {
+      reason: 'EndpointZoneDiffers',
+      certainty: 'seen',
+      evidence: `${counted(stray.length, 'endpoint')} in another zone than their Node: ${listed(stray)}.`,
+      remedy: AUDIT_REASONS.EndpointZoneDiffers.remedy,
+    },
+  ];
+};
+
+const [FIRST_RACE, LAST_RACE] = [34, 36];
+
+/** Nothing in the API tells: the proxy read its Node before the label was there. */
+const racedProxies = ({ readyNodes, version }: SnapshotIndex, options: AuditOptions): ClusterFinding[] => {
+  if (options.proxy.kind !== 'kube-proxy') return [];
+  const raced = readyNodes.filter((node) => {
+    const { minor } = options.version ?? kubeletVersion(node) ?? version;
+    return minor >= FIRST_RACE && minor <= LAST_RACE;
+  });
+  if (raced.length === 0) return [];
+  return [
+    {
+      reason: 'ProxyMissedItsZone',
+      certainty: 'possible',
+      evidence: `${counted(raced.length, 'Node')} run kube-proxy 1.${FIRST_RACE} to 1.${LAST_RACE}. One that started before its Node had the zone label may ignore all hints, and no object shows it: compare with measured traffic.`,
+      remedy: DIAGNOSIS_REASONS.ProxyMissedItsZone.remedy,
+    },
+  ];
+};
+
+/** `slices`: those of the Services that are audited. */
+export const clusterFindings = (
+  snapshot: ClusterSnapshot,
+  index: SnapshotIndex,
+  slices: readonly EndpointSlice[],
+  options: AuditOptions,
+): ClusterFinding[] => [...zonelessNodes(index), ...strayZones(snapshot, slices), ...racedProxies(index, options)];

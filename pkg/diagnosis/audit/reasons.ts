@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Findings about a cluster as a whole that no single Service shows: stable code, what it says, and the remedy.
+
+export const AUDIT_REASONS = {
+  EndpointZoneDiffers: {
+    sentence:
+      'An endpoint says another zone than its Node has now: hints, whoever writes them, follow what the endpoint says, and traffic crosses while everything looks right.',
+    remedy:
+      'Find out who changed the zone label of the Node; a restart of the Pod writes the endpoint anew, and endpoints that other controllers write have to be mended there.',
+  },
+} as const satisfies Readonly<Record<string, { readonly sentence: string; readonly remedy: string }>>;
+
+/** Stable code of a finding that only an audit sees. */
+export type AuditReason = keyof typeof AUDIT_REASONS;

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// One Service of an audit: what explain finds, and what it costs.
+import type { Diagnosis } from '../explain/explain.ts';
+import type { Facts } from '../explain/types.ts';
+import { monthlyCost } from '../prices.ts';
+import type { TrafficShares } from '../prices.ts';
+import { atLeastNothing, insideOf } from './matrix.ts';
+import { predict } from './prediction.ts';
+import type { Prediction } from './prediction.ts';
+import type { Bill, MonthlyCost, Part, Saving, ServiceAudit } from './types.ts';
+
+/** What one Service alone tells. */
+type Draft = Omit<ServiceAudit, 'weight' | 'monthlyCost'>;
+
+/** A Service before its part of the whole is known. */
+export interface Assessed {
+  readonly draft: Draft;
+  readonly prediction: Prediction | undefined;
+  /** Ready endpoints of the first family; 0 where nothing is predicted. */
+  readonly weight: number;
+}
+
+/** Proxies that keep to hints for every family and port. */
+const keptNodes = ({ routes, nodes }: Facts): Part => {
+  const groups = Map.groupBy(routes, ({ node }) => node);
+  const kept = [...groups.values()].filter((own) => own.every(({ mode }) => mode !== ''));
+  return { count: kept.reduce((sum, [first]) => sum + (first?.nodes.length ?? 0), 0), of: nodes.length };
+};
+
+const savingOf = ({ now, routedByZone }: Prediction): Saving => {
+  const [stays, could] = [insideOf(now), insideOf(routedByZone)];
+  return { routing: atLeastNothing(could - stays), endpoints: atLeastNothing(1 - Math.max(stays, could)) };
+};
+
+/** As `savingOf`, in money: a plan that is dearer than the present one saves nothing. */
+const costOf = ({ now, routedByZone }: Prediction, { tariff, gigabytesPerDay }: Bill, weight: number): MonthlyCost => {
+  const cost = (matrix: TrafficShares): number => monthlyCost(tariff, matrix, gigabytesPerDay * weight);
+  const [current, routed] = [cost(now), cost(routedByZone)];
+  const least = Math.min(current, routed);
+  return { current, saving: { routing: current - least, endpoints: least } };
+};
+
+type Figures = Pick<
+  ServiceAudit,
+  'inZoneShare' | 'crossZoneShare' | 'worstOverload' | 'overloadRoutedByZone' | 'saving'
+>;
+
+const figuresOf = (prediction: Prediction | undefined): Figures => {
+  if (prediction === undefined) {
+    return {
+      inZoneShare: null,
+      crossZoneShare: null,
+      worstOverload: null,
+      overloadRoutedByZone: null,
+      saving: null,
+    };
+  }
+  const inZoneShare = insideOf(prediction.now);
+  return {
+    inZoneShare,
+    crossZoneShare: 1 - inZoneShare,
+    worstOverload: prediction.overload,
+    overloadRoutedByZone: prediction.overloadRoutedByZone,
+    saving: savingOf(prediction),
+  };
+};
+
+const draftOf = ({ facts, verdict, wanted, given, effective, causes }: Diagnosis): Omit<Draft, keyof Figures> => {
+  const [first, ...others] = causes;
+  const endpoints = facts.families[0]?.endpoints ?? [];
+  const { clientZones, unserved } = effective;
+  return {
+    ...facts.ref,
+    type: facts.service.spec?.type ?? 'ClusterIP',
+    verdict,
+    wanted,
+    given: {
+      count: given.reduce((sum, { hinted }) => sum + hinted, 0),
+      of: given.reduce((sum, { ready }) => sum + ready, 0),
+    },
+    used: keptNodes(facts),
+    effective: { count: clientZones.length - unserved.length, of: clientZones.length },
+    endpoints: endpoints.length,
+    zones: new Set(endpoints.map(({ zone }) => zone).filter((zone) => zone !== '')).size,
+    cause: first ?? null,
+    alsoFound: others.map(({ reason }) => reason),
+  };
+};
+
+/** Keeps nothing of the diagnosis but what is reported: there are thousands. */
+export const assessed = (diagnosis: Diagnosis): Assessed => {
+  const prediction = predict(diagnosis.facts);
+  const draft = { ...draftOf(diagnosis), ...figuresOf(prediction) };
+  return { draft, prediction, weight: prediction === undefined ? 0 : draft.endpoints };
+};
+
+/** `total`: the weight of all Services together. */
+export const serviceAudit = (
+  { draft, prediction, weight: own }: Assessed,
+  total: number,
+  bill: Bill | undefined,
+): ServiceAudit => {
+  const weight = total === 0 ? 0 : own / total;
+  const cost = bill === undefined || prediction === undefined ? {} : { monthlyCost: costOf(prediction, bill, weight) };
+  return { ...draft, weight, ...cost };
+};

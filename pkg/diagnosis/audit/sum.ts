@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of an audit: over all Services, and over those with the same first cause.
+import type { CauseReason } from '../explain/types.ts';
+import { byText } from '../models/lookup.ts';
+import type { AuditSum, CauseGroup, MonthlyCost, Saving, ServiceAudit } from './types.ts';
+
+const total = (services: readonly ServiceAudit[], of: (service: ServiceAudit) => number): number =>
+  services.reduce((sum, service) => sum + of(service), 0);
+
+const savingOf = (services: readonly ServiceAudit[]): Saving => ({
+  routing: total(services, ({ saving, weight }) => (saving?.routing ?? 0) * weight),
+  endpoints: total(services, ({ saving, weight }) => (saving?.endpoints ?? 0) * weight),
+});
+
+const costOf = (services: readonly ServiceAudit[]): { monthlyCost?: MonthlyCost } => {
+  if (services.every(({ monthlyCost }) => monthlyCost === undefined)) return {};
+  return {
+    monthlyCost: {
+      current: total(services, ({ monthlyCost }) => monthlyCost?.current ?? 0),
+      saving: {
+        routing: total(services, ({ monthlyCost }) => monthlyCost?.saving.routing ?? 0),
+        endpoints: total(services, ({ monthlyCost }) => monthlyCost?.saving.endpoints ?? 0),
+      },
+    },
+  };
+};
+
+const crossingOf = (services: readonly ServiceAudit[]): number =>
+  total(services, ({ crossZoneShare, weight }) => (crossZoneShare ?? 0) * weight);
+
+export const auditSum = (services: readonly ServiceAudit[], nodes: number): AuditSum => {
+  const predicted = services.filter(({ crossZoneShare }) => crossZoneShare !== null);
+  const crossZoneShare = predicted.length === 0 ? null : Math.min(1, crossingOf(predicted));
+  const count = (verdict: ServiceAudit['verdict']): number =>
+    services.filter((service) => service.verdict === verdict).length;
+  return {
+    services: services.length,
+    verdicts: { Effective: count('Effective'), NotWanted: count('NotWanted'), Ineffective: count('Ineffective') },
+    unpredicted: services.length - predicted.length,
+    endpoints: total(services, ({ endpoints }) => endpoints),
+    nodes,
+    inZoneShare: crossZoneShare === null ? null : 1 - crossZoneShare,
+    crossZoneShare,
+    saving: savingOf(predicted),
+    ...costOf(predicted),
+  };
+};
+
+const groupOf = (reason: CauseReason, services: readonly ServiceAudit[]): CauseGroup => ({
+  reason,
+  services: services.length,
+  crossZoneShare: crossingOf(services),
+  saving: savingOf(services),
+  ...costOf(services),
+  remedy: services[0]?.cause?.remedy ?? '',
+});
+
+/** What crosses most comes first, then what concerns most Services. */
+export const causeGroups = (services: readonly ServiceAudit[]): CauseGroup[] => {
+  const groups = new Map<CauseReason, ServiceAudit[]>();
+  for (const service of services) {
+    if (service.cause === null) continue;
+    const group = groups.get(service.cause.reason);
+    if (group === undefined) groups.set(service.cause.reason, [service]);
+    else group.push(service);
+  }
+  return [...groups]
+    .map(([reason, own]) => groupOf(reason, own))
+    .sort((a, b) => b.crossZoneShare - a.crossZoneShare || b.services - a.services || byText(a.reason, b.reason));
+};

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `kubectl topology audit` takes and answers.
+import type { Proxy } from '../../upstream/index.ts';
+import type { Cause, CauseReason, ExplainOptions, Explanation, Verdict, WantedReport } from '../explain/types.ts';
+import type { Tariff } from '../prices.ts';
+import type { AuditReason } from './reasons.ts';
+
+/** What traffic costs, and how much there is. */
+export interface Bill {
+  readonly tariff: Tariff;
+  /** Of all Services that are audited together, requests and responses. */
+  readonly gigabytesPerDay: number;
+}
+
+export interface AuditOptions extends ExplainOptions {
+  /** Services of this namespace only. Default: of all. */
+  readonly namespace?: string;
+  /** Default: shares only, no money. */
+  readonly bill?: Bill;
+}
+
+/** Fractions of connections that would stay in their zone and do not. */
+export interface Saving {
+  /** By routing by zone with the endpoints as they are. */
+  readonly routing: number;
+  /** Beyond that, by endpoints in the client zones that have none. */
+  readonly endpoints: number;
+}
+
+/** In the currency of the price table. */
+export interface MonthlyCost {
+  /** What crossing costs now. */
+  readonly current: number;
+  readonly saving: Saving;
+}
+
+/** Of Nodes, endpoints or zones: how many of them all. */
+export interface Part {
+  readonly count: number;
+  readonly of: number;
+}
+
+export interface ServiceAudit {
+  readonly namespace: string;
+  readonly name: string;
+  readonly type: string;
+  readonly verdict: Verdict;
+  readonly wanted: WantedReport;
+  /** Ready endpoints, of every family, that carry a zone hint. */
+  readonly given: Part;
+  /** Ready Nodes whose proxy keeps to the hints. */
+  readonly used: Part;
+  /** Client zones that keep their traffic. */
+  readonly effective: Part;
+  /** Ready ones, of the first family. */
+  readonly endpoints: number;
+  /** Zones with a ready endpoint. */
+  readonly zones: number;
+  /** Predicted, clients alike on every Node; null where no proxy routes (headless, no endpoints) or no Node is known. */
+  readonly inZoneShare: number | null;
+  readonly crossZoneShare: number | null;
+  /** How far the busiest endpoint is above its fair share: 0 = all alike, 1 = twice the average. */
+  readonly worstOverload: number | null;
+  /** The same if every endpoint were hinted for its own zone and every proxy kept to it. */
+  readonly overloadRoutedByZone: number | null;
+  readonly saving: Saving | null;
+  /** Its part of all ready endpoints, which stands in for its part of the traffic. */
+  readonly weight: number;
+  readonly monthlyCost?: MonthlyCost;
+  /** The one to look at first; null where there is none. */
+  readonly cause: Cause | null;
+  /** The others, in the order in which to look at them. */
+  readonly alsoFound: readonly CauseReason[];
+}
+
+/** Services whose first cause is the same. */
+export interface CauseGroup {
+  readonly reason: CauseReason;
+  readonly services: number;
+  /** Of all connections: those of these Services that cross zones. */
+  readonly crossZoneShare: number;
+  /** Fractions of all connections. */
+  readonly saving: Saving;
+  readonly monthlyCost?: MonthlyCost;
+  readonly remedy: string;
+}
+
+/** Something about the cluster as a whole, which may concern every Service. */
+export interface ClusterFinding {
+  readonly reason: CauseReason | AuditReason;
+  /** It is there; `possible`: objects cannot show whether it is. */
+  readonly certainty: 'seen' | 'possible';
+  readonly evidence: string;
+  readonly remedy: string;
+}
+
+export interface AuditSum {
+  readonly services: number;
+  readonly verdicts: Readonly<Record<Verdict, number>>;
+  /** Services without a prediction; they do not count below. */
+  readonly unpredicted: number;
+  readonly endpoints: number;
+  readonly nodes: number;
+  /** Fractions of all connections, Services weighted by their ready endpoints; null where nothing is predicted. */
+  readonly inZoneShare: number | null;
+  readonly crossZoneShare: number | null;
+  readonly saving: Saving;
+  readonly monthlyCost?: MonthlyCost;
+}
+
+export interface AuditReport {
+  readonly kubernetesVersion: string;
+  readonly proxy: Proxy['kind'];
+  /** Of all Services the one audited; null for all. */
+  readonly namespace: string | null;
+  readonly services: readonly ServiceAudit[];
+  readonly sum: AuditSum;
+  readonly causes: readonly CauseGroup[];
+  /** Fractions of all connections by client zone, then endpoint zone; the empty name is for no zone. */
+  readonly matrix: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly findings: readonly ClusterFinding[];
+  readonly prices?: {
+    readonly currency: string;
+    readonly source: string;
+    readonly date: string;
+    readonly gigabytesPerDay: number;
+  };
+  readonly unseen: Explanation['unseen'];
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// What traffic between zones and regions costs: tables of prices, built in or given, and the bill of a traffic matrix.
+import type { Node } from '../apis/core.ts';
+import { LABEL_REGION } from '../apis/names.ts';
+import { zoneOfNode } from './models/lookup.ts';
+import { FieldError, asFields, asText, listAt, objectAt, requiredTextAt, stringsAt, textAt } from './project/fields.ts';
+import type { Fields } from './project/fields.ts';
+
+/** What one gigabyte costs where it leaves and where it arrives; providers that bill one end only have 0 at the other. */
+export interface Price {
+  /** Currency a gigabyte, 0 or more. */
+  readonly out: number;
+  readonly in: number;
+}
+
+/** The price between two zones, two regions, or a zone and a region, in either direction. */
+export interface PairPrice extends Price {
+  readonly between: readonly [string, string];
+}
+
+export interface PriceTable {
+  /** Currency of all prices, e.g. `USD`. */
+  readonly currency: string;
+  /** Who says so. */
+  readonly source: string;
+  /** When that was looked at, `2026-11-21`; empty where nobody says. */
+  readonly date: string;
+  /** Between zones of one region; also where a zone or region is not known. */
+  readonly crossZone: Price;
+  /** Between regions. */
+  readonly crossRegion: Price;
+  /** Before the two above: zones before regions, then the first that fits. */
+  readonly pairs: readonly PairPrice[];
+  /** Region by zone; before what Nodes say. */
+  readonly regions: Readonly<Record<string, string>>;
+}
+
+const builtIn = (source: string, crossZone: Price, crossRegion: Price): PriceTable => ({
+  currency: 'USD',
+  source,
+  date: '2026-11-21',
+  crossZone,
+  crossRegion,
+  pairs: [],
+  regions: {},
+});
+
+/** Public list prices of the cheapest regions, without discounts: a start, to be replaced by what the bill says. */
+export const BUILT_IN_PRICES = {
+  aws: builtIn(
+    'Amazon EC2 on-demand list price for data transfer: 0.01 a GB between zones on either side, 0.02 out to another region',
+    { out: 0.01, in: 0.01 },
+    { out: 0.02, in: 0 },
+  ),
+  gcp: builtIn(
+    'Google Cloud VPC list price for VM-to-VM data transfer: 0.01 a GiB between zones, 0.02 between regions of North America',
+    { out: 0.01, in: 0 },
+    { out: 0.02, in: 0 },
+  ),
+  azure: builtIn(
+    'Azure bandwidth list price: none between availability zones, 0.02 a GB between regions of North America or Europe',
+    { out: 0, in: 0 },
+    { out: 0.02, in: 0 },
+  ),
+} as const satisfies Readonly<Record<string, PriceTable>>;
+
+export type BuiltInPrices = keyof typeof BUILT_IN_PRICES;
+
+/** Taken where nobody names a table. */
+export const DEFAULT_PRICES: BuiltInPrices = 'aws';
+
+export const isBuiltInPrices = (name: string): name is BuiltInPrices => Object.hasOwn(BUILT_IN_PRICES, name);
+
+const knownOnly = (object: Fields, known: readonly string[]): void => {
+  const stranger = Object.keys(object).find((key) => !known.includes(key));
+  if (stranger === undefined) return;
+  throw new FieldError([stranger], `one of the fields ${known.join(', ')}`, stranger);
+};
+
+const amountAt = (object: Fields, key: string): number => {
+  const value = object[key];
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
+    throw new FieldError([key], 'a price a gigabyte, 0 or more', value);
+  }
+  return value;
+};
+
+const priceOf = (object: Fields): Price => {
+  knownOnly(object, ['out', 'in']);
+  return { out: amountAt(object, 'out'), in: amountAt(object, 'in') };
+};
+
+const pairOf = (item: unknown): PairPrice => {
+  const { between: _, ...rest } = asFields(item);
+  const names = listAt(asFields(item), 'between', asText) ?? [];
+  const [one, other] = names;
+  if (one === undefined || other === undefined || names.length > 2 || one === other || names.includes('')) {
+    throw new FieldError(['between'], 'two different zones or regions', asFields(item)['between']);
+  }
+  knownOnly(rest, ['out', 'in']);
+  return { between: [one, other], out: amountAt(rest, 'out'), in: amountAt(rest, 'in') };
+};
+
+/**
+ * Reads a table of prices from parsed YAML or JSON: `currency`, `crossZone`, and optionally `crossRegion` (default: as
+ * `crossZone`), `pairs`, `regions`, `source` and `date`. Throws a FieldError with the path of the field that is wrong.
+ */
+export const parsePrices = (value: unknown): PriceTable => {
+  const object = asFields(value);
+  knownOnly(object, ['currency', 'source', 'date', 'crossZone', 'crossRegion', 'pairs', 'regions']);
+  const currency = requiredTextAt(object, 'currency');
+  const crossZone = objectAt(object, 'crossZone', priceOf);
+  if (crossZone === undefined) throw new FieldError(['crossZone'], 'the prices out and in', undefined);
+  return {
+    currency,
+    source: textAt(object, 'source') ?? '',
+    date: textAt(object, 'date') ?? '',
+    crossZone,
+    crossRegion: objectAt(object, 'crossRegion', priceOf) ?? crossZone,
+    pairs: listAt(object, 'pairs', pairOf) ?? [],
+    regions: stringsAt(object, 'regions') ?? {},
+  };
+};
+
+/** Region by zone: as the table says, else as the label `topology.kubernetes.io/region` of the zone's Nodes says. */
+export const regionsOf = (table: PriceTable, nodes: readonly Node[]): ReadonlyMap<string, string> => {
+  const regions = new Map<string, string>();
+  // In name order, so that Nodes that contradict each other give the same answer in any order.
+  const named = [...nodes].sort((a, b) => ((a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1));
+  for (const node of named) {
+    const [zone, region] = [zoneOfNode(node), node.metadata?.labels?.[LABEL_REGION] ?? ''];
+    if (zone !== '' && region !== '' && !regions.has(zone)) regions.set(zone, region);
+  }
+  for (const [zone, region] of Object.entries(table.regions)) regions.set(zone, region);
+  return regions;
+};
+
+/** One table for one cluster. */
+export interface Tariff {
+  readonly table: PriceTable;
+  readonly regions: ReadonlyMap<string, string>;
+}
+
+export const tariffOf = (table: PriceTable, nodes: readonly Node[]): Tariff => ({
+  table,
+  regions: regionsOf(table, nodes),
+});
+
+const sum = ({ out, in: arriving }: Price): number => out + arriving;
+
+const joins = ({ between: [one, other] }: PairPrice, left: string, right: string): boolean =>
+  (one === left && other === right) || (one === right && other === left);
+
+/**
+ * What a gigabyte costs on its way between two zones, both ends together. Nothing within a zone; the empty name (a place
+ * without zone) is another zone than any, itself included.
+ */
+export const pricePerGigabyte = ({ table, regions }: Tariff, from: string, to: string): number => {
+  if (from === to && from !== '') return 0;
+  const [left, right] = [regions.get(from), regions.get(to)];
+  const places = (one: string, other: string | undefined): PairPrice | undefined =>
+    other === undefined ? undefined : table.pairs.find((pair) => joins(pair, one, other));
+  const pair =
+    places(from, to) ??
+    places(from, right) ??
+    places(to, left) ??
+    (left === undefined || left === right ? undefined : places(left, right));
+  if (pair !== undefined) return sum(pair);
+  return left !== undefined && right !== undefined && left !== right ? sum(table.crossRegion) : sum(table.crossZone);
+};
+
+/** Days of a month as bills count them: a twelfth of a year. */
+export const DAYS_PER_MONTH = 365 / 12;
+
+/** Shares of the traffic by client zone, then endpoint zone, as `trafficOf` of pkg/upstream gives them. */
+export type TrafficShares = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+/** What the traffic of a Service costs a month; `gigabytesPerDay`: requests and responses together, of the whole matrix. */
+export const monthlyCost = (tariff: Tariff, matrix: TrafficShares, gigabytesPerDay: number): number => {
+  let cost = 0;
+  for (const [from, row] of matrix) {
+    for (const [to, share] of row) cost += share * pricePerGigabyte(tariff, from, to);
+  }
+  return cost * gigabytesPerDay * DAYS_PER_MONTH;
+};

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges a mode in one sentence: what it keeps, what it overloads, or the rule that takes its hints away.
+import type { GroupRoute } from '../models/routes.ts';
+import type { Explained, Reason } from '../../upstream/index.ts';
+import { byText } from '../models/lookup.ts';
+import { SIMPLEST_FIRST, isStrategy } from './modes.ts';
+import type { ModeName } from './modes.ts';
+import type { Flow } from './outcome.ts';
+import type { Outcome, Recommendation, Verdict } from './types.ts';
+
+/** What counts as overload. */
+export type Limit =
+  { readonly kind: 'fairShare'; readonly overload: number } | { readonly kind: 'utilization'; readonly target: number };
+
+const ROUNDING = 1e-9;
+const HUNDRED = 100;
+
+/** A whole percentage that never claims all or nothing where it is not quite so. */
+export const percentText = (fraction: number): string => {
+  const rounded = Math.round(fraction * HUNDRED);
+  if (rounded === HUNDRED && fraction < 1 - ROUNDING) return '99 %';
+  if (rounded === 0 && fraction > ROUNDING) return '1 %';
+  return `${rounded} %`;
+};
+
+/** How far above the limit the busiest endpoint is; 0 within it. */
+export const excessOf = (outcome: Outcome, limit: Limit): number => {
+  const above =
+    limit.kind === 'utilization'
+      ? (outcome.maxUtilization ?? 0) - limit.target
+      : outcome.worstOverload - limit.overload;
+  return above > ROUNDING ? above : 0;
+};
+
+/** `an endpoint in eu-1a gets 150 % of its fair share (limit 120 %)`. */
+export const loadText = (outcome: Outcome, limit: Limit): string => {
+  const where = outcome.busiestZone === '' ? 'an endpoint without zone' : `an endpoint in ${outcome.busiestZone}`;
+  return limit.kind === 'utilization'
+    ? `${where} runs at ${percentText(outcome.maxUtilization ?? 0)} of its capacity (target ${percentText(limit.target)})`
+    : `${where} gets ${percentText(1 + outcome.worstOverload)} of its fair share (limit ${percentText(1 + limit.overload)})`;
+};
+
+export const limitText = (limit: Limit): string =>
+  limit.kind === 'utilization'
+    ? `${percentText(limit.target)} of its capacity`
+    : `${percentText(1 + limit.overload)} of its fair share`;
+
+const keeps = ({ inZoneShare }: Outcome): string => `${percentText(inZoneShare)} of the traffic stays in its zone`;
+
+const nodesOf = (routes: readonly GroupRoute[]): number => routes.reduce((sum, { nodes }) => sum + nodes.length, 0);
+
+/** The rule that most of these Nodes have in common; ties by name. */
+const commonestOf = (routes: readonly GroupRoute[]): { route: GroupRoute; count: number } | undefined => {
+  const groups = [...Map.groupBy(routes, ({ reason }) => reason)]
+    .map(([reason, own]) => ({ reason, count: nodesOf(own), route: own[0] }))
+    .sort((a, b) => b.count - a.count || byText(a.reason, b.reason));
+  const [first] = groups;
+  return first?.route === undefined ? undefined : { route: first.route, count: first.count };
+};
+
+/** Rules by which connections stay on their Node whatever the mode. */
+const LOCAL: ReadonlySet<Reason> = new Set<Reason>(['InternalTrafficPolicyLocal', 'NoLocalEndpoints']);
+
+export interface JudgeInput {
+  readonly mode: ModeName;
+  readonly flow: Flow;
+  /** Why the control plane gave the hints it gave. */
+  readonly given: Explained;
+  readonly limit: Limit;
+  /** The planner chose to hint nothing. */
+  readonly spread: boolean;
+}
+
+/** Why hints have no part in it, or not the part that the mode means them to have; undefined if they have. */
+const whyNoEffect = ({ mode, flow, given, limit, spread }: JudgeInput): Verdict | undefined => {
+  const { outcome, routes } = flow;
+  if (outcome.lostShare > ROUNDING) {
+    const message = `${percentText(outcome.lostShare)} of the connections find no endpoint.`;
+    return { reason: 'ConnectionsFail', message };
+  }
+  const local = routes.find(({ reason }) => LOCAL.has(reason));
+  if (local !== undefined) return { reason: local.reason, message: local.message };
+  if (given.reason === 'NotManaged' && !isStrategy(mode)) return given;
+  if (mode === 'none' || outcome.hinted > 0) return undefined;
+  if (!spread) return given;
+  return {
+    reason: 'PlanIsSpread',
+    message: `Within ${limitText(limit)} no hints keep more in its zone than none at all.`,
+  };
+};
+
+/** What proxies make of hints, where that is not what the mode means. */
+const proxyVerdict = ({ routes, outcome }: Flow, limit: Limit): Verdict | undefined => {
+  const common = commonestOf(routes.filter(({ mode }) => mode === ''));
+  if (common === undefined) return undefined;
+  const { reason, message } = common.route;
+  if (common.count === nodesOf(routes)) return { reason, message };
+  const over = excessOf(outcome, limit) > 0;
+  // A zone without endpoints is the lesser trouble; a proxy that does not look at hints is the cause of the greater.
+  if (over && reason === 'ZoneNotHinted') return undefined;
+  const load = over ? `, but ${loadText(outcome, limit)}` : '';
+  const where = `On ${common.count} of ${nodesOf(routes)} Nodes with clients`;
+  return { reason, message: `${keeps(outcome)}${load}. ${where}: ${message}` };
+};
+
+export const judge = (input: JudgeInput): Verdict => {
+  const { mode, flow, limit } = input;
+  const { outcome } = flow;
+  const none = whyNoEffect(input) ?? (mode === 'none' ? undefined : proxyVerdict(flow, limit));
+  if (none !== undefined) return none;
+  if (excessOf(outcome, limit) > 0) {
+    return { reason: 'Overloads', message: `${keeps(outcome)}, but ${loadText(outcome, limit)}.` };
+  }
+  if (mode === 'none') {
+    const crosses = percentText(1 - outcome.inZoneShare);
+    return {
+      reason: 'Spread',
+      message: `Every endpoint serves clients of every zone; ${crosses} of the traffic crosses.`,
+    };
+  }
+  const rest = `no endpoint is above ${limitText(limit)}`;
+  return outcome.inZoneShare >= 1 - ROUNDING
+    ? { reason: 'KeepsAll', message: `All traffic stays in its zone, and ${rest}.` }
+    : { reason: 'KeepsMost', message: `${keeps(outcome)}, and ${rest}.` };
+};
+
+export interface Candidate {
+  readonly mode: ModeName;
+  readonly outcome: Outcome;
+}
+
+/** What is better when it is less: money where crossing costs any, else the share that crosses or is lost. */
+const badnessOf = (candidates: readonly Outcome[]): ((outcome: Outcome) => number) => {
+  const priced = candidates.some(({ costPerMonth = 0 }) => costPerMonth > 0);
+  return priced
+    ? ({ costPerMonth = 0 }) => costPerMonth
+    : ({ inZoneShare, lostShare }) => (1 - inZoneShare) * (1 - lostShare);
+};
+
+/** Less than this fraction of the worst is no reason for a less simple mode. */
+const NOTICEABLE = 0.01;
+
+const least = (values: readonly number[]): number => values.reduce((a, b) => Math.min(a, b), Infinity);
+const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), 0);
+
+/** The best mode of those that were simulated (`none` always was), and whether it is better than `now`. */
+export const recommend = (candidates: readonly Candidate[], now: Outcome, limit: Limit): Recommendation => {
+  const outcomes = candidates.map(({ outcome }) => outcome);
+  const fewestLost = least(outcomes.map(({ lostShare }) => lostShare));
+  const whole = candidates.filter(({ outcome }) => outcome.lostShare <= fewestLost + ROUNDING);
+  const lowest = least(whole.map(({ outcome }) => excessOf(outcome, limit)));
+  const fitting = whole.filter(({ outcome }) => excessOf(outcome, limit) <= lowest + ROUNDING);
+  const badness = badnessOf([...outcomes, now]);
+  const margin = NOTICEABLE * most([...outcomes, now].map(badness));
+  const best = least(fitting.map(({ outcome }) => badness(outcome)));
+  const order = [...fitting].sort((a, b) => SIMPLEST_FIRST.indexOf(a.mode) - SIMPLEST_FIRST.indexOf(b.mode));
+  const chosen = order.find(({ outcome }) => badness(outcome) <= best + margin) ?? {
+    mode: 'none' as const,
+    outcome: now,
+  };
+  const improves =
+    now.lostShare > chosen.outcome.lostShare + ROUNDING ||
+    excessOf(now, limit) > excessOf(chosen.outcome, limit) + ROUNDING ||
+    badness(now) > badness(chosen.outcome) + margin + ROUNDING;
+  return { mode: chosen.mode, ...why(chosen, { candidates, limit, lowest, badness }), improves };
+};
+
+interface Background {
+  readonly candidates: readonly Candidate[];
+  readonly limit: Limit;
+  /** Least excess over the limit of any mode. */
+  readonly lowest: number;
+  readonly badness: (outcome: Outcome) => number;
+}
+
+/** The mode that would be better still, were it not for the overload. */
+const tempting = (chosen: Candidate, { candidates, limit, badness }: Background): string => {
+  const better = candidates
+    .filter(({ outcome }) => badness(outcome) < badness(chosen.outcome) - ROUNDING)
+    .sort(
+      (a, b) =>
+        badness(a.outcome) - badness(b.outcome) || SIMPLEST_FIRST.indexOf(a.mode) - SIMPLEST_FIRST.indexOf(b.mode),
+    )
+    .find(({ outcome }) => excessOf(outcome, limit) > excessOf(chosen.outcome, limit) + ROUNDING);
+  if (better === undefined) return '';
+  return `; with ${better.mode} it would be ${percentText(better.outcome.inZoneShare)}, but ${loadText(better.outcome, limit)}`;
+};
+
+const why = (chosen: Candidate, background: Background): Pick<Recommendation, 'reason' | 'message'> => {
+  const { limit, lowest } = background;
+  const { mode, outcome } = chosen;
+  const rest = tempting(chosen, background);
+  if (mode === 'none') {
+    return {
+      reason: 'NothingToGain',
+      message: `No mode keeps noticeably more in its zone with every endpoint at most at ${limitText(limit)}${rest}.`,
+    };
+  }
+  if (lowest > 0) {
+    return {
+      reason: 'LeastOverload',
+      message: `Every mode is above ${limitText(limit)}; with this one ${loadText(outcome, limit)}${rest}.`,
+    };
+  }
+  const within = `every endpoint at most at ${limitText(limit)}`;
+  const share = percentText(outcome.inZoneShare);
+  return outcome.costPerMonth !== undefined &&
+    background.candidates.some(({ outcome: { costPerMonth = 0 } }) => costPerMonth > 0)
+    ? { reason: 'LeastCost', message: `Costs least with ${within}: ${share} stays in its zone${rest}.` }
+    : { reason: 'MostInZone', message: `Keeps most in its zone with ${within}: ${share}${rest}.` };
+};

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes what is asked about: other numbers of ready endpoints in a zone, other CPU of Nodes.
+import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
+import { nanoCpu } from '../../upstream/controller/quantity.ts';
+import { byText, zoneOfNode } from '../models/lookup.ts';
+import { nearest } from '../nearest.ts';
+import type { RefusalReason, WhatIfReport } from './types.ts';
+
+/** Objects of the cluster that a simulation of one Service looks at. */
+export interface World {
+  readonly service: Service;
+  readonly slices: readonly EndpointSlice[];
+  readonly nodes: readonly Node[];
+}
+
+/** A question that makes no sense for these objects. */
+export class SimulationError extends Error {
+  override readonly name = 'SimulationError';
+  readonly reason: RefusalReason;
+
+  constructor(reason: RefusalReason, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+export interface WhatIfOptions {
+  readonly family: string;
+  /** Name of the port that is looked at: new endpoints serve it. */
+  readonly port: string;
+  readonly replicas?: Readonly<Record<string, number>>;
+  readonly nodeCpu?: Readonly<Record<string, number>>;
+}
+
+const nameOf = ({ metadata }: Node): string => metadata?.name ?? '';
+const isReady = ({ conditions }: Endpoint): boolean => conditions?.ready !== false;
+
+/** `; did you mean "b"?`, or what there is. */
+export const hintFor = (name: string, known: readonly string[]): string => {
+  const near = nearest(name, known);
+  if (near !== undefined) return `; did you mean "${near}"?`;
+  return known.length === 0 ? '' : `; there ${known.length === 1 ? 'is' : 'are'} ${[...known].sort(byText).join(', ')}`;
+};
+
+const NANO_PER_CORE = 1e9;
+
+const coresOf = ({ status }: Node): number | null => {
+  const nano = nanoCpu(status?.allocatable?.['cpu']);
+  return nano === 0n ? null : Number(nano) / NANO_PER_CORE;
+};
+
+/** Cores as a quantity that is read back without loss: nanocores. */
+const quantityOf = (cores: number): string => `${Math.round(cores * NANO_PER_CORE)}n`;
+
+const withCpu = (node: Node, cores: number): Node => ({
+  ...node,
+  status: { ...node.status, allocatable: { ...node.status?.allocatable, cpu: quantityOf(cores) } },
+});
+
+/** A name is a Node's before it is a zone's. */
+export const changeNodes = (
+  nodes: readonly Node[],
+  nodeCpu: Readonly<Record<string, number>>,
+): { nodes: readonly Node[]; changes: WhatIfReport['nodeCpu'] } => {
+  const wanted = new Map(Object.entries(nodeCpu));
+  const names = new Set(nodes.map(nameOf));
+  const zones = new Set(nodes.map(zoneOfNode).filter((zone) => zone !== ''));
+  for (const name of wanted.keys()) {
+    if (names.has(name) || zones.has(name)) continue;
+    throw new SimulationError('UnknownNode', `no Node and no zone "${name}"${hintFor(name, [...names, ...zones])}`);
+  }
+  const changes = new Map<string, { before: number | null; after: number }>();
+  const changed = nodes.map((node) => {
+    const name = nameOf(node);
+    const byZone = names.has(zoneOfNode(node)) ? undefined : wanted.get(zoneOfNode(node));
+    const after = wanted.get(name) ?? byZone;
+    if (after === undefined) return node;
+    changes.set(name, { before: coresOf(node), after });
+    return withCpu(node, after);
+  });
+  return { nodes: changed, changes: Object.fromEntries([...changes].sort(([a], [b]) => byText(a, b))) };
+};
+
+/** Addresses that no cluster uses: reserved for ever, or for traffic that is dropped. */
+const newAddress = (index: number, family: string): string => {
+  if (family === 'IPv6') return `100::${(index + 1).toString(16)}`;
+  const number = index + 1;
+  return `240.0.${Math.floor(number / 256)}.${number % 256}`;
+};
+
+interface NewEndpoints {
+  readonly zone: string;
+  /** 0 or less: none. */
+  readonly count: number;
+  /** Ready endpoints of the zone. */
+  readonly existing: readonly Endpoint[];
+  readonly nodes: readonly Node[];
+  /** How many were added before. */
+  readonly at: number;
+  readonly family: string;
+  /** An endpoint whose Pod new ones are like. */
+  readonly like: Endpoint | undefined;
+}
+
+/** The Nodes of a zone that have fewest endpoints get the next ones. */
+const newEndpoints = ({ zone, count, existing, nodes, at, family, like }: NewEndpoints): Endpoint[] => {
+  const load = new Map<string, number>();
+  for (const name of nodes
+    .filter((node) => zoneOfNode(node) === zone)
+    .map(nameOf)
+    .sort(byText)) {
+    load.set(name, existing.filter(({ nodeName }) => nodeName === name).length);
+  }
+  return Array.from({ length: count }, (_, index) => {
+    const [nodeName = '', used = 0] = [...load].sort(([, a], [, b]) => a - b)[0] ?? [];
+    load.set(nodeName, used + 1);
+    return {
+      addresses: [newAddress(at + index, family)],
+      conditions: { ready: true, serving: true, terminating: false },
+      nodeName,
+      zone,
+      ...(like?.targetRef === undefined ? {} : { targetRef: like.targetRef }),
+    };
+  });
+};
+
+const bare = (slice: EndpointSlice): EndpointSlice => ({
+  ...slice,
+  endpoints: (slice.endpoints ?? []).map(({ hints: _, ...endpoint }) => endpoint),
+});
+
+/** The slice that new endpoints go to: the first of the family that serves the port. */
+const hostSlice = ({ service, slices }: World, { family, port }: WhatIfOptions): EndpointSlice => {
+  const serves = ({ addressType = 'IPv4', ports }: EndpointSlice): boolean =>
+    addressType === family && (ports ?? []).some(({ name = '' }) => name === port);
+  const found = slices.find(serves);
+  if (found !== undefined) return found;
+  const own = (service.spec?.ports ?? []).find(({ name = '' }) => name === port);
+  const { namespace, name = '' } = service.metadata ?? {};
+  return {
+    metadata: { ...(namespace === undefined ? {} : { namespace }), name: `${name}-what-if`, labels: {} },
+    addressType: family,
+    ports: [{ name: port, port: own?.port ?? 80 }],
+    endpoints: [],
+  };
+};
+
+const addressOf = ({ addresses }: Endpoint): string => addresses[0] ?? '';
+
+/** Ready endpoints of the family by zone, each address once, in the order of addresses. */
+const readyByZone = (slices: readonly EndpointSlice[], family: string): Map<string, Endpoint[]> => {
+  const found = new Map<string, Endpoint>();
+  for (const { addressType = 'IPv4', endpoints } of slices) {
+    if (addressType !== family) continue;
+    for (const endpoint of endpoints ?? []) if (isReady(endpoint)) found.set(addressOf(endpoint), endpoint);
+  }
+  return Map.groupBy(
+    [...found.values()].sort((a, b) => byText(addressOf(a), addressOf(b))),
+    ({ zone = '' }) => zone,
+  );
+};
+
+/**
+ * Takes away the last ready endpoints of a zone by address, or adds some. All hints go with it: the control plane writes
+ * slices anew when their Pods change, and so decides anew.
+ */
+export const changeReplicas = (
+  world: World,
+  options: WhatIfOptions & { readonly replicas: Readonly<Record<string, number>> },
+): { slices: readonly EndpointSlice[]; changes: WhatIfReport['replicas'] } => {
+  const { family, replicas } = options;
+  const zones = new Set(world.nodes.map(zoneOfNode).filter((zone) => zone !== ''));
+  const ready = readyByZone(world.slices, family);
+  const like = [...ready.values()].flat()[0];
+  const gone = new Set<string>();
+  const added: Endpoint[] = [];
+  const changes = new Map<string, { before: number; after: number }>();
+  for (const [zone, after] of Object.entries(replicas).sort(([a], [b]) => byText(a, b))) {
+    const there = ready.get(zone) ?? [];
+    if (!zones.has(zone) && after > there.length) {
+      throw new SimulationError(
+        'UnknownZone',
+        `no Node is in zone "${zone}", so no Pod can be${hintFor(zone, [...zones])}`,
+      );
+    }
+    changes.set(zone, { before: there.length, after });
+    for (const endpoint of there.slice(after)) gone.add(addressOf(endpoint));
+    added.push(
+      ...newEndpoints({
+        zone,
+        count: after - there.length,
+        existing: there,
+        nodes: world.nodes,
+        at: added.length,
+        family,
+        like,
+      }),
+    );
+  }
+  const host = hostSlice(world, options);
+  const slices = world.slices.includes(host) ? world.slices : [...world.slices, host];
+  return {
+    changes: Object.fromEntries(changes),
+    slices: slices.map(bare).map((slice, index) => {
+      const kept = (slice.endpoints ?? []).filter((endpoint) => !isReady(endpoint) || !gone.has(addressOf(endpoint)));
+      return { ...slice, endpoints: slices[index] === host ? [...kept, ...added] : kept };
+    }),
+  };
+};

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a Service wants of the flow controller, and why it cannot have it yet.
+import type { Service } from '../../apis/core.ts';
+import type { Strategy } from '../../apis/names.ts';
+import { conflictingMode, requestedStrategy } from '../../routing/index.ts';
+import type { FlowSlice } from './slice.ts';
+
+/** Strategies whose hints the flow controller plans. */
+export type PlannedStrategy = Extract<Strategy, 'load-aware' | 'proportional'>;
+
+export type Ask =
+  /** Nothing, or hints that admission alone gives. */
+  | { readonly kind: 'none' }
+  | {
+      readonly kind: 'planned';
+      readonly strategy: PlannedStrategy;
+      /** Those that hints may be written to. */
+      readonly writable: readonly FlowSlice[];
+    }
+  | {
+      readonly kind: 'refused';
+      readonly strategy: PlannedStrategy;
+      readonly reason: 'ConflictingMode' | 'NotMirrored' | 'WaitingForSlices';
+      readonly message: string;
+    };
+
+const isPlanned = (strategy: Strategy | undefined): strategy is PlannedStrategy =>
+  strategy === 'load-aware' || strategy === 'proportional';
+
+export interface AskInput {
+  readonly service: Service;
+  readonly slices: readonly FlowSlice[];
+  /** Slices without the label count as well: nothing will be written. */
+  readonly observeOnly: boolean;
+}
+
+/**
+ * Only slices that carry the strategy label are planned: admission would not keep the hints of others. The EndpointSlice
+ * controller copies the label from the Service within a second; nobody does it for a Service without selector.
+ */
+export const askOf = ({ service, slices, observeOnly }: AskInput): Ask => {
+  const strategy = requestedStrategy(service);
+  if (!isPlanned(strategy)) return { kind: 'none' };
+  const { namespace = '', name = '' } = service.metadata ?? {};
+  const conflict = conflictingMode(service);
+  if (conflict !== undefined) {
+    const message = `Service ${namespace}/${name} asks for ${strategy}, but ${conflict.field} is ${JSON.stringify(conflict.value)}: remove one of the two`;
+    return { kind: 'refused', strategy, reason: 'ConflictingMode', message };
+  }
+  const carrying = observeOnly ? slices : slices.filter((slice) => slice.strategy === strategy);
+  if (carrying.length > 0) return { kind: 'planned', strategy, writable: carrying };
+  if (slices.length > 0 && service.spec?.selector === undefined) {
+    const message = `the EndpointSlices of Service ${namespace}/${name}, which has no selector, do not carry its strategy label: their author has to set it on them, or on the Endpoints`;
+    return { kind: 'refused', strategy, reason: 'NotMirrored', message };
+  }
+  const message = `no EndpointSlice of Service ${namespace}/${name} carries its strategy label yet`;
+  return { kind: 'refused', strategy, reason: 'WaitingForSlices', message };
+};

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is true of a Service's loop now, as conditions: is load known, is the plan in force, does it stay.
+import type { FlowSettings } from '../loop/from-spec.ts';
+import type { PlannedStrategy } from './ask.ts';
+import type { TurnFigures } from './figures.ts';
+import type { Turn } from './turn.ts';
+
+/** One condition, without the times that its history gives it. */
+export interface Finding {
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface Findings {
+  readonly Observed: Finding;
+  readonly Effective: Finding;
+  readonly Stable: Finding;
+}
+
+interface Problem {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface FindingsInput {
+  readonly strategy: PlannedStrategy;
+  readonly settings: FlowSettings;
+  /** Seconds since 1970. */
+  readonly time: number;
+  /** Why there is no plan. */
+  readonly refused: Problem | undefined;
+  readonly turn: Turn | undefined;
+  /** Source of the load, and what it failed with the last time. */
+  readonly source: string;
+  readonly problem: Problem | undefined;
+  readonly inForce: boolean;
+  readonly losing: boolean;
+  /** Undefined while nothing is known of demand. */
+  readonly figures: TurnFigures | undefined;
+}
+
+const yes = (reason: string, message: string): Finding => ({ status: 'True', reason, message });
+const no = (reason: string, message: string): Finding => ({ status: 'False', reason, message });
+const unknown = (reason: string, message: string): Finding => ({ status: 'Unknown', reason, message });
+
+/** The API allows no more zones in the hints of an endpoint. */
+const MAX_ZONES = 8;
+
+const because = (problem: Problem | undefined): string => (problem === undefined ? '' : `: ${problem.message}`);
+
+const minutes = (seconds: number): string => (seconds >= 60 ? `${Math.round(seconds / 6) / 10} min` : `${seconds} s`);
+
+const noCapacity = (endpoints: readonly string[], { capacity }: FlowSettings): Finding => {
+  const [first = ''] = endpoints;
+  const asked = capacity.from === 'Limits' ? 'CPU limits' : 'CPU requests';
+  return no(
+    'NoCapacity',
+    `${endpoints.length} ready endpoint(s), ${first} first, have no ${asked}: every endpoint serves its own zone; set them on all containers, or capacity.value`,
+  );
+};
+
+const observedOf = ({ strategy, settings, time, turn, source, problem }: FindingsInput): Finding => {
+  if (strategy === 'proportional') return yes('ByNodes', 'weights of zones come from the CPU of their Nodes');
+  if (turn === undefined || turn.withoutCapacity.length > 0) return noCapacity(turn?.withoutCapacity ?? [], settings);
+  const { state, decision, observation } = turn;
+  if (observation?.endpoints.length === 0) return unknown('NoEndpoints', 'the Service has no ready endpoint');
+  const age = state === undefined ? 0 : time - state.freshAt;
+  const { holdAfterSeconds, safeModeAfterSeconds, safeMode } = settings.loop;
+  if (state?.safe === true || age > safeModeAfterSeconds)
+    return no(
+      'MetricsLost',
+      `no new samples from ${source} for ${minutes(safeModeAfterSeconds)}: safe mode (${safeMode})${because(problem)}`,
+    );
+  if (age > holdAfterSeconds)
+    return no(
+      'MetricsStale',
+      `no new samples from ${source} for ${minutes(holdAfterSeconds)}: the plan is kept${because(problem)}`,
+    );
+  if (state === undefined || state.belief === null)
+    return unknown(
+      problem?.reason ?? 'WaitingForMetrics',
+      `${source} has no samples of this Service yet${because(problem)}`,
+    );
+  if (problem !== undefined) return yes(problem.reason, `samples from ${source} count, but${because(problem)}`);
+  const zones = observation?.zones.length ?? 0;
+  const blind = decision !== undefined && decision.rank > 0 && decision.rank < zones;
+  const message = `samples from ${source} are fresh`;
+  return yes('MetricsFresh', blind ? `${message}; they do not tell the demand of all zones apart` : message);
+};
+
+const effectiveOf = ({ settings, turn, inForce, losing }: FindingsInput): Finding => {
+  const spread = turn?.plan.spread === true;
+  const zones = turn?.observation?.zones.length ?? 0;
+  if (settings.mode === 'Observe') return no('ObserveOnly', 'mode is Observe: nothing is written');
+  if (losing)
+    return no(
+      'WebhookUnavailable',
+      'hints that are written are lost again: neither the endpointslice-webhook nor admission policies keep them',
+    );
+  if (turn?.observation?.endpoints.length === 0) return no('NoEndpoints', 'the Service has no ready endpoint');
+  if (!inForce) return no('NotWritten', 'the plan is not on all EndpointSlices yet');
+  if (spread && zones > MAX_ZONES && turn?.state?.safe !== true)
+    return no('TooManyZones', `${zones} zones have clients, and hints name ${MAX_ZONES} at most: no hints`);
+  return spread
+    ? yes('Spread', 'no hints: every endpoint serves every zone')
+    : yes('PlanInForce', 'the EndpointSlices carry the plan');
+};
+
+const stableOf = ({ settings, time, turn, figures }: FindingsInput): Finding => {
+  const { upperUtilization, downDwellSeconds } = settings.loop;
+  if (figures === undefined) return unknown('NothingMeasured', 'nothing is known of the demand');
+  if (figures.demand > figures.capacity)
+    return no('DemandAboveCapacity', 'the demand is above the capacity of all endpoints: no hints can place it');
+  if (figures.maxUtilization > upperUtilization)
+    return no(
+      'Overloaded',
+      'the busiest endpoint is above the upper threshold under every plan that is worth a change',
+    );
+  const plannedAt = turn?.state?.plannedAt ?? null;
+  if (plannedAt !== null && time - plannedAt < downDwellSeconds)
+    return no('PlanChanged', `the plan changed within the last ${minutes(downDwellSeconds)}`);
+  return yes('Steady', 'the plan fits the demand');
+};
+
+/** Without a plan all have one reason. */
+export const findingsOfRefused = ({ reason, message }: Problem): Findings => ({
+  Observed: unknown(reason, message),
+  Effective: no(reason, message),
+  Stable: unknown(reason, message),
+});
+
+/** All three, each with a stable reason; messages hold nothing that changes from turn to turn by itself. */
+export const findingsOf = (input: FindingsInput): Findings =>
+  input.refused === undefined
+    ? { Observed: observedOf(input), Effective: effectiveOf(input), Stable: stableOf(input) }
+    : findingsOfRefused(input.refused);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a turn of the loop comes to in figures: for status, metrics and dry runs.
+import { hintsOf, sharingOf } from '../demand/in-force.ts';
+import type { HintsInForce } from '../demand/in-force.ts';
+import { evaluatePlan } from '../evaluate.ts';
+import type { LoopPolicy, Observation } from '../loop/types.ts';
+import { planHints } from '../planner.ts';
+import type { Bounds, Demand } from '../types.ts';
+
+export interface ZoneLine {
+  readonly zone: string;
+  /** Of its clients, in the unit of capacity. */
+  readonly demand: number;
+  /** Ready endpoints that run in it. */
+  readonly endpoints: number;
+  /** Load of these by their capacity, as a fraction. */
+  readonly utilization: number;
+  /** Share of its demand that other zones serve, as a fraction. */
+  readonly spill: number;
+}
+
+export interface TurnFigures {
+  readonly zones: readonly ZoneLine[];
+  readonly demand: number;
+  readonly capacity: number;
+  readonly endpoints: number;
+  readonly inZoneShare: number;
+  readonly maxUtilization: number;
+}
+
+const hinted = ({ endpoints }: Observation, plan: HintsInForce) => {
+  const hints = hintsOf(plan);
+  return endpoints.map(({ name, zone, capacity }) => ({ name, zone, capacity, forZones: hints({ name, zone }) }));
+};
+
+const spillOf = ({ endpoints, zones }: Observation, plan: HintsInForce): Map<string, number> => {
+  const sharing = sharingOf(zones, endpoints, plan);
+  const hints = hintsOf(plan);
+  return new Map(
+    sharing.zones.map((zone, index) => {
+      const orphan = sharing.orphans.includes(zone);
+      const local = endpoints.filter((one) => one.zone === zone && (orphan || hints(one).includes(zone))).length;
+      const sharers = sharing.sharers[index] ?? 0;
+      return [zone, sharers === 0 ? 0 : 1 - local / sharers];
+    }),
+  );
+};
+
+/** Figures of a plan under a demand. */
+export const figuresOf = (
+  observation: Observation,
+  plan: HintsInForce,
+  demand: Demand,
+  { targetUtilization }: Pick<LoopPolicy, 'targetUtilization'>,
+): TurnFigures => {
+  const { endpoints } = observation;
+  const evaluated = evaluatePlan({ endpoints: hinted(observation, plan), demand, targetUtilization });
+  const spill = spillOf(observation, plan);
+  const zones = Object.entries(evaluated.zones).map(([zone, figures]) => ({
+    zone,
+    demand: figures.demand,
+    endpoints: endpoints.filter((one) => one.zone === zone).length,
+    utilization: figures.utilization,
+    spill: figures.demand === 0 ? 0 : (spill.get(zone) ?? 0),
+  }));
+  return {
+    zones,
+    demand: zones.reduce((sum, zone) => sum + zone.demand, 0),
+    capacity: endpoints.reduce((sum, { capacity }) => sum + capacity, 0),
+    endpoints: endpoints.length,
+    inZoneShare: evaluated.inZoneShare,
+    maxUtilization: evaluated.maxUtilization,
+  };
+};
+
+/** What no plan at the target could beat; undefined without demand or endpoints. Costs as much as a plan. */
+export const boundsOf = (
+  observation: Observation,
+  demand: Demand,
+  { targetUtilization, minEndpoints, cost }: LoopPolicy,
+): Bounds | undefined => {
+  const total = Object.values(demand).reduce((sum, cores) => sum + cores, 0);
+  if (total === 0 || observation.endpoints.length === 0) return undefined;
+  const endpoints = observation.endpoints.map(({ name, zone, capacity }) => ({ name, zone, capacity }));
+  return planHints({ endpoints, demand, targetUtilization, minEndpoints, ...(cost === undefined ? {} : { cost }) })
+    .bounds;
+};

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts together what the loop is told: endpoints from slices, capacity from Pods, load from a source, zones from Nodes.
+import type { CapacitySource } from '../loop/from-spec.ts';
+import type { MeasuredDemand, Observation, ObservedEndpoint } from '../loop/types.ts';
+import type { Demand } from '../types.ts';
+import type { SliceView } from './endpoints.ts';
+
+/** CPU of a Pod's containers, cores; null where one of them does not say. */
+export interface PodCpu {
+  readonly requests: number | null;
+  readonly limits: number | null;
+}
+
+interface Windowed {
+  readonly load: number;
+  /** End of the window, seconds since 1970. */
+  readonly sampledAt: number;
+  /** Seconds. */
+  readonly window: number;
+}
+
+/** Load as sources give it. */
+export type Load =
+  | { readonly kind: 'pods'; readonly samples: readonly (Windowed & { readonly pod: string })[] }
+  | { readonly kind: 'zone-pairs'; readonly samples: readonly (Windowed & { readonly sourceZone: string })[] };
+
+export interface ObservationInput {
+  /** Seconds since 1970; never goes back. */
+  readonly time: number;
+  readonly endpoints: readonly SliceView[];
+  /** Zones of Nodes that are ready. */
+  readonly zones: readonly string[];
+  /** Weight of each zone's clients. */
+  readonly weights: Demand;
+  readonly capacity: CapacitySource;
+  /** Undefined while the Pod is not known yet. */
+  podCpu(pod: string): PodCpu | undefined;
+  /** Undefined where nothing was read. */
+  readonly load: Load | undefined;
+}
+
+export type ObservationResult =
+  | { readonly kind: 'observation'; readonly observation: Observation }
+  /** Endpoints that are ready do not say how much they can serve. */
+  | { readonly kind: 'no-capacity'; readonly endpoints: readonly string[] };
+
+const DEFAULT_WINDOW_SECONDS = 15;
+
+/** Cores; null where the Pod does not say; undefined while it is unknown. */
+const capacityOf = ({ capacity, podCpu }: ObservationInput, { pod }: SliceView): number | null | undefined => {
+  if (capacity.from === 'Value') return capacity.cores > 0 ? capacity.cores : null;
+  if (pod === '') return null;
+  const cpu = podCpu(pod);
+  return capacity.from === 'Requests' ? cpu?.requests : cpu?.limits;
+};
+
+/** What clients of each zone ask for, over all zones that serve them. */
+const measuredOf = (load: Extract<Load, { kind: 'zone-pairs' }>): MeasuredDemand | undefined => {
+  if (load.samples.length === 0) return undefined;
+  const demand: Record<string, number> = {};
+  for (const { sourceZone, load: cores } of load.samples) demand[sourceZone] = (demand[sourceZone] ?? 0) + cores;
+  return { demand, sampledAt: Math.max(...load.samples.map(({ sampledAt }) => sampledAt)) };
+};
+
+const windowOf = (load: Load | undefined): number =>
+  load === undefined || load.samples.length === 0
+    ? DEFAULT_WINDOW_SECONDS
+    : load.samples.reduce((longest, { window }) => Math.max(longest, window), 0) || DEFAULT_WINDOW_SECONDS;
+
+/** The observation, or which endpoints keep it from being made. An endpoint whose Pod is not known yet is left out for now. */
+export const observationOf = (input: ObservationInput): ObservationResult => {
+  const { time, endpoints, zones, weights, load } = input;
+  const samples = new Map(load?.kind === 'pods' ? load.samples.map((sample) => [sample.pod, sample]) : []);
+  const observed: ObservedEndpoint[] = [];
+  const without: string[] = [];
+  for (const endpoint of endpoints) {
+    const { name, pod, zone, ready } = endpoint;
+    if (!ready) continue;
+    const capacity = capacityOf(input, endpoint);
+    if (capacity === undefined) continue;
+    if (capacity === null || !(capacity > 0)) {
+      without.push(name);
+      continue;
+    }
+    const sample = samples.get(pod === '' ? name : pod);
+    observed.push({ name, zone, ready, capacity, load: sample?.load ?? null, sampledAt: sample?.sampledAt ?? null });
+  }
+  if (without.length > 0) return { kind: 'no-capacity', endpoints: without };
+  const measured = load?.kind === 'zone-pairs' ? measuredOf(load) : undefined;
+  const observation: Observation = {
+    time,
+    zones,
+    endpoints: observed,
+    clients: weights,
+    window: windowOf(load),
+    ...(measured === undefined ? {} : { measured }),
+  };
+  return { kind: 'observation', observation };
+};

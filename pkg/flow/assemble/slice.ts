@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// An EndpointSlice reduced to what the loop reads of it, small enough to hold every slice of a cluster.
+import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
+import type { KubernetesObject } from '../../apis/meta.ts';
+import { ANNOTATION_PLAN, LABEL_SERVICE_NAME, LABEL_STRATEGY, PLAN_SPREAD } from '../../apis/names.ts';
+
+export interface FlowSliceEndpoint {
+  /** Name of the Pod behind it; empty where there is none. */
+  readonly pod: string;
+  /** The first one, which is the one that proxies use. */
+  readonly address: string;
+  /** Empty where it has none. */
+  readonly zone: string;
+  readonly ready: boolean;
+  /** Zones of its hints; empty without. */
+  readonly forZones: readonly string[];
+  /** It has hints of any kind, also empty ones. */
+  readonly hinted: boolean;
+}
+
+export interface FlowSlice extends KubernetesObject {
+  /** Name of its Service; empty where it has none. */
+  readonly service: string;
+  /** Value of the strategy label; empty without. */
+  readonly strategy: string;
+  /** What the flow controller wrote on it: `spread`, another value, or nothing. */
+  readonly mark: string | undefined;
+  /** It has annotations, ours or others'. */
+  readonly annotated: boolean;
+  readonly addressType: string;
+  /** In the order of the slice. */
+  readonly endpoints: readonly FlowSliceEndpoint[];
+}
+
+const NO_ZONES: readonly string[] = [];
+
+/** Gives equal texts, and equal lists of zones, one object: a slice has hundreds of both. */
+const createPool = () => {
+  const lists = new Map<string, readonly string[]>();
+  return (zones: readonly string[]): readonly string[] => {
+    if (zones.length === 0) return NO_ZONES;
+    const key = zones.join('\n');
+    const known = lists.get(key);
+    if (known !== undefined) return known;
+    // More lists than a cluster has plans for would be hostile; they are not remembered.
+    if (lists.size < 10_000) lists.set(key, zones);
+    return zones;
+  };
+};
+
+/** A function that reduces slices; what they have in common it holds once. */
+export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) => {
+  const pooled = createPool();
+  const project = ({ addresses, conditions, zone, targetRef, hints }: Endpoint): FlowSliceEndpoint => ({
+    pod: targetRef?.kind === 'Pod' ? (targetRef.name ?? '') : '',
+    address: addresses[0] ?? '',
+    zone: pooled([zone ?? ''])[0] ?? '',
+    ready: conditions?.ready !== false,
+    forZones: pooled((hints?.forZones ?? []).map(({ name }) => name)),
+    hinted: hints !== undefined && hints !== null,
+  });
+  return ({ metadata = {}, addressType, endpoints }) => {
+    const { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp } = metadata;
+    return {
+      metadata: {
+        ...(name === undefined ? {} : { name }),
+        ...(namespace === undefined ? {} : { namespace }),
+        ...(uid === undefined ? {} : { uid }),
+        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+        ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+      },
+      service: labels?.[LABEL_SERVICE_NAME] ?? '',
+      strategy: labels?.[LABEL_STRATEGY] ?? '',
+      mark: annotations?.[ANNOTATION_PLAN],
+      annotated: annotations !== undefined && annotations !== null,
+      addressType: addressType ?? 'IPv4',
+      endpoints: (endpoints ?? []).map(project),
+    };
+  };
+};
+
+/** What identifies an endpoint in a plan: its Pod, so that both address families share one; else its address. */
+export const endpointName = ({ pod, address }: Pick<FlowSliceEndpoint, 'pod' | 'address'>): string =>
+  pod === '' ? address : pod;
+
+export const isSpread = ({ mark }: Pick<FlowSlice, 'mark'>): boolean => mark === PLAN_SPREAD;

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The status of a FlowPolicy, and whether it says anything that the one before did not.
+import type { FlowPolicyCondition, FlowPolicyStatus, FlowPolicyZoneStatus } from '../../apis/flow-policy.ts';
+import { hintsOf } from '../demand/in-force.ts';
+import type { HintsInForce } from '../demand/in-force.ts';
+import type { Bounds, PlannedEndpoint } from '../types.ts';
+import type { Findings } from './conditions.ts';
+import type { TurnFigures } from './figures.ts';
+
+export interface StatusInput {
+  /** What was written last; undefined before the first time. */
+  readonly previous: FlowPolicyStatus | undefined;
+  readonly findings: Findings;
+  readonly figures: TurnFigures | undefined;
+  readonly bounds: Bounds | undefined;
+  readonly plan: HintsInForce | undefined;
+  /** Ready endpoints and their zones. */
+  readonly endpoints: readonly { readonly name: string; readonly zone: string }[];
+  readonly source: string;
+  readonly generation: number | undefined;
+  /** RFC 3339. */
+  readonly now: string;
+  /** Why the plan changed in this turn; undefined where it did not. */
+  readonly change: string | undefined;
+}
+
+const MAX_ENDPOINTS = 100;
+const MAX_CHANGES = 10;
+
+const percent = (fraction: number): number => Math.round(fraction * 100);
+
+/** Three digits: what is finer than that is noise. */
+const decimal = (value: number): string => String(Number(value.toPrecision(3)));
+
+const zoneStatus = ({
+  zone,
+  demand,
+  endpoints,
+  utilization,
+  spill,
+}: TurnFigures['zones'][number]): FlowPolicyZoneStatus => ({
+  zone,
+  demand: decimal(demand),
+  endpoints,
+  utilizationPercent: percent(utilization),
+  spillPercent: percent(spill),
+});
+
+/** Endpoints that serve other zones than just their own. */
+const otherwise = (plan: HintsInForce, endpoints: StatusInput['endpoints']): PlannedEndpoint[] => {
+  if (plan.spread) return [];
+  const hints = hintsOf(plan);
+  return endpoints
+    .map(({ name, zone }) => ({ name, zone, forZones: hints({ name, zone }) }))
+    .filter(({ zone, forZones }) => forZones.join() !== zone)
+    .map(({ name, forZones }) => ({ name, forZones }));
+};
+
+/** A plan as a sentence, for changes, events and logs. */
+export const describePlan = (plan: HintsInForce, endpoints: StatusInput['endpoints']): string => {
+  if (plan.spread) return 'no hints: every endpoint serves every zone';
+  const other = otherwise(plan, endpoints);
+  if (other.length === 0) return 'every endpoint serves its own zone';
+  const named = other.slice(0, 3).map(({ name, forZones }) => `${name} serves ${forZones.join(', ')}`);
+  const more = other.length > named.length ? `; ${other.length - named.length} more serve other zones` : '';
+  return `${named.join('; ')}${more}`;
+};
+
+const planStatus = (plan: HintsInForce, endpoints: StatusInput['endpoints']): NonNullable<FlowPolicyStatus['plan']> => {
+  const other = otherwise(plan, endpoints);
+  const listed = other.slice(0, MAX_ENDPOINTS).map(({ name, forZones }) => ({ name, forZones: [...forZones] }));
+  return {
+    spread: plan.spread,
+    endpoints: listed,
+    ...(other.length > listed.length ? { omitted: other.length - listed.length } : {}),
+  };
+};
+
+const conditionsOf = ({ previous, findings, generation, now }: StatusInput): FlowPolicyCondition[] =>
+  (['Observed', 'Effective', 'Stable'] as const).map((type) => {
+    const finding = findings[type];
+    const before = previous?.conditions?.find((condition) => condition.type === type);
+    return {
+      type,
+      ...finding,
+      lastTransitionTime: before?.status === finding.status ? before.lastTransitionTime : now,
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
+    };
+  });
+
+const changesOf = ({ previous, change, plan, endpoints, now }: StatusInput): FlowPolicyStatus['lastChanges'] => {
+  const before = previous?.lastChanges ?? [];
+  if (change === undefined || plan === undefined) return before;
+  // When observing, the same plan is proposed again and again.
+  if (JSON.stringify(planStatus(plan, endpoints)) === JSON.stringify(previous?.plan)) return before;
+  return [{ time: now, reason: change, message: describePlan(plan, endpoints) }, ...before].slice(0, MAX_CHANGES);
+};
+
+const figuresStatus = (figures: TurnFigures): Partial<FlowPolicyStatus> => ({
+  demand: decimal(figures.demand),
+  inZonePercent: percent(figures.inZoneShare),
+  maxUtilizationPercent: percent(figures.maxUtilization),
+  zones: figures.zones.map(zoneStatus),
+});
+
+export const statusOf = (input: StatusInput): FlowPolicyStatus => {
+  const { figures, bounds, plan, endpoints, generation, source } = input;
+  const changes = changesOf(input) ?? [];
+  return {
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    ...(source === '' ? {} : { source }),
+    endpoints: endpoints.length,
+    ...(figures === undefined ? {} : figuresStatus(figures)),
+    ...(bounds === undefined
+      ? {}
+      : { bounds: { lpPercent: percent(bounds.lp), integralityPercent: percent(bounds.integrality) } }),
+    ...(plan === undefined ? {} : { plan: planStatus(plan, endpoints) }),
+    conditions: conditionsOf(input),
+    ...(changes.length === 0 ? {} : { lastChanges: changes }),
+  };
+};
+
+/** `now`: it says something else. `later`: only figures moved, noticeably. `no`: nothing that anybody has to know. */
+export type News = 'now' | 'later' | 'no';
+
+const NOTICEABLE_POINTS = 3;
+const NOTICEABLE_SHARE = 0.1;
+
+const moved = (left: FlowPolicyStatus, right: FlowPolicyStatus): boolean => {
+  const points = (one = 0, other = 0): boolean => Math.abs(one - other) >= NOTICEABLE_POINTS;
+  const shares = (one = '0', other = '0'): boolean =>
+    Math.abs(Number(one) - Number(other)) > NOTICEABLE_SHARE * Math.max(Number(one), Number(other));
+  if (points(left.inZonePercent, right.inZonePercent) || shares(left.demand, right.demand)) return true;
+  if (points(left.maxUtilizationPercent, right.maxUtilizationPercent)) return true;
+  return (right.zones ?? []).some((zone, index) => {
+    const before = left.zones?.[index];
+    return shares(before?.demand, zone.demand) || points(before?.utilizationPercent, zone.utilizationPercent);
+  });
+};
+
+/** Everything but figures, as one text. */
+const said = ({
+  plan,
+  conditions,
+  lastChanges,
+  observedGeneration,
+  zones,
+  endpoints,
+  source,
+}: FlowPolicyStatus): string =>
+  JSON.stringify([
+    plan,
+    conditions?.map(({ type, status, reason, message }) => [type, status, reason, message]),
+    lastChanges,
+    observedGeneration,
+    zones?.map(({ zone, endpoints: count }) => [zone, count]),
+    endpoints,
+    source,
+  ]);
+
+export const newsIn = (previous: FlowPolicyStatus | undefined, next: FlowPolicyStatus): News => {
+  if (previous === undefined || said(previous) !== said(next)) return 'now';
+  return moved(previous, next) ? 'later' : 'no';
+};
+
+/** The plan that a status holds; undefined where it does not hold a whole one, or one that was never in force. */
+export const planInStatus = ({ plan, conditions }: FlowPolicyStatus): HintsInForce | undefined => {
+  const observed = conditions?.some(({ type, reason }) => type === 'Effective' && reason === 'ObserveOnly') === true;
+  if (plan === undefined || observed || plan.omitted !== undefined) return undefined;
+  return { spread: plan.spread, endpoints: plan.endpoints };
+};

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides the zone label of one Node from the NodeGroups of the cluster: what to write, or why nothing.
+import type { NodeGroup } from '../apis/kubeedge.ts';
+import { ANNOTATION_GROUP_ZONE, ANNOTATION_TAKEOVER, COMMANDS, LABEL_ZONE } from '../apis/names.ts';
+import { groupsOf, isEnabled, isZoneName, mayTakeOver, nameOf } from './membership.ts';
+import { zoneOf } from './node.ts';
+import type { GroupNode } from './node.ts';
+import { parseRecord } from './record.ts';
+import type { ZoneRecord } from './record.ts';
+
+/** Why the zone of a member is not, or no longer, ours to write; stable words for events, metrics and docs. */
+export type ZoneRefusal =
+  'InSeveralGroups' | 'InvalidZoneName' | 'ForeignZone' | 'ZoneBoundVolumes' | 'ManagedByKubeEdge' | 'LabelTakenAway';
+
+/** What a write is for. `Adopted` and `Released` only change our record. */
+export type ZoneWrite = 'Assigned' | 'Reasserted' | 'Adopted' | 'Restored' | 'Released';
+
+interface About {
+  /** Groups that it is about, in name order; none where the Node has left its group. */
+  readonly groups: readonly string[];
+  readonly message: string;
+}
+
+export type ZoneDecision =
+  /** No group asks for anything, and nothing of ours is on the Node. */
+  | { readonly kind: 'none' }
+  /** The Node has the zone that its group asks for; `own`: since we wrote it. */
+  | ({ readonly kind: 'settled'; readonly reason: 'Assigned' | 'AlreadyInZone' } & About)
+  | ({
+      readonly kind: 'write';
+      readonly reason: ZoneWrite;
+      /** The label's new value; undefined: no label. */
+      readonly zone: string | undefined;
+      /** The label changes, and not only our record: volumes have to be looked at. */
+      readonly moves: boolean;
+      readonly record: ZoneRecord | undefined;
+    } & About)
+  | ({ readonly kind: 'refused'; readonly reason: ZoneRefusal } & About);
+
+/** Written again this often, a label that goes again belongs to somebody else. */
+const MAX_LOSSES = 2;
+/** A loss this long ago, seconds, is no sign of a rival: kubelets and people write labels too, now and then. */
+const FORGIVEN_SECONDS = 86_400;
+/** User agent, hence field manager, of KubeEdge's controller for NodeGroups. */
+const KUBEEDGE_MANAGER = 'controllermanager';
+
+interface Case {
+  readonly node: GroupNode;
+  readonly name: string;
+  /** The label now. */
+  readonly zone: string | undefined;
+  readonly record: ZoneRecord | undefined;
+  /** Seconds since 1970. */
+  readonly now: number;
+}
+
+const quote = (zone: string | undefined): string => (zone === undefined ? 'no value' : JSON.stringify(zone));
+const field = `metadata.labels[${LABEL_ZONE}]`;
+
+const refuse = (groups: readonly string[], reason: ZoneRefusal, message: string): ZoneDecision => ({
+  kind: 'refused',
+  reason,
+  groups,
+  message,
+});
+
+const write = (
+  { zone: before }: Case,
+  groups: readonly string[],
+  reason: ZoneWrite,
+  change: { zone: string | undefined; record: ZoneRecord | undefined; message: string },
+): ZoneDecision => ({ kind: 'write', reason, groups, moves: change.zone !== before, ...change });
+
+/** People who label Nodes by hand are nobody's controller. */
+const isPerson = (manager: string): boolean => manager.startsWith('kubectl');
+
+/**
+ * KubeEdge 1.21 and newer write and delete the zone label themselves. Whoever marks members with KubeEdge's own label is
+ * KubeEdge's controller, whatever its name there.
+ */
+export const isKubeEdges = ({ zoneManagers, memberManagers }: GroupNode): boolean =>
+  zoneManagers.some(
+    (manager) =>
+      manager === KUBEEDGE_MANAGER ||
+      (memberManagers.includes(manager) && manager !== COMMANDS.flowController && !isPerson(manager)),
+  );
+
+/** The label is as we wrote it, and nobody who looks after it himself has written it since. */
+const isOurs = ({ zone, record, node }: Case): boolean =>
+  record?.zone === zone && zone !== undefined && !isKubeEdges(node);
+
+const foreign = ({ name, zone }: Case, group: string): ZoneDecision =>
+  refuse(
+    [group],
+    'ForeignZone',
+    `Node ${name}: ${field} is ${quote(zone)}, which NodeGroup ${group} did not set; it stays. Annotate the NodeGroup with ${ANNOTATION_TAKEOVER}: "true" to have it replaced while the Node is a member`,
+  );
+
+const before = ({ record }: Case): string =>
+  record?.previous === undefined ? '' : `; before the group it was ${quote(record.previous)}`;
+
+const takenAway = (one: Case, groups: readonly string[], advice: string): ZoneDecision =>
+  refuse(
+    groups,
+    'LabelTakenAway',
+    `Node ${one.name}: somebody else changed ${field} from ${quote(one.record?.zone)} to ${quote(one.zone)}, as KubeEdge's own controller does from 1.21 on${before(one)}. Nothing is written; ${advice}`,
+  );
+
+const kubeEdges = (one: Case, groups: readonly string[]): ZoneDecision =>
+  refuse(
+    groups,
+    'ManagedByKubeEdge',
+    `Node ${one.name}: KubeEdge's own controller wrote ${field} ${quote(one.zone)}${before(one)}. Nothing is written here, nor restored later`,
+  );
+
+const previousOf = (previous: string | undefined): { previous?: string } =>
+  previous === undefined ? {} : { previous };
+
+/** Gives the Node the group's name as its zone; what stands there now is remembered. */
+const assign = (
+  one: Case,
+  group: string,
+  reason: 'Assigned' | 'Reasserted',
+  record: Omit<ZoneRecord, 'zone'>,
+): ZoneDecision =>
+  write(one, [group], reason, {
+    zone: group,
+    record: { zone: group, ...record },
+    message: `Node ${one.name} is in NodeGroup ${group}: ${field} from ${quote(one.zone)} to ${quote(group)}`,
+  });
+
+/** The zone is the group's already. */
+const inPlace = (one: Case, group: string): ZoneDecision => {
+  const { name, record, node } = one;
+  if (isKubeEdges(node)) return kubeEdges(one, [group]);
+  const message = `Node ${name} is in zone ${group}, the name of its NodeGroup`;
+  if (record === undefined) return { kind: 'settled', reason: 'AlreadyInZone', groups: [group], message };
+  if (record.zone === group) return { kind: 'settled', reason: 'Assigned', groups: [group], message };
+  // Somebody moved it to the new group before us: the zone to give back at the end is still the one that we remember.
+  const adopted = { zone: group, ...previousOf(record.previous), losses: 0 };
+  return write(one, [group], 'Adopted', { zone: group, record: adopted, message });
+};
+
+/** What we wrote is not there any more, though the group still asks for it. */
+const lost = (one: Case, group: string, record: ZoneRecord, takeover: boolean): ZoneDecision => {
+  const { zone, node, now } = one;
+  if (isKubeEdges(node)) return kubeEdges(one, [group]);
+  const losses = record.lostAt === undefined || now - record.lostAt > FORGIVEN_SECONDS ? 0 : record.losses;
+  if (losses >= MAX_LOSSES)
+    return takenAway(one, [group], `remove the annotation ${ANNOTATION_GROUP_ZONE} to have it tried again`);
+  if (zone !== undefined && !takeover) return foreign(one, group);
+  const next = { ...previousOf(zone ?? record.previous), losses: losses + 1, lostAt: now };
+  return assign(one, group, 'Reasserted', next);
+};
+
+const restore = (one: Case, groups: readonly string[], { previous }: ZoneRecord, why: string): ZoneDecision =>
+  write(one, groups, 'Restored', {
+    zone: previous,
+    record: undefined,
+    message: `Node ${one.name} ${why}: ${field} from ${quote(one.zone)} to ${quote(previous)}, as before`,
+  });
+
+/** The one group of the Node asks for its zone. */
+const wanted = (one: Case, group: NodeGroup): ZoneDecision => {
+  const { name, zone, record } = one;
+  const target = nameOf(group);
+  const takeover = mayTakeOver(group);
+  if (!isZoneName(target)) {
+    const message = `Node ${name}: the name of NodeGroup ${target} is no valid value of a label, which has 63 characters at the most; give the group a shorter name`;
+    return refuse([target], 'InvalidZoneName', message);
+  }
+  const ours = isOurs(one);
+  if (ours && record?.previous !== undefined && !takeover) {
+    return restore(
+      one,
+      [target],
+      record,
+      `keeps its own zone, since NodeGroup ${target} may not take it over any more`,
+    );
+  }
+  if (zone === target) return inPlace(one, target);
+  if (ours) return assign(one, target, 'Assigned', { ...previousOf(record?.previous), losses: 0 });
+  if (record !== undefined) return lost(one, target, record, takeover);
+  if (isKubeEdges(one.node)) return kubeEdges(one, [target]);
+  if (zone !== undefined && !takeover) return foreign(one, target);
+  return assign(one, target, 'Assigned', { ...previousOf(zone), losses: 0 });
+};
+
+/** No group asks for a zone any more: what is ours is taken back, and nothing else. */
+const unwanted = (one: Case): ZoneDecision => {
+  const { name, zone, record, node } = one;
+  if (record === undefined) return { kind: 'none' };
+  if (isOurs(one)) return restore(one, [], record, `is no longer in NodeGroup ${record.zone}, or that has no topology`);
+  if (isKubeEdges(node) && record.previous !== undefined) return kubeEdges(one, []);
+  // Whoever removed the label would remove it again. The record stays: it alone knows what the zone was.
+  if (zone === undefined && record.previous !== undefined) {
+    return takenAway(one, [], `label the Node by hand, or remove the annotation ${ANNOTATION_GROUP_ZONE}`);
+  }
+  const message = `Node ${name}: ${field} is ${quote(zone)} by now, so there is nothing to take back`;
+  return write(one, [], 'Released', { zone, record: undefined, message });
+};
+
+/** Decides for one Node; `now` in seconds since 1970. Applying the decision and deciding again gives `settled`, `none` or the same refusal. */
+export const decideZone = (node: GroupNode, all: readonly NodeGroup[], now: number): ZoneDecision => {
+  const groups = groupsOf(node, all);
+  const record = parseRecord(node.metadata.annotations?.[ANNOTATION_GROUP_ZONE]);
+  const one: Case = { node, name: nameOf(node), zone: zoneOf(node), record, now };
+  const [group] = groups;
+  if (groups.length > 1 && (record !== undefined || groups.some(isEnabled))) {
+    const names = groups.map(nameOf);
+    const message = `Node ${one.name} is in NodeGroups ${names.join(', ')}; a Node has one zone, so its label stays as it is. Take it out of all but one`;
+    return refuse(names, 'InSeveralGroups', message);
+  }
+  return group !== undefined && isEnabled(group) && groups.length === 1 ? wanted(one, group) : unwanted(one);
+};

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The annotation on a Node that remembers which zone we gave it and which it had before, so that this one can come back.
+import { isZoneName } from './membership.ts';
+
+export interface ZoneRecord {
+  /** The zone that was written: the name of the group. */
+  readonly zone: string;
+  /** The zone label that it replaced; absent where there was none. */
+  readonly previous?: string;
+  /** How often somebody else changed or removed the label since. */
+  readonly losses: number;
+  /** The last time that it was written again, seconds since 1970. */
+  readonly lostAt?: number;
+}
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Undefined without an annotation, and for one that says nothing that could be acted upon. */
+export const parseRecord = (text: string | undefined): ZoneRecord | undefined => {
+  const value = text === undefined ? undefined : parseJson(text);
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { zone, previous, losses, lostAt } = value as Record<string, unknown>;
+  if (typeof zone !== 'string' || !isZoneName(zone)) return undefined;
+  return {
+    zone,
+    ...(typeof previous === 'string' && isZoneName(previous) ? { previous } : {}),
+    losses: typeof losses === 'number' && losses >= 0 ? Math.floor(losses) : 0,
+    ...(typeof lostAt === 'number' ? { lostAt } : {}),
+  };
+};
+
+/** Equal records are equal texts. */
+export const formatRecord = ({ zone, previous, losses, lostAt }: ZoneRecord): string =>
+  JSON.stringify({
+    zone,
+    ...(previous === undefined ? {} : { previous }),
+    ...(losses === 0 ? {} : { losses, lostAt }),
+  });

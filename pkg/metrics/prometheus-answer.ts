@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads what Prometheus' `/api/v1/query` answers, whatever it really is: rows of labels and a number, or a LoadError.
+import { createProblems, quoted } from './problems.ts';
+import { LoadError } from './types.ts';
+import type { LoadFailure } from './types.ts';
+
+/** Names of the labels that are looked at. */
+export interface LabelNames {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly sourceZone: string;
+  readonly destinationZone: string;
+}
+
+/** One element of an instant vector: 0 or more. Labels that it does not have, or that are empty, are undefined. */
+export interface VectorRow {
+  readonly namespace: string | undefined;
+  readonly pod: string | undefined;
+  readonly sourceZone: string | undefined;
+  readonly destinationZone: string | undefined;
+  readonly value: number;
+  /** When it was evaluated, seconds since 1970 on the server's clock. */
+  readonly at: number;
+}
+
+export interface Vector {
+  readonly rows: readonly VectorRow[];
+  readonly problems: readonly string[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Longest message of the server that is passed on: PromQL errors say where the query is wrong. */
+const MAX_MESSAGE = 300;
+
+const messageOf = (answer: Fields): string => {
+  const { errorType, error } = answer;
+  const said = [errorType, error].filter((part) => typeof part === 'string').join(': ');
+  return said === ''
+    ? ''
+    : `: ${said
+        .slice(0, MAX_MESSAGE)
+        .toWellFormed()
+        .replaceAll(/\p{Cc}+/gu, ' ')}`;
+};
+
+/** `errorType` of Prometheus' HTTP API. */
+const BY_ERROR_TYPE: Readonly<Record<string, LoadFailure>> = {
+  bad_data: 'BadQuery',
+  execution: 'BadQuery',
+  timeout: 'Timeout',
+  canceled: 'Timeout',
+  unavailable: 'Unreachable',
+  internal: 'Unreachable',
+};
+
+const BY_STATUS: Readonly<Record<number, LoadFailure>> = {
+  400: 'BadQuery',
+  401: 'Forbidden',
+  403: 'Forbidden',
+  404: 'NotInstalled',
+  408: 'Timeout',
+  413: 'BadQuery',
+  414: 'BadQuery',
+  422: 'BadQuery',
+  504: 'Timeout',
+};
+
+const reasonOfStatus = (status: number): LoadFailure => {
+  if (status === 429 || status >= 500) return BY_STATUS[status] ?? 'Unreachable';
+  return BY_STATUS[status] ?? 'BadAnswer';
+};
+
+/** The LoadError of an answer that is no success; only Prometheus' own words are quoted. */
+export const failureOf = (status: number, body: string): LoadError => {
+  if (status >= 300 && status < 400) {
+    return new LoadError('BadAnswer', `status ${status}: redirects are not followed, the url has to be the last one`);
+  }
+  const answer = parsed(body);
+  const own = isObject(answer) && answer['status'] === 'error' ? answer : {};
+  const type = typeof own['errorType'] === 'string' ? BY_ERROR_TYPE[own['errorType']] : undefined;
+  return new LoadError(type ?? reasonOfStatus(status), `status ${status}${messageOf(own)}`);
+};
+
+/** No name of a Pod, a namespace or a zone is longer. */
+const MAX_NAME = 253;
+
+const labelOf = (metric: Fields, name: string): string | undefined => {
+  const value = Object.hasOwn(metric, name) ? metric[name] : undefined;
+  return typeof value === 'string' && value !== '' && value.length <= MAX_NAME ? value : undefined;
+};
+
+/** The number of a sample, as Go prints it; undefined for what is not one. */
+const numberOf = (text: unknown): number | undefined => {
+  if (typeof text !== 'string') return undefined;
+  if (/^[+-]?Inf$/u.test(text)) return Infinity;
+  return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/u.test(text) ? Number(text) : undefined;
+};
+
+/** Why the value of a sample is no load; undefined where it is one. */
+const problemOf = (sample: Fields, value: readonly unknown[], number: number | undefined): string | undefined => {
+  if ('histogram' in sample) return 'a histogram, not a number';
+  if (value[1] === 'NaN') return 'NaN';
+  if (number === undefined || typeof value[0] !== 'number') return 'not a time and a number';
+  if (!Number.isFinite(number)) return 'infinite';
+  return number < 0 ? 'negative' : undefined;
+};
+
+const readRow = (sample: unknown, names: LabelNames): VectorRow | { problem: string; example?: string } => {
+  if (!isObject(sample) || !isObject(sample['metric'])) return { problem: 'no labels' };
+  const { metric } = sample;
+  const value = Array.isArray(sample['value']) ? (sample['value'] as unknown[]) : [];
+  const labels = {
+    namespace: labelOf(metric, names.namespace),
+    pod: labelOf(metric, names.pod),
+    sourceZone: labelOf(metric, names.sourceZone),
+    destinationZone: labelOf(metric, names.destinationZone),
+  };
+  const number = numberOf(value[1]);
+  const problem = problemOf(sample, value, number);
+  if (problem === undefined) return { ...labels, value: Math.abs(number ?? 0), at: value[0] as number };
+  const example = labels.pod ?? labels.sourceZone;
+  return example === undefined ? { problem } : { problem, example };
+};
+
+const sayWarnings = (answer: Fields, say: (sentence: string) => void): void => {
+  const warnings: unknown[] = Array.isArray(answer['warnings']) ? answer['warnings'] : [];
+  for (const warning of warnings.slice(0, 5)) if (typeof warning === 'string') say(`warning: ${quoted(warning)}`);
+  if (warnings.length > 5) say(`${warnings.length - 5} further warnings`);
+  // VictoriaMetrics says so beside the data, Thanos in a warning.
+  if (answer['isPartial'] === true) say('the answer is partial');
+};
+
+const resultOf = (body: string): { answer: Fields; result: readonly unknown[] } => {
+  const answer = parsed(body);
+  if (!isObject(answer)) throw new LoadError('BadAnswer', `the answer (${body.length} characters) is not JSON`);
+  if (answer['status'] === 'error') throw failureOf(200, body);
+  const { data } = answer;
+  if (answer['status'] !== 'success' || !isObject(data)) {
+    throw new LoadError('BadAnswer', 'the answer is not that of a Prometheus: no status or no data');
+  }
+  const { resultType, result } = data;
+  if (resultType === 'scalar' || resultType === 'matrix' || resultType === 'string') {
+    throw new LoadError('BadQuery', `the query yields a ${resultType}; an instant vector is needed`);
+  }
+  if (resultType !== 'vector' || !Array.isArray(result)) {
+    throw new LoadError('BadAnswer', 'the answer is not that of a Prometheus: no vector');
+  }
+  return { answer, result };
+};
+
+/**
+ * Reads a successful answer. Samples that are no load are left out and counted.
+ *
+ * @throws LoadError BadAnswer for what no Prometheus says, BadQuery for a result that is no vector.
+ */
+export const readVector = (body: string, names: LabelNames): Vector => {
+  const { answer, result } = resultOf(body);
+  const problems = createProblems();
+  sayWarnings(answer, problems.say);
+  const rows: VectorRow[] = [];
+  for (const sample of result) {
+    const row = readRow(sample, names);
+    if ('problem' in row) problems.count(row.problem, row.example);
+    else rows.push(row);
+  }
+  return { rows, problems: problems.sentences() };
+};

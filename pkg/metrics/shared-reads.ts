@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers that several readers share: one request in flight for a key, and its answer again for a while.
+import { abortable } from '../kubernetes/abortable.ts';
+import type { Clock } from '../kubernetes/types.ts';
+import { createGate } from './gate.ts';
+
+/** Makes the request. `previous` is the last answer, however old. */
+export type Load<T> = (previous: T | undefined, signal: AbortSignal) => Promise<T>;
+
+export interface SharedReadsOptions {
+  clock: Clock;
+  /** Requests of all keys at the same time. */
+  concurrency: number;
+  /** Milliseconds after its last use until an answer is forgotten. Default ten minutes. */
+  keepMs?: number;
+}
+
+export interface SharedReads<T> {
+  /**
+   * The answer for `key`: one whose request began less than `maxAgeMs` ago, that of a request in flight, or a new one.
+   * Rejects as the request does, or with the signal's reason; the request goes on as long as anybody waits for it.
+   */
+  read(key: string, maxAgeMs: number, load: Load<T>, signal: AbortSignal): Promise<T>;
+  /** Keys that are remembered. */
+  readonly size: number;
+}
+
+interface Flight<T> {
+  readonly promise: Promise<T>;
+  readonly controller: AbortController;
+  waiting: number;
+}
+
+interface Entry<T> {
+  answer: { readonly value: T; readonly askedAt: number } | undefined;
+  flight: Flight<T> | undefined;
+  usedAt: number;
+}
+
+const DEFAULT_KEEP_MS = 600_000;
+
+export const createSharedReads = <T>(options: SharedReadsOptions): SharedReads<T> => {
+  const { clock, concurrency, keepMs = DEFAULT_KEEP_MS } = options;
+  const entries = new Map<string, Entry<T>>();
+  const gate = createGate(concurrency);
+  let sweptAt = clock.monotonic();
+
+  /** Without a timer: whoever reads pays, at most once in a tenth of the time that answers are kept. */
+  const sweep = (now: number): void => {
+    if (now - sweptAt < keepMs / 10) return;
+    sweptAt = now;
+    for (const [key, entry] of entries) {
+      if (entry.flight === undefined && now - entry.usedAt > keepMs) entries.delete(key);
+    }
+  };
+
+  const entryOf = (key: string, now: number): Entry<T> => {
+    const found = entries.get(key) ?? { answer: undefined, flight: undefined, usedAt: now };
+    found.usedAt = now;
+    entries.set(key, found);
+    return found;
+  };
+
+  const launch = (entry: Entry<T>, load: Load<T>): Flight<T> => {
+    const controller = new AbortController();
+    const request = async (): Promise<T> => {
+      const askedAt = clock.monotonic();
+      const value = await load(entry.answer?.value, controller.signal);
+      // Whoever gave up a request does not get its answer remembered: a newer one may be there.
+      if (!controller.signal.aborted) entry.answer = { value, askedAt };
+      return value;
+    };
+    const promise = gate.run(request, controller.signal).finally(() => {
+      if (entry.flight === flight) entry.flight = undefined;
+    });
+    promise.catch(() => undefined);
+    const flight: Flight<T> = { promise, controller, waiting: 0 };
+    return flight;
+  };
+
+  return {
+    async read(key, maxAgeMs, load, signal) {
+      signal.throwIfAborted();
+      const now = clock.monotonic();
+      sweep(now);
+      const entry = entryOf(key, now);
+      if (entry.answer !== undefined && now - entry.answer.askedAt < maxAgeMs) return entry.answer.value;
+      const flight = (entry.flight ??= launch(entry, load));
+      flight.waiting += 1;
+      try {
+        return await abortable(flight.promise, signal);
+      } finally {
+        flight.waiting -= 1;
+        if (flight.waiting === 0 && entry.flight === flight) {
+          entry.flight = undefined;
+          flight.controller.abort(new Error('nobody waits for this answer any more'));
+        }
+      }
+    },
+    get size() {
+      return entries.size;
+    },
+  };
+};

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The upper half of the page of an audit: what it comes to, where traffic goes, what to mend first.
+import type { AuditReport, CauseGroup, ClusterFinding } from '../../diagnosis/audit/types.ts';
+import { percentText } from '../figures.ts';
+import { moneyText } from '../money.ts';
+import { shareBar } from '../svg.ts';
+import type { BarPart } from '../svg.ts';
+import { markup, NOTHING, sentence } from './markup.ts';
+import type { Content, Markup } from './markup.ts';
+
+const card = (figure: Content, meaning: Content): Markup =>
+  markup`<li><strong>${figure}</strong><span>${meaning}</span></li>`;
+
+const moneyCards = ({ sum: { monthlyCost }, prices }: AuditReport): Markup[] => {
+  if (monthlyCost === undefined || prices === undefined) return [];
+  const money = (amount: number): string => moneyText(amount, prices.currency);
+  return [
+    card(money(monthlyCost.current), 'a month is what crossing zones costs'),
+    card(money(monthlyCost.saving.routing), 'a month would be saved by routing by zone'),
+  ];
+};
+
+/** The few figures to remember. */
+export const cards = (report: AuditReport): Markup => {
+  const { sum } = report;
+  const { verdicts, services, saving } = sum;
+  return markup`<ul class="cards">
+    ${moneyCards(report)} ${card(percentText(sum.crossZoneShare), 'of connections cross zones')}
+    ${card(percentText(sum.inZoneShare === null ? null : saving.routing), 'more would stay if every Service were routed by zone, with the endpoints as they are')}
+    ${card(markup`${verdicts.Effective}<span class="muted"> of ${services}</span>`, `Services keep their traffic in every zone; ${verdicts.Ineffective} ask for it in vain`)}
+  </ul>`;
+};
+
+const partsOf = ({ sum: { inZoneShare, saving } }: AuditReport): BarPart[] => {
+  const stays = inZoneShare ?? 0;
+  const parts: BarPart[] = [
+    { kind: 'stays', label: 'stays in its zone now', share: stays },
+    { kind: 'routing', label: 'would stay by routing by zone', share: saving.routing },
+    { kind: 'endpoints', label: 'needs endpoints in zones that have none', share: saving.endpoints },
+  ];
+  const rest = 1 - parts.reduce((sum, { share }) => sum + share, 0);
+  // What another way of routing keeps better than hints by zone leaves a remainder.
+  return rest > 0.0005 ? [...parts, { kind: 'rest', label: 'crosses in any case', share: rest }] : parts;
+};
+
+const legendItem = ({ kind, label, share }: BarPart): Markup =>
+  markup`<li>
+    <svg viewBox="0 0 1 1" aria-hidden="true"><rect class="bar-${kind}" width="1" height="1" /></svg
+    ><b>${percentText(share)}</b> ${label}
+  </li>`;
+
+/** All connections in one bar. */
+export const savings = (report: AuditReport): Markup => {
+  if (report.sum.inZoneShare === null) return NOTHING;
+  const parts = partsOf(report);
+  return markup`<h2>What would be saved</h2>
+    ${shareBar(parts)}
+    <ul class="legend">
+      ${parts.map(legendItem)}
+    </ul>`;
+};
+
+const causeRow = (group: CauseGroup, { prices }: AuditReport): Markup => {
+  const { reason, services, crossZoneShare, saving, monthlyCost, remedy } = group;
+  const money =
+    prices === undefined
+      ? NOTHING
+      : markup`<td role="cell" class="number" data-label="Saves a month">
+          ${monthlyCost === undefined ? '–' : moneyText(monthlyCost.saving.routing, prices.currency)}
+        </td>`;
+  return markup`<tr role="row">
+    <td role="cell" class="service">
+      <button type="button" class="show" data-show-cause="${reason}" title="Show these Services">
+        <code>${reason}</code>
+      </button>
+    </td>
+    <td role="cell" class="number" data-label="Services">${services}</td>
+    <td role="cell" class="number" data-label="Crosses">${percentText(crossZoneShare)}</td>
+    <td role="cell" class="number" data-label="Saved by routing">${percentText(saving.routing)}</td>
+    <td role="cell" class="number" data-label="Needs endpoints">${percentText(saving.endpoints)}</td>
+    ${money}
+    <td role="cell" class="why remedy">${sentence(remedy)}</td>
+  </tr>`;
+};
+
+/** Services by their first cause, what crosses most first. */
+export const causes = (report: AuditReport): Markup => {
+  if (report.causes.length === 0) return NOTHING;
+  const money =
+    report.prices === undefined
+      ? NOTHING
+      : markup`<th role="columnheader" scope="col" class="number">Saves a month</th>`;
+  return markup`<h2>What to mend first</h2>
+    <p class="muted">Services by their first cause; shares are of all connections.</p>
+    <table role="table" class="cards-when-narrow causes" aria-label="Causes">
+      <thead role="rowgroup">
+        <tr role="row">
+          <th role="columnheader" scope="col">Cause</th>
+          <th role="columnheader" scope="col" class="number">Services</th>
+          <th role="columnheader" scope="col" class="number">Crosses</th>
+          <th role="columnheader" scope="col" class="number">Saved by routing</th>
+          <th role="columnheader" scope="col" class="number">Needs endpoints</th>
+          ${money}
+          <th role="columnheader" scope="col">Remedy</th>
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        ${report.causes.map((group) => causeRow(group, report))}
+      </tbody>
+    </table>`;
+};
+
+const findingItem = ({ reason, certainty, evidence, remedy }: ClusterFinding): Markup => {
+  const possible = certainty === 'possible';
+  return markup`<li class="${certainty}">
+    <code>${reason}</code>${possible ? markup` <span class="muted">(cannot be seen from here)</span>` : NOTHING}
+    <p>${evidence}</p>
+    <p class="remedy">${sentence(remedy)}</p>
+  </li>`;
+};
+
+/** What may concern every Service, although each by itself looks right. */
+export const findings = ({ findings: found }: AuditReport): Markup =>
+  found.length === 0
+    ? NOTHING
+    : markup`<h2>Of the whole cluster</h2>
+        <ul class="findings">
+          ${found.map(findingItem)}
+        </ul>`;

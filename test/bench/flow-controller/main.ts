@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// `npm run bench:flow-controller`: memory and CPU of the flow controller on many Services, and what it asks of the API server.
+import { existsSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { CONFIG_API_VERSION } from '../../../pkg/apis/config/config-kind.ts';
+import { FLOW_CONTROLLER_CONFIGURATION } from '../../../pkg/apis/config/flow-controller.ts';
+import { flowPolicyDefinition } from '../../../pkg/apis/flow-policy-crd.ts';
+import type { FlowPolicy } from '../../../pkg/apis/flow-policy.ts';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { FLOW_POLICIES } from '../../../pkg/apis/resources.ts';
+import { POD_METRICS } from '../../../pkg/metrics/resource-metrics.ts';
+import { startSandbox } from '../../sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/types.ts';
+import { describeEnvironment } from '../environment.ts';
+import { findCores, pinSelf, startChild } from '../processes.ts';
+import type { Child } from '../processes.ts';
+import { clusterObjects, loadObjects } from './world.ts';
+import type { Scale } from './world.ts';
+
+const USAGE = `usage: npm run bench:flow-controller -- [--services N] [--endpoints N] [--seconds N] [--command FILE]
+
+  --services   load-aware Services (default 1000)
+  --endpoints  endpoints of each (default 20)
+  --seconds    how long the steady state is measured (default 120)
+  --command    the program that is measured (default dist/bundle/flow-controller.js, which npm run bundle makes)
+`;
+
+const USER = 'flow-controller';
+const BUNDLE = resolve(import.meta.dirname, '../../../dist/bundle/flow-controller.js');
+/** As metrics-server's. */
+const METRICS_INTERVAL_MS = 15_000;
+const START_LIMIT_MS = 300_000;
+/** What the controller may take: bytes, and cores. */
+const LIMITS = { memory: 200 * 1024 * 1024, cores: 0.25 };
+
+/** The API server is in this process, which is busy with the load of twenty thousand Pods now and then. */
+const PATIENT = { leaseDurationSeconds: 90, renewDeadlineSeconds: 60, retryPeriodSeconds: 10 };
+
+interface Measured {
+  readonly phase: string;
+  readonly seconds: number;
+  readonly residentMiB: number;
+  readonly peakMiB: number;
+  readonly cores: number;
+  readonly requests: Readonly<Record<string, number>>;
+}
+
+const mebibytes = (bytes: number): number => Math.round(bytes / 1024 / 1024);
+
+const countsOf = (sandbox: Sandbox): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const { user, verb, resource } of sandbox.requests) {
+    if (user !== USER || verb === 'watch' || resource === 'leases') continue;
+    const kind = `${verb} ${resource}`;
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return counts;
+};
+
+/** Measures while `work` runs. */
+const measure = async (phase: string, sandbox: Sandbox, child: Child, work: () => Promise<void>): Promise<Measured> => {
+  sandbox.clearRequests();
+  const [from, cpu] = [performance.now(), child.cpuSeconds()];
+  await work();
+  const seconds = (performance.now() - from) / 1_000;
+  const { resident, peak } = child.memory();
+  return {
+    phase,
+    seconds,
+    residentMiB: mebibytes(resident),
+    peakMiB: mebibytes(peak),
+    cores: (child.cpuSeconds() - cpu) / seconds,
+    requests: countsOf(sandbox),
+  };
+};
+
+/** Every Service's load is known, and its status says so. */
+const observed = (sandbox: Sandbox): number =>
+  sandbox
+    .list<FlowPolicy & KubernetesObject>(FLOW_POLICIES)
+    .filter(({ status }) =>
+      status?.conditions?.some(({ type, status: holds }) => type === 'Observed' && holds === 'True'),
+    ).length;
+
+const print = ({ phase, seconds, residentMiB, peakMiB, cores, requests }: Measured): void => {
+  console.log(
+    `${phase}: ${seconds.toFixed(0)} s, ${residentMiB} MiB resident (peak ${peakMiB} MiB), ${cores.toFixed(3)} cores`,
+  );
+  for (const [kind, count] of Object.entries(requests)) console.log(`  ${count} × ${kind}`);
+};
+
+const run = async (scale: Scale, seconds: number, command: string, directory: string): Promise<boolean> => {
+  if (!existsSync(command)) throw new Error(`${command} is missing; run \`npm run bundle\` first`);
+  const describe = describeEnvironment();
+  const cores = findCores(availableParallelism());
+  if (cores !== undefined) pinSelf(String(cores.load));
+  const sandbox = await startSandbox({ endpointSliceController: false, resources: [POD_METRICS] });
+  await sandbox.apply(flowPolicyDefinition());
+  sandbox.seed(clusterObjects(scale));
+  const meter = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      sandbox.seed(loadObjects(scale, Date.now(), Math.random));
+      await pause(METRICS_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  const stop = new AbortController();
+  const metered = meter(stop.signal);
+  const [kubeconfig, config] = [join(directory, 'kubeconfig'), join(directory, 'config.json')];
+  await writeFile(kubeconfig, sandbox.kubeconfig(USER));
+  const fields = { health: { port: 0 }, metrics: { port: 0 }, log: { level: 'warn' }, leaderElection: PATIENT };
+  const { kind } = FLOW_CONTROLLER_CONFIGURATION;
+  await writeFile(config, JSON.stringify({ apiVersion: CONFIG_API_VERSION, kind, ...fields }));
+  const args = [command, '--config', config, '--kubeconfig', kubeconfig];
+  const logFile = join(directory, 'log');
+  const child = startChild({ command: process.execPath, args, core: cores?.server, logFile });
+  try {
+    const started = await measure('start', sandbox, child, async () => {
+      const until = performance.now() + START_LIMIT_MS;
+      while (observed(sandbox) < scale.services) {
+        const failure = child.failure();
+        if (failure !== undefined) throw new Error(failure);
+        if (performance.now() > until) throw new Error(`${observed(sandbox)} of ${scale.services} Services observed`);
+        await pause(500);
+      }
+    });
+    print(started);
+    const steady = await measure('steady', sandbox, child, () => pause(seconds * 1_000));
+    print(steady);
+    const ok = steady.residentMiB * 1024 * 1024 <= LIMITS.memory && steady.cores <= LIMITS.cores;
+    console.log(`${ok ? 'within' : 'NOT within'} ${mebibytes(LIMITS.memory)} MiB and ${LIMITS.cores} cores`);
+    const results = { environment: describe(), scale, phases: [started, steady] };
+    await writeFile(
+      resolve(import.meta.dirname, '../results/flow-controller.json'),
+      `${JSON.stringify(results, undefined, 2)}\n`,
+    );
+    return ok;
+  } finally {
+    await child.stop();
+    stop.abort();
+    await metered;
+    await sandbox.stop();
+  }
+};
+
+const { values } = parseArgs({
+  options: {
+    services: { type: 'string', default: '1000' },
+    endpoints: { type: 'string', default: '20' },
+    seconds: { type: 'string', default: '120' },
+    command: { type: 'string', default: BUNDLE },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+});
+if (values.help) console.log(USAGE);
+else {
+  const directory = await mkdtemp(join(tmpdir(), 'bench-flow-'));
+  const scale = { services: Number(values.services), endpointsPerService: Number(values.endpoints), namespaces: 50 };
+  try {
+    process.exitCode = (await run(scale, Number(values.seconds), values.command, directory)) ? 0 : 1;
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster of many load-aware Services: Nodes, Pods, slices as the EndpointSlice controller leaves them, and their load.
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import { endpoint, node, service, slice } from '../../fixtures/core.ts';
+
+export interface Scale {
+  readonly services: number;
+  readonly endpointsPerService: number;
+  readonly namespaces: number;
+}
+
+const ZONES = ['a', 'b', 'c', 'd'];
+const NODES_PER_ZONE = 25;
+
+const zoneOf = (index: number): string => ZONES[index % ZONES.length] ?? '';
+const namespaceOf = ({ namespaces }: Scale, index: number): string => `team-${index % namespaces}`;
+const podName = (index: number, pod: number): string => `service-${index}-7f9c5d8b6d-${String(pod).padStart(5, '0')}`;
+
+/** A Pod as large as usual ones are: what informers drop of it is part of the work. */
+const podObject = (namespace: string, index: number, pod: number, address: string): KubernetesObject =>
+  ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: podName(index, pod),
+      namespace,
+      labels: { app: `service-${index}`, 'pod-template-hash': '7f9c5d8b6d' },
+      annotations: { 'kubernetes.io/config.seen': '2026-11-21T00:00:00Z', 'prometheus.io/scrape': 'true' },
+      ownerReferences: [
+        { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: `service-${index}-7f9c5d8b6d`, uid: `rs-${index}` },
+      ],
+    },
+    spec: {
+      nodeName: `node-${zoneOf(pod)}-${pod % NODES_PER_ZONE}`,
+      serviceAccountName: 'default',
+      containers: ['main', 'proxy'].map((name) => ({
+        name,
+        image: `registry.invalid/team/${name}:1.2.3`,
+        args: ['--port=8080', '--log-level=info'],
+        env: Array.from({ length: 8 }, (_, number) => ({ name: `SETTING_${number}`, value: 'some value of it' })),
+        resources: { requests: { cpu: '500m', memory: '256Mi' }, limits: { memory: '512Mi' } },
+        volumeMounts: [{ name: 'token', mountPath: '/var/run/secrets/kubernetes.io/serviceaccount', readOnly: true }],
+      })),
+      volumes: [{ name: 'token', projected: { sources: [] } }],
+    },
+    status: {
+      phase: 'Running',
+      podIP: address,
+      podIPs: [{ ip: address }],
+      conditions: ['Ready', 'ContainersReady', 'Initialized', 'PodScheduled'].map((type) => ({ type, status: 'True' })),
+    },
+  }) as KubernetesObject;
+
+const addressOf = (index: number, pod: number): string => {
+  const number = index * 100 + pod;
+  return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
+};
+
+/** Everything that changes seldom. */
+export const clusterObjects = (scale: Scale): KubernetesObject[] => {
+  const labels = { [LABEL_STRATEGY]: 'load-aware' };
+  const nodes = ZONES.flatMap((zone) =>
+    Array.from({ length: NODES_PER_ZONE }, (_, index) => node({ zone, metadata: { name: `node-${zone}-${index}` } })),
+  );
+  const namespaces = Array.from({ length: scale.namespaces }, (_, index) => ({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: `team-${index}` },
+  }));
+  const services = Array.from({ length: scale.services }, (_, index) => {
+    const [name, namespace] = [`service-${index}`, namespaceOf(scale, index)];
+    const pods = Array.from({ length: scale.endpointsPerService }, (_none, pod) => pod);
+    return [
+      service({ metadata: { name, namespace, labels }, spec: { selector: { app: name } } }),
+      slice({
+        service: name,
+        metadata: { name: `${name}-abcde`, namespace, labels },
+        endpoints: pods.map((pod) =>
+          endpoint({
+            zone: zoneOf(pod),
+            addresses: [addressOf(index, pod)],
+            nodeName: `node-${zoneOf(pod)}-${pod % NODES_PER_ZONE}`,
+            targetRef: { kind: 'Pod', namespace, name: podName(index, pod), uid: `uid-${index}-${pod}` },
+            hints: { forZones: [{ name: zoneOf(pod) }] },
+          }),
+        ),
+      }),
+      ...pods.map((pod) => podObject(namespace, index, pod, addressOf(index, pod))),
+    ];
+  });
+  return [...nodes, ...namespaces, ...services.flat()];
+};
+
+/** Load at a time: every Service has a hot zone, and noise; one in ten is overloaded there. */
+export const loadObjects = (scale: Scale, at: number, random: () => number): KubernetesObject[] =>
+  Array.from({ length: scale.services }, (_, index) =>
+    Array.from({ length: scale.endpointsPerService }, (_none, pod) => {
+      const hot = pod % ZONES.length === index % ZONES.length;
+      const share = hot ? (index % 10 === 0 ? 0.9 : 0.6) : 0.3;
+      const cores = share * (0.95 + 0.1 * random());
+      return {
+        apiVersion: 'metrics.k8s.io/v1beta1',
+        kind: 'PodMetrics',
+        metadata: {
+          name: podName(index, pod),
+          namespace: namespaceOf(scale, index),
+          labels: { app: `service-${index}` },
+        },
+        timestamp: new Date(at).toISOString(),
+        window: '15s',
+        containers: ['main', 'proxy'].map((name) => ({
+          name,
+          usage: { cpu: `${Math.round((cores / 2) * 1e9)}n`, memory: '200Mi' },
+        })),
+      } as KubernetesObject;
+    }),
+  ).flat();

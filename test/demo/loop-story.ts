@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// The demo's last act: a Service whose load is uneven, and hints that follow it.
+import type { Service } from '../../pkg/apis/core.ts';
+import type { FlowPolicy } from '../../pkg/apis/flow-policy.ts';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
+import { ANNOTATION_TOPOLOGY_MODE, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, FLOW_POLICIES, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
+import { POD_METRICS } from '../../pkg/metrics/resource-metrics.ts';
+import * as actors from './actors.ts';
+import { createPlant } from './plant.ts';
+import type { Load } from './plant.ts';
+import * as screen from './screen.ts';
+import { HOT, HOT_ZONE, SHOP, USUAL, WEB } from './shop.ts';
+import { podMetricsCrd, shopNamespace, shopPods, shopPolicy, shopService } from './shop.ts';
+import type { Stage } from './stage.ts';
+import type { Step } from './story.ts';
+import { until } from './until.ts';
+
+/** The loop waits for samples and dwell times of seconds; this is ten times what it needs. */
+const TIMEOUT_MS = 100_000;
+/** Load from which on the loop makes a new plan, as a fraction of capacity. */
+const UPPER = 0.8;
+
+const keepsToItsZone = ({ pods }: Load): boolean =>
+  pods.length > 0 && pods.every(({ zone, forZones }) => forZones.join() === zone);
+
+const busiest = ({ pods }: Load): number => Math.max(...pods.map(({ load }) => load));
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+const show = ({ pods, inZone }: Load): void => {
+  const rows = pods.map(({ pod, zone, forZones, load }) => ({
+    changed: forZones.join() !== zone,
+    cells: [pod.name, zone, forZones.join(' ') || '–', percent(load)],
+  }));
+  screen.grid(['POD', 'ZONE', 'SERVES', 'LOAD'], rows);
+  screen.fact(`${percent(inZone)} of the load stays in its zone; without hints it would be 33 %.`);
+};
+
+/** Waits until the load is as `judge` wants it; a string says what is not. */
+const reachLoad = async (stage: Stage, what: string, judge: (load: Load) => true | string): Promise<Load> => {
+  const { plant } = stage;
+  if (plant === undefined) throw new Error('the shop has not opened');
+  let load: Load = { pods: [], inZone: 0 };
+  const condition = async () => {
+    load = await plant.look();
+    return judge(load);
+  };
+  await until(what, condition, TIMEOUT_MS);
+  show(load);
+  screen.good(what);
+  return load;
+};
+
+/** What the flow controller says that it did, where a team reads it. */
+const tell = async ({ cluster: { client } }: Stage, reasons: readonly string[]): Promise<void> => {
+  let policy: FlowPolicy | undefined;
+  await until(
+    'the FlowPolicy says why',
+    async () => {
+      policy = await client.get<FlowPolicy & KubernetesObject>(FLOW_POLICIES, { namespace: SHOP, name: WEB });
+      return reasons.includes(policy.status?.lastChanges?.[0]?.reason ?? '') || JSON.stringify(policy.status);
+    },
+    TIMEOUT_MS,
+  );
+  const { reason = '', message = '' } = policy?.status?.lastChanges?.[0] ?? {};
+  screen.fact(`Its FlowPolicy says: ${reason}: ${message}`);
+};
+
+const describeLoad = (load: Load): string =>
+  `busiest Pod ${percent(busiest(load))}, ${percent(load.inZone)} in its zone, ` +
+  load.pods.map(({ pod, forZones }) => `${pod.name}: ${forZones.join('+')}`).join(', ');
+
+/** Stands in for metrics-server. */
+const defineMetrics = async (client: Client): Promise<void> => {
+  await actors.ensure(client, CUSTOM_RESOURCE_DEFINITIONS, podMetricsCrd());
+  await until('metrics of Pods are served', () =>
+    client.list(POD_METRICS, { namespace: SHOP, limit: 1 }).then(
+      () => true,
+      (error: unknown) => String(error),
+    ),
+  );
+};
+
+const opened: Step = {
+  title: 'A team asks for the closed loop: annotation topology-mode=topology.extensions.gardener.cloud/load-aware',
+  run: async (stage) => {
+    const { client } = stage.cluster;
+    await defineMetrics(client);
+    await actors.ensure(client, NAMESPACES, shopNamespace());
+    const pods = shopPods((index) => stage.cluster.podAddress(stage.pods.length + 1 + index));
+    for (const pod of pods) await actors.startPod(client, pod);
+    await actors.ensure(client, FLOW_POLICIES, shopPolicy());
+    await actors.ensure(client, SERVICES, shopService());
+    stage.plant = createPlant(client, pods, stage.minor, USUAL);
+    await reachLoad(stage, 'every Pod serves its own zone: none is busy', (load) =>
+      load.pods.length === pods.length && keepsToItsZone(load) ? true : describeLoad(load),
+    );
+  },
+};
+
+const surge: Step = {
+  title: `The clients of ${HOT_ZONE} ask for three times as much: 120 % of what the Pods of their zone can do`,
+  run: async (stage) => {
+    if (stage.plant !== undefined) stage.plant.demand = HOT;
+    await reachLoad(stage, 'what they cannot do goes to other zones: no Pod is overloaded', (load) =>
+      busiest(load) <= UPPER ? true : describeLoad(load),
+    );
+    await tell(stage, ['Saturated', 'Overloaded']);
+  },
+};
+
+const calm: Step = {
+  title: 'The load is back to what it was',
+  run: async (stage) => {
+    if (stage.plant !== undefined) stage.plant.demand = USUAL;
+    await reachLoad(stage, 'every Pod serves its own zone again', (load) =>
+      keepsToItsZone(load) ? true : describeLoad(load),
+    );
+    await tell(stage, ['Returned']);
+  },
+};
+
+const optedOut: Step = {
+  title: 'The team removes the annotation',
+  run: async (stage) => {
+    const ref = { namespace: SHOP, name: WEB };
+    const { client } = stage.cluster;
+    const without = { metadata: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: null } } };
+    await client.patch<Service>(SERVICES, ref, 'merge', without);
+    await until('hints and label are gone', async () => {
+      const load = await stage.plant?.look();
+      const { metadata } = await client.get<Service>(SERVICES, ref);
+      if (metadata?.labels?.[LABEL_STRATEGY] !== undefined) return 'the Service still has its label';
+      return load?.pods.every(({ forZones }) => forZones.length === 0) ?? false;
+    });
+    screen.good('its hints and its label are gone');
+  },
+};
+
+export const LOOP_STORY: readonly Step[] = [opened, surge, calm, optedOut];

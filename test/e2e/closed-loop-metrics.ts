@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the flow-controller is told of the suite's Pods: cores for a metrics API, counters for Prometheus.
+import type { FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
+import { POD } from './closed-loop-scenarios.ts';
+import { LOAD_AWARE, SHOP } from './closed-loop-world.ts';
+import type { World } from './closed-loop-world.ts';
+import type { PodReading } from './metrics-api/index.ts';
+import type { MetricsPath } from './closed-loop-types.ts';
+import type { Series } from './prometheus.ts';
+
+/** Length of a sample, seconds. */
+export const WINDOW_SECONDS = 3;
+
+/** Name of the source in the flow-controller's configuration. */
+export const PROMETHEUS_SOURCE = 'prometheus';
+
+const SERVED = 'shop_requests_served_total';
+
+/** As metrics-server has it, a sample a second: what each Pod served in the last three, one core being all that it can. */
+export const readingsOf = ({ pods, recorder }: Pick<World, 'pods' | 'recorder'>): PodReading[] =>
+  pods.flatMap(({ name, zone }) => {
+    const rate = recorder.served(zone, name, WINDOW_SECONDS);
+    if (rate === undefined) return [];
+    return {
+      namespace: SHOP,
+      pod: name,
+      labels: { app: LOAD_AWARE },
+      cores: rate.requestsPerSecond / POD.requestsPerSecond,
+      sampledAt: rate.endsAt,
+      window: WINDOW_SECONDS,
+    };
+  });
+
+/** Every Pod's counter of served requests. */
+export const countersOf = ({ pods, recorder }: Pick<World, 'pods' | 'recorder'>): Series[] =>
+  pods.flatMap(({ name }) => {
+    const value = recorder.total(name);
+    return value === undefined ? [] : { name: SERVED, labels: { namespace: SHOP, pod: name }, value };
+  });
+
+/** How a FlowPolicy asks for its metrics. */
+export const METRICS: Readonly<Record<MetricsPath, NonNullable<FlowPolicySpec['metrics']>>> = {
+  'metrics.k8s.io': { source: 'metrics.k8s.io', interval: '1s' },
+  Prometheus: {
+    source: PROMETHEUS_SOURCE,
+    query: `sum by (namespace, pod) (rate(${SERVED}[${WINDOW_SECONDS + 1}s])) / ${POD.requestsPerSecond}`,
+    interval: '1s',
+  },
+};

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run of a scenario has to show: bounds between strategies of the same run, so that a noisy machine passes or fails them all.
+import { AFTER, BEFORE, REACTED, REACTING } from './closed-loop-scenarios.ts';
+import type { Figures, ScenarioRun } from './closed-loop-types.ts';
+
+/** Above it, latencies are those of a machine that has too much to do. */
+export const MOST_BUSY = 0.8;
+
+/** All are shares; of spread's or same-zone's figure where they say so. */
+const LIMITS = {
+  /** Requests that may cross zones where no zone needs another. */
+  quietCrossZone: 0.03,
+  quietErrors: 0.01,
+  /** Of same-zone's errors and overloaded time while the loop reacts, and once it has. */
+  reactingErrors: 0.8,
+  reactedErrors: 0.25,
+  reactedOverload: 0.35,
+  /** Of spread's requests that cross zones. */
+  reactedCrossZone: 0.8,
+  afterCrossZone: 0.1,
+  /** The same where connections stay for a while. */
+  afterCrossZoneLongLived: 0.5,
+  /** Errors of same-zone below which the scenario puts no strain on anything. */
+  premiseErrors: 0.03,
+} as const;
+
+const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
+
+/** Everything that is not as it has to be; empty: all is well. */
+export const findingsOf = (run: ScenarioRun): string[] => {
+  const findings: string[] = [];
+  const of = (strategy: string, phase: string): Figures => {
+    const figures = run.strategies.find((one) => one.strategy === strategy)?.phases[phase];
+    if (figures === undefined) throw new Error(`${run.scenario}: no figures of ${strategy} in ${phase}`);
+    return figures;
+  };
+  const most = (what: string, value: number, limit: number): void => {
+    if (value > limit) findings.push(`${what}: ${percent(value)}, at most ${percent(limit)}`);
+  };
+  const overload = ({ overloadedSeconds, endpointSeconds }: Figures): number => overloadedSeconds / endpointSeconds;
+
+  most('the machine was busy', run.busy, MOST_BUSY);
+  for (const strategy of ['same-zone', 'auto']) {
+    const { errors } = of(strategy, REACTED);
+    if (errors < LIMITS.premiseErrors) {
+      findings.push(`${strategy} has only ${percent(errors)} errors: the scenario strains nothing`);
+    }
+  }
+  const [before, reacting, reacted, after] = [BEFORE, REACTING, REACTED, AFTER].map((phase) => of('load-aware', phase));
+  if (before === undefined || reacting === undefined || reacted === undefined || after === undefined) return findings;
+  most('before: cross-zone', before.crossZone, LIMITS.quietCrossZone);
+  most('before: errors', before.errors, LIMITS.quietErrors);
+  const sameZone = of('same-zone', REACTED);
+  most('reacting: errors', reacting.errors, LIMITS.reactingErrors * of('same-zone', REACTING).errors);
+  most('reacted: errors', reacted.errors, LIMITS.reactedErrors * sameZone.errors);
+  most('reacted: overload', overload(reacted), LIMITS.reactedOverload * overload(sameZone));
+  most('reacted: cross-zone', reacted.crossZone, LIMITS.reactedCrossZone * of('spread', REACTED).crossZone);
+  const back = run.longLivedShare > 0 ? LIMITS.afterCrossZoneLongLived : LIMITS.afterCrossZone;
+  most('after: cross-zone', after.crossZone, back * of('spread', AFTER).crossZone);
+  most('after: errors', after.errors, LIMITS.quietErrors);
+  return findings;
+};

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the suite about the flow controller needs of a cluster: the command, the definitions, and Pods that report their load.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
+import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-controller.ts';
+import type { EndpointSlice } from '../../pkg/apis/core.ts';
+import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';
+import { FLOW_POLICY_API_VERSION } from '../../pkg/apis/flow-policy-schema.ts';
+import type { FlowPolicy, FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
+import { COMMANDS } from '../../pkg/apis/names.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, FLOW_POLICIES } from '../../pkg/apis/resources.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
+import { POD_METRICS } from '../../pkg/metrics/resource-metrics.ts';
+import { loadsUnderHints } from '../fixtures/flow-load.ts';
+import type { Component } from './bed/component.ts';
+import type { Bed } from './bed/index.ts';
+import { mastersGroup } from './bed/kubeconfig.ts';
+import { waitFor } from './bed/wait-for.ts';
+import { commandReady, ownNamespace } from './commands.ts';
+import { serviceSelector, slicesOf } from './hints-support.ts';
+
+export const FLOW_USER = `system:serviceaccount:${ownNamespace}:${COMMANDS.flowController}`;
+
+const HEALTH_PORT = 8085;
+
+/** The metrics API as plain objects that the test writes; the group belongs to Kubernetes, which wants to be told. */
+const metricsDefinition = (): KubernetesObject => {
+  const { group, version, kind, plural } = POD_METRICS;
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}`, annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' } },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { kind, listKind: `${kind}List`, plural, singular: 'pod' },
+      versions: [{ name: version, served: true, storage: true, schema }],
+    },
+  } as KubernetesObject;
+};
+
+/** Installs FlowPolicy and the metrics API, and waits until both are served. */
+export const installDefinitions = async (client: Client): Promise<void> => {
+  for (const definition of [flowPolicyDefinition(), metricsDefinition()])
+    await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition);
+  for (const resource of [FLOW_POLICIES, POD_METRICS]) {
+    await waitFor(
+      `${resource.plural}.${resource.group} served`,
+      () => client.list(resource),
+      () => true,
+    );
+  }
+};
+
+/** Describes the command, with its Lease; its source of load keeps nothing back. By default it may do everything. */
+export const describeFlowController = async (
+  bed: Bed,
+  config: object = {},
+  groups: readonly string[] = [mastersGroup],
+): Promise<{ controller: Component; ready(): Promise<void> }> => {
+  const file = join(bed.directory, 'flow-controller.json');
+  const fields = {
+    apiVersion: CONFIG_API_VERSION,
+    kind: FLOW_CONTROLLER_CONFIGURATION.kind,
+    metricSources: [{ name: 'metrics.k8s.io', type: 'ResourceMetrics', cacheSeconds: 0 }],
+    health: { port: HEALTH_PORT },
+    metrics: { port: HEALTH_PORT + 1 },
+    ...config,
+  };
+  writeFileSync(file, JSON.stringify(fields));
+  const source = fileURLToPath(new URL(`../../cmd/${COMMANDS.flowController}/main.ts`, import.meta.url));
+  const controller = bed.program({
+    name: COMMANDS.flowController,
+    command: [process.execPath, source, '--config', file],
+    environment: {
+      POD_NAMESPACE: ownNamespace,
+      KUBECONFIG: await bed.kubeconfig({ user: FLOW_USER, groups }),
+    },
+  });
+  return { controller, ready: () => commandReady(controller, HEALTH_PORT) };
+};
+
+/** A loop that looks, and changes its mind, within seconds. */
+export const QUICK: FlowPolicySpec = {
+  metrics: { interval: '1s' },
+  capacity: { from: 'Value', value: '1' },
+  upDwell: '1s',
+  downDwell: '5s',
+  planInterval: '1s',
+};
+
+export const policyOf = (namespace: string, name: string, spec: unknown): FlowPolicy => ({
+  apiVersion: FLOW_POLICY_API_VERSION,
+  kind: 'FlowPolicy',
+  metadata: { namespace, name },
+  spec: spec as FlowPolicySpec,
+});
+
+export interface Meter {
+  /** Cores by client zone. */
+  demand: Readonly<Record<string, number>>;
+  /** Nothing is written any more while true. */
+  silent: boolean;
+  stop(): Promise<void>;
+}
+
+/** Labels are the Pod's, as metrics-server has it: the source selects by them. */
+const write = async (client: Client, namespace: string, pod: string, app: string, cores: number): Promise<void> => {
+  const fields = {
+    timestamp: new Date().toISOString(),
+    window: '1s',
+    containers: [{ name: 'main', usage: { cpu: `${Math.round(cores * 1e9)}n`, memory: '1Mi' } }],
+  };
+  const { group, version, kind } = POD_METRICS;
+  const object = {
+    apiVersion: `${group}/${version}`,
+    kind,
+    metadata: { namespace, name: pod, labels: { app } },
+    ...fields,
+  };
+  try {
+    await client.patch(POD_METRICS, { namespace, name: pod }, 'merge', fields);
+  } catch {
+    await client.create(POD_METRICS, object);
+  }
+};
+
+/** Once a second every Pod of the Service reports the load that clients put on it under the hints of this moment. */
+export const startMeter = (client: Client, namespace: string, service: string): Meter => {
+  const stop = new AbortController();
+  const meter: Meter = {
+    demand: {},
+    silent: false,
+    async stop() {
+      stop.abort();
+      await running;
+    },
+  };
+  const report = async (): Promise<void> => {
+    const slices = await slicesOf(client, namespace, serviceSelector(service));
+    const family = slices.filter(({ addressType }: EndpointSlice) => addressType === 'IPv4');
+    for (const [pod, cores] of loadsUnderHints(family, meter.demand))
+      await write(client, namespace, pod, service, cores);
+  };
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      // A Pod or slice may go away in between; the next second is another try.
+      if (!meter.silent) await report().catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
+  };
+  const running = run();
+  return meter;
+};

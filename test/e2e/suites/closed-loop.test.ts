@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends real traffic to Pods that can be overloaded, and compares no hints, same-zone, upstream's Auto and the closed loop.
+// Needs: prometheus
+// Alone: it measures latencies, which others' work would be part of.
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { describeEnvironment } from '../../bench/environment.ts';
+import { useBed } from '../bed/mocha.ts';
+import { startFlowController } from '../closed-loop-controller.ts';
+import type { FlowController } from '../closed-loop-controller.ts';
+import { countersOf, METRICS, readingsOf } from '../closed-loop-metrics.ts';
+import { runScenario } from '../closed-loop-run.ts';
+import { hotZone, LONG, longLived, POD, PODS_PER_ZONE, SHORT, zoneOutage } from '../closed-loop-scenarios.ts';
+import { describeChanges, describeRun, formatRun } from '../closed-loop-table.ts';
+import type { ClosedLoopResults, MetricsPath, Scenario, ScenarioRun } from '../closed-loop-types.ts';
+import { findingsOf, MOST_BUSY } from '../closed-loop-verdict.ts';
+import { createWorld, SHOP } from '../closed-loop-world.ts';
+import type { World } from '../closed-loop-world.ts';
+import { startWebhook } from '../commands.ts';
+import { startMetricsApi } from '../metrics-api/index.ts';
+import type { MetricsApi } from '../metrics-api/index.ts';
+import { startExporter, startPrometheus } from '../prometheus.ts';
+import type { Exporter, Prometheus } from '../prometheus.ts';
+import { keepResults } from '../results.ts';
+
+const long = process.env['E2E_SOAK'] === '1';
+const lengths = long ? LONG : SHORT;
+const shortForm: readonly [Scenario, MetricsPath][] = [[hotZone(lengths), 'metrics.k8s.io']];
+const longForm: readonly [Scenario, MetricsPath][] = [
+  ...shortForm,
+  [zoneOutage(lengths), 'metrics.k8s.io'],
+  [longLived(lengths), 'metrics.k8s.io'],
+  [hotZone(lengths), 'Prometheus'],
+];
+
+describe('the closed loop on real traffic', function () {
+  this.timeout(600_000);
+  const cleanups: (() => Promise<unknown>)[] = [];
+  // Registered before the bed's own, so that it runs before the bed is gone.
+  after(async () => {
+    for (const cleanUp of cleanups.toReversed()) await cleanUp();
+  });
+  const bed = useBed();
+  const environment = describeEnvironment();
+  const runs: ScenarioRun[] = [];
+  let kubernetes = '';
+  let world: World | undefined;
+  let flow: FlowController;
+
+  const startPrometheusOfPods = async (): Promise<Prometheus> => {
+    const exporter: Exporter = await startExporter(() => (world === undefined ? [] : countersOf(world)));
+    cleanups.push(() => exporter.stop());
+    const prometheus = await startPrometheus(bed(), { jobs: [{ name: 'pods', targets: [exporter.target] }] });
+    cleanups.push(() => prometheus.stop());
+    return prometheus;
+  };
+
+  before('three zones, a Service for each strategy, the flow controller', async () => {
+    ({ gitVersion: kubernetes } = await bed().api.get<{ gitVersion: string }>('/version'));
+    await bed().api.create('/api/v1/namespaces', { metadata: { name: SHOP } });
+    await startWebhook(bed());
+    const metrics: MetricsApi = await startMetricsApi(bed(), {
+      readings: () => (world === undefined ? [] : readingsOf(world)),
+    });
+    cleanups.push(() => metrics.stop());
+    flow = await startFlowController(bed(), long ? (await startPrometheusOfPods()).url : undefined);
+    await flow.read(METRICS['metrics.k8s.io']);
+    world = await createWorld(bed());
+    cleanups.push(async () => world?.stop());
+  });
+  after(() => {
+    const pod = { requestsPerSecond: POD.requestsPerSecond, places: POD.places };
+    const results: ClosedLoopResults = {
+      environment: environment(),
+      kubernetes,
+      pod,
+      podsPerZone: PODS_PER_ZONE,
+      runs,
+    };
+    if (long) keepResults('closed-loop', results);
+  });
+
+  for (const [scenario, metrics] of long ? longForm : shortForm) {
+    it(`${scenario.title}; metrics from ${metrics}`, async () => {
+      await flow.read(METRICS[metrics]);
+      const play = () => runScenario({ world: world!, scenario, metrics, changes: flow.changes });
+      let run = await play();
+      if (run.busy > MOST_BUSY) {
+        console.log(`${describeRun(run)} That was too busy: it is measured again.`);
+        run = await play();
+      }
+      runs.push(run);
+      console.log(`${describeRun(run)} ${describeChanges(run)}\n\n${formatRun(run)}\n`);
+      flow.component.assertRunning();
+      expect(findingsOf(run)).to.deep.equal([]);
+    });
+  }
+});

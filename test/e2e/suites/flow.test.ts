@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flow controller on the real API server with the real webhook: its rules, its plans, and what happens without it.
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { Lease } from '../../../pkg/apis/core.ts';
+import type { FlowPolicy } from '../../../pkg/apis/flow-policy.ts';
+import {
+  ANNOTATION_PLAN,
+  ANNOTATION_TOPOLOGY_MODE,
+  COMMANDS,
+  GROUP,
+  LABEL_STRATEGY,
+  PLAN_ZONES,
+} from '../../../pkg/apis/names.ts';
+import { FLOW_POLICIES, LEASES } from '../../../pkg/apis/resources.ts';
+import { ApiError, isNotFound } from '../../../pkg/kubernetes/errors.ts';
+import { microTime } from '../../../pkg/kubernetes/lease.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import type { Component } from '../bed/component.ts';
+import type { BedNode, BedPod, BedService } from '../bed/index.ts';
+import { useBed } from '../bed/mocha.ts';
+import type { SliceEndpoint } from '../bed/service.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { ownNamespace, restartWebhook, startWebhook } from '../commands.ts';
+import { FLOW_USER, QUICK, describeFlowController, installDefinitions, policyOf, startMeter } from '../flow-world.ts';
+import type { Meter } from '../flow-world.ts';
+import { readAudit, untilQuiet } from '../hints-audit.ts';
+import { connectAs, zonesOf } from '../hints-support.ts';
+
+const namespace = 'shop';
+const zones = ['a', 'b', 'c'];
+const LOAD_AWARE = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` };
+const CALM = { a: 0.4, b: 0.4, c: 0.4 };
+const HOT = { a: 1.6, b: 0.4, c: 0.4 };
+const leaseRef = { namespace: ownNamespace, name: COMMANDS.flowController };
+
+const isReady = ({ conditions }: SliceEndpoint): boolean => conditions?.ready !== false;
+const serves = (endpoint: SliceEndpoint, zone: string): boolean => zonesOf(endpoint).includes(zone);
+const servesOwn = (endpoint: SliceEndpoint): boolean => zonesOf(endpoint).join() === endpoint.zone;
+
+const accepted: { name: string; spec: object }[] = [
+  { name: 'nothing at all', spec: {} },
+  { name: 'Observe', spec: { mode: 'Observe' } },
+  { name: 'upper just above target', spec: { targetUtilizationPercent: 79 } },
+  { name: 'a second', spec: { upDwell: '1s', metrics: { interval: '1s' } } },
+  { name: 'a duration of several units', spec: { downDwell: '1h2m3.5s' } },
+  { name: 'a value', spec: { capacity: { from: 'Value', value: '250m' } } },
+  { name: 'a query for a source of its own', spec: { metrics: { source: 'prometheus', query: 'sum(up)' } } },
+  { name: 'costs', spec: { zoneCosts: [{ from: 'a', to: 'b', cost: 0.5 }] } },
+];
+
+const rejected: { name: string; spec: object; says: RegExp }[] = [
+  { name: 'an unknown mode', spec: { mode: 'Maybe' }, says: /Unsupported value: "Maybe"/ },
+  { name: 'upper at target', spec: { upperUtilizationPercent: 70 }, says: /must be above targetUtilizationPercent/ },
+  { name: 'target above the default upper', spec: { targetUtilizationPercent: 85 }, says: /must be above target/ },
+  { name: 'no duration', spec: { upDwell: 'soon' }, says: /should match/ },
+  { name: 'less than a second', spec: { planInterval: '500ms' }, says: /must be at least 1s/ },
+  { name: 'no time between two readings', spec: { metrics: { interval: '0s' } }, says: /must be at least 1s/ },
+  { name: 'a query without a source', spec: { metrics: { query: 'up' } }, says: /query needs a source/ },
+  {
+    name: 'a query for the metrics API',
+    spec: { metrics: { source: 'metrics.k8s.io', query: 'up' } },
+    says: /query needs a source/,
+  },
+  { name: 'a value without from', spec: { capacity: { value: '1' } }, says: /value belongs to from: Value/ },
+  { name: 'from: Value without one', spec: { capacity: { from: 'Value' } }, says: /value belongs to from: Value/ },
+  { name: 'a value of nothing', spec: { capacity: { from: 'Value', value: '0m' } }, says: /must be above 0/ },
+  {
+    name: 'safe mode before hold',
+    spec: { staleness: { holdAfter: '5m', safeModeAfter: '5m' } },
+    says: /must be longer than holdAfter/,
+  },
+  {
+    name: 'readings rarer than hold',
+    spec: { metrics: { interval: '3m' } },
+    says: /must not be longer than staleness.holdAfter/,
+  },
+  { name: 'a pair of one zone', spec: { zoneCosts: [{ from: 'a', to: 'a', cost: 1 }] }, says: /name two zones/ },
+  {
+    name: 'a pair twice',
+    spec: { zoneCosts: [1, 2].map((cost) => ({ from: 'a', to: 'b', cost })) },
+    says: /Duplicate value/,
+  },
+  {
+    name: 'a cost below nothing',
+    spec: { zoneCosts: [{ from: 'a', to: 'b', cost: -1 }] },
+    says: /greater than or equal to 0/,
+  },
+  { name: 'no endpoint at least', spec: { minEndpointsPerZone: 0 }, says: /greater than or equal to 1/ },
+];
+
+describe('the flow controller', () => {
+  let client: Client;
+  let meter: Meter | undefined;
+  after(async () => {
+    await meter?.stop();
+    await client?.close();
+  });
+  const bed = useBed();
+  const nodes: BedNode[] = [];
+  let pods: BedPod[];
+  let service: BedService;
+  let webhook: Component;
+  let controller: Component;
+  let ready: () => Promise<void>;
+
+  const endpointsWhere = (what: string, accept: (endpoints: SliceEndpoint[]) => boolean): Promise<SliceEndpoint[]> =>
+    waitFor(
+      what,
+      async () => (await service.endpoints()).filter(isReady),
+      (all) => all.length > 0 && accept(all),
+    );
+  const policy = async (): Promise<FlowPolicy | undefined> => {
+    try {
+      return (await client.get(FLOW_POLICIES, { namespace, name: 'web' })) as FlowPolicy;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  };
+  const reasons = async (): Promise<Record<string, string>> =>
+    Object.fromEntries(((await policy())?.status?.conditions ?? []).map(({ type, reason }) => [type, reason]));
+  const loadIn = (demand: Readonly<Record<string, number>>): void => {
+    if (meter !== undefined) meter.demand = demand;
+  };
+
+  before('three zones with two Pods each, the webhook, and the definitions', async () => {
+    client = await connectAs(bed(), 'tester');
+    await bed().api.create('/api/v1/namespaces', { metadata: { name: namespace } });
+    webhook = await startWebhook(bed());
+    await installDefinitions(client);
+    for (const zone of zones) nodes.push(await bed().node({ name: zone, zone }));
+    pods = await Promise.all([...nodes, ...nodes].map((node) => bed().pod({ node, app: 'web', namespace })));
+    service = await bed().service({ name: 'web', namespace, ipFamilyPolicy: 'RequireDualStack' });
+    await endpointsWhere('12 endpoints', ({ length }) => length === 12);
+    meter = startMeter(client, namespace, 'web');
+    loadIn(CALM);
+  });
+
+  describe('its definition', () => {
+    for (const { name, spec } of accepted) {
+      it(`takes ${name}`, async () => {
+        await client.create(FLOW_POLICIES, policyOf(namespace, 'probe', spec), { dryRun: true });
+      });
+    }
+    for (const { name, spec, says } of rejected) {
+      it(`refuses ${name}`, async () => {
+        const refusal = await client.create(FLOW_POLICIES, policyOf(namespace, 'probe', spec), { dryRun: true }).then(
+          () => 'taken',
+          (error: unknown) => error,
+        );
+        expect(refusal).to.be.instanceOf(ApiError);
+        expect(String(refusal)).to.match(says);
+      });
+    }
+  });
+
+  it('labels a Service that asks by annotation, and begins with own zones in both families', async () => {
+    ({ controller, ready } = await describeFlowController(bed()));
+    controller.start();
+    await ready();
+    await client.create(FLOW_POLICIES, policyOf(namespace, 'web', QUICK));
+    await service.patch({ metadata: { annotations: LOAD_AWARE } });
+    const endpoints = await endpointsWhere('own zones', (all) => all.every(servesOwn));
+    expect(endpoints).to.have.lengthOf(12);
+    await waitFor(
+      'a status',
+      reasons,
+      ({ Observed, Effective }) => Observed === 'MetricsFresh' && Effective === 'PlanInForce',
+    );
+    const { status } = (await policy()) ?? {};
+    expect(status).to.deep.include({ inZonePercent: 100, endpoints: 6, source: 'metrics.k8s.io' });
+  });
+
+  it('spills from the hot zone in both families, and connections follow', async () => {
+    loadIn(HOT);
+    const planOf = (all: readonly SliceEndpoint[], family: 'IPv4' | 'IPv6'): string[] =>
+      all
+        .filter(({ addresses }) => addresses[0]?.includes(':') === (family === 'IPv6'))
+        .map((one) => `${one.targetRef?.name} ${zonesOf(one).join()}`)
+        .sort();
+    await endpointsWhere(
+      'spill, alike in both families',
+      (all) =>
+        all.some((one) => one.zone !== 'a' && serves(one, 'a')) &&
+        planOf(all, 'IPv4').join() === planOf(all, 'IPv6').join(),
+    );
+    for (const family of ['IPv4', 'IPv6'] as const) {
+      const traffic = await waitFor(
+        `traffic of zone a in other zones (${family})`,
+        () => bed().connect({ node: nodes[0]!, service, count: 100, family }),
+        ({ byZone }) => Object.keys(byZone).length > 1 && (byZone['a'] ?? 0) > 0,
+      );
+      expect(traffic.errors).to.deep.equal({});
+    }
+    await waitFor('the plan in the status', policy, (found) => (found?.status?.plan?.endpoints.length ?? 0) > 0);
+    const { status } = (await policy()) ?? {};
+    expect(status?.zones?.find(({ zone }) => zone === 'a')?.spillPercent).to.be.greaterThan(0);
+  });
+
+  it('keeps its plan through what the EndpointSlice controller writes', async () => {
+    const planOf = (all: readonly SliceEndpoint[]): string[] =>
+      all.map((one) => `${one.targetRef?.name} ${one.addresses.join()} ${zonesOf(one).join()}`).sort();
+    // The first plan was made under saturation, and the first estimate that is none may show that less will do.
+    await waitFor('a plan that stays', reasons, ({ Stable }) => Stable === 'Steady');
+    const audit = readAudit(bed().auditLog);
+    await untilQuiet(audit, 2_500);
+    const planned = planOf(await service.endpoints());
+    await service.patch({ metadata: { annotations: { touched: '1' }, labels: { touched: '1' } } });
+    const writes = await untilQuiet(audit, 2_500);
+    expect(writes.filter(({ user }) => user !== FLOW_USER).length, 'writes by others').to.be.greaterThan(0);
+    expect(planOf(await service.endpoints())).to.deep.equal(planned);
+    expect(writes.filter(({ user }) => user === FLOW_USER)).to.deep.equal([]);
+  });
+
+  it('is killed and comes back without a write to the slices', async () => {
+    const audit = readAudit(bed().auditLog);
+    await controller.kill();
+    controller.start();
+    await ready();
+    const { spec } = await client.get<Lease>(LEASES, leaseRef);
+    await waitFor(
+      'the new process leads',
+      () => client.get<Lease>(LEASES, leaseRef),
+      (lease) => lease.spec?.holderIdentity !== spec?.holderIdentity && lease.spec?.holderIdentity !== '',
+    );
+    // Long enough for several turns of the loop.
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    expect(
+      audit.next().filter(({ user, resource }) => user === FLOW_USER && resource === 'endpointslices'),
+    ).to.deep.equal([]);
+    await endpointsWhere('still spilled', (all) => all.some((one) => one.zone !== 'a' && serves(one, 'a')));
+  });
+
+  it('returns when the demand does', async () => {
+    loadIn(CALM);
+    await endpointsWhere('own zones again', (all) => all.every(servesOwn));
+    await waitFor(
+      'the change in the status',
+      policy,
+      (found) => found?.status?.lastChanges?.[0]?.reason === 'Returned',
+    );
+  });
+
+  it('asserts its plan again after an outage of the webhook', async () => {
+    loadIn(HOT);
+    await endpointsWhere('spill', (all) => all.some((one) => one.zone !== 'a' && serves(one, 'a')));
+    await webhook.kill();
+    await pods[4]!.setReady(false);
+    await waitFor('WebhookUnavailable', reasons, ({ Effective }) => Effective === 'WebhookUnavailable');
+    await restartWebhook(webhook);
+    await pods[4]!.setReady(true);
+    await endpointsWhere('the plan again', (all) => all.length === 12 && all.every((one) => zonesOf(one).length > 0));
+  });
+
+  it('leaves nothing behind for a Service that opts out', async () => {
+    await service.patch({ metadata: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: null } } });
+    await endpointsWhere('no hints', (all) => all.every(({ hints }) => hints === undefined));
+    const slices = await waitFor(
+      'no marks',
+      () => service.slices(),
+      (all) => all.every(({ metadata }) => !JSON.stringify(metadata).includes(ANNOTATION_PLAN)),
+    );
+    for (const { metadata } of slices) expect(metadata.labels ?? {}).not.to.have.property(LABEL_STRATEGY);
+  });
+
+  it('killed for good, its plans do not outlive it', async () => {
+    loadIn(HOT);
+    await service.patch({ metadata: { annotations: LOAD_AWARE } });
+    await endpointsWhere('hints', (all) => all.every((one) => zonesOf(one).length > 0));
+    await waitFor(
+      'marks',
+      () => service.slices(),
+      (all) => all.some(({ metadata }) => JSON.stringify(metadata).includes(`"${ANNOTATION_PLAN}":"${PLAN_ZONES}"`)),
+    );
+    await controller.kill();
+    // Ten minutes later, for a webhook that starts then: nobody has renewed the Lease.
+    const renewTime = microTime(Date.now() - 11 * 60_000);
+    await client.patch(LEASES, leaseRef, 'merge', { spec: { renewTime } });
+    await webhook.kill();
+    await restartWebhook(webhook);
+    await pods[5]!.setReady(false);
+    await endpointsWhere('spread', (all) => all.every(({ hints }) => hints === undefined));
+  });
+});

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows that the Prometheus source asks a real Prometheus over mutual TLS, and that no name is more than a name in a query.
+// Needs: prometheus
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { expect } from 'chai';
+import { after, afterEach, before, describe, it } from 'mocha';
+import type { PrometheusSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
+import { systemClock } from '../../../pkg/kubernetes/clock.ts';
+import { createPrometheus } from '../../../pkg/metrics/prometheus.ts';
+import type { PrometheusSource } from '../../../pkg/metrics/prometheus.ts';
+import { loadFailure, loadQuery } from '../../fixtures/load-readings.ts';
+import { useBed } from '../bed/mocha.ts';
+import type { KeyPair } from '../bed/pki.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { startExporter, startPrometheus } from '../prometheus.ts';
+import type { Exporter, Prometheus, Series } from '../prometheus.ts';
+
+const NAMESPACE = 'shop';
+const never = new AbortController().signal;
+
+const now = (): number => Date.now() / 1_000;
+
+describe('prometheus', () => {
+  const bed = useBed();
+  let prometheus: Prometheus;
+  let exporter: Exporter;
+  let client: KeyPair;
+  const sources: PrometheusSource[] = [];
+  /** When the exporter began, seconds since 1970. */
+  let began = 0;
+  /** What an exporter of one series per name would say, whatever characters a name has. */
+  const names = [
+    'plain',
+    'quote"and\\backslash',
+    "single' and `backticks`",
+    'line\nbreak\ttab',
+    'ä 😀 \u0001 \u007f',
+    '"} or vector(1) #',
+    '.*',
+    '$service ${namespace} \\$service',
+  ];
+
+  const series = (): Series[] => [
+    // 0.25 and 1.5 a second from the start of the exporter on.
+    { name: 'served_total', labels: { namespace: NAMESPACE, pod: 'web-0' }, value: (now() - began) / 4 },
+    { name: 'served_total', labels: { namespace: NAMESPACE, pod: 'web-1' }, value: (now() - began) * 1.5 },
+    { name: 'served_total', labels: { namespace: 'prod', pod: 'web-0' }, value: (now() - began) * 100 },
+    ...['a', 'b'].map((zone, index) => ({
+      name: 'flow_bytes_total',
+      labels: { src_zone: 'a', dst_zone: zone },
+      value: (now() - began) * (index + 1),
+    })),
+    ...names.map((name, index) => ({
+      name: 'named',
+      labels: { namespace: name, pod: `p${index}` },
+      value: index + 1,
+    })),
+    { name: 'old', labels: { namespace: NAMESPACE, pod: 'web-0' }, value: 5, sampledAt: began - 30 },
+  ];
+
+  const open = (more: Partial<PrometheusSourceConfiguration> = {}): PrometheusSource => {
+    const tls = { caFile: bed().pki.authority.certificate, certFile: client.certificate, keyFile: client.key };
+    const common = { name: 'prometheus', type: 'Prometheus', url: prometheus.url, cacheSeconds: 0 } as const;
+    const source = createPrometheus({
+      config: { ...common, timeoutSeconds: 8, tls, windowSeconds: 5, ...more },
+      clock: systemClock,
+      userAgent: 'metrics-suite/1.0',
+    });
+    sources.push(source);
+    return source;
+  };
+
+  before('that asks its clients for certificates', async () => {
+    began = now();
+    exporter = await startExporter(series);
+    client = await bed().pki.client('prometheus-client', []);
+    const authority = bed().pki.authority.certificate;
+    prometheus = await startPrometheus(bed(), {
+      jobs: [{ name: 'test', targets: [exporter.target] }],
+      tls: {
+        serving: await bed().pki.serving('prometheus', ['127.0.0.1']),
+        clientAuthority: authority,
+        own: { authority, client },
+      },
+    });
+    await prometheus.waitForSamples('rate(served_total[5s])', 3);
+  });
+  afterEach(async () => {
+    await Promise.all(sources.splice(0).map((source) => source.close()));
+  });
+  after(async () => {
+    await prometheus?.stop();
+    await exporter?.stop();
+  });
+
+  for (const method of ['POST', 'GET'] as const) {
+    it(`are a sample per Pod (${method})`, async () => {
+      const promql = 'sum by (namespace, pod) (rate(served_total{namespace="$namespace",pod=~"$service-.*"}[5s]))';
+      const source = open({ method });
+      // A machine that stalls delays scrapes, and then rates are off for as long as their range.
+      const { kind, samples, problems } = await waitFor(
+        'rates of 0.25 and 1.5 a second',
+        () => source.read(loadQuery(['web-0', 'web-1'], { promql }), never),
+        ({ samples: [first, second] }) =>
+          Math.abs((first?.load ?? 0) / 0.25 - 1) < 0.1 && Math.abs((second?.load ?? 0) / 1.5 - 1) < 0.1,
+      );
+      expect({ kind, problems }).to.deep.equal({ kind: 'pods', problems: [] });
+      expect(samples.map((sample) => [Reflect.get(sample, 'pod'), sample.window])).to.deep.equal([
+        ['web-0', 5],
+        ['web-1', 5],
+      ]);
+      expect(samples[0]?.sampledAt)
+        .to.be.at.least(now() - 10)
+        .and.at.most(now());
+    });
+  }
+
+  it('are a sample per pair of zones', async () => {
+    const promql = 'sum by (src_zone, dst_zone) (rate(flow_bytes_total[5s]))';
+    const source = open({ labels: { sourceZone: 'src_zone', destinationZone: 'dst_zone' } });
+    const { kind, samples, problems } = await source.read(loadQuery([], { promql }), never);
+    expect({ kind, problems }).to.deep.equal({ kind: 'zone-pairs', problems: [] });
+    const zones = samples.map((sample) => [Reflect.get(sample, 'sourceZone'), Reflect.get(sample, 'destinationZone')]);
+    expect(zones).to.have.deep.members([
+      ['a', 'a'],
+      ['a', 'b'],
+    ]);
+  });
+
+  it('are found by every name, and by no more than the name, however it is quoted', async () => {
+    const source = open();
+    await prometheus.waitForSamples('named', names.length);
+    const pods = names.map((_, index) => `p${index}`);
+    for (const [index, namespace] of names.entries()) {
+      for (const promql of [
+        'named{namespace="$namespace"}',
+        "named{namespace='${namespace}'}",
+        'named{namespace=$namespace}',
+        'named{namespace=~"$namespace"}',
+        "named{namespace=~'$namespace'}",
+        'named{namespace=~$namespace} # "$namespace',
+        ...(namespace.includes('`') ? [] : ['named{namespace=`$namespace`}', 'named{namespace=~`$namespace`}']),
+      ]) {
+        const reading = await source.read({ namespace, service: 'x', pods: new Set(pods), promql }, never);
+        const found = reading.samples.map((sample) => [Reflect.get(sample, 'pod'), sample.load]);
+        expect(found, `${promql} with ${JSON.stringify(namespace)}`).to.deep.equal([[`p${index}`, index + 1]]);
+      }
+    }
+  });
+
+  it('look new although they are old, where a selector finds a sample that says itself when it was taken', async () => {
+    await prometheus.waitForSamples('old');
+    const asked = now();
+    const { samples } = await open().read(loadQuery(['web-0'], { promql: 'old{namespace="$namespace"}' }), never);
+    expect(samples[0]?.sampledAt).to.be.at.least(asked - 1);
+  });
+
+  it('are as old as they are, where a second query says so', async () => {
+    const source = open({ query: 'old', sampleTimeQuery: 'timestamp(old)' });
+    const { samples } = await source.read(loadQuery(['web-0']), never);
+    expect(samples).to.have.length(1);
+    expect(samples[0]?.sampledAt).to.be.closeTo(began - 30, 0.01);
+  });
+
+  for (const { name, promql, reason, message } of [
+    { name: 'a query that is none', promql: 'sum(', reason: 'BadQuery', message: 'parse error' },
+    { name: 'a query that fails', promql: 'served_total / on() named', reason: 'BadQuery', message: 'execution: ' },
+    { name: 'a number', promql: '1', reason: 'BadQuery', message: 'yields a scalar' },
+    { name: 'a range', promql: 'served_total[5s]', reason: 'BadQuery', message: 'yields a matrix' },
+    { name: 'a text', promql: '"x"', reason: 'BadQuery', message: 'yields a string' },
+  ]) {
+    it(`are not to be had of ${name}`, async () => {
+      const error = await loadFailure(open().read(loadQuery(['web-0'], { promql }), never));
+      expect(error.reason).to.equal(reason);
+      expect(error.message).to.include(message);
+    });
+  }
+
+  it('are left out where two contradict each other, or are no load', async () => {
+    const source = open();
+    const twice = 'served_total or label_replace(served_total{pod="web-0"}, "part", "x", "", "")';
+    const { samples, problems } = await source.read(loadQuery(['web-0', 'web-1'], { promql: twice }), never);
+    expect(samples.map((sample) => Reflect.get(sample, 'pod'))).to.deep.equal(['web-1']);
+    expect(problems.join()).to.include('several of one Pod');
+    const odd =
+      '0 / (served_total{namespace="shop",pod="web-0"} * 0) or -1 * served_total{namespace="shop",pod="web-1"}';
+    const second = await source.read(loadQuery(['web-0', 'web-1'], { promql: odd }), never);
+    expect(second.samples).to.deep.equal([]);
+    expect(second.problems.slice(0, 2)).to.deep.equal([
+      '1 sample left out: NaN, of "web-0"',
+      '1 sample left out: negative, of "web-1"',
+    ]);
+  });
+
+  it('are Unreachable without a client certificate', async () => {
+    const source = open({ tls: { caFile: bed().pki.authority.certificate } });
+    const { reason } = await loadFailure(source.read(loadQuery(['web-0'], { promql: 'old' }), never));
+    expect(reason).to.equal('Unreachable');
+  });
+
+  it('takes the queries of the documentation', async () => {
+    const reference = readFileSync(resolve(import.meta.dirname, '../../../docs/reference/metric-sources.md'), 'utf8');
+    const queries = [...reference.matchAll(/^```promql\n([^]*?)^```$/gmu)].map((match) => match[1] ?? '');
+    expect(queries).to.have.length(4);
+    for (const promql of queries) {
+      const { samples } = await open().read(loadQuery(['web-0'], { promql }), never);
+      expect(samples, 'there are no such series here').to.deep.equal([]);
+    }
+  });
+
+  it('are late while Prometheus is frozen, Unreachable while it is dead, and there again afterwards', async () => {
+    const source = open({ timeoutSeconds: 1 });
+    const of = loadQuery(['web-0'], { promql: 'served_total' });
+    await waitFor(
+      'a reading within a second',
+      () => source.read(of, never),
+      ({ samples }) => samples.length === 1,
+    );
+    prometheus.component.signal('SIGSTOP');
+    expect((await loadFailure(source.read(of, never))).reason).to.equal('Timeout');
+    prometheus.component.signal('SIGCONT');
+    await prometheus.component.kill();
+    expect((await loadFailure(source.read(of, never))).reason).to.equal('Unreachable');
+    prometheus.component.start();
+    await waitFor(
+      'a reading of the restarted Prometheus',
+      () => source.read(of, never),
+      ({ samples }) => samples.length === 1,
+    );
+  });
+});

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flow controller against a sandbox with the real admission: opting in, planning by load, and opting out.
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
+import { flowNode, flowPod, flowService, openFlowBed } from './flow-support.ts';
+import type { FlowBed } from './flow-support.ts';
+import { eventually } from './settings-support.ts';
+
+const ZONES = ['a', 'b', 'c'];
+const LOAD_AWARE = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` };
+const OWN = { 'web-a': 'a', 'web-b': 'b', 'web-c': 'c' };
+
+describe('the flow controller', function onSandbox() {
+  this.timeout(60_000);
+  let bed: FlowBed;
+  before(async () => {
+    bed = await openFlowBed();
+    await bed.apply(...ZONES.map((zone) => flowNode(zone)), ...ZONES.map((zone) => flowPod(`web-${zone}`, zone)));
+    await bed.apply(flowService());
+    await bed.sandbox.settled();
+    await bed.start();
+  });
+  after(() => bed.close());
+
+  it('leaves a Service alone that asks for nothing', async () => {
+    await bed.quiet();
+    expect(bed.writes()).to.deep.equal([]);
+  });
+
+  it('labels a Service that asks by annotation, and every endpoint serves its own zone', async () => {
+    bed.plant.demand = { a: 0.3, b: 0.3, c: 0.3 };
+    await bed.apply(flowService({ annotations: LOAD_AWARE }));
+    await eventually(() => expect(bed.hints('web')).to.deep.equal(OWN));
+    const { labels, annotations } = bed.service('web').metadata ?? {};
+    expect(labels?.[LABEL_STRATEGY]).to.equal('load-aware');
+    expect(JSON.parse(annotations?.[ANNOTATION_APPLIED] ?? '')).to.deep.equal({
+      labels: { [LABEL_STRATEGY]: 'load-aware' },
+    });
+  });
+
+  it('creates an empty FlowPolicy that the Service owns, and says what it sees', async () => {
+    await eventually(() => {
+      bed.clock.skip(15_000);
+      expect(bed.conditions('web')).to.deep.equal({
+        Observed: 'True/MetricsFresh',
+        Effective: 'True/PlanInForce',
+        Stable: 'True/Steady',
+      });
+    });
+    const { metadata, spec, status } = bed.policy('web') ?? {};
+    expect(spec).to.deep.equal({});
+    expect(metadata?.ownerReferences).to.deep.equal([
+      { apiVersion: 'v1', kind: 'Service', name: 'web', uid: bed.service('web').metadata?.uid },
+    ]);
+    expect(status).to.deep.include({ source: 'metrics.k8s.io', endpoints: 3, inZonePercent: 100 });
+    expect(status?.zones?.map(({ zone, endpoints }) => [zone, endpoints])).to.deep.equal(
+      ZONES.map((zone) => [zone, 1]),
+    );
+  });
+
+  it('spills from a zone whose endpoint is overloaded, and writes each slice once', async () => {
+    await bed.quiet();
+    bed.sandbox.clearRequests();
+    bed.plant.demand = { a: 1.1, b: 0.2, c: 0.2 };
+    await eventually(() => {
+      bed.clock.skip(5_000);
+      expect(bed.hints('web')['web-b']).to.contain('a');
+    });
+    await bed.quiet();
+    const writes = bed.writes().filter(({ resource }) => resource === 'endpointslices');
+    expect(writes.map(({ method, status }) => `${method} ${status}`)).to.deep.equal(['PATCH 200']);
+  });
+
+  it('returns when the demand does, and not before the dwell time', async () => {
+    bed.plant.demand = { a: 0.3, b: 0.2, c: 0.2 };
+    await eventually(() => {
+      bed.clock.skip(15_000);
+      expect(bed.hints('web')).to.deep.equal(OWN);
+    });
+  });
+
+  it('has kept book of the changes', () => {
+    const changes = bed.policy('web')?.status?.lastChanges ?? [];
+    expect(changes.at(0)).to.deep.include({ reason: 'Returned', message: 'every endpoint serves its own zone' });
+    expect(changes.at(-1)).to.deep.include({ reason: 'Saturated' });
+    expect(bed.events().filter((event) => event.startsWith('PlanChanged'))).to.have.length(changes.length);
+  });
+
+  it('takes back label and hints when the annotation goes', async () => {
+    await bed.apply(flowService());
+    await eventually(() => expect(bed.hints('web')).to.deep.equal({ 'web-a': '', 'web-b': '', 'web-c': '' }));
+    await eventually(() => {
+      expect(bed.service('web').metadata?.labels ?? {}).not.to.have.property(LABEL_STRATEGY);
+      for (const { metadata } of bed.slices('web')) expect(metadata?.annotations ?? {}).to.deep.equal({});
+      expect(bed.policy('web'), 'FlowPolicy').to.equal(undefined);
+    });
+  });
+});

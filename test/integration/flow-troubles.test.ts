@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the flow controller does when it is told too little, or contradicted: conditions, events, and slices that stay safe.
+import { expect } from 'chai';
+import { afterEach, beforeEach, describe, it } from 'mocha';
+import type { Service } from '../../pkg/apis/core.ts';
+import { ANNOTATION_PLAN, ANNOTATION_TOPOLOGY_MODE, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
+import { LoadError } from '../../pkg/metrics/types.ts';
+import { endpoint, slice } from '../fixtures/core.ts';
+import { NAMESPACE, USER, flowNode, flowPod, flowPolicy, flowService, openFlowBed } from './flow-support.ts';
+import type { FlowBed } from './flow-support.ts';
+import { eventually } from './settings-support.ts';
+
+const ZONES = ['a', 'b'];
+const LABELS = { [LABEL_STRATEGY]: 'load-aware' };
+const OWN = { 'web-a': 'a', 'web-b': 'b' };
+const SPREAD = { 'web-a': '', 'web-b': '' };
+const QUICK = { upDwell: '1s', planInterval: '1s' };
+
+describe('the flow controller in trouble', function onSandbox() {
+  this.timeout(60_000);
+  let bed: FlowBed;
+  beforeEach(async () => {
+    bed = await openFlowBed();
+    await bed.apply(...ZONES.map((zone) => flowNode(zone)), ...ZONES.map((zone) => flowPod(`web-${zone}`, zone)));
+    bed.plant.demand = { a: 0.3, b: 0.3 };
+  });
+  afterEach(() => bed.close());
+
+  const until = (check: () => unknown, stepMs = 5_000): Promise<void> =>
+    eventually(async () => {
+      bed.clock.skip(stepMs);
+      await bed.quiet();
+      await check();
+    }, 30_000);
+  const patches = () => bed.writes().filter(({ resource }) => resource === 'endpointslices');
+  const told = (reason: string): string[] => bed.events().filter((event) => event.startsWith(`${reason}: `));
+
+  it('without CPU requests: own zones, NoCapacity, and a sentence that helps', async () => {
+    await bed.apply(flowPod('web-b', 'b', { cpu: '' }), flowService({ labels: LABELS }));
+    await bed.start();
+    await eventually(() => expect(bed.conditions('web')['Observed']).to.equal('False/NoCapacity'));
+    expect(bed.hints('web')).to.deep.equal(OWN);
+    expect(told('NoCapacity')).to.have.length(1);
+    expect(told('NoCapacity')[0]).to.contain('web-b').and.to.contain('capacity.value');
+    await bed.apply(flowPolicy({ capacity: { from: 'Value', value: '1' } }));
+    await until(() => expect(bed.conditions('web')['Observed']).to.equal('True/MetricsFresh'));
+  });
+
+  it('holds its plan while metrics are stale, spreads when they are lost, and comes back with them', async () => {
+    await bed.apply(flowService({ labels: LABELS }));
+    await bed.start();
+    await until(() => expect(bed.conditions('web')['Observed']).to.equal('True/MetricsFresh'));
+    bed.plant.silent = true;
+    await until(() => expect(bed.conditions('web')['Observed']).to.equal('False/MetricsStale'), 30_000);
+    expect(bed.hints('web'), 'held').to.deep.equal(OWN);
+    await until(() => expect(bed.conditions('web')['Observed']).to.equal('False/MetricsLost'), 60_000);
+    await eventually(() => expect(bed.hints('web')).to.deep.equal(SPREAD));
+    expect(told('MetricsStale')).to.have.length(1);
+    expect(told('MetricsLost')).to.have.length(1);
+    bed.plant.silent = false;
+    await until(() => expect(bed.hints('web')).to.deep.equal(OWN));
+    expect(bed.conditions('web')).to.include({ Observed: 'True/MetricsFresh', Effective: 'True/PlanInForce' });
+  });
+
+  it('same-zone as safe mode: own zones, no mark', async () => {
+    await bed.apply(flowPolicy({ safeMode: 'SameZone' }), flowService({ labels: LABELS }));
+    bed.plant.silent = true;
+    await bed.start();
+    await until(() => expect(bed.conditions('web')['Observed']).to.equal('False/MetricsLost'), 60_000);
+    expect(bed.hints('web')).to.deep.equal(OWN);
+  });
+
+  it('says why a source is not to be had', async () => {
+    bed.plant.source.read = () => Promise.reject(new LoadError('NotInstalled', 'no metrics-server'));
+    await bed.apply(flowService({ labels: LABELS }));
+    await bed.start();
+    await eventually(() => expect(bed.conditions('web')['Observed']).to.equal('Unknown/NotInstalled'));
+    await bed.apply(flowPolicy({ metrics: { source: 'nobody' } }));
+    await eventually(() => expect(bed.conditions('web')['Observed']).to.equal('Unknown/UnknownSource'));
+    const message = bed.policy('web')?.status?.conditions?.find(({ type }) => type === 'Observed')?.message;
+    expect(message).to.contain('"nobody"').and.to.contain('metrics.k8s.io');
+  });
+
+  it('makes no plan beside Auto, and takes back what was planned', async () => {
+    await bed.apply(flowService({ labels: LABELS }), flowPolicy(QUICK));
+    bed.plant.demand = { a: 1.1, b: 0.1 };
+    await bed.start();
+    await until(() => expect(bed.hints('web')['web-b']).to.contain('a'));
+    await bed.apply(flowService({ labels: LABELS, annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' } }));
+    await eventually(() => expect(bed.conditions('web')['Effective']).to.equal('False/ConflictingMode'));
+    await eventually(() => {
+      for (const { metadata } of bed.slices('web'))
+        expect(metadata?.annotations ?? {}).not.to.have.property(ANNOTATION_PLAN);
+    });
+    expect(told('ConflictingMode')).to.have.length(1);
+  });
+
+  it('leaves the policy of its author to a Service that opts out, and says so in it', async () => {
+    await bed.apply(flowService({ labels: LABELS }), flowPolicy(QUICK));
+    await bed.start();
+    await until(() => expect(bed.conditions('web')['Effective']).to.equal('True/PlanInForce'));
+    await bed.apply(flowService());
+    await eventually(() => expect(bed.conditions('web')['Effective']).to.equal('False/NotRequested'));
+    expect(bed.policy('web')?.spec).to.deep.equal(QUICK);
+    expect(Object.keys(bed.policy('web')?.status ?? {}).sort(), 'no figures').to.deep.equal([
+      'conditions',
+      'endpoints',
+      'observedGeneration',
+    ]);
+  });
+
+  it('scaled to nothing is no trouble, and begins anew', async () => {
+    await bed.apply(flowService({ labels: LABELS }));
+    await bed.start();
+    await until(() => expect(bed.conditions('web')['Observed']).to.equal('True/MetricsFresh'));
+    await bed.apply(...ZONES.map((zone) => flowPod(`web-${zone}`, zone, { ready: false })));
+    await until(() => expect(bed.conditions('web')['Observed']).to.equal('Unknown/NoEndpoints'), 120_000);
+    for (let turn = 0; turn < 10; turn += 1) {
+      bed.clock.skip(120_000);
+      await bed.quiet();
+    }
+    await bed.apply(...ZONES.map((zone) => flowPod(`web-${zone}`, zone)));
+    await eventually(() => expect(bed.hints('web')).to.deep.equal(OWN));
+    await until(() => expect(bed.conditions('web')['Observed']).to.equal('True/MetricsFresh'));
+    expect([...told('MetricsStale'), ...told('MetricsLost')]).to.deep.equal([]);
+  });
+
+  it('says that the slices of a Service without selector do not carry its label', async () => {
+    const service = flowService({ labels: LABELS, name: 'plain' });
+    const { selector: _, ...spec } = service.spec ?? {};
+    await bed.apply({ ...service, spec } as Service);
+    await bed.apply(
+      slice({ service: 'plain', metadata: { namespace: NAMESPACE }, endpoints: [endpoint({ zone: 'a' })] }),
+    );
+    await bed.start();
+    await eventually(() => expect(bed.conditions('plain')['Effective']).to.equal('False/NotMirrored'));
+  });
+
+  it('plans and reports, and writes nothing to Service and slices, while the policy says Observe', async () => {
+    await bed.apply(flowPolicy({ ...QUICK, mode: 'Observe' }));
+    await bed.apply(
+      flowService({ annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${LABEL_STRATEGY.split('/')[0]}/load-aware` } }),
+    );
+    bed.plant.demand = { a: 0.3, b: 0.3 };
+    await bed.start();
+    await until(() =>
+      expect(bed.conditions('web')).to.include({ Observed: 'True/MetricsFresh', Effective: 'False/ObserveOnly' }),
+    );
+    bed.plant.demand = { a: 1, b: 0.1 };
+    await until(() => expect(bed.conditions('web')['Observed']).to.equal('True/MetricsFresh'));
+    expect(bed.hints('web')).to.deep.equal(SPREAD);
+    expect(bed.service('web').metadata?.labels ?? {}).not.to.have.property(LABEL_STRATEGY);
+    expect(new Set(bed.writes().map(({ resource }) => resource))).to.deep.equal(new Set(['flowpolicies']));
+    await bed.apply(flowPolicy(QUICK));
+    await eventually(() => expect(Object.values(bed.hints('web'))).not.to.include(''));
+  });
+
+  it('without admission: asserts its plan less and less often, says so, and recovers at once', async () => {
+    await bed.apply(flowService({ labels: LABELS }));
+    await bed.start();
+    await until(() => expect(bed.conditions('web')['Effective']).to.equal('True/PlanInForce'));
+    await bed.admission(false);
+    await bed.apply(flowPod('web-a', 'a', { ready: false }));
+    await until(() => expect(bed.conditions('web')['Effective']).to.equal('False/WebhookUnavailable'), 2_000);
+    expect(told('WebhookUnavailable')).to.have.length(1);
+    // An hour later there were a dozen tries, not thousands.
+    bed.sandbox.clearRequests();
+    for (let minute = 0; minute < 60; minute += 1) {
+      bed.clock.skip(60_000);
+      await bed.quiet();
+    }
+    expect(patches().length / bed.slices('web').length).to.be.within(5, 40);
+    await bed.admission(true);
+    await bed.apply(flowPod('web-a', 'a'));
+    await until(() => expect(bed.hints('web')).to.deep.equal(OWN), 60_000);
+    await until(() => expect(bed.conditions('web')['Effective']).to.equal('True/PlanInForce'), 60_000);
+  });
+
+  it('goes on where the process before it ended, without a write', async () => {
+    await bed.apply(flowService({ labels: LABELS }), flowPolicy(QUICK));
+    bed.plant.demand = { a: 1.1, b: 0.1 };
+    const first = await bed.start();
+    await until(() => expect(bed.hints('web')['web-b']).to.contain('a'));
+    await until(() => expect(bed.conditions('web')['Effective']).to.equal('True/PlanInForce'));
+    const planned = bed.hints('web');
+    await first.stop();
+    bed.sandbox.clearRequests();
+    await bed.start();
+    for (let turn = 0; turn < 5; turn += 1) {
+      bed.clock.skip(15_000);
+      await bed.quiet();
+    }
+    expect(patches()).to.deep.equal([]);
+    expect(bed.hints('web')).to.deep.equal(planned);
+  });
+
+  it('takes the plan from the status where the slices lost it while nobody looked', async () => {
+    await bed.apply(flowService({ labels: LABELS }), flowPolicy(QUICK));
+    bed.plant.demand = { a: 1.1, b: 0.1 };
+    const first = await bed.start();
+    await until(() => expect(bed.hints('web')['web-b']).to.contain('a'));
+    await until(() => expect(bed.policy('web')?.status?.plan?.endpoints).not.to.deep.equal([]));
+    const planned = bed.hints('web');
+    await first.stop();
+    await bed.admission(false);
+    await bed.apply(flowService({ labels: { ...LABELS, touched: '1' } }));
+    await bed.sandbox.settled();
+    expect(bed.hints('web')).to.deep.equal(SPREAD);
+    await bed.admission(true);
+    await bed.start();
+    await eventually(() => expect(bed.hints('web')).to.deep.equal(planned));
+  });
+
+  it('has nothing to do with Services of namespaces that are not its own', async () => {
+    await bed.apply(flowService({ labels: LABELS }));
+    await bed.start(`excludedNamespaces: [${NAMESPACE}]`);
+    await bed.quiet();
+    expect(bed.writes().filter(({ user }) => user === USER)).to.deep.equal([]);
+  });
+
+  it('plans proportional by the CPU of Nodes alone, and again when Nodes change', async () => {
+    await bed.apply(
+      flowPod('web-a2', 'a'),
+      flowPod('web-b2', 'b'),
+      flowService({ labels: { [LABEL_STRATEGY]: 'proportional' } }),
+    );
+    bed.plant.source.read = () => Promise.reject(new Error('nobody asks'));
+    await bed.start();
+    await eventually(() => expect(bed.hints('web')).to.deep.equal({ ...OWN, 'web-a2': 'a', 'web-b2': 'b' }));
+    await bed.apply(flowNode('a', { status: { ...flowNode('a').status, allocatable: { cpu: '12' } } }));
+    await eventually(() =>
+      expect(Object.values(bed.hints('web')).filter((zones) => zones.includes('a')).length).to.be.at.least(3),
+    );
+    expect(bed.policy('web'), 'no FlowPolicy for what has no loop').to.equal(undefined);
+  });
+});

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flow controller with KubeEdge's NodeGroups against a sandbox: zones of Nodes, endpoints that follow, and load on top.
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { Node } from '../../pkg/apis/core.ts';
+import type { KubernetesObject, StringMap } from '../../pkg/apis/meta.ts';
+import {
+  ANNOTATION_GROUP_SERVICE,
+  ANNOTATION_GROUP_ZONE,
+  ANNOTATION_SERVICE_TOPOLOGY,
+  ANNOTATION_TOPOLOGY_MODE,
+  GROUP,
+  LABEL_STRATEGY,
+  LABEL_ZONE,
+} from '../../pkg/apis/names.ts';
+import { DAEMON_SETS, NODES, NODE_GROUPS, PERSISTENT_VOLUMES, PODS } from '../../pkg/apis/resources.ts';
+import { cleanUpNodeGroups } from '../../pkg/controllers/node-groups/cleanup.ts';
+import { node } from '../fixtures/core.ts';
+import { nodeGroup, nodeGroupCrd, zonalVolume } from '../fixtures/kubeedge.ts';
+import { NAMESPACE, flowPod, flowService, openFlowBed } from './flow-support.ts';
+import type { FlowBed } from './flow-support.ts';
+import { eventually } from './settings-support.ts';
+
+const ENABLED = 'nodeGroups: {enabled: true, touchesPerSecond: 50}';
+const RANGE = { [ANNOTATION_SERVICE_TOPOLOGY]: 'range-nodegroup' };
+const LOAD_AWARE = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` };
+
+/** A ready Node at the edge: no cloud gave it a zone. */
+const edge = (name: string, labels: StringMap = {}): Node => node({ zone: '', metadata: { name, labels } });
+
+const mesh: KubernetesObject = {
+  apiVersion: 'apps/v1',
+  kind: 'DaemonSet',
+  metadata: { name: 'edgemesh-agent', namespace: 'kubeedge', labels: { kubeedge: 'edgemesh-agent' } },
+};
+
+const openBed = (): Promise<FlowBed> => openFlowBed({ resources: [PERSISTENT_VOLUMES, DAEMON_SETS] });
+
+const zonesOf = (bed: FlowBed): Record<string, string | undefined> =>
+  Object.fromEntries(
+    bed.sandbox.list<Node>(NODES).map(({ metadata }) => [metadata?.name ?? '', metadata?.labels?.[LABEL_ZONE]]),
+  );
+
+const recordOf = (bed: FlowBed, name: string): string | undefined =>
+  bed.sandbox.get<Node>(NODES, { name })?.metadata?.annotations?.[ANNOTATION_GROUP_ZONE];
+
+/** Changes a Node as somebody else would. */
+const change = async (
+  bed: FlowBed,
+  name: string,
+  edit: (metadata: { labels: StringMap; annotations: StringMap }) => unknown,
+): Promise<void> => {
+  const { metadata, ...rest } = bed.sandbox.get<Node>(NODES, { name }) ?? {};
+  const maps = { labels: { ...metadata?.labels }, annotations: { ...metadata?.annotations } };
+  edit(maps);
+  await bed.apply({ ...rest, metadata: { ...metadata, ...maps } });
+};
+
+/** Zones of the endpoints of a Service, by Node. */
+const endpointZones = (bed: FlowBed, service: string): Record<string, string> =>
+  Object.fromEntries(
+    bed
+      .slices(service)
+      .flatMap(({ endpoints }) => (endpoints ?? []).map((one) => [one.nodeName ?? '', one.zone ?? ''])),
+  );
+
+/** Waits for a condition, and lets time pass whenever the controller has nothing to do: a skip ends what is under way. */
+const inTime = (bed: FlowBed, stepMs: number, check: () => unknown): Promise<void> =>
+  eventually(async () => {
+    try {
+      check();
+    } catch (error) {
+      await bed.quiet();
+      bed.clock.skip(stepMs);
+      throw error;
+    }
+  }, 60_000);
+
+describe('NodeGroups of KubeEdge', function onSandbox() {
+  this.timeout(90_000);
+  let bed: FlowBed;
+  before(async () => {
+    bed = await openBed();
+    await bed.apply(edge('n1', { site: 'north' }), edge('n2', { site: 'north' }), edge('s1'), edge('other'));
+    await bed.apply(node({ zone: 'eu-1a', metadata: { name: 'cloud' } }));
+    for (const name of ['n1', 's1', 'cloud']) await bed.apply(flowPod(`web-${name}`, '', { node: name }));
+    await bed.apply(flowService());
+    await bed.sandbox.settled();
+    await bed.start(ENABLED);
+  });
+  after(() => bed.close());
+
+  it('does nothing where NodeGroups are not served', async () => {
+    await bed.quiet();
+    expect(bed.writes()).to.deep.equal([]);
+    expect(zonesOf(bed)).to.deep.equal({
+      n1: undefined,
+      n2: undefined,
+      s1: undefined,
+      other: undefined,
+      cloud: 'eu-1a',
+    });
+  });
+
+  it('notices when they appear, gives members the group as zone, and lets endpoints follow', async () => {
+    await bed.apply(nodeGroupCrd());
+    await bed.apply(nodeGroup('north', { matchLabels: { site: 'north' } }), nodeGroup('south', { nodes: ['s1'] }));
+    await inTime(bed, 20_000, () => {
+      expect(zonesOf(bed)).to.include({ n1: 'north', n2: 'north', s1: 'south', other: undefined, cloud: 'eu-1a' });
+    });
+    expect(recordOf(bed, 'n1')).to.equal('{"zone":"north"}');
+    await inTime(bed, 500, () => {
+      expect(endpointZones(bed, 'web')).to.deep.equal({ n1: 'north', s1: 'south', cloud: 'eu-1a' });
+    });
+  });
+
+  it('is quiet once every endpoint has followed', async () => {
+    await bed.quiet();
+    bed.sandbox.clearRequests();
+    for (let round = 0; round < 10; round += 1) bed.clock.skip(60_000);
+    await bed.quiet();
+    expect(bed.writes()).to.deep.equal([]);
+  });
+
+  it('leaves the zone of a cloud alone and says so, until the group may take it over', async () => {
+    await bed.apply(nodeGroup('south', { nodes: ['s1', 'cloud'] }));
+    await eventually(() => expect(bed.events().join('\n')).to.match(/^ForeignZone: Node cloud: .*"eu-1a".*takeover/m));
+    expect(zonesOf(bed)).to.include({ cloud: 'eu-1a' });
+    await bed.apply(nodeGroup('south', { nodes: ['s1', 'cloud'], takeover: true }));
+    await eventually(() => expect(zonesOf(bed)).to.include({ cloud: 'south' }));
+    expect(recordOf(bed, 'cloud')).to.equal('{"zone":"south","previous":"eu-1a"}');
+  });
+
+  it('gives back what was there before when the group has no topology any more', async () => {
+    await bed.apply(nodeGroup('south', { nodes: ['s1', 'cloud'], takeover: true, topologyEnabled: false }));
+    await eventually(() => expect(zonesOf(bed)).to.include({ s1: undefined, cloud: 'eu-1a', n1: 'north' }));
+    expect(recordOf(bed, 's1')).to.equal(undefined);
+    await inTime(bed, 500, () => {
+      expect(endpointZones(bed, 'web')).to.deep.equal({ n1: 'north', s1: '', cloud: 'eu-1a' });
+    });
+  });
+
+  it('refuses while a Pod of the Node uses a volume of its zone, also with takeover, and goes on when it is gone', async () => {
+    const pod = flowPod('store', '', { node: 'cloud', app: 'store' }) as KubernetesObject & { spec: object };
+    Object.assign(pod.spec, { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] });
+    await bed.apply(pod, zonalVolume('pv-1', `${NAMESPACE}/data`, 'eu-1a'));
+    await bed.apply(nodeGroup('south', { nodes: ['s1', 'cloud'], takeover: true }));
+    await eventually(() => expect(zonesOf(bed)).to.include({ s1: 'south' }));
+    await eventually(() =>
+      expect(bed.events().join('\n')).to.match(
+        /^ZoneBoundVolumes: Node cloud .*PersistentVolume pv-1 of Pod shop\/store/m,
+      ),
+    );
+    expect(zonesOf(bed)).to.include({ cloud: 'eu-1a' });
+    await bed.sandbox.remove(PODS, { namespace: NAMESPACE, name: 'store' });
+    await inTime(bed, 60_000, () => {
+      expect(zonesOf(bed)).to.include({ cloud: 'south' });
+    });
+  });
+
+  it('leaves a Node as it is that two groups have, and tells both', async () => {
+    await bed.apply(nodeGroup('west', { nodes: ['s1'] }));
+    await eventually(() =>
+      expect(bed.events().join('\n')).to.match(/^InSeveralGroups: Node s1 is in NodeGroups south, west/m),
+    );
+    expect(zonesOf(bed)).to.include({ s1: 'south' });
+    await bed.sandbox.remove(NODE_GROUPS, { name: 'west' });
+  });
+
+  it('writes a label again that somebody takes away, at most twice, and then leaves it to them', async () => {
+    for (const loss of [1, 2]) {
+      await change(bed, 'n2', ({ labels }) => delete labels[LABEL_ZONE]);
+      await bed.quiet();
+      // The first one is written again at once: the last write is minutes ago.
+      if (loss === 2) expect(zonesOf(bed)).to.include({ n2: undefined });
+      await inTime(bed, 20_000, () => expect(zonesOf(bed)).to.include({ n2: 'north' }));
+      expect(JSON.parse(recordOf(bed, 'n2') ?? '')).to.include({ zone: 'north', losses: loss });
+    }
+    await change(bed, 'n2', ({ labels }) => delete labels[LABEL_ZONE]);
+    await eventually(() => expect(bed.events().join('\n')).to.match(/^LabelTakenAway: Node n2: /m));
+    for (let round = 0; round < 10; round += 1) bed.clock.skip(60_000);
+    await bed.quiet();
+    expect(zonesOf(bed)).to.include({ n2: undefined });
+  });
+
+  it('tries again once its record is removed', async () => {
+    await change(bed, 'n2', ({ annotations }) => delete annotations[ANNOTATION_GROUP_ZONE]);
+    await eventually(() => expect(zonesOf(bed)).to.include({ n2: 'north' }));
+  });
+
+  it('shares the load of a group that has too much with others, and only that load', async () => {
+    bed.plant.demand = { north: 0.3, south: 0.4 };
+    await bed.apply(flowService({ annotations: LOAD_AWARE }));
+    await eventually(() =>
+      expect(bed.hints('web')).to.deep.equal({ 'web-cloud': 'south', 'web-n1': 'north', 'web-s1': 'south' }),
+    );
+    bed.plant.demand = { north: 1.2, south: 0.2 };
+    await eventually(() => {
+      bed.clock.skip(5_000);
+      const { 'web-n1': own, ...others } = bed.hints('web');
+      expect(own).to.equal('north');
+      expect(Object.values(others).filter((zones) => zones.includes('north'))).to.have.length(1);
+    });
+    bed.plant.demand = { north: 0.3, south: 0.2 };
+    await eventually(() => {
+      bed.clock.skip(15_000);
+      expect(bed.hints('web')).to.deep.equal({ 'web-cloud': 'south', 'web-n1': 'north', 'web-s1': 'south' });
+    });
+  });
+});
+
+describe("KubeEdge's annotation on a Service", function onSandbox() {
+  this.timeout(90_000);
+  let bed: FlowBed;
+  let running: { stop(): Promise<void> };
+  const marked = () => bed.service('web').metadata ?? {};
+  const statusOf = (): unknown => JSON.parse(marked().annotations?.[ANNOTATION_GROUP_SERVICE] ?? 'null');
+  before(async () => {
+    bed = await openBed();
+    await bed.apply(nodeGroupCrd(), edge('n1'), edge('s1'));
+    for (const name of ['n1', 's1']) await bed.apply(flowPod(`web-${name}`, '', { node: name }));
+    await bed.apply(flowService({ annotations: RANGE }));
+    await bed.sandbox.settled();
+    running = await bed.start(ENABLED);
+  });
+  after(() => bed.close());
+
+  it('means nothing while no group has topology', async () => {
+    await bed.apply(nodeGroup('north', { nodes: ['n1'], topologyEnabled: false }));
+    await bed.quiet();
+    expect(bed.writes()).to.deep.equal([]);
+  });
+
+  it('becomes same-zone, with hints and an event that says what they do not promise', async () => {
+    await bed.apply(nodeGroup('north', { nodes: ['n1'] }), nodeGroup('south', { nodes: ['s1'] }));
+    await inTime(bed, 500, () => {
+      expect(bed.hints('web')).to.deep.equal({ 'web-n1': 'north', 'web-s1': 'south' });
+    });
+    expect(marked().labels).to.include({ [LABEL_STRATEGY]: 'same-zone' });
+    expect(statusOf()).to.include({ strategy: 'same-zone', reason: 'NodeGroupPreferred' });
+    await eventually(() =>
+      expect(bed.events().join('\n')).to.match(/^NodeGroupPreferred: .*group without one.* use all endpoints/m),
+    );
+  });
+
+  it('says that EdgeMesh ignores hints while EdgeMesh is there', async () => {
+    await bed.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kubeedge' } }, mesh);
+    await inTime(bed, 60_000, () => {
+      expect(statusOf()).to.include({ reason: 'EdgeMeshIgnoresHints' });
+    });
+    await eventually(() => expect(bed.events().join('\n')).to.match(/^EdgeMeshIgnoresHints: /m));
+    expect(bed.hints('web')).to.deep.equal({ 'web-n1': 'north', 'web-s1': 'south' });
+    await bed.sandbox.remove(DAEMON_SETS, { namespace: 'kubeedge', name: 'edgemesh-agent' });
+    await inTime(bed, 60_000, () => {
+      expect(statusOf()).to.include({ reason: 'NodeGroupPreferred' });
+    });
+  });
+
+  it('goes with the annotation, label and all', async () => {
+    await bed.apply(
+      flowService({
+        labels: marked().labels ?? {},
+        annotations: { ...marked().annotations, [ANNOTATION_SERVICE_TOPOLOGY]: '' },
+      }),
+    );
+    await eventually(() => expect(marked().labels ?? {}).not.to.have.property(LABEL_STRATEGY));
+    expect(marked().annotations).not.to.have.property(ANNOTATION_GROUP_SERVICE);
+    await eventually(() => expect(bed.hints('web')).to.deep.equal({ 'web-n1': '', 'web-s1': '' }));
+  });
+
+  it('takes everything back at the clean-up, and nothing else', async () => {
+    await bed.apply(flowService({ annotations: RANGE }));
+    await eventually(() => expect(marked().labels).to.include({ [LABEL_STRATEGY]: 'same-zone' }));
+    const { client } = await bed.session(ENABLED);
+    const { signal } = new AbortController();
+    await running.stop();
+    expect(await cleanUpNodeGroups(client, signal)).to.deep.equal({ nodes: 2, services: 1, left: [] });
+    expect(zonesOf(bed)).to.deep.equal({ n1: undefined, s1: undefined });
+    expect(recordOf(bed, 'n1')).to.equal(undefined);
+    expect(marked().labels ?? {}).to.deep.equal({});
+    expect(marked().annotations).to.deep.equal(RANGE);
+    expect(await cleanUpNodeGroups(client, signal)).to.deep.equal({ nodes: 0, services: 0, left: [] });
+  });
+});

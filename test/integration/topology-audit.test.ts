@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// `kubectl topology audit` on files and on a cluster: orders, formats, exit codes, the page, and what it reads.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { expect } from 'chai';
+import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
+import { SORT_KEYS } from '../../pkg/diagnosis/audit/sort.ts';
+import type { AuditReport } from '../../pkg/diagnosis/audit/types.ts';
+import { auditCluster } from '../fixtures/audit-cluster.ts';
+import { node, service, slice } from '../fixtures/core.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { clusterFile, CLUSTERS, runTopology, topologyJson } from '../fixtures/topology-command.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
+import type { Sandbox } from '../sandbox/types.ts';
+
+const listOf = (items: readonly unknown[]): string => JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+
+/** Cells of the first table of the text, by the words of its header. */
+const rowsOf = (text: string): string[][] =>
+  (text.split('\n\n')[0] ?? '').split('\n').map((line) => line.trim().split(/ {2,}/));
+
+describe('kubectl topology audit, on files', () => {
+  let folder: TemporaryFolder;
+  let file: string;
+  before(() => {
+    folder = temporaryFolder();
+    const { nodes, services, slices } = auditCluster({ nodes: 9, services: 26, endpoints: 150 });
+    file = folder.write('cluster.json', listOf([...nodes, ...services, ...slices]));
+  });
+  after(() => folder.remove());
+
+  it('prints a row a Service, worst first, then the sum, causes and what concerns the whole cluster', async () => {
+    const { out, code } = await runTopology(['audit', '-f', file]);
+    expect(code).to.equal(0);
+    const [header, first, ...others] = rowsOf(out);
+    expect(header?.slice(0, 6)).to.deep.equal(['NAMESPACE', 'SERVICE', 'WANTED', 'GIVEN', 'USED', 'EFFECTIVE']);
+    expect(others).to.have.lengthOf(25);
+    expect(first?.at(-1)).to.match(/^[A-Z]\w+$/);
+    for (const text of [
+      '26 Services, 9 ready Nodes:',
+      'of connections stay in their zone',
+      'First causes, of all connections',
+      'ProxyMissedItsZone (cannot be seen from here)',
+      'Not seen: workloads',
+    ]) {
+      expect(out).to.contain(text);
+    }
+    expect(out).not.to.contain('\u001B').and.not.to.contain('USD').and.not.to.contain('NaN');
+    expect((await runTopology(['audit', '-f', file], { terminal: true })).out).to.contain('\u001B[1m');
+  });
+
+  it('adds evidence and remedy with -o wide, and money where bytes are given', async () => {
+    const wide = await runTopology(['audit', '-f', file, '-o', 'wide']);
+    expect(rowsOf(wide.out)[0]?.slice(-2)).to.deep.equal(['EVIDENCE', 'REMEDY']);
+    const money = await runTopology(['audit', '-f', file, '--gb-per-day', '2500', '--prices', 'gcp']);
+    expect(rowsOf(money.out)[0]?.slice(-3)).to.deep.equal(['COST/MONTH', 'SAVES/MONTH', 'CAUSE']);
+    expect(money.out).to.contain('At 2,500 GB a day').and.to.contain('Google Cloud');
+  });
+
+  it('says the same in YAML as in JSON, shares as fractions', async () => {
+    const { parse } = await import('yaml');
+    const report = await topologyJson<AuditReport>(['audit', '-f', file]);
+    expect(parse((await runTopology(['audit', '-f', file, '-o', 'yaml'])).out)).to.deep.equal(report);
+    expect(report.sum.crossZoneShare).to.be.within(0, 1);
+    expect(report.services.reduce((sum, { weight }) => sum + weight, 0)).to.be.closeTo(1, 1e-9);
+  });
+
+  for (const key of SORT_KEYS) {
+    it(`--sort-by ${key}, and the other way round`, async () => {
+      const of = async (...flags: string[]): Promise<string[]> =>
+        (await topologyJson<AuditReport>(['audit', '-f', file, '--sort-by', key, ...flags])).services.map(
+          ({ namespace, name }) => `${namespace}/${name}`,
+        );
+      const order = await of();
+      expect(order).to.have.lengthOf(26);
+      expect(await of('--reverse')).to.deep.equal([...order].reverse());
+    });
+  }
+
+  it('takes one namespace with -n', async () => {
+    const report = await topologyJson<AuditReport>(['audit', '-f', file, '-n', 'search']);
+    expect(report.namespace).to.equal('search');
+    expect(new Set(report.services.map(({ namespace }) => namespace))).to.deep.equal(new Set(['search']));
+  });
+
+  it('writes a page beside what it prints', async () => {
+    const page = folder.at('audit.html');
+    const { code, err, out } = await runTopology(['audit', '-f', file, '--html', page, '-o', 'json']);
+    expect([code, err]).to.deep.equal([0, `wrote ${page}\n`]);
+    expect((JSON.parse(out) as AuditReport).services).to.have.lengthOf(26);
+    const text = readFileSync(page, 'utf8');
+    expect(text).to.contain('<!doctype html>').and.to.contain('2026-11-21 00:00 UTC');
+  });
+
+  it('agrees with explain on every cause there is', async () => {
+    const report = await topologyJson<AuditReport>(['audit', '-f', clusterFile('pods-not-spread')]);
+    expect(report.services[0]?.cause?.reason).to.equal('PodsNotSpread');
+    const all = await runTopology(['audit', '-f', CLUSTERS, '-o', 'json']);
+    // All files together are one cluster of contradictions: it must say something, not fall over.
+    expect([all.code, all.err]).to.deep.equal([0, '']);
+  });
+
+  const codes: readonly (readonly [name: string, file: string, flags: readonly string[], code: number])[] = [
+    ['fine without --fail-on, whatever is found', 'not-requested', [], 0],
+    ['--fail-on any where something is found', 'not-requested', ['--fail-on', 'any'], 1],
+    ['--fail-on any where nothing is', 'effective', ['--fail-on', 'any'], 0],
+    ['--fail-on ineffective where nobody asks', 'not-requested', ['--fail-on', 'ineffective'], 0],
+    ['--fail-on ineffective where one asks in vain', 'hints-lost', ['--fail-on', 'ineffective'], 1],
+    ['--fail-on a first cause', 'hints-lost', ['--fail-on', 'HintsLost'], 1],
+    ['--fail-on a cause behind the first', 'too-few-endpoints', ['--fail-on', 'PodsNotSpread'], 1],
+    ['--fail-on a cause that is not there', 'hints-lost', ['--fail-on', 'NoGrowth'], 0],
+    ['--fail-on something of the whole cluster', 'client-node-without-zone', ['--fail-on', 'ClientNodeWithoutZone'], 1],
+    ['--fail-on what objects cannot show', 'effective', ['--fail-on', 'ProxyMissedItsZone'], 0],
+    ['--fail-on something unknown', 'effective', ['--fail-on', 'EndpointZoneDifers'], 2],
+    ['--sort-by something unknown', 'effective', ['--sort-by', 'size'], 2],
+    ['bytes that are none', 'effective', ['--gb-per-day', 'much'], 2],
+    ['a table of prices that is not there', 'effective', ['--gb-per-day', '1', '--prices', '/nonexistent'], 2],
+    ['a page that cannot be written', 'effective', ['--html', '/nonexistent/audit.html'], 2],
+  ];
+  for (const [name, own, flags, code] of codes) {
+    it(`exit code ${code}: ${name}`, async () => {
+      const ran = await runTopology(['audit', '-f', clusterFile(own), ...flags]);
+      expect(ran.code, ran.err).to.equal(code);
+      if (code === 2) expect(ran.err).to.match(/^error: /);
+    });
+  }
+
+  it('names the reason that was probably meant, and where a page could not go', async () => {
+    const typo = await runTopology(['audit', '-f', file, '--fail-on', 'EndpointZoneDifers']);
+    expect(typo.err).to.contain('did you mean EndpointZoneDiffers?');
+    const page = await runTopology(['audit', '-f', file, '--html', '/nonexistent/audit.html']);
+    expect(page.err).to.equal('error: --html /nonexistent/audit.html: no such file or folder\n');
+  });
+
+  it('has help with examples, and completes its flags and their values', async () => {
+    const { out } = await runTopology(['audit', '--help']);
+    expect(out).to.contain('kubectl topology audit -n shop --fail-on ineffective');
+    const complete = async (...words: string[]): Promise<string[]> =>
+      (await runTopology(['__complete', 'audit', ...words])).out.split('\n').map((line) => line.split('\t')[0] ?? '');
+    expect(await complete('--sort')).to.include('--sort-by');
+    expect(await complete('--sort-by', 'cr')).to.deep.equal(['cross-zone', ':4', '']);
+    expect(await complete('--html', '')).to.include(':0');
+  });
+});
+
+describe('docs/usage/audit.md', () => {
+  const root = resolve(import.meta.dirname, '../..');
+  const text = readFileSync(resolve(root, 'docs/usage/audit.md'), 'utf8');
+
+  it('shows what the command prints', async () => {
+    const pattern = /hack\/node cmd\/kubectl-topology\/main\.ts (audit -f )(\S+)\n```\n\n```text\n([\s\S]*?)\n```/;
+    const [, , path = '', shown = ''] = pattern.exec(text) ?? [];
+    const { out } = await runTopology(['audit', '-f', resolve(root, path)]);
+    expect(out.trimEnd()).to.equal(shown);
+  });
+
+  it('uses flags that there are', async () => {
+    const { out } = await runTopology(['audit', '--help']);
+    const lines = text.split('\n').filter((line) => line.startsWith('kubectl topology audit'));
+    const flags = lines.flatMap((line) => line.split('#')[0]?.match(/--[a-z-]+/g) ?? []);
+    expect(flags).to.include.members(['--gb-per-day', '--prices', '--html', '--fail-on']);
+    expect(flags.filter((flag) => !out.includes(flag))).to.deep.equal([]);
+  });
+});
+
+describe('kubectl topology audit, on a cluster', function onCluster() {
+  this.timeout(60_000);
+  let folder: TemporaryFolder;
+  let sandbox: Sandbox;
+  let access: readonly string[];
+  before(() => {
+    folder = temporaryFolder();
+  });
+  after(() => folder.remove());
+  beforeEach(async () => {
+    sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2', endpointSliceController: false });
+    const { nodes, services, slices } = auditCluster({ nodes: 6, services: 26, endpoints: 120 });
+    sandbox.seed([...nodes, ...services, ...slices]);
+    access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('reader'))];
+    sandbox.clearRequests();
+  });
+  afterEach(() => sandbox.stop());
+
+  const own = () => sandbox.requests.filter(({ user }) => user === 'reader');
+
+  it('reads all namespaces, lists only, over one connection', async () => {
+    let connections = 0;
+    const count = (): void => void (connections += 1);
+    subscribe('undici:client:connected', count);
+    try {
+      const report = await topologyJson<AuditReport>(['audit', ...access]);
+      expect(report.services).to.have.lengthOf(26);
+      expect([report.namespace, report.kubernetesVersion]).to.deep.equal([null, '1.34']);
+    } finally {
+      unsubscribe('undici:client:connected', count);
+    }
+    expect(connections).to.equal(1);
+    expect(new Set(own().map(({ verb }) => verb))).to.deep.equal(new Set(['list', 'raw']));
+    expect(own().filter(({ namespace }) => namespace !== undefined && namespace !== 'kube-system')).to.deep.equal([]);
+    // As many as all else together, and no cause depends on them.
+    expect(own().filter(({ resource }) => resource === 'pods' || resource === 'events')).to.deep.equal([]);
+  });
+
+  it('reads one namespace with -n, which is all it may read', async () => {
+    const report = await topologyJson<AuditReport>(['audit', '-n', 'search', ...access]);
+    expect(report.services.map(({ namespace }) => namespace))
+      .to.include('search')
+      .and.not.to.include('catalog');
+    const services = own().filter(({ resource }) => resource === 'services');
+    expect(services.map(({ namespace }) => namespace)).to.deep.equal(['search']);
+  });
+
+  it('reads page by page and shows how far it is, on a terminal only', async () => {
+    sandbox.seed(
+      Array.from({ length: 1_200 }, (_, index) => [
+        service({ metadata: { name: `more-${index}` } }),
+        slice({ service: `more-${index}`, metadata: { name: `more-${index}-x` } }),
+      ]).flat(),
+    );
+    const { err, out } = await runTopology(['audit', ...access], { terminal: true });
+    expect(out).to.contain('1,226 Services');
+    for (const text of ['reading services: 1200', 'reading slices: 1200']) expect(err).to.contain(text);
+    expect(err.endsWith('\r\u001B[K')).to.equal(true);
+    const pages = own().filter(({ resource }) => resource === 'services');
+    expect(pages.map(({ query }) => query['limit'])).to.deep.equal(['500', '500', '500']);
+    expect((await runTopology(['audit', ...access])).err).to.equal('');
+  });
+
+  it('says what it may not read and goes on without, in the page too', async () => {
+    for (const resource of ['mutatingwebhookconfigurations', 'deployments']) {
+      sandbox.addFault({ kind: 'status', match: { resource }, code: 403 });
+    }
+    const page = folder.at('audit.html');
+    const { err, code, out } = await runTopology(['audit', '-o', 'json', '--html', page, ...access]);
+    expect(code).to.equal(0);
+    expect(err).to.match(/^warning: going on without webhooks: you may not list mutatingwebhookconfigurations$/m);
+    expect((JSON.parse(out) as AuditReport).unseen.map(({ what }) => what)).to.deep.equal(['workloads', 'webhooks']);
+    expect(readFileSync(page, 'utf8')).to.contain('Not seen: workloads (you may not list deployments); webhooks');
+  });
+
+  it('exit code 2 where Services may not be read; without Nodes or slices it says what that leaves open', async () => {
+    sandbox.addFault({ kind: 'status', match: { resource: 'nodes' }, code: 403 });
+    const { code, out, err } = await runTopology(['audit', ...access]);
+    expect([code, err]).to.deep.equal([0, 'warning: going on without nodes: you may not list nodes\n']);
+    expect(out).to.contain('Nothing can be predicted').and.to.contain('NoNodes');
+    expect(out).to.contain('Not seen: nodes (you may not list nodes)');
+    sandbox.addFault({ kind: 'status', match: { resource: 'services' }, code: 403 });
+    const refused = await runTopology(['audit', ...access]);
+    expect(refused.code).to.equal(2);
+    expect(refused.err).to.contain('error: Services cannot be read: you may not list services');
+  });
+
+  it('sees a Node that lost its zone', async () => {
+    sandbox.seed([node({ zone: '', metadata: { name: 'bare' } })]);
+    const report = await topologyJson<AuditReport>(['audit', ...access]);
+    expect(report.findings.map(({ reason }) => reason)).to.include('ClientNodeWithoutZone');
+  });
+});

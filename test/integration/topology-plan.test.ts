@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// `kubectl topology plan --weights`: the strategy `proportional`, beside what the control plane's own heuristic does.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
+import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
+import type { PlanReport } from '../../pkg/diagnosis/models/plan.ts';
+import { evaluatePlan } from '../../pkg/flow/index.ts';
+import { endpoint, node, service, slice } from '../fixtures/core.ts';
+import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
+
+const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'];
+const SHARES = [1, 6, 10];
+
+/** Nodes of 1, 6 and 10 cores, and one, one and four endpoints, for which upstream gives hints. */
+const uneven: readonly KubernetesObject[] = [
+  ...ZONES.map((zone, index) =>
+    node({
+      zone,
+      status: {
+        allocatable: { cpu: String(SHARES[index]) },
+        conditions: [{ type: 'Ready', status: 'True' }],
+      },
+    }),
+  ),
+  service({ metadata: { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } } }),
+  slice({
+    endpoints: [0, 1, 2, 2, 2, 2].map((zone, index) =>
+      endpoint({ zone: ZONES[zone]!, addresses: [`198.18.0.${10 + index}`] }),
+    ),
+  }),
+];
+
+const stdin = (objects: readonly KubernetesObject[]): { stdin: string } => ({
+  stdin: JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }),
+});
+
+const plan = (...flags: string[]): Promise<PlanReport> =>
+  topologyJson<PlanReport>(['plan', '-f', '-', '--service', 'default/server', ...flags], stdin(uneven));
+
+const refusal = async (...flags: string[]): Promise<string> => {
+  const { code, err } = await runTopology(['plan', '-f', '-', '--service', 'default/server', ...flags], stdin(uneven));
+  expect(code).to.equal(2);
+  return err;
+};
+
+describe('kubectl topology plan --weights', () => {
+  it('keeps the 20 % that upstream breaks by 112 %: shares 1:6:10, endpoints 1, 1 and 4', async () => {
+    const hints = await topologyJson<HintsReport>(['hints', '-f', '-'], stdin(uneven));
+    const [upstream] = hints.services;
+    if (upstream === undefined) throw new Error('no hints');
+    expect(upstream.events.map(({ message }) => message)).to.deep.equal([
+      'Topology Aware Hints has been enabled, addressType: IPv4',
+    ]);
+    const total = SHARES.reduce((sum, share) => sum + share, 0);
+    const figures = evaluatePlan({
+      endpoints: upstream.endpoints.map(({ address, zone, hints: own }) => ({
+        name: address,
+        zone,
+        capacity: 1,
+        forZones: own?.forZones ?? [],
+      })),
+      demand: Object.fromEntries(ZONES.map((zone, index) => [zone, (SHARES[index]! * 6) / total])),
+      targetUtilization: 1.2,
+    });
+    expect(figures.maxUtilization).to.be.closeTo(2.12, 0.005);
+    const ours = await plan('--weights', 'cpu');
+    expect(ours.maxUtilization).to.be.at.most(1.2);
+    expect(ours.plan.spread).to.equal(false);
+    expect(ours.inZoneShare).to.be.above(0.8);
+    expect(ours.zones['eu-1b']).to.deep.include({ endpoints: 2 });
+  });
+
+  it('gives weights the same plan in any unit, and takes them from the CPU of the Nodes', async () => {
+    const byCpu = await plan('--weights', 'cpu');
+    for (const given of [['eu-1a=1,eu-1b=6,eu-1c=10'], ['eu-1a=10,eu-1b=60', 'eu-1c=100']]) {
+      const report = await plan(...given.flatMap((weights) => ['--weights', weights]));
+      expect(report.plan).to.deep.equal(byCpu.plan);
+      expect(report.maxUtilization).to.be.closeTo(byCpu.maxUtilization, 1e-9);
+    }
+  });
+
+  it('counts Nodes where asked to: three zones alike', async () => {
+    const { zones, maxUtilization } = await plan('--weights', 'nodes');
+    expect(maxUtilization).to.be.closeTo(1, 1e-9);
+    expect(Object.values(zones).map(({ demand }) => demand)).to.deep.equal([2, 2, 2]);
+  });
+
+  it('allows as much overload as it is told', async () => {
+    expect((await plan('--weights', 'cpu', '--max-overload', '120')).inZoneShare).to.equal(1);
+    const none = await plan('--weights', 'eu-1a=1,eu-1b=1,eu-1c=4', '--max-overload', '1');
+    expect(none.maxUtilization).to.be.closeTo(1, 1e-9);
+  });
+
+  it('tells people what the figures are shares of', async () => {
+    const { out } = await runTopology(
+      ['plan', '-f', '-', '--service', 'default/server', '--weights', 'cpu'],
+      stdin(uneven),
+    );
+    expect(out).to.match(/^eu-1b +2\.12 +2 +106 %$/m);
+    expect(out).to.match(/busiest endpoint: 118 % of an even share\.$/m);
+  });
+
+  const refused: readonly (readonly [name: string, flags: readonly string[], message: RegExp])[] = [
+    ['neither load nor weights', [], /expected --demand and --capacity, or --weights/],
+    ['a demand without capacity', ['--demand', 'eu-1a=1'], /expected --demand and --capacity, or --weights/],
+    ['both', ['--weights', 'cpu', '--demand', 'eu-1a=1'], /--weights plans without load: leave out --demand/],
+    ['a word', ['--weights', 'memory'], /expected cpu, nodes or zone=weight such as eu-1a=2, found "memory"/],
+    ['no weight', ['--weights', 'eu-1a=0'], /expected at least one weight above 0/],
+    [
+      'an overload with a demand',
+      ['--demand', 'eu-1a=1', '--capacity', '1', '--max-overload', '5'],
+      /goes with --weights/,
+    ],
+  ];
+  for (const [name, flags, message] of refused) {
+    it(`refuses ${name}`, async () => expect(await refusal(...flags)).to.match(message));
+  }
+
+  it('says why the Nodes give no weights', async () => {
+    const { code, err } = await runTopology([
+      'plan',
+      '-f',
+      clusterFile('node-without-cpu'),
+      '--service',
+      'shop/web',
+      '--weights',
+      'cpu',
+    ]);
+    expect(code).to.equal(2);
+    expect(err).to.match(/^error: --weights cpu: .*node-new/);
+  });
+
+  it('warns of a zone that nobody else mentions', async () => {
+    const args = ['plan', '-f', '-', '--service', 'default/server', '--weights', 'eu-1a=1,eu-1d=1'];
+    expect((await runTopology(args, stdin(uneven))).err).to.equal('warning: no Node and no endpoint is in eu-1d\n');
+  });
+});

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration of sources of load: what a file may say, what is filled in, and how mistakes are told.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { stringify } from 'yaml';
+import { ConfigError } from '../../../../pkg/apis/config/config-error.ts';
+import { CONFIG_API_VERSION } from '../../../../pkg/apis/config/config-kind.ts';
+import type { ConfigHeader, ConfigKind } from '../../../../pkg/apis/config/config-kind.ts';
+import { loadConfiguration } from '../../../../pkg/apis/config/load.ts';
+import { METRIC_SOURCES_SCHEMA, metricSourcesProblems } from '../../../../pkg/apis/config/load-sources.ts';
+import type { MetricSourceConfiguration } from '../../../../pkg/apis/config/load-sources.ts';
+
+interface Configuration extends ConfigHeader {
+  metricSources: MetricSourceConfiguration[];
+}
+
+/** A kind that has nothing but sources. */
+const KIND: ConfigKind<Configuration> = {
+  kind: 'TestConfiguration',
+  schema: { type: 'object', properties: { metricSources: METRIC_SOURCES_SCHEMA } },
+  check: ({ metricSources }) => metricSourcesProblems('metricSources', metricSources),
+};
+
+const load = (metricSources?: unknown): MetricSourceConfiguration[] => {
+  const file = {
+    apiVersion: CONFIG_API_VERSION,
+    kind: KIND.kind,
+    ...(metricSources === undefined ? {} : { metricSources }),
+  };
+  return loadConfiguration(KIND, stringify(file), 'config.yaml').metricSources;
+};
+
+const prometheus = (more: object = {}): object => ({
+  name: 'prometheus',
+  type: 'Prometheus',
+  url: 'https://prometheus.monitoring.svc:9090',
+  ...more,
+});
+
+const problemsOf = (sources: unknown): string[] => {
+  try {
+    load(sources);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems.map(({ field, message }) => `${field}: ${message}`);
+  }
+  return [];
+};
+
+describe('configuration of sources of load', () => {
+  it('is the metrics API by default', () => {
+    expect(load()).to.deep.equal([
+      { name: 'metrics.k8s.io', type: 'ResourceMetrics', timeoutSeconds: 8, cacheSeconds: 10 },
+    ]);
+  });
+
+  it('takes everything that a Prometheus may need', () => {
+    const full = {
+      name: 'mimir',
+      type: 'Prometheus',
+      url: 'https://mimir.example.com/prometheus',
+      timeoutSeconds: 5,
+      cacheSeconds: 0,
+      method: 'GET',
+      tls: { caFile: '/ca', serverName: 'mimir', certFile: '/cert', keyFile: '/key' },
+      bearerTokenFile: '/token',
+      headers: { 'X-Scope-OrgID': 'tenant' },
+      query: 'sum by (namespace, pod) (rate(x{namespace="$namespace"}[1m]))',
+      sampleTimeQuery: 'max by (namespace, pod) (timestamp(x))',
+      windowSeconds: 60,
+      lookbackSeconds: 60,
+      maxResponseBytes: 1_048_576,
+      maxConcurrentQueries: 4,
+      policyQueries: false,
+      labels: { namespace: 'ns', pod: 'pod_name', sourceZone: 'src_zone', destinationZone: 'dst_zone' },
+    };
+    expect(load([full])).to.deep.equal([full]);
+  });
+
+  it('fills in what all sources have, and nothing else', () => {
+    expect(load([prometheus()])).to.deep.equal([{ ...prometheus(), timeoutSeconds: 8, cacheSeconds: 10 }]);
+  });
+
+  it('takes a token over plain HTTP on loopback only', () => {
+    for (const host of ['localhost', '127.0.0.1', '[::1]']) {
+      expect(problemsOf([prometheus({ url: `http://${host}:9090`, bearerTokenFile: '/t' })]), host).to.deep.equal([]);
+    }
+  });
+
+  for (const { name, sources, problems } of [
+    { name: 'no source', sources: [], problems: ['metricSources: needs at least 1 item(s).'] },
+    { name: 'no name', sources: [{ type: 'ResourceMetrics' }], problems: ['metricSources[0].name: is required.'] },
+    { name: 'another type', sources: [{ name: 'a', type: 'Keda' }], problems: ['metricSources[0].type: is "Keda".'] },
+    {
+      name: 'an unknown field',
+      sources: [prometheus({ adress: 'x' })],
+      problems: ['metricSources[0].adress: is not a field of this kind.'],
+    },
+    {
+      name: 'the same name twice',
+      sources: [prometheus(), { name: 'prometheus', type: 'ResourceMetrics' }],
+      problems: ['metricSources[1].name: is "prometheus", as that of metricSources[0].'],
+    },
+    {
+      name: 'a Prometheus without url',
+      sources: [{ name: 'a', type: 'Prometheus' }],
+      problems: ['metricSources[0].url: is required for type Prometheus.'],
+    },
+    {
+      name: 'fields of a Prometheus elsewhere',
+      sources: [{ name: 'a', type: 'ResourceMetrics', url: 'https://x', query: 'y' }],
+      problems: [
+        'metricSources[0].url: is for type Prometheus only.',
+        'metricSources[0].query: is for type Prometheus only.',
+      ],
+    },
+    {
+      name: 'a Prometheus by the name of the metrics API',
+      sources: [prometheus({ name: 'metrics.k8s.io' })],
+      problems: ['metricSources[0].name: is metrics.k8s.io, the name of the metrics API.'],
+    },
+    {
+      name: 'a port that is none',
+      sources: [prometheus({ url: 'https://x:99999' })],
+      problems: ['metricSources[0].url: is "https://x:99999", which is not a URL.'],
+    },
+    {
+      name: 'a token in the clear',
+      sources: [prometheus({ url: 'http://prometheus:9090', bearerTokenFile: '/t' })],
+      problems: ['metricSources[0].bearerTokenFile: would be sent in the clear: the url is not https.'],
+    },
+    {
+      name: 'TLS without TLS',
+      sources: [prometheus({ url: 'http://prometheus:9090', tls: { caFile: '/ca' } })],
+      problems: ['metricSources[0].tls: is of no use: the url is not https.'],
+    },
+    {
+      name: 'half a client certificate',
+      sources: [prometheus({ tls: { keyFile: '/key' } })],
+      problems: ['metricSources[0].tls.certFile: is required: certFile and keyFile belong together.'],
+    },
+    {
+      name: 'times without samples',
+      sources: [prometheus({ sampleTimeQuery: 'x' })],
+      problems: ['metricSources[0].sampleTimeQuery: belongs to query, which is missing.'],
+    },
+    {
+      name: 'no query from anybody',
+      sources: [prometheus({ policyQueries: false })],
+      problems: ['metricSources[0].query: is required where policyQueries is false.'],
+    },
+    {
+      name: 'a timeout of nothing',
+      sources: [prometheus({ timeoutSeconds: 0 })],
+      problems: ['metricSources[0].timeoutSeconds: is 0.'],
+    },
+  ]) {
+    it(`refuses ${name}`, () => {
+      expect(problemsOf(sources)).to.deep.equal(problems);
+    });
+  }
+
+  for (const url of [
+    'ftp://x',
+    'prometheus:9090',
+    'https://user:password@x',
+    'https://x/?query=y',
+    'https://x/#y',
+    'https://',
+    'https://x y',
+  ]) {
+    it(`refuses the url ${url}`, () => {
+      const [problem] = problemsOf([prometheus({ url })]);
+      expect(problem).to.match(/^metricSources\[0\]\.url: /u);
+    });
+  }
+
+  for (const header of ['Authorization', 'AUTHORIZATION', 'host', 'Content-Length', 'transfer-encoding', 'Cookie']) {
+    it(`refuses the header ${header}`, () => {
+      const problems = problemsOf([prometheus({ headers: { [header]: 'x' } })]);
+      expect(
+        problems.map((problem) => problem.includes(header) && problem.endsWith(': is not for this list.')),
+      ).to.deep.equal([true]);
+    });
+  }
+
+  for (const header of ['X Y', 'X:', '', 'Ä']) {
+    it(`refuses the header ${JSON.stringify(header)}, which is none`, () => {
+      expect(problemsOf([prometheus({ headers: { [header]: 'x' } })])).not.to.deep.equal([]);
+    });
+  }
+
+  it('refuses a header that would begin another', () => {
+    expect(problemsOf([prometheus({ headers: { 'X-A': 'x\r\nX-Evil: 1' } })])).not.to.deep.equal([]);
+  });
+});

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of FlowPolicies from files and from older API servers: the rules of the definition without an API server.
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
+import { createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy-check.ts';
+import { flowPolicyDefinition } from '../../../pkg/apis/flow-policy-crd.ts';
+
+const HEAD = 'apiVersion: topology.extensions.gardener.cloud/v1alpha1\nkind: FlowPolicy\nmetadata: {name: web}\n';
+
+const wrong: { name: string; spec: object; field: string; says: RegExp }[] = [
+  { name: 'an unknown mode', spec: { mode: 'Maybe' }, field: 'spec.mode', says: /Maybe/ },
+  {
+    name: 'upper at target',
+    spec: { upperUtilizationPercent: 70 },
+    field: 'spec.upperUtilizationPercent',
+    says: /above/,
+  },
+  {
+    name: 'target above the default upper',
+    spec: { targetUtilizationPercent: 85 },
+    field: 'spec.targetUtilizationPercent',
+    says: /above/,
+  },
+  { name: 'no duration', spec: { upDwell: 'soon' }, field: 'spec.upDwell', says: /must match/ },
+  { name: 'less than a second', spec: { planInterval: '500ms' }, field: 'spec.planInterval', says: /at least 1s/ },
+  {
+    name: 'a query without a source',
+    spec: { metrics: { query: 'up' } },
+    field: 'spec.metrics.query',
+    says: /Prometheus/,
+  },
+  { name: 'a value without from', spec: { capacity: { value: '1' } }, field: 'spec.capacity', says: /from: Value/ },
+  {
+    name: 'a value of nothing',
+    spec: { capacity: { from: 'Value', value: '0' } },
+    field: 'spec.capacity.value',
+    says: /above 0/,
+  },
+  {
+    name: 'safe mode before hold',
+    spec: { staleness: { safeModeAfter: '1m' } },
+    field: 'spec.staleness',
+    says: /longer than/,
+  },
+  {
+    name: 'readings rarer than hold',
+    spec: { metrics: { interval: '3m' } },
+    field: 'spec.metrics',
+    says: /not be longer/,
+  },
+  {
+    name: 'a pair of one zone',
+    spec: { zoneCosts: [{ from: 'a', to: 'a', cost: 1 }] },
+    field: 'spec.zoneCosts[0].to',
+    says: /two zones/,
+  },
+  {
+    name: 'a pair twice',
+    spec: { zoneCosts: [1, 2].map((cost) => ({ from: 'a', to: 'b', cost })) },
+    field: 'spec.zoneCosts[1]',
+    says: /second time/,
+  },
+];
+
+describe('a FlowPolicy in a file', () => {
+  it('is read from YAML and JSON', () => {
+    expect(readFlowPolicy(`${HEAD}spec: {upDwell: 5s}\n`, 'fp.yaml').spec).to.deep.equal({ upDwell: '5s' });
+    const json = JSON.stringify({
+      apiVersion: 'topology.extensions.gardener.cloud/v1alpha1',
+      kind: 'FlowPolicy',
+      status: { x: 1 },
+    });
+    expect(readFlowPolicy(json, 'fp.json').spec).to.equal(undefined);
+  });
+
+  for (const { name, spec, field, says } of wrong) {
+    it(`is refused with ${name}, at its place`, () => {
+      const read = () => readFlowPolicy(`${HEAD}spec: ${JSON.stringify(spec)}\n`, 'fp.yaml');
+      expect(read).to.throw(ConfigError, says);
+      expect(read).to.throw(ConfigError, field);
+      expect(read).to.throw(ConfigError, /^fp\.yaml:4:\d+: /);
+    });
+  }
+
+  it('is refused with fields that do not exist, of another kind, and without being one', () => {
+    expect(() => readFlowPolicy(`${HEAD}spec:\n  upDwel: 5s\n`, 'fp.yaml')).to.throw(
+      /fp\.yaml:5:3: spec\.upDwel: is not a field/,
+    );
+    expect(() => readFlowPolicy('kind: Service\napiVersion: v1\n', 'fp.yaml')).to.throw(/kind: is "Service"/);
+    expect(() => readFlowPolicy('[]', 'fp.yaml')).to.throw(ConfigError);
+  });
+});
+
+describe('the check of specs', () => {
+  const check = createSpecCheck();
+
+  it('lets pass what is right, and fields of later versions', () => {
+    for (const spec of [{}, { mode: 'Observe', later: 1 }, { metrics: { interval: '1s', later: {} } }])
+      expect(check(spec), JSON.stringify(spec)).to.equal(undefined);
+  });
+
+  for (const { name, spec } of wrong) {
+    it(`finds ${name}`, () => expect(check(spec)).to.match(/^spec/));
+  }
+
+  it('takes anything', () => {
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        expect(check(value)).to.satisfy((said: unknown) => said === undefined || typeof said === 'string');
+      }),
+    );
+  });
+});
+
+describe('the definition of FlowPolicy', () => {
+  const { spec } = flowPolicyDefinition() as unknown as {
+    spec: {
+      names: { shortNames: string[] };
+      versions: {
+        schema: { openAPIV3Schema: object };
+        subresources: object;
+        additionalPrinterColumns: { name: string }[];
+      }[];
+    };
+  };
+  const [version] = spec.versions;
+
+  it('has a short name, a status of its own and columns', () => {
+    expect(spec.names.shortNames).to.deep.equal(['fp']);
+    expect(version?.subresources).to.deep.equal({ status: {} });
+    expect(version?.additionalPrinterColumns.map(({ name }) => name)).to.include.members(['In zone %', 'Effective']);
+  });
+
+  it('describes every field', () => {
+    const missing: string[] = [];
+    const walk = (schema: Record<string, unknown>, path: string): void => {
+      if (path !== '' && !/^(apiVersion|kind|metadata)$/.test(path) && typeof schema['description'] !== 'string')
+        missing.push(path);
+      for (const [name, child] of Object.entries(
+        (schema['properties'] ?? {}) as Record<string, Record<string, unknown>>,
+      ))
+        walk(child, path === '' ? name : `${path}.${name}`);
+      if (schema['items'] !== undefined) walk(schema['items'] as Record<string, unknown>, `${path}[]`);
+    };
+    walk(version?.schema.openAPIV3Schema as Record<string, unknown>, '');
+    expect(missing).to.deep.equal([]);
+  });
+});

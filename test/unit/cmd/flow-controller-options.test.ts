@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of the flow-controller's flags over its configuration file.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { configurationOf, parseFlags } from '../../../cmd/flow-controller/options.ts';
+import type { Flags } from '../../../cmd/flow-controller/options.ts';
+import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
+
+const HEAD = 'apiVersion: config.topology.extensions.gardener.cloud/v1alpha1\nkind: FlowControllerConfiguration\n';
+
+const flagsOf = (...args: string[]): Flags => {
+  const parsed = parseFlags(['--config', 'c.yaml', ...args]);
+  if (parsed.kind === 'exit') throw new Error(parsed.text);
+  return parsed.flags;
+};
+
+describe('the configuration of the flow-controller', () => {
+  it('has a default for everything', () => {
+    const { leaderElection, status, metricSources, namespaceSelector, excludedNamespaces } = configurationOf(
+      flagsOf(),
+      HEAD,
+    );
+    expect(leaderElection).to.deep.include({ enabled: true, name: 'flow-controller' });
+    expect(status).to.deep.equal({ create: true, minIntervalSeconds: 60 });
+    expect(metricSources.map(({ name, type }) => [name, type])).to.deep.equal([['metrics.k8s.io', 'ResourceMetrics']]);
+    expect([namespaceSelector, excludedNamespaces]).to.deep.equal([{}, []]);
+  });
+
+  it('gives way to flags', () => {
+    const flags = flagsOf(
+      '--no-leader-elect',
+      '--leader-election-namespace',
+      'own',
+      '--metrics-port',
+      '0',
+      '--log-level',
+      'debug',
+    );
+    const config = configurationOf(flags, `${HEAD}metrics: {port: 9}\n`);
+    expect(config.leaderElection).to.deep.include({ enabled: false, namespace: 'own' });
+    expect([config.metrics.port, config.log.level]).to.deep.equal([0, 'debug']);
+  });
+
+  const wrong: { name: string; yaml: string; says: RegExp }[] = [
+    { name: 'an unknown field', yaml: 'sources: []', says: /c\.yaml:3:1: sources: is not a field/ },
+    {
+      name: 'two sources of one name',
+      yaml: 'metricSources: [{name: m, type: ResourceMetrics}, {name: m, type: ResourceMetrics}]',
+      says: /metricSources\[1\]\.name/,
+    },
+    {
+      name: 'In without values',
+      yaml: 'namespaceSelector: {matchExpressions: [{key: x, operator: In}]}',
+      says: /must not be empty for In/,
+    },
+    {
+      name: 'Exists with values',
+      yaml: 'namespaceSelector: {matchExpressions: [{key: x, operator: Exists, values: [y]}]}',
+      says: /must be empty for Exists/,
+    },
+    {
+      name: 'a Lease that cannot be renewed in time',
+      yaml: 'leaderElection: {renewDeadlineSeconds: 20}',
+      says: /must be less than leaseDurationSeconds/,
+    },
+  ];
+  for (const { name, yaml, says } of wrong) {
+    it(`is refused with ${name}`, () => {
+      expect(() => configurationOf(flagsOf(), `${HEAD}${yaml}\n`)).to.throw(ConfigError, says);
+    });
+  }
+});

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of reading load: each Service at its own interval, by the source that it names, and failures as words.
+import { expect } from 'chai';
+import { beforeEach, describe, it } from 'mocha';
+import { createLoadReader } from '../../../../pkg/controllers/flow/loads.ts';
+import type { LoadReader } from '../../../../pkg/controllers/flow/loads.ts';
+import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
+import { LoadError } from '../../../../pkg/metrics/types.ts';
+import type { LoadQuery, LoadReading, LoadSource } from '../../../../pkg/metrics/types.ts';
+import { createFakeClock } from '../../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+
+const QUERY: LoadQuery = { namespace: 'shop', service: 'web', pods: new Set(['p']) };
+const DEFAULTS = settingsFromSpec({});
+const never = new AbortController().signal;
+
+describe('the reader of load', () => {
+  let clock: FakeClock;
+  let reader: LoadReader;
+  let asked: LoadQuery[];
+  let answer: () => Promise<LoadReading>;
+  let outcomes: string[];
+
+  const pods = (load: number, problems: string[] = []): LoadReading => ({
+    kind: 'pods',
+    samples: [{ pod: 'p', load, sampledAt: 1, window: 15 }],
+    problems,
+  });
+  const source = (name: string): LoadSource => ({
+    name,
+    read(query) {
+      asked.push(query);
+      return answer();
+    },
+  });
+  const read = (settings = DEFAULTS, signal = never) => reader.read('shop/web', settings, QUERY, signal);
+
+  beforeEach(() => {
+    clock = createFakeClock();
+    asked = [];
+    outcomes = [];
+    answer = () => Promise.resolve(pods(1));
+    reader = createLoadReader({
+      sources: new Map(['one', 'two'].map((name) => [name, source(name)])),
+      clock,
+      onRead: (name, outcome) => outcomes.push(`${name} ${outcome}`),
+    });
+  });
+
+  it('asks the first source, and again when the interval is over, however often it is called', async () => {
+    expect(await read()).to.deep.equal({ source: 'one', load: pods(1), problem: undefined, dueInMs: 15_000 });
+    await clock.advance(10_000);
+    answer = () => Promise.resolve(pods(2));
+    expect(await read()).to.deep.include({ load: pods(1), dueInMs: 5_000 });
+    await clock.advance(5_000);
+    expect(await read()).to.deep.include({ load: pods(2), dueInMs: 15_000 });
+    expect(outcomes).to.deep.equal(['one success', 'one success']);
+  });
+
+  it('asks the source that the policy names, with its query, as soon as it names another', async () => {
+    await read();
+    const settings = settingsFromSpec({ metrics: { source: 'two', query: 'up', interval: '1s' } });
+    expect(await read(settings)).to.deep.include({ source: 'two', dueInMs: 1_000 });
+    expect(asked.map(({ promql }) => promql)).to.deep.equal([undefined, 'up']);
+  });
+
+  it('knows no source of another name', async () => {
+    const { problem, load } = await read(settingsFromSpec({ metrics: { source: 'three' } }));
+    expect(load).to.equal(undefined);
+    expect(problem).to.deep.equal({
+      reason: 'UnknownSource',
+      message: 'no source of load is named "three" (there are: one, two)',
+    });
+  });
+
+  it('keeps what it read before while a source fails, and says why', async () => {
+    await read();
+    answer = () => Promise.reject(new LoadError('Forbidden', 'no rights'));
+    await clock.advance(15_000);
+    expect(await read()).to.deep.include({ load: pods(1), problem: { reason: 'Forbidden', message: 'no rights' } });
+    answer = () => Promise.reject(new Error('broken'));
+    await clock.advance(15_000);
+    expect(await read()).to.deep.include({ problem: { reason: 'Unreachable', message: 'broken' } });
+    expect(outcomes.slice(1)).to.deep.equal(['one Forbidden', 'one Unreachable']);
+  });
+
+  it('tells what a reading leaves out', async () => {
+    answer = () => Promise.resolve(pods(1, ['p2 has no sample', 'b', 'c', 'd']));
+    expect((await read()).problem).to.deep.equal({ reason: 'PartialMetrics', message: 'p2 has no sample; b; c' });
+  });
+
+  it('does not wait for ever', async () => {
+    answer = () => new Promise(() => undefined);
+    reader = createLoadReader({
+      sources: new Map([
+        [
+          'slow',
+          {
+            name: 'slow',
+            read: (_query, signal) =>
+              new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+          },
+        ],
+      ]),
+      clock,
+    });
+    const reading = read();
+    await clock.advance(10_000);
+    expect((await reading).problem).to.deep.include({ reason: 'Timeout' });
+    expect(clock.pending).to.equal(0);
+  });
+
+  it('rejects when it is aborted, and remembers nothing of it', async () => {
+    const stop = new AbortController();
+    answer = () => {
+      stop.abort(new Error('stopped'));
+      return Promise.reject(stop.signal.reason as Error);
+    };
+    const rejected = await read(DEFAULTS, stop.signal).catch((error: unknown) => error);
+    expect(rejected).to.be.instanceOf(Error).with.property('message', 'stopped');
+    answer = () => Promise.resolve(pods(3));
+    expect(await read()).to.deep.include({ load: pods(3) });
+  });
+
+  it('forgets a Service', async () => {
+    await read();
+    reader.forget('shop/web');
+    await read();
+    expect(asked).to.have.length(2);
+  });
+});

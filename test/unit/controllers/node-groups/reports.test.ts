@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { beforeEach, describe, it } from 'mocha';
+import { createReports } from '../../../../pkg/controllers/node-groups/reports.ts';
+import type { Reports } from '../../../../pkg/controllers/node-groups/reports.ts';
+import type { ZoneDecision, ZoneRefusal, ZoneWrite } from '../../../../pkg/kubeedge/decide.ts';
+import { node } from '../../../fixtures/core.ts';
+import { nodeGroup } from '../../../fixtures/kubeedge.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
+import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
+import { eventLog } from './support.ts';
+
+const edge = (name = 'n1') => node({ zone: '', metadata: { name, uid: `uid-${name}` } });
+const refused = (reason: ZoneRefusal, ...groups: string[]): ZoneDecision => ({
+  kind: 'refused',
+  reason,
+  groups,
+  message: `because of ${reason}`,
+});
+const written = (reason: ZoneWrite, ...groups: string[]): ZoneDecision => ({
+  kind: 'write',
+  reason,
+  groups,
+  zone: 'north',
+  record: undefined,
+  moves: true,
+  message: `because it is ${reason}`,
+});
+const settled: ZoneDecision = { kind: 'settled', reason: 'Assigned', groups: ['north'], message: 'is in place' };
+
+describe('reports about zones', () => {
+  let events: ReturnType<typeof eventLog>;
+  let logger: RecordingLogger;
+  let reports: Reports;
+  beforeEach(() => {
+    events = eventLog();
+    logger = recordingLogger();
+    reports = createReports({ events, logger, group: (name) => nodeGroup(name) });
+  });
+
+  it('tell of a refusal on the Node and on its group, once', () => {
+    for (let turn = 0; turn < 3; turn += 1) reports.tell(edge(), refused('ForeignZone', 'north'));
+    expect(events.lines).to.deep.equal([
+      'Warning ForeignZone Node/n1: because of ForeignZone',
+      'Warning ForeignZone NodeGroup/north: because of ForeignZone',
+    ]);
+    expect(logger.entries.map(({ level, fields }) => [level, fields['reason']])).to.deep.equal([
+      ['warn', 'ForeignZone'],
+    ]);
+  });
+
+  it('tell all groups of a Node that several have', () => {
+    reports.tell(edge(), refused('InSeveralGroups', 'north', 'west'));
+    expect(events.lines.map((line) => line.split(' ')[2])).to.deep.equal([
+      'Node/n1:',
+      'NodeGroup/north:',
+      'NodeGroup/west:',
+    ]);
+  });
+
+  it('tell again when the reason or the group is another, or it was well meanwhile', () => {
+    reports.tell(edge(), refused('ForeignZone', 'north'));
+    reports.tell(edge(), refused('ZoneBoundVolumes', 'north'));
+    reports.tell(edge(), refused('ZoneBoundVolumes', 'south'));
+    reports.tell(edge(), settled);
+    reports.tell(edge(), refused('ZoneBoundVolumes', 'south'));
+    expect(events.lines.filter((line) => line.includes('Node/n1'))).to.have.length(4);
+  });
+
+  it('tell of every write on the Node', () => {
+    reports.tell(edge(), written('Assigned', 'north'));
+    reports.tell(edge(), written('Reasserted', 'north'));
+    expect(events.lines).to.deep.equal([
+      'Normal ZoneAssigned Node/n1: because it is Assigned',
+      'Normal ZoneReasserted Node/n1: because it is Reasserted',
+    ]);
+  });
+
+  it('say nothing of what is as it should be', () => {
+    reports.tell(edge(), settled);
+    reports.tell(edge(), { kind: 'none' });
+    expect([events.lines, logger.entries]).to.deep.equal([[], []]);
+  });
+
+  it("count Nodes by group and state, and not those that are nobody's any more", () => {
+    reports.tell(edge('n1'), settled);
+    reports.tell(edge('n2'), written('Assigned', 'north'));
+    reports.tell(edge('n3'), refused('ForeignZone', 'north'));
+    reports.tell(edge('n4'), refused('LabelTakenAway'));
+    reports.tell(edge('n5'), settled);
+    reports.tell(edge('n5'), written('Restored'));
+    reports.tell(edge('n6'), settled);
+    reports.tell(edge('n6'), { kind: 'none' });
+    reports.tell(edge('n7'), settled);
+    reports.forget('n7');
+    expect(reports.counts()).to.deep.equal([
+      { group: 'north', state: 'Assigned', nodes: 2 },
+      { group: 'north', state: 'ForeignZone', nodes: 1 },
+      { group: '', state: 'LabelTakenAway', nodes: 1 },
+    ]);
+  });
+});

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { beforeEach, describe, it } from 'mocha';
+import type { Service } from '../../../../pkg/apis/core.ts';
+import { ANNOTATION_TOUCHED } from '../../../../pkg/apis/names.ts';
+import { createToucher } from '../../../../pkg/controllers/node-groups/touch.ts';
+import type { Toucher } from '../../../../pkg/controllers/node-groups/touch.ts';
+import { projectPlaces } from '../../../../pkg/kubeedge/stale.ts';
+import type { PlacedSlice } from '../../../../pkg/kubeedge/stale.ts';
+import type { Result } from '../../../../pkg/kubernetes/types.ts';
+import { endpoint, service, slice } from '../../../fixtures/core.ts';
+import { createFakeClock } from '../../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
+import { eventLog, fakeClient, never } from './support.ts';
+import type { FakeClient } from './support.ts';
+
+const KEY = 'default/server';
+const stored = (zone: string): PlacedSlice[] => [
+  projectPlaces(slice({ endpoints: [endpoint({ nodeName: 'n1', zone })] })),
+];
+
+describe('writes that make endpoints follow a zone', () => {
+  let clock: FakeClock;
+  let client: FakeClient;
+  let slices: PlacedSlice[];
+  let zone: string | undefined;
+  let found: Service | undefined;
+  let outcomes: string[];
+  let events: ReturnType<typeof eventLog>;
+  let toucher: Toucher;
+  beforeEach(() => {
+    clock = createFakeClock();
+    client = fakeClient();
+    slices = stored('eu-1a');
+    zone = 'north';
+    found = service({ metadata: { uid: 'u' } });
+    outcomes = [];
+    events = eventLog();
+    toucher = createToucher({
+      client,
+      clock,
+      touchesPerSecond: 2,
+      service: () => found,
+      slices: () => slices,
+      zoneOf: (node) => (node === 'n1' ? { zone } : undefined),
+      events,
+      logger: recordingLogger(),
+      onTouch: (outcome) => void outcomes.push(outcome),
+    });
+  });
+
+  const turn = async (key = KEY): Promise<Result> => {
+    const result = toucher.reconciler.reconcile(key, never);
+    await clock.advance(0);
+    return await result;
+  };
+  /** Follows the requeues for as long as there are any. */
+  const run = async (turns = 20): Promise<number[]> => {
+    const delays: number[] = [];
+    for (let result = await turn(); result.kind === 'requeue' && delays.length < turns; result = await turn()) {
+      delays.push(result.afterMs);
+      await clock.advance(result.afterMs);
+    }
+    return delays;
+  };
+
+  it('do nothing where all endpoints are in the zone of their Node', async () => {
+    slices = stored('north');
+    expect(await turn()).to.deep.equal({ kind: 'done' });
+    expect(toucher.concerns(KEY)).to.equal(false);
+    expect([client.patched, outcomes]).to.deep.equal([[], []]);
+  });
+
+  it('wait a moment first: the control plane may follow by itself', async () => {
+    expect(toucher.concerns(KEY)).to.equal(true);
+    expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 500 });
+    slices = stored('north');
+    await clock.advance(500);
+    expect(await turn()).to.deep.equal({ kind: 'done' });
+    expect([client.patched, outcomes]).to.deep.equal([[], ['followed']]);
+    expect(toucher.concerns(KEY)).to.equal(false);
+  });
+
+  it('change one annotation of the Service', async () => {
+    await turn();
+    await clock.advance(500);
+    expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 2_000 });
+    expect(client.patched).to.have.length(1);
+    expect(client.patched[0]).to.deep.include({
+      resource: 'services',
+      ref: { namespace: 'default', name: 'server' },
+      type: 'merge',
+      patch: { metadata: { annotations: { [ANNOTATION_TOUCHED]: '2026-01-01T00:00:00.500Z' } } },
+    });
+  });
+
+  it('come less and less often, end, and say so once', async () => {
+    expect(await run()).to.deep.equal([500, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000]);
+    expect(client.patched).to.have.length(6);
+    expect(events.lines).to.have.length(1);
+    expect(events.lines[0]).to.match(/^Warning ZoneNotFollowing Service\/server: .*default\/server .*Node n1 /);
+    await clock.advance(3_600_000);
+    expect(await turn()).to.deep.equal({ kind: 'done' });
+    expect([client.patched.length, events.lines.length]).to.deep.equal([6, 1]);
+    expect(outcomes.at(-1)).to.equal('gaveUp');
+  });
+
+  it('begin again when the Node gets another zone', async () => {
+    await run();
+    zone = 'south';
+    expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 500 });
+    await clock.advance(500);
+    await turn();
+    expect(client.patched).to.have.length(7);
+  });
+
+  it('are no more than the rate allows, over all Services', async () => {
+    const keys = ['a', 'b', 'c'].map((name) => `default/${name}`);
+    for (const key of keys) await turn(key);
+    await clock.advance(500);
+    const started = clock.monotonic();
+    const all = (async () => {
+      for (const key of keys) await toucher.reconciler.reconcile(key, never);
+    })();
+    await clock.advance(10_000);
+    await all;
+    const times = client.patched.map(
+      ({ patch }) => Date.parse(Object.values(patch.metadata.annotations ?? {})[0] as string) % 60_000,
+    );
+    expect(times.map((time) => time - times[0]!)).to.deep.equal([0, 500, 1_000]);
+    expect(clock.monotonic() - started).to.equal(10_000);
+  });
+
+  it('leave a Service alone that is gone, or must not be written', async () => {
+    found = undefined;
+    expect(await turn()).to.deep.equal({ kind: 'done' });
+    expect(client.patched).to.deep.equal([]);
+  });
+
+  it('learn nothing from a Service that went away meanwhile, and pass on other errors', async () => {
+    await turn();
+    await clock.advance(500);
+    client.failure = 404;
+    expect(await turn()).to.have.property('kind', 'requeue');
+    await clock.advance(2_000);
+    client.failure = 403;
+    const failing = toucher.reconciler.reconcile(KEY, never).catch((error: unknown) => error);
+    await clock.advance(0);
+    expect(await failing).to.include({ status: 403 });
+  });
+
+  it('stop while they wait for their turn', async () => {
+    await turn('default/a');
+    await turn('default/b');
+    await clock.advance(500);
+    await turn('default/a');
+    const stop = new AbortController();
+    const waiting = toucher.reconciler.reconcile('default/b', stop.signal).catch((error: unknown) => error);
+    await clock.settle();
+    stop.abort(new Error('stopped'));
+    expect(await waiting).to.have.property('message', 'stopped');
+    expect([clock.pending, client.patched.length]).to.deep.equal([0, 1]);
+  });
+});

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// What crosses zones altogether, and what would be saved: known figures, and what holds for any cluster.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts';
+import { audit } from '../../../../pkg/diagnosis/audit/audit.ts';
+import type { AuditOptions, AuditReport, ServiceAudit } from '../../../../pkg/diagnosis/audit/types.ts';
+import { explain } from '../../../../pkg/diagnosis/explain/explain.ts';
+import { BUILT_IN_PRICES, tariffOf } from '../../../../pkg/diagnosis/prices.ts';
+import { auditCluster } from '../../../fixtures/audit-cluster.ts';
+import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
+import { snapshotOf } from '../../../fixtures/snapshot.ts';
+
+const OPTIONS: AuditOptions = { now: 0, proxy: { kind: 'kube-proxy' } };
+const NODES = ['eu-1a', 'eu-1b', 'eu-1c'].map((zone) => node({ zone }));
+
+type Objects = readonly (Node | Service | EndpointSlice)[];
+
+/** A Service and its slice, with an endpoint in each of these zones. */
+const pair = (
+  name: string,
+  zones: readonly string[],
+  { hinted = false, spec = {} }: { hinted?: boolean; spec?: NonNullable<Parameters<typeof service>[0]>['spec'] } = {},
+): Objects => [
+  service({ metadata: { name }, spec: { trafficDistribution: 'PreferSameZone', ...spec } }),
+  slice({
+    service: name,
+    metadata: { name: `${name}-x` },
+    endpoints: zones.map((zone, index) => ({
+      ...endpoint({ zone, addresses: [`10.0.${name.length}.${index + 1}`] }),
+      ...(hinted ? { hints: { forZones: [{ name: zone }] } } : {}),
+    })),
+  }),
+];
+
+const auditOf = (objects: Objects, options: Partial<AuditOptions> = {}): AuditReport =>
+  audit(snapshotOf(...objects), { ...OPTIONS, ...options });
+
+const named = ({ services }: AuditReport, name: string): ServiceAudit => {
+  const found = services.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`no Service ${name} in ${services.map((each) => each.name).join(', ')}`);
+  return found;
+};
+
+const close = (actual: number | null | undefined, expected: number): void => {
+  expect(actual).to.be.a('number');
+  expect(actual).to.be.closeTo(expected, 1e-9);
+};
+
+describe('audit: one Service', () => {
+  it('that keeps its traffic saves nothing more', () => {
+    const web = named(auditOf([...NODES, ...pair('web', ['eu-1a', 'eu-1b', 'eu-1c'], { hinted: true })]), 'web');
+    expect([web.verdict, web.inZoneShare, web.crossZoneShare, web.saving]).to.deep.equal([
+      'Effective',
+      1,
+      0,
+      { routing: 0, endpoints: 0 },
+    ]);
+    expect([web.given, web.used, web.effective]).to.deep.equal([
+      { count: 3, of: 3 },
+      { count: 3, of: 3 },
+      { count: 3, of: 3 },
+    ]);
+    expect([web.endpoints, web.zones, web.cause]).to.deep.equal([3, 3, null]);
+  });
+
+  it('without hints: two thirds cross three zones and would stay', () => {
+    const web = named(auditOf([...NODES, ...pair('web', ['eu-1a', 'eu-1b', 'eu-1c'])]), 'web');
+    close(web.crossZoneShare, 2 / 3);
+    close(web.saving?.routing, 2 / 3);
+    close(web.saving?.endpoints, 0);
+    expect([web.worstOverload, web.given.count, web.used.count, web.effective.count]).to.deep.equal([0, 0, 0, 0]);
+  });
+
+  it('with a zone that has none: what routing keeps, and what only endpoints there would', () => {
+    const web = named(auditOf([...NODES, ...pair('web', ['eu-1a', 'eu-1b'])]), 'web');
+    close(web.inZoneShare, 1 / 3);
+    close(web.saving?.routing, 1 / 3);
+    close(web.saving?.endpoints, 1 / 3);
+  });
+
+  it('says what routing by zone does to the busiest endpoint', () => {
+    const web = named(auditOf([...NODES, ...pair('web', ['eu-1a', 'eu-1b', 'eu-1b', 'eu-1c'])]), 'web');
+    close(web.worstOverload, 0);
+    // A third of the connections on one of four endpoints.
+    close(web.overloadRoutedByZone, 1 / 3);
+  });
+
+  const silent: readonly (readonly [string, Objects])[] = [
+    ['headless', [...NODES, ...pair('web', ['eu-1a'], { spec: { clusterIP: 'None' } })]],
+    ['without endpoints', [...NODES, ...pair('web', [])]],
+    ['of which no client is known', pair('web', ['eu-1a'])],
+  ];
+  for (const [name, objects] of silent) {
+    it(`${name} has no prediction, and does not count`, () => {
+      const report = auditOf([...objects, ...pair('other', ['eu-1a'])]);
+      const web = named(report, 'web');
+      expect([web.inZoneShare, web.crossZoneShare, web.worstOverload, web.saving, web.weight]).to.deep.equal([
+        null,
+        null,
+        null,
+        null,
+        0,
+      ]);
+      expect(report.sum.unpredicted).to.be.greaterThan(0);
+    });
+  }
+
+  it('with the policy Local crosses nothing', () => {
+    const local = pair('web', ['eu-1a'], { spec: { internalTrafficPolicy: 'Local' } });
+    const web = named(auditOf([...NODES, ...local]), 'web');
+    expect([web.crossZoneShare, web.saving?.routing, web.saving?.endpoints]).to.deep.equal([0, 0, 0]);
+  });
+
+  it('has the verdict and the causes of explain, whatever asks', () => {
+    const { nodes, services, slices } = auditCluster({ nodes: 9, services: 26, endpoints: 150 });
+    const snapshot = snapshotOf(...nodes, ...services, ...slices);
+    const report = audit(snapshot, OPTIONS);
+    for (const own of services) {
+      const found = explain(snapshot, own, OPTIONS);
+      const row = report.services.find(({ name, namespace }) => name === found.name && namespace === found.namespace);
+      expect(row?.verdict, found.name).to.equal(found.verdict);
+      expect(row?.cause ?? undefined, found.name).to.deep.equal(found.causes[0]);
+      expect(row?.alsoFound).to.deep.equal(found.causes.slice(1).map(({ reason }) => reason));
+      if (row !== undefined && row.inZoneShare !== null) close(row.inZoneShare, found.effective.inZoneShare);
+    }
+  });
+});
+
+describe('audit: the sum', () => {
+  // Four endpoints that keep everything, two that let two thirds cross.
+  const objects = [
+    ...NODES,
+    ...pair('kept', ['eu-1a', 'eu-1b', 'eu-1c', 'eu-1c'], { hinted: true }),
+    ...pair('lost', ['eu-1a', 'eu-1b']),
+  ];
+
+  it('weighs Services by their ready endpoints', () => {
+    const { sum, services } = auditOf(objects);
+    expect([sum.services, sum.endpoints, sum.nodes]).to.deep.equal([2, 6, 3]);
+    expect(sum.verdicts).to.deep.equal({ Effective: 1, NotWanted: 0, Ineffective: 1 });
+    close(sum.crossZoneShare, (2 / 6) * (2 / 3));
+    close(sum.saving.routing, (2 / 6) * (1 / 3));
+    close(sum.saving.endpoints, (2 / 6) * (1 / 3));
+    expect(services.map(({ name }) => name)).to.deep.equal(['lost', 'kept']);
+  });
+
+  it('has a matrix of all connections, every zone in rows and columns', () => {
+    const { matrix } = auditOf(objects);
+    expect(Object.keys(matrix)).to.deep.equal(['eu-1a', 'eu-1b', 'eu-1c']);
+    close(matrix['eu-1a']?.['eu-1a'], (4 / 6) * (1 / 3) + (2 / 6) * (1 / 6));
+    close(matrix['eu-1c']?.['eu-1b'], (2 / 6) * (1 / 6));
+    expect(matrix['eu-1a']?.['eu-1c']).to.equal(0);
+  });
+
+  it('groups by first cause, what crosses most first', () => {
+    const { causes } = auditOf([
+      ...objects,
+      ...pair('third', ['eu-1a'], { hinted: true }),
+      ...pair('fourth', ['eu-1a', 'eu-1b', 'eu-1c'], { spec: { trafficDistribution: undefined } as never }),
+    ]);
+    expect(causes.map(({ reason, services }) => [reason, services])).to.deep.equal([
+      ['NotRequested', 1],
+      ['HintsNotWritten', 1],
+      ['SingleEndpoint', 1],
+    ]);
+    expect(causes.every(({ remedy }) => remedy !== '')).to.equal(true);
+  });
+
+  it('takes one namespace only where asked', () => {
+    const other = service({ metadata: { name: 'other', namespace: 'shop' } });
+    const report = auditOf([...objects, other], { namespace: 'shop' });
+    expect(report.services.map(({ name }) => name)).to.deep.equal(['other']);
+    expect(report.namespace).to.equal('shop');
+  });
+
+  it('of nothing at all is nothing', () => {
+    const { sum, services, matrix, causes } = auditOf(NODES);
+    expect([services, causes, matrix, sum.inZoneShare, sum.crossZoneShare]).to.deep.equal([[], [], {}, null, null]);
+  });
+});
+
+describe('audit: money', () => {
+  const bill = { tariff: tariffOf(BUILT_IN_PRICES.aws, NODES), gigabytesPerDay: 300 };
+  const days = 365 / 12;
+
+  it('divides the bytes by ready endpoints, and bills what crosses at both ends', () => {
+    const report = auditOf(
+      [
+        ...NODES,
+        ...pair('kept', ['eu-1a', 'eu-1b', 'eu-1c'], { hinted: true }),
+        ...pair('lost', ['eu-1a', 'eu-1b', 'eu-1c']),
+      ],
+      { bill },
+    );
+    close(named(report, 'kept').monthlyCost?.current, 0);
+    close(named(report, 'lost').monthlyCost?.current, 150 * (2 / 3) * 0.02 * days);
+    close(named(report, 'lost').monthlyCost?.saving.routing, 150 * (2 / 3) * 0.02 * days);
+    close(report.sum.monthlyCost?.current, 150 * (2 / 3) * 0.02 * days);
+    close(report.causes[0]?.monthlyCost?.saving.routing, 150 * (2 / 3) * 0.02 * days);
+    expect(report.prices).to.include({ currency: 'USD', gigabytesPerDay: 300 });
+  });
+
+  it('is nowhere where no bytes are given', () => {
+    expect(JSON.stringify(auditOf([...NODES, ...pair('web', ['eu-1a'])]))).not.to.match(/monthlyCost|prices|USD/);
+  });
+});
+
+describe('audit: of the whole cluster', () => {
+  it('a Node without zone, although all slices are hinted', () => {
+    const objects = [...NODES, node({ zone: '', metadata: { name: 'bare' } })];
+    const { findings } = auditOf([...objects, ...pair('web', ['eu-1a', 'eu-1b', 'eu-1c'], { hinted: true })]);
+    expect(findings[0]).to.include({ reason: 'ClientNodeWithoutZone', certainty: 'seen' });
+    expect(findings[0]?.evidence).to.contain('1 of 4 ready Nodes without zone label: bare.');
+  });
+
+  it('endpoints that say another zone than their Node has', () => {
+    const stray = slice({ endpoints: [endpoint({ zone: 'eu-1b', nodeName: 'node-eu-1a' }), endpoint()] });
+    const { findings } = auditOf([...NODES, service(), stray]);
+    const found = findings.find(({ reason }) => reason === 'EndpointZoneDiffers');
+    expect(found?.evidence).to.equal(
+      '1 endpoint in another zone than their Node: 198.18.0.10 of default/server-abcde (eu-1b; Node node-eu-1a is in eu-1a).',
+    );
+  });
+
+  it('a proxy that may have missed its zone: possible, for the versions that can', () => {
+    const of = (kubeletVersion: string, options: Partial<AuditOptions> = {}) =>
+      auditOf([node({ kubeletVersion }), ...pair('web', ['eu-1a'])], options).findings;
+    expect(of('v1.34.1')).to.have.lengthOf(1);
+    expect(of('v1.34.1')[0]).to.include({ reason: 'ProxyMissedItsZone', certainty: 'possible' });
+    expect(of('v1.33.9')).to.deep.equal([]);
+    expect(of('v1.34.1', { proxy: { kind: 'linkerd' } })).to.deep.equal([]);
+    expect(of('v1.34.1', { version: { major: 1, minor: 33 } })).to.deep.equal([]);
+  });
+});
+
+describe('audit: any cluster', () => {
+  const zone = fc.constantFrom('a', 'b', 'c');
+  const anyService = fc.record({
+    zones: fc.array(zone, { maxLength: 6 }),
+    hinted: fc.boolean(),
+    spec: fc.constantFrom(
+      {},
+      { clusterIP: 'None' },
+      { internalTrafficPolicy: 'Local' as const },
+      { type: 'LoadBalancer' as const },
+    ),
+  });
+  const anyCluster = fc.record({
+    nodes: fc.array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 6 }),
+    services: fc.array(anyService, { maxLength: 5 }),
+  });
+
+  it('conserves: what stays, what could stay and what needs endpoints is everything, per Service and in sum', () => {
+    fc.assert(
+      fc.property(anyCluster, ({ nodes, services }) => {
+        const report = auditOf([
+          ...nodes.map((own, index) => node({ zone: own, metadata: { name: `n${index}` } })),
+          ...services.flatMap((own, index) => pair(`s${'x'.repeat(index)}`, own.zones, own)),
+        ]);
+        for (const { inZoneShare, saving, worstOverload } of report.services) {
+          if (inZoneShare === null || saving === null) continue;
+          close(inZoneShare + saving.routing + saving.endpoints, 1);
+          for (const share of [inZoneShare, saving.routing, saving.endpoints]) expect(share).to.be.within(-1e-9, 1);
+          expect(worstOverload).to.be.at.least(0);
+        }
+        const { inZoneShare, crossZoneShare, saving } = report.sum;
+        if (inZoneShare === null || crossZoneShare === null) return;
+        close(inZoneShare + crossZoneShare, 1);
+        close(saving.routing + saving.endpoints, crossZoneShare);
+        const cells = Object.entries(report.matrix).flatMap(([from, row]) =>
+          Object.entries(row).map(([to, share]) => ({ stays: from !== '' && from === to, share })),
+        );
+        const sumOf = (stays: boolean): number =>
+          cells.filter((cell) => cell.stays === stays).reduce((sum, { share }) => sum + share, 0);
+        close(sumOf(true), inZoneShare);
+        close(sumOf(false), crossZoneShare);
+        const byCause = report.causes.reduce((sum, cause) => sum + cause.crossZoneShare, 0);
+        close(byCause, crossZoneShare);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every order of the Services: what deserves a look first comes first, and the same input gives the same output.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { audit } from '../../../../pkg/diagnosis/audit/audit.ts';
+import { SORT_KEYS, sortServices } from '../../../../pkg/diagnosis/audit/sort.ts';
+import type { ServiceAudit } from '../../../../pkg/diagnosis/audit/types.ts';
+import { auditCluster } from '../../../fixtures/audit-cluster.ts';
+import { snapshotOf } from '../../../fixtures/snapshot.ts';
+
+describe('audit: order', () => {
+  const { nodes, services, slices } = auditCluster({ nodes: 6, services: 26, endpoints: 120 });
+  const snapshot = snapshotOf(...nodes, ...services, ...slices);
+  const report = audit(snapshot, { now: 0, proxy: { kind: 'kube-proxy' } });
+
+  for (const key of SORT_KEYS) {
+    it(`by ${key} is the same for any input order, and loses nobody`, () => {
+      const sorted = sortServices(report.services, key);
+      expect(sortServices([...report.services].reverse(), key)).to.deep.equal(sorted);
+      expect(sorted).to.have.members(report.services);
+    });
+  }
+
+  const figures: readonly (readonly [(typeof SORT_KEYS)[number], (service: ServiceAudit) => number, 1 | -1])[] = [
+    ['worst', ({ crossZoneShare, weight }) => (crossZoneShare ?? 0) * weight, -1],
+    ['saving', ({ saving, weight }) => (saving?.routing ?? 0) * weight, -1],
+    ['cross-zone', ({ crossZoneShare }) => crossZoneShare ?? -1, -1],
+    ['in-zone', ({ inZoneShare }) => inZoneShare ?? 2, 1],
+    ['overload', ({ worstOverload }) => worstOverload ?? -1, -1],
+    ['endpoints', ({ endpoints }) => endpoints, -1],
+    ['zones', ({ zones }) => zones, 1],
+  ];
+  for (const [key, figure, sign] of figures) {
+    it(`by ${key}: ${sign === 1 ? 'least' : 'most'} first, unknown last`, () => {
+      const found = sortServices(report.services, key).map(figure);
+      expect(found).to.deep.equal([...found].sort((a, b) => (a - b) * sign));
+    });
+  }
+});

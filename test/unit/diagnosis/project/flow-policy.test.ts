@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { FieldError } from '../../../../pkg/diagnosis/project/fields.ts';
+import { flowPolicyOf } from '../../../../pkg/diagnosis/project/flow-policy.ts';
+
+const observed = (zones: readonly object[], status = 'True') => ({
+  conditions: [
+    { type: 'Effective', status: 'True' },
+    { type: 'Observed', status },
+  ],
+  zones,
+});
+const ZONES = [
+  { zone: 'a', demand: '1.25', endpoints: 2 },
+  { zone: 'b', demand: '250m', endpoints: 1 },
+];
+const policy = (spec: object, status?: object) =>
+  flowPolicyOf({ metadata: { namespace: 'shop', name: 'web' }, spec, ...(status === undefined ? {} : { status }) });
+
+describe('flowPolicyOf', () => {
+  it('reads observed demand, capacity and target', () => {
+    const spec = { targetUtilizationPercent: 60, capacity: { from: 'Value', value: '500m' } };
+    expect(policy(spec, observed(ZONES))).to.deep.equal({
+      namespace: 'shop',
+      name: 'web',
+      demand: { a: 1.25, b: 0.25 },
+      capacityFrom: 'Value',
+      capacity: 0.5,
+      targetUtilization: 0.6,
+    });
+  });
+
+  it('has the defaults of the API, and no demand before the first status', () => {
+    expect(policy({})).to.deep.equal({ namespace: 'shop', name: 'web', capacityFrom: 'Requests' });
+    expect(flowPolicyOf({ metadata: { name: 'web' } })).to.deep.include({
+      namespace: 'default',
+      capacityFrom: 'Requests',
+    });
+  });
+
+  const unknown: readonly [name: string, spec: object, status: object][] = [
+    ['a status that is not observed any more', {}, observed(ZONES, 'False')],
+    ['a status without conditions', {}, { zones: ZONES }],
+    ['no zones', {}, observed([])],
+    ['no load', {}, observed([{ zone: 'a', demand: '0' }])],
+    ['demand that is no amount', {}, observed([{ zone: 'a', demand: 'much' }])],
+    [
+      'samples of a query in a unit of their own',
+      { metrics: { query: 'q' }, capacity: { from: 'Value', value: '100' } },
+      observed(ZONES),
+    ],
+  ];
+  for (const [name, spec, status] of unknown) {
+    it(`knows no demand with ${name}`, () => {
+      expect(policy(spec, status)).not.to.have.property('demand');
+    });
+  }
+
+  it('takes samples of a query for cores where capacity is in cores', () => {
+    expect(policy({ metrics: { query: 'q' } }, observed(ZONES)).demand).to.deep.equal({ a: 1.25, b: 0.25 });
+  });
+
+  it('names the field that is wrong', () => {
+    expect(() => policy({ targetUtilizationPercent: 'x' })).to.throw(FieldError, 'a whole number');
+  });
+});

@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { ANNOTATION_TOPOLOGY_MODE, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
+import { MODE_NAMES } from '../../../../pkg/diagnosis/simulate/modes.ts';
+import type { ModeName } from '../../../../pkg/diagnosis/simulate/modes.ts';
+import type { SimulateOptions } from '../../../../pkg/diagnosis/simulate/types.ts';
+import { parseVersion } from '../../../../pkg/routing/version.ts';
+import { service } from '../../../fixtures/core.ts';
+import { snapshotOf } from '../../../fixtures/snapshot.ts';
+import { simulate } from '../../../../pkg/diagnosis/simulate/simulate.ts';
+import { clusterOf, modeOf, outcomeOf, reportFor, simulateCluster, sumOf } from './cases.ts';
+import type { ClusterCase } from './cases.ts';
+
+const EQUAL = { a: 4, b: 4, c: 4 };
+const ONE_EACH: ClusterCase = { zones: EQUAL, endpoints: ['a', 'b', 'c'] };
+/** CPU shares 4 : 2 : 1 and five endpoints, which the CPU heuristic cannot share. */
+const UNEVEN: ClusterCase = { zones: { a: 16, b: 8, c: 4 }, endpoints: ['a', 'a', 'b', 'b', 'c'] };
+const AUTO = { metadata: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' } } };
+
+describe('simulate: modes side by side', () => {
+  const cases: readonly {
+    name: string;
+    cluster: ClusterCase;
+    options?: Partial<SimulateOptions>;
+    /** Verdict of each mode; those left out are not looked at. */
+    verdicts: Partial<Record<ModeName, string>>;
+    recommended: ModeName;
+    reason: string;
+  }[] = [
+    {
+      name: 'one endpoint a zone, equal zones: everything works, the field is simplest',
+      cluster: ONE_EACH,
+      verdicts: {
+        none: 'Spread',
+        Auto: 'KeepsAll',
+        PreferClose: 'KeepsAll',
+        PreferSameZone: 'KeepsAll',
+        PreferSameNode: 'KeepsAll',
+        'same-zone': 'KeepsAll',
+        'same-node': 'KeepsAll',
+        proportional: 'KeepsAll',
+        'load-aware': 'DemandUnknown',
+      },
+      recommended: 'PreferSameZone',
+      reason: 'MostInZone',
+    },
+    {
+      name: 'five endpoints over 4 : 2 : 1: Auto gives up, the field overloads, the plan fits',
+      cluster: UNEVEN,
+      verdicts: {
+        none: 'Spread',
+        Auto: 'OverloadThreshold',
+        PreferSameZone: 'Overloads',
+        'same-zone': 'Overloads',
+        proportional: 'KeepsMost',
+      },
+      recommended: 'proportional',
+      reason: 'MostInZone',
+    },
+    {
+      name: 'two endpoints for three zones: too few for Auto, the third zone uses both',
+      cluster: { zones: EQUAL, endpoints: ['a', 'b'] },
+      verdicts: { Auto: 'TooFewEndpoints', PreferSameZone: 'ZoneNotHinted', proportional: 'KeepsMost' },
+      recommended: 'PreferSameZone',
+      reason: 'MostInZone',
+    },
+    {
+      name: 'all endpoints in a zone without clients of its own: nothing to gain',
+      cluster: { zones: { a: 4 }, endpoints: ['z', 'z'] },
+      verdicts: { none: 'Spread', PreferSameZone: 'ZoneNotHinted' },
+      recommended: 'none',
+      reason: 'NothingToGain',
+    },
+    {
+      name: 'Kubernetes 1.30: no field, proxies that want an annotation',
+      cluster: { ...ONE_EACH, kubeletVersion: 'v1.30.4' },
+      verdicts: {
+        Auto: 'KeepsAll',
+        PreferClose: 'VersionTooOld',
+        PreferSameZone: 'VersionTooOld',
+        PreferSameNode: 'VersionTooOld',
+        'same-zone': 'KeepsAll',
+        'same-node': 'KeepsAll',
+        proportional: 'KeepsAll',
+      },
+      recommended: 'Auto',
+      reason: 'MostInZone',
+    },
+    {
+      name: 'Kubernetes 1.26: the deprecated annotation does it',
+      cluster: { ...ONE_EACH, kubeletVersion: 'v1.26.9' },
+      verdicts: { Auto: 'KeepsAll', PreferClose: 'VersionTooOld', 'same-zone': 'KeepsAll', proportional: 'KeepsAll' },
+      recommended: 'Auto',
+      reason: 'MostInZone',
+    },
+    {
+      name: 'the field on 1.30 behind its gate',
+      cluster: { ...ONE_EACH, kubeletVersion: 'v1.30.4' },
+      options: { gates: { ServiceTrafficDistribution: true } },
+      verdicts: { PreferClose: 'KeepsAll', PreferSameZone: 'VersionTooOld' },
+      recommended: 'PreferClose',
+      reason: 'MostInZone',
+    },
+    {
+      name: 'Kubernetes before 1.24: no strategy of this project, and no gate for hints',
+      cluster: { ...ONE_EACH, kubeletVersion: 'v1.23.9' },
+      verdicts: { Auto: 'HintsControllerGateOff', 'same-zone': 'VersionTooOld', proportional: 'VersionTooOld' },
+      recommended: 'none',
+      reason: 'NothingToGain',
+    },
+    {
+      name: 'an endpoint without zone: no hints for any, but plans hint it for whom it may serve',
+      cluster: { zones: EQUAL, endpoints: ['a', 'b', ''] },
+      verdicts: {
+        Auto: 'EndpointWithoutZone',
+        PreferSameZone: 'EndpointWithoutHint',
+        'same-zone': 'EndpointWithoutHint',
+        proportional: 'KeepsMost',
+      },
+      recommended: 'proportional',
+      reason: 'MostInZone',
+    },
+    {
+      name: 'no endpoint has a zone',
+      cluster: { zones: EQUAL, endpoints: ['', ''] },
+      verdicts: { PreferSameZone: 'EndpointWithoutZone', 'same-zone': 'EndpointWithoutZone' },
+      recommended: 'none',
+      reason: 'NothingToGain',
+    },
+    {
+      name: 'a Node without CPU: Auto knows no shares, clients are counted by Nodes',
+      cluster: { zones: { a: 4, b: 0, c: 4 }, endpoints: ['a', 'b', 'c'] },
+      verdicts: { Auto: 'InsufficientNodeInformation', PreferSameZone: 'KeepsAll', proportional: 'KeepsAll' },
+      recommended: 'PreferSameZone',
+      reason: 'MostInZone',
+    },
+    {
+      name: 'traffic policy Local: no mode has any effect, and Nodes without endpoint lose connections',
+      cluster: { zones: EQUAL, endpoints: ['a', 'b'], service: { spec: { internalTrafficPolicy: 'Local' } } },
+      verdicts: { none: 'ConnectionsFail', PreferSameZone: 'ConnectionsFail', proportional: 'ConnectionsFail' },
+      recommended: 'none',
+      reason: 'NothingToGain',
+    },
+    {
+      name: 'traffic policy Local with an endpoint on every Node',
+      cluster: { ...ONE_EACH, service: { spec: { internalTrafficPolicy: 'Local' } } },
+      verdicts: { none: 'InternalTrafficPolicyLocal', PreferSameZone: 'InternalTrafficPolicyLocal' },
+      recommended: 'none',
+      reason: 'NothingToGain',
+    },
+    {
+      name: 'no selector: the control plane looks away, the webhook does not',
+      cluster: { ...ONE_EACH, service: { spec: { selector: {} } } },
+      verdicts: { none: 'NotManaged', Auto: 'NotManaged', PreferSameZone: 'NotManaged', 'same-zone': 'KeepsAll' },
+      recommended: 'same-zone',
+      reason: 'MostInZone',
+    },
+    {
+      name: 'Cilium without service topology: hints are given and nobody looks',
+      cluster: ONE_EACH,
+      options: { proxy: { kind: 'cilium', serviceTopology: false } },
+      verdicts: { PreferClose: 'CiliumServiceTopologyOff', 'same-zone': 'CiliumServiceTopologyOff' },
+      recommended: 'none',
+      reason: 'NothingToGain',
+    },
+    {
+      name: 'demand that hardly differs: load-aware is no better than the field',
+      cluster: ONE_EACH,
+      options: { demand: { a: 1, b: 1, c: 1 }, capacity: 2 },
+      verdicts: { 'load-aware': 'KeepsAll', PreferSameZone: 'KeepsAll' },
+      recommended: 'PreferSameZone',
+      reason: 'MostInZone',
+    },
+    {
+      name: 'demand that the CPU does not tell: only load-aware keeps to the target',
+      cluster: { zones: EQUAL, endpoints: ['a', 'a', 'b', 'b', 'c', 'c'] },
+      options: { demand: { a: 2, b: 0.4, c: 0.4 }, capacity: 1 },
+      verdicts: { PreferSameZone: 'Overloads', proportional: 'Overloads', 'load-aware': 'KeepsMost' },
+      recommended: 'load-aware',
+      reason: 'MostInZone',
+    },
+    {
+      name: 'demand above all capacity: the least overload wins',
+      cluster: { zones: EQUAL, endpoints: ['a', 'b', 'c'] },
+      options: { demand: { a: 3, b: 3, c: 3 }, capacity: 1 },
+      verdicts: { none: 'Overloads', PreferSameZone: 'Overloads', 'load-aware': 'Overloads' },
+      recommended: 'PreferSameZone',
+      reason: 'LeastOverload',
+    },
+    {
+      name: 'demand without capacity: by fair shares, and load-aware cannot plan',
+      cluster: ONE_EACH,
+      options: { demand: { a: 2, b: 1, c: 1 } },
+      verdicts: { 'load-aware': 'CapacityUnknown', PreferSameZone: 'Overloads' },
+      recommended: 'none',
+      reason: 'NothingToGain',
+    },
+    {
+      name: 'one Node: nothing can cross',
+      cluster: { zones: { a: 4 }, endpoints: ['a'] },
+      verdicts: { none: 'Spread', Auto: 'InsufficientNodeInformation', PreferSameZone: 'KeepsAll' },
+      recommended: 'none',
+      reason: 'NothingToGain',
+    },
+  ];
+  for (const { name, cluster, options, verdicts, recommended, reason } of cases) {
+    it(name, () => {
+      const report = reportFor(cluster, options);
+      const found = Object.fromEntries(
+        (Object.keys(verdicts) as ModeName[]).map((mode) => [mode, modeOf(report, mode).verdict.reason]),
+      );
+      expect(found).to.deep.equal(verdicts);
+      expect([report.recommendation.mode, report.recommendation.reason]).to.deep.equal([recommended, reason]);
+      expect(report.modes.filter((mode) => mode.recommended).map(({ mode }) => mode)).to.deep.equal([recommended]);
+    });
+  }
+
+  it('names every mode in its fixed order, once', () => {
+    expect(reportFor(ONE_EACH).modes.map(({ mode }) => mode)).to.deep.equal([...MODE_NAMES]);
+  });
+
+  it('gives figures by hand: shares 4 : 2 : 1, five endpoints', () => {
+    const report = reportFor(UNEVEN, { gigabytesPerDay: 100 });
+    const none = outcomeOf(report, 'none');
+    expect(none.inZoneShare).to.be.closeTo((4 / 7) * 0.4 + (2 / 7) * 0.4 + (1 / 7) * 0.2, 1e-12);
+    expect(none.costPerMonth).to.be.closeTo((1 - none.inZoneShare) * 100 * 0.02 * (365 / 12), 1e-9);
+    const sameZone = outcomeOf(report, 'PreferSameZone');
+    expect(sameZone.inZoneShare).to.equal(1);
+    expect(sameZone.worstOverload).to.be.closeTo((4 / 7 / 2) * 5 - 1, 1e-12);
+    expect(sameZone.busiestZone).to.equal('a');
+    expect(sameZone.costPerMonth).to.equal(0);
+    expect(outcomeOf(report, 'proportional').worstOverload).to.be.at.most(0.2 + 1e-9);
+    expect(report.recommendation.reason).to.equal('LeastCost');
+    expect(report.recommendation.message).to.contain('with PreferSameZone it would be 100 %');
+  });
+});
+
+describe('simulate: now, and what is in force', () => {
+  const inForce: readonly [name: string, service: ClusterCase['service'], mode: ModeName][] = [
+    ['nothing', {}, 'none'],
+    ['the annotation', AUTO, 'Auto'],
+    ['the field', { spec: { trafficDistribution: 'PreferClose' } }, 'PreferClose'],
+    ['the field for nodes', { spec: { trafficDistribution: 'PreferSameNode' } }, 'PreferSameNode'],
+    ['the annotation before the field', { ...AUTO, spec: { trafficDistribution: 'PreferClose' } }, 'Auto'],
+    ['a word nobody knows', { spec: { trafficDistribution: 'PreferNear' } }, 'none'],
+    [
+      'the label before all',
+      { metadata: { ...AUTO.metadata, labels: { [LABEL_STRATEGY]: 'load-aware' } } },
+      'load-aware',
+    ],
+    ["Gardener's label", { metadata: { labels: { [LABEL_CONSIDER]: 'true' } } }, 'same-zone'],
+  ];
+  for (const [name, own, mode] of inForce) {
+    it(`${name}: ${mode}`, () => {
+      const report = reportFor({ ...ONE_EACH, service: own });
+      expect(report.now.mode).to.equal(mode);
+      expect(report.modes.filter((entry) => entry.inForce).map((entry) => entry.mode)).to.deep.equal([mode]);
+    });
+  }
+
+  it('now is what is stored, a mode what would be stored: hints that were lost show', () => {
+    const report = reportFor({ ...ONE_EACH, service: AUTO });
+    expect(report.now.hinted).to.equal(0);
+    expect(outcomeOf(report, 'Auto').hinted).to.equal(3);
+    expect(report.recommendation.improves).to.equal(true);
+  });
+
+  it('leaves no trace of the mode in force in the others', () => {
+    const plain = reportFor(UNEVEN);
+    const others: readonly ClusterCase['service'][] = [
+      { spec: { trafficDistribution: 'PreferSameZone' } },
+      { metadata: { labels: { [LABEL_STRATEGY]: 'same-node' } } },
+      AUTO,
+    ];
+    for (const own of others) {
+      const report = reportFor({ ...UNEVEN, service: own });
+      for (const mode of MODE_NAMES) {
+        expect(modeOf(report, mode).outcome, mode).to.deep.equal(modeOf(plain, mode).outcome);
+      }
+    }
+  });
+
+  it('is no improvement where the mode in force is as good as the recommended one', () => {
+    const hints = [['a'], ['b'], ['c']];
+    const report = reportFor({ ...ONE_EACH, hints, service: { spec: { trafficDistribution: 'PreferClose' } } });
+    expect(report.now.inZoneShare).to.equal(1);
+    expect(report.recommendation).to.deep.include({ mode: 'PreferSameZone', improves: false });
+  });
+
+  it('plans do not depend on hints that are stored', () => {
+    const hints = [['c'], ['c'], ['a'], ['a'], ['b']];
+    const proportional = outcomeOf(reportFor({ ...UNEVEN, hints }), 'proportional');
+    expect(proportional).to.deep.equal(outcomeOf(reportFor(UNEVEN), 'proportional'));
+  });
+});
+
+describe('simulate: what each mode is set by', () => {
+  const settings = (kubeletVersion: string) =>
+    Object.fromEntries(
+      reportFor({ ...ONE_EACH, kubeletVersion }).modes.map(({ mode, settings: own, carrier, since }) => [
+        mode,
+        `${since} ${carrier}: ${own.join(' ')}`,
+      ]),
+    );
+
+  it('Kubernetes 1.34', () => {
+    const strategy = `metadata.labels[${LABEL_STRATEGY}]`;
+    expect(settings('v1.34.0')).to.deep.equal({
+      none: '1.24 controlPlane: ',
+      Auto: `1.24 controlPlane: metadata.annotations[${ANNOTATION_TOPOLOGY_MODE}]=Auto`,
+      PreferClose: '1.31 controlPlane: spec.trafficDistribution=PreferClose',
+      PreferSameZone: '1.34 controlPlane: spec.trafficDistribution=PreferSameZone',
+      PreferSameNode: '1.34 controlPlane: spec.trafficDistribution=PreferSameNode',
+      'same-zone': `1.24 controlPlane: ${strategy}=same-zone spec.trafficDistribution=PreferSameZone`,
+      'same-node': `1.24 controlPlane: ${strategy}=same-node spec.trafficDistribution=PreferSameNode`,
+      proportional: `1.24 planner: ${strategy}=proportional`,
+      'load-aware': '1.24 planner: ',
+    });
+  });
+
+  it('Kubernetes 1.30: an annotation for the proxies, of our own domain so that the control plane looks away', () => {
+    const own = settings('v1.30.0');
+    expect(own['same-zone']).to.contain('1.24 webhook: ').and.to.contain('/same-zone');
+    expect(own['PreferClose']).to.equal('1.31 controlPlane: ');
+  });
+
+  it('the control plane on 1.34 with a proxy of 1.30: strategies take it along, the field does not', () => {
+    const cluster = clusterOf(ONE_EACH);
+    const [first, ...rest] = cluster.nodes;
+    const old = { ...first!, status: { ...first!.status, nodeInfo: { kubeletVersion: 'v1.30.1' } } };
+    const result = simulateCluster({ ...cluster, nodes: [old, ...rest] });
+    if (result.kind === 'refused') throw new Error(result.message);
+    const { report } = result;
+    expect(modeOf(report, 'PreferSameZone').verdict.reason).to.equal('ProxyNeedsAnnotation');
+    expect(modeOf(report, 'PreferSameZone').verdict.message).to.contain('On 1 of 3 Nodes with clients');
+    expect(modeOf(report, 'same-zone').verdict.reason).to.equal('KeepsAll');
+  });
+});
+
+describe('simulate: what-ifs', () => {
+  it('is null where nothing but the cluster as it is was asked about', () => {
+    expect(reportFor(UNEVEN).whatIf).to.equal(null);
+  });
+
+  it('one more replica where the CPU is: Auto finds its shares', () => {
+    const report = reportFor({ ...UNEVEN, service: AUTO }, { replicas: { a: 3 } });
+    expect(report.whatIf).to.deep.equal({ replicas: { a: { before: 2, after: 3 } }, nodeCpu: {} });
+    expect(report.endpoints).to.equal(6);
+    expect(report.demand.zones['a']?.endpoints).to.equal(3);
+    expect(outcomeOf(report, 'Auto').hinted).to.equal(6);
+    // After a what-if now is what the Service's own settings would lead to.
+    expect(report.now.hinted).to.equal(6);
+  });
+
+  it('fewer replicas, down to none in a zone', () => {
+    const report = reportFor(ONE_EACH, { replicas: { c: 0 } });
+    expect(report.demand.zones['c']).to.deep.include({ endpoints: 0 });
+    expect(modeOf(report, 'Auto').verdict.reason).to.equal('TooFewEndpoints');
+  });
+
+  it('other CPU: shares, demand and plans follow', () => {
+    const report = reportFor({ ...UNEVEN, service: AUTO }, { nodeCpu: { a: 8, 'node-c-0': 8 } });
+    expect(report.whatIf?.nodeCpu).to.deep.equal({
+      'node-a-0': { before: 16, after: 8 },
+      'node-c-0': { before: 4, after: 8 },
+    });
+    expect(report.demand.zones['a']?.share).to.be.closeTo(1 / 3, 1e-12);
+  });
+
+  it('a what-if that changes nothing gives the same figures', () => {
+    const plain = reportFor(UNEVEN);
+    const same = reportFor(UNEVEN, { replicas: { a: 2, b: 2, c: 1 }, nodeCpu: { a: 16 } });
+    expect(same.modes).to.deep.equal(plain.modes);
+  });
+});
+
+describe('simulate: demand and capacity', () => {
+  it('speaks of cores where demand is given, and of shares where it is not', () => {
+    const given = reportFor(ONE_EACH, { demand: { a: 1, b: 0.5, c: 0.5 }, capacity: 1 });
+    expect(given.demand).to.deep.include({ source: 'demand', cores: 2, note: '' });
+    expect(given.demand.zones['a']).to.deep.equal({ share: 0.5, cores: 1, nodes: 1, endpoints: 1 });
+    expect(given.capacity).to.deep.equal({ source: 'given', cores: 3, targetUtilization: 0.7 });
+    expect(outcomeOf(given, 'PreferSameZone').maxUtilization).to.equal(1);
+    expect(outcomeOf(given, 'none').maxUtilization).to.be.closeTo(2 / 3, 1e-12);
+    const unknown = reportFor(ONE_EACH);
+    expect(unknown.demand.cores).to.equal(null);
+    expect(unknown.capacity).to.equal(null);
+    expect(outcomeOf(unknown, 'none').maxUtilization).to.equal(null);
+  });
+
+  it('says what it falls back to where the CPU is not known', () => {
+    const { demand } = reportFor({ zones: { a: [4, 4], b: 0 }, endpoints: ['a', 'b'] });
+    expect(demand.source).to.equal('nodes');
+    expect(demand.note).to.match(/CPU of each zone is not known \(1 ready Nodes have no allocatable CPU/);
+    expect(demand.zones['a']?.share).to.be.closeTo(2 / 3, 1e-12);
+  });
+
+  it('proportional goes by weights, not by the demand it cannot know', () => {
+    const demand = { a: 1, b: 5, c: 1 };
+    const byCpu = outcomeOf(reportFor(UNEVEN, { demand }), 'proportional');
+    const told = outcomeOf(reportFor(UNEVEN, { demand, weights: demand }), 'proportional');
+    expect(told.worstOverload).to.be.at.most(0.2 + 1e-9);
+    expect(byCpu.worstOverload).to.be.above(0.2);
+  });
+
+  it('weights that are given take the place of the CPU', () => {
+    const { demand } = reportFor(UNEVEN, { weights: { a: 1, b: 1 } });
+    expect(demand.source).to.equal('weights');
+    expect(Object.values(demand.zones).map(({ share }) => share)).to.deep.equal([0.5, 0.5, 0]);
+  });
+
+  it('a limit of its own: what counts as overload, and what proportional keeps to', () => {
+    const strict = reportFor(UNEVEN, { maxOverload: 0.05 });
+    const loose = reportFor(UNEVEN, { maxOverload: 0.5 });
+    expect([strict.maxOverload, loose.maxOverload, reportFor(UNEVEN).maxOverload]).to.deep.equal([0.05, 0.5, 0.2]);
+    expect(outcomeOf(strict, 'proportional').worstOverload).to.be.at.most(0.05 + 1e-9);
+    expect(modeOf(loose, 'PreferSameZone').verdict.reason).to.equal('KeepsAll');
+    expect(loose.recommendation.mode).to.equal('PreferSameZone');
+  });
+
+  it('rows of the matrix add up to the demand of their zone', () => {
+    const report = reportFor(UNEVEN, { demand: { a: 3, b: 1, c: 0 } });
+    const { matrix } = outcomeOf(report, 'none');
+    expect(sumOf(matrix['a'])).to.be.closeTo(0.75, 1e-12);
+    expect(sumOf(matrix['c'])).to.equal(0);
+  });
+});
+
+describe('simulate: demand that a FlowPolicy observed', () => {
+  const policy = (spec: object = {}, zones: Readonly<Record<string, string>> = { a: '2', b: '0.4', c: '400m' }) => ({
+    apiVersion: 'topology.extensions.gardener.cloud/v1alpha1',
+    kind: 'FlowPolicy',
+    metadata: { namespace: 'default', name: 'server' },
+    spec,
+    status: {
+      conditions: [{ type: 'Observed', status: 'True' }],
+      zones: Object.entries(zones).map(([zone, demand]) => ({ zone, demand })),
+    },
+  });
+  const six: ClusterCase = { zones: EQUAL, endpoints: ['a', 'a', 'b', 'b', 'c', 'c'] };
+  const byPolicy = (other: ReturnType<typeof policy>, options: Partial<SimulateOptions> = {}) => {
+    const result = simulateCluster({ ...clusterOf(six), others: [other] }, options);
+    if (result.kind === 'refused') throw new Error(result.message);
+    return result.report;
+  };
+  const VALUE = { capacity: { from: 'Value', value: '1' }, targetUtilizationPercent: 75 };
+
+  it('is what clients are taken to need, with the capacity and the target of the policy', () => {
+    const report = byPolicy(policy(VALUE));
+    expect(report.demand).to.deep.include({ source: 'flowPolicy', cores: 2.8 });
+    expect(report.capacity).to.deep.equal({ source: 'flowPolicy', cores: 6, targetUtilization: 0.75 });
+    expect(modeOf(report, 'load-aware').outcome?.maxUtilization).to.be.at.most(0.75 + 1e-9);
+    const given = reportFor(six, { demand: { a: 2, b: 0.4, c: 0.4 }, capacity: 1, targetUtilization: 0.75 });
+    expect(report.modes).to.deep.equal(given.modes);
+  });
+
+  it('gives way to what is given', () => {
+    expect(byPolicy(policy(VALUE), { demand: { a: 1 }, capacity: 2 }).demand.source).to.equal('demand');
+    expect(byPolicy(policy(VALUE), { demand: { a: 1 } }).capacity).to.equal(null);
+    expect(byPolicy(policy(VALUE), { weights: 'cpu' }).demand.source).to.equal('cpu');
+    expect(byPolicy(policy(VALUE), { targetUtilization: 0.5 }).capacity?.targetUtilization).to.equal(0.5);
+  });
+
+  it('does not count where no Node is any more', () => {
+    const gone = byPolicy(policy(VALUE, { a: '1', z: '5' }));
+    expect(gone.demand).to.deep.include({ source: 'flowPolicy', cores: 1 });
+    expect(byPolicy(policy(VALUE, { z: '5' })).demand.source).to.equal('cpu');
+  });
+
+  it('has no capacity where limits of Pods would tell it', () => {
+    const report = byPolicy(policy({ capacity: { from: 'Limits' } }));
+    expect(modeOf(report, 'load-aware').verdict.reason).to.equal('CapacityUnknown');
+  });
+
+  it('is another policy where it has another name', () => {
+    const other = { ...policy(VALUE), metadata: { namespace: 'default', name: 'other' } };
+    expect(byPolicy(other).demand.source).to.equal('cpu');
+  });
+});
+
+describe('simulate: refusals', () => {
+  const refusals: readonly {
+    name: string;
+    cluster: ClusterCase;
+    options?: Partial<SimulateOptions>;
+    reason: string;
+    message: RegExp;
+  }[] = [
+    {
+      name: 'ExternalName',
+      cluster: { ...ONE_EACH, service: { spec: { type: 'ExternalName' } } },
+      reason: 'ExternalName',
+      message: /default\/server is an ExternalName/,
+    },
+    {
+      name: 'headless',
+      cluster: { ...ONE_EACH, service: { spec: { clusterIP: 'None' } } },
+      reason: 'Headless',
+      message: /choose by DNS/,
+    },
+    { name: 'no Node', cluster: { zones: {}, endpoints: ['a'] }, reason: 'NoNodes', message: /no ready Node is known/ },
+    {
+      name: 'no endpoint',
+      cluster: { zones: EQUAL, endpoints: [] },
+      reason: 'NoReadyEndpoints',
+      message: /default\/server has no ready IPv4 endpoint for port https/,
+    },
+    {
+      name: 'what-if takes the last endpoint',
+      cluster: { zones: EQUAL, endpoints: ['a'] },
+      options: { replicas: { a: 0 } },
+      reason: 'NoReadyEndpoints',
+      message: /no ready IPv4 endpoint/,
+    },
+    {
+      name: 'replicas in a zone without Nodes',
+      cluster: { zones: { 'eu-1a': 4, 'eu-1b': 4 }, endpoints: ['eu-1a'] },
+      options: { replicas: { 'eu-1d': 1 } },
+      reason: 'UnknownZone',
+      message: /no Node is in zone "eu-1d".*did you mean "eu-1[ab]"/,
+    },
+    {
+      name: 'CPU of nobody',
+      cluster: ONE_EACH,
+      options: { nodeCpu: { 'node-a-1': 4 } },
+      reason: 'UnknownNode',
+      message: /no Node and no zone "node-a-1"; did you mean "node-a-0"/,
+    },
+    {
+      name: 'demand of a zone without Nodes',
+      cluster: ONE_EACH,
+      options: { demand: { a: 1, z: 1 } },
+      reason: 'UnknownZone',
+      message: /demand: no ready Node is in zone "z"/,
+    },
+    {
+      name: 'weights of a zone without Nodes',
+      cluster: ONE_EACH,
+      options: { weights: { z: 1 } },
+      reason: 'UnknownZone',
+      message: /weights: no ready Node is in zone "z"/,
+    },
+    {
+      name: 'no demand at all',
+      cluster: ONE_EACH,
+      options: { demand: { a: 0 } },
+      reason: 'NoDemand',
+      message: /0 in every zone/,
+    },
+  ];
+  for (const { name, cluster, options, reason, message } of refusals) {
+    it(`${name}: ${reason}`, () => {
+      const result = simulateCluster(clusterOf(cluster), options);
+      if (result.kind !== 'refused') throw new Error(`simulated ${result.report.name}`);
+      expect(result.reason).to.equal(reason);
+      expect(result.message).to.match(message);
+    });
+  }
+
+  it('an unexpected error is not made a refusal', () => {
+    const broken = snapshotOf(...clusterOf(ONE_EACH).nodes, clusterOf(ONE_EACH).slice);
+    const failing = {
+      ...service(),
+      get spec(): never {
+        throw new TypeError('broken');
+      },
+    };
+    expect(() => simulate(broken, failing, { proxy: { kind: 'kube-proxy' } })).to.throw(TypeError, 'broken');
+  });
+});
+
+describe('simulate: versions', () => {
+  it('a version that is given counts for control plane and proxies', () => {
+    const report = reportFor(ONE_EACH, { version: parseVersion('1.30') });
+    expect(report.kubernetesVersion).to.equal('1.30');
+    expect(modeOf(report, 'PreferClose').verdict.reason).to.equal('VersionTooOld');
+    expect(modeOf(report, 'PreferClose').verdict.message).to.equal(
+      'Kubernetes 1.30 does not know it; 1.31 and newer do.',
+    );
+  });
+});

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import type { NodeGroup } from '../../../pkg/apis/kubeedge.ts';
+import { ANNOTATION_GROUP_ZONE, LABEL_ZONE } from '../../../pkg/apis/names.ts';
+import { decideZone } from '../../../pkg/kubeedge/decide.ts';
+import type { ZoneDecision } from '../../../pkg/kubeedge/decide.ts';
+import type { GroupNode } from '../../../pkg/kubeedge/node.ts';
+import { formatRecord } from '../../../pkg/kubeedge/record.ts';
+import type { ZoneRecord } from '../../../pkg/kubeedge/record.ts';
+import { nodeGroup } from '../../fixtures/kubeedge.ts';
+
+const NOW = 1_800_000_000;
+const DAY = 86_400;
+
+interface NodeState {
+  readonly zone?: string | undefined;
+  readonly record?: ZoneRecord | undefined;
+  readonly zoneManagers?: readonly string[];
+  readonly memberManagers?: readonly string[];
+}
+
+const edge = ({ zone, record, zoneManagers = [], memberManagers = [] }: NodeState = {}): GroupNode => ({
+  metadata: {
+    name: 'n1',
+    labels: { site: 'north', ...(zone === undefined ? {} : { [LABEL_ZONE]: zone }) },
+    annotations: record === undefined ? {} : { [ANNOTATION_GROUP_ZONE]: formatRecord(record) },
+  },
+  zoneManagers,
+  memberManagers,
+});
+
+const north = (options: Parameters<typeof nodeGroup>[1] = {}): NodeGroup =>
+  nodeGroup('north', { nodes: ['n1'], ...options });
+const ours: ZoneRecord = { zone: 'north', losses: 0 };
+const overCloud: ZoneRecord = { ...ours, previous: 'eu-1a' };
+
+/** The parts of a decision that act. */
+const brief = (decision: ZoneDecision): object => {
+  if (decision.kind === 'none') return { kind: 'none' };
+  const { kind, reason, groups } = decision;
+  if (decision.kind !== 'write') return { kind, reason, groups };
+  const { zone, record, moves } = decision;
+  return { kind, reason, groups, zone, record, moves };
+};
+const writes = (reason: string, zone: string | undefined, record: ZoneRecord | undefined, moves = true) => ({
+  kind: 'write',
+  reason,
+  groups: ['north'],
+  zone,
+  record,
+  moves,
+});
+const refused = (reason: string, groups = ['north']) => ({ kind: 'refused', reason, groups });
+const settled = (reason: string) => ({ kind: 'settled', reason, groups: ['north'] });
+
+interface Case {
+  readonly name: string;
+  readonly node?: NodeState;
+  readonly groups?: NodeGroup[];
+  readonly expected: object;
+  /** What the message must name. */
+  readonly says?: RegExp;
+}
+
+const assignment: Case[] = [
+  { name: 'no group', groups: [], expected: { kind: 'none' } },
+  { name: 'a group without topology', groups: [north({ topologyEnabled: false })], expected: { kind: 'none' } },
+  { name: 'another group', groups: [nodeGroup('south', { nodes: ['s1'] })], expected: { kind: 'none' } },
+  {
+    name: 'a Node without zone',
+    expected: writes('Assigned', 'north', ours),
+    says: /Node n1 .*NodeGroup north.*no value to "north"/,
+  },
+  {
+    name: 'by labels',
+    groups: [nodeGroup('north', { matchLabels: { site: 'north' } })],
+    expected: writes('Assigned', 'north', ours),
+  },
+  { name: 'a zone that is ours', node: { zone: 'north', record: ours }, expected: settled('Assigned') },
+  { name: 'a zone that happens to be the same', node: { zone: 'north' }, expected: settled('AlreadyInZone') },
+  {
+    name: 'a name that no label can hold',
+    groups: [nodeGroup('x'.repeat(70), { nodes: ['n1'] })],
+    expected: refused('InvalidZoneName', ['x'.repeat(70)]),
+    says: /63 characters/,
+  },
+  {
+    name: 'another group by now',
+    node: { zone: 'south', record: { zone: 'south', previous: 'eu-1a', losses: 1, lostAt: NOW } },
+    groups: [north({ takeover: true })],
+    expected: writes('Assigned', 'north', overCloud),
+  },
+  {
+    name: 'another group by now, where somebody was faster',
+    node: { zone: 'north', record: { zone: 'south', previous: 'eu-1a', losses: 0 } },
+    groups: [north({ takeover: true })],
+    expected: writes('Adopted', 'north', overCloud, false),
+  },
+  {
+    name: 'a record that says nothing',
+    node: { zone: 'eu-1a', record: { zone: 'a b', losses: 0 } },
+    expected: refused('ForeignZone'),
+  },
+];
+
+const takeover: Case[] = [
+  {
+    name: 'a zone of a cloud',
+    node: { zone: 'eu-1a' },
+    expected: refused('ForeignZone'),
+    says: /"eu-1a".*takeover: "true"/,
+  },
+  {
+    name: 'the same with takeover',
+    node: { zone: 'eu-1a' },
+    groups: [north({ takeover: true })],
+    expected: writes('Assigned', 'north', overCloud),
+  },
+  {
+    name: 'taken over',
+    node: { zone: 'north', record: overCloud },
+    groups: [north({ takeover: true })],
+    expected: settled('Assigned'),
+  },
+  {
+    name: 'takeover withdrawn',
+    node: { zone: 'north', record: overCloud },
+    expected: writes('Restored', 'eu-1a', undefined),
+    says: /may not take it over any more/,
+  },
+  {
+    name: 'takeover by the old group only',
+    node: { zone: 'south', record: { zone: 'south', previous: 'eu-1a', losses: 0 } },
+    expected: writes('Restored', 'eu-1a', undefined),
+  },
+];
+
+const restoration: Case[] = [
+  {
+    name: 'no topology any more',
+    node: { zone: 'north', record: ours },
+    groups: [north({ topologyEnabled: false })],
+    expected: { ...writes('Restored', undefined, undefined), groups: [] },
+  },
+  {
+    name: 'no group any more',
+    node: { zone: 'north', record: overCloud },
+    groups: [],
+    expected: { ...writes('Restored', 'eu-1a', undefined), groups: [] },
+    says: /"north" to "eu-1a", as before/,
+  },
+  {
+    name: 'a group on its way out',
+    node: { zone: 'north', record: ours },
+    groups: [north({ deletionTimestamp: '2026-01-01T00:00:00Z' })],
+    expected: { ...writes('Restored', undefined, undefined), groups: [] },
+  },
+  {
+    name: 'a zone that the cloud has set since',
+    node: { zone: 'eu-1b', record: overCloud },
+    groups: [],
+    expected: { ...writes('Released', 'eu-1b', undefined, false), groups: [] },
+  },
+  {
+    name: 'a label that is gone and was ours alone',
+    node: { record: ours },
+    groups: [],
+    expected: { ...writes('Released', undefined, undefined, false), groups: [] },
+  },
+  {
+    name: "a label that is gone and was a cloud's",
+    node: { record: overCloud },
+    groups: [],
+    expected: refused('LabelTakenAway', []),
+    says: /before the group it was "eu-1a".*by hand/,
+  },
+  { name: "a zone that is nobody's business", node: { zone: 'eu-1a' }, groups: [], expected: { kind: 'none' } },
+  {
+    name: "a zone that KubeEdge's controller wrote again, and will remove itself",
+    node: { zone: 'north', record: ours, zoneManagers: ['controllermanager'] },
+    groups: [],
+    expected: { ...writes('Released', 'north', undefined, false), groups: [] },
+  },
+  {
+    name: "the same, where a cloud's was before",
+    node: { zone: 'north', record: overCloud, zoneManagers: ['controllermanager'] },
+    groups: [],
+    expected: refused('ManagedByKubeEdge', []),
+    says: /before the group it was "eu-1a"/,
+  },
+];
+
+const severalGroups: Case[] = [
+  {
+    name: 'both with topology',
+    groups: [nodeGroup('west', { nodes: ['n1'] }), north()],
+    expected: refused('InSeveralGroups', ['north', 'west']),
+    says: /NodeGroups north, west/,
+  },
+  {
+    name: 'one with topology',
+    groups: [nodeGroup('west', { nodes: ['n1'], topologyEnabled: false }), north()],
+    expected: refused('InSeveralGroups', ['north', 'west']),
+  },
+  {
+    name: 'none with topology',
+    groups: [nodeGroup('west', { nodes: ['n1'], topologyEnabled: false }), north({ topologyEnabled: false })],
+    expected: { kind: 'none' },
+  },
+  {
+    name: 'a zone of ours stays',
+    node: { zone: 'north', record: ours },
+    groups: [north({ topologyEnabled: false }), nodeGroup('west', { nodes: ['n1'], topologyEnabled: false })],
+    expected: refused('InSeveralGroups', ['north', 'west']),
+  },
+  {
+    name: 'with takeover as well',
+    node: { zone: 'eu-1a' },
+    groups: [north({ takeover: true }), nodeGroup('west', { nodes: ['n1'], takeover: true })],
+    expected: refused('InSeveralGroups', ['north', 'west']),
+  },
+];
+
+const rivals: Case[] = [
+  {
+    name: "KubeEdge's controller wrote it",
+    node: { zone: 'north', zoneManagers: ['controllermanager'] },
+    expected: refused('ManagedByKubeEdge'),
+    says: /KubeEdge's own controller wrote/,
+  },
+  {
+    name: 'over ours',
+    node: { zone: 'north', record: ours, zoneManagers: ['controllermanager'] },
+    expected: refused('ManagedByKubeEdge'),
+  },
+  {
+    name: 'another value',
+    node: { zone: 'south', zoneManagers: ['controllermanager'] },
+    groups: [north({ takeover: true })],
+    expected: refused('ManagedByKubeEdge'),
+  },
+  {
+    name: 'another value after ours',
+    node: { zone: 'south', record: ours, zoneManagers: ['controllermanager'] },
+    groups: [north({ takeover: true })],
+    expected: refused('ManagedByKubeEdge'),
+  },
+  {
+    name: 'by another name, known from its own label',
+    node: { zone: 'north', zoneManagers: ['edge-apps'], memberManagers: ['edge-apps'] },
+    expected: refused('ManagedByKubeEdge'),
+  },
+  {
+    name: 'a person wrote both',
+    node: { zone: 'north', zoneManagers: ['kubectl-label'], memberManagers: ['kubectl-label'] },
+    expected: settled('AlreadyInZone'),
+  },
+  {
+    name: 'we wrote both',
+    node: { zone: 'north', record: ours, zoneManagers: ['flow-controller'], memberManagers: ['flow-controller'] },
+    expected: settled('Assigned'),
+  },
+  {
+    name: 'a cloud wrote it',
+    node: { zone: 'eu-1a', zoneManagers: ['cloud-controller-manager'], memberManagers: ['controllermanager'] },
+    expected: refused('ForeignZone'),
+  },
+  {
+    name: 'gone once',
+    node: { record: ours },
+    expected: writes('Reasserted', 'north', { zone: 'north', losses: 1, lostAt: NOW }),
+  },
+  {
+    name: "gone once, and a cloud's before",
+    node: { record: overCloud },
+    groups: [north({ takeover: true })],
+    expected: writes('Reasserted', 'north', { ...overCloud, losses: 1, lostAt: NOW }),
+  },
+  {
+    name: 'gone twice',
+    node: { record: { ...ours, losses: 1, lostAt: NOW - 60 } },
+    expected: writes('Reasserted', 'north', { zone: 'north', losses: 2, lostAt: NOW }),
+  },
+  {
+    name: 'gone three times',
+    node: { record: { ...ours, losses: 2, lostAt: NOW - 60 } },
+    expected: refused('LabelTakenAway'),
+    says: /remove the annotation .*node-group-zone/,
+  },
+  {
+    name: 'gone three times, long ago',
+    node: { record: { ...ours, losses: 2, lostAt: NOW - DAY - 1 } },
+    expected: writes('Reasserted', 'north', { zone: 'north', losses: 1, lostAt: NOW }),
+  },
+  { name: 'replaced by a cloud', node: { zone: 'eu-1b', record: ours }, expected: refused('ForeignZone') },
+  {
+    name: 'replaced by a cloud, with takeover',
+    node: { zone: 'eu-1b', record: overCloud },
+    groups: [north({ takeover: true })],
+    expected: writes('Reasserted', 'north', { zone: 'north', previous: 'eu-1b', losses: 1, lostAt: NOW }),
+  },
+];
+
+describe('the zone of a Node', () => {
+  for (const [title, cases] of Object.entries({
+    assignment,
+    takeover,
+    restoration,
+    'several groups': severalGroups,
+    rivals,
+  })) {
+    describe(title, () => {
+      for (const { name, node, groups = [north()], expected, says } of cases) {
+        it(name, () => {
+          const decision = decideZone(edge(node), groups, NOW);
+          expect(brief(decision)).to.deep.equal(expected);
+          if (says !== undefined) expect(decision.kind === 'none' ? '' : decision.message).to.match(says);
+        });
+      }
+    });
+  }
+});
+
+const zones = ['north', 'south', 'eu-1a', 'eu-1b'];
+const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
+const states: fc.Arbitrary<NodeState> = fc.record({
+  zone: maybe(fc.constantFrom(...zones)),
+  record: maybe(
+    fc
+      .record({
+        zone: fc.constantFrom('north', 'south'),
+        previous: maybe(fc.constantFrom('eu-1a', 'eu-1b')),
+        losses: fc.nat(3),
+      })
+      .map(({ zone, previous, losses }): ZoneRecord => ({
+        zone,
+        ...(previous === undefined ? {} : { previous }),
+        losses,
+        ...(losses === 0 ? {} : { lostAt: NOW - 60 }),
+      })),
+  ),
+  zoneManagers: fc.constantFrom<readonly string[]>([], ['controllermanager'], ['flow-controller']),
+});
+const someGroups: fc.Arbitrary<NodeGroup[]> = fc
+  .uniqueArray(
+    fc.record({
+      name: fc.constantFrom('north', 'south'),
+      member: fc.boolean(),
+      topologyEnabled: fc.boolean(),
+      takeover: fc.boolean(),
+    }),
+    { selector: ({ name }) => name, maxLength: 2 },
+  )
+  .map((all) =>
+    all.map(({ name, member, ...options }) => nodeGroup(name, { ...options, nodes: member ? ['n1'] : ['other'] })),
+  );
+
+/** What the Node is after the decision. */
+const applied = (state: NodeState, decision: ZoneDecision): NodeState => {
+  if (decision.kind !== 'write') return state;
+  const { zone, record, moves } = decision;
+  return {
+    zone,
+    record,
+    ...(moves ? { zoneManagers: ['flow-controller'] } : { zoneManagers: state.zoneManagers ?? [] }),
+  };
+};
+
+describe('every decision about a zone', () => {
+  const property = (check: (state: NodeState, groups: NodeGroup[], decision: ZoneDecision) => void): void =>
+    fc.assert(
+      fc.property(states, someGroups, (state, groups) => check(state, groups, decideZone(edge(state), groups, NOW))),
+    );
+
+  it('needs no second one after at most two', () => {
+    property((state, groups) => {
+      let now = state;
+      for (let turn = 0; turn < 2; turn += 1) now = applied(now, decideZone(edge(now), groups, NOW));
+      expect(decideZone(edge(now), groups, NOW).kind).not.to.equal('write');
+    });
+  });
+
+  it('never writes over a zone that is not ours without takeover, nor removes one', () => {
+    property(({ zone, record }, groups, decision) => {
+      if (decision.kind !== 'write' || !decision.moves || zone === undefined || zone === record?.zone) return;
+      expect(decision.zone).not.to.equal(undefined);
+      const group = groups.find(({ spec }) => spec?.nodes?.includes('n1'));
+      expect(group?.metadata?.annotations).to.have.property('topology.extensions.gardener.cloud/takeover', 'true');
+    });
+  });
+
+  it('remembers the zone that it replaces', () => {
+    property(({ zone, record }, _groups, decision) => {
+      if (decision.kind !== 'write' || decision.record === undefined || zone === undefined) return;
+      if (zone === record?.zone || !decision.moves) expect(decision.record.previous).to.equal(record?.previous);
+      else expect(decision.record.previous).to.equal(zone);
+    });
+  });
+
+  it("never changes a zone that is KubeEdge's", () => {
+    property((state, _groups, decision) => {
+      if (state.zone === undefined || !state.zoneManagers?.includes('controllermanager')) return;
+      expect(decision).not.to.include({ kind: 'write', moves: true });
+    });
+  });
+});

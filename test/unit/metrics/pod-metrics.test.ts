@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one PodMetrics says: cores as the HorizontalPodAutoscaler adds them up, time, window; or why nothing.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { parseTimestamp, readPodMetrics } from '../../../pkg/metrics/pod-metrics.ts';
+
+const container = (cpu: unknown, name = 'main'): object => ({ name, usage: { cpu, memory: '1Mi' } });
+const item = (overrides: object = {}): object => ({
+  metadata: { name: 'web-0', namespace: 'shop' },
+  timestamp: '2026-01-01T00:00:30Z',
+  window: '15.091s',
+  containers: [container('250m')],
+  ...overrides,
+});
+const STAMP = Date.UTC(2026, 0, 1, 0, 0, 30) / 1_000;
+
+describe('PodMetrics', () => {
+  it('gives cores, time and window', () => {
+    expect(readPodMetrics(item())).to.deep.equal({ pod: 'web-0', cores: 0.25, stamp: STAMP, window: 15.091 });
+  });
+
+  for (const { name, containers, cores } of [
+    { name: 'nanocores, as metrics-server writes them', containers: [container('123456789n')], cores: 0.123456789 },
+    { name: 'whole cores', containers: [container('2')], cores: 2 },
+    { name: 'nothing used', containers: [container('0')], cores: 0 },
+    { name: 'a sidecar beside it', containers: [container('250m'), container('50m', 'sidecar')], cores: 0.3 },
+    { name: 'exact sums', containers: [container('100m'), container('200m', 'b')], cores: 0.3 },
+  ]) {
+    it(`sums its containers: ${name}`, () => {
+      expect(readPodMetrics(item({ containers }))).to.have.property('cores', cores);
+    });
+  }
+
+  for (const { name, text, window } of [
+    { name: 'whole seconds', text: '30s', window: 30 },
+    { name: 'minutes', text: '1m0s', window: 60 },
+    { name: 'minutes and a fraction', text: '1m12.5s', window: 72.5 },
+    { name: 'milliseconds', text: '900ms', window: 0.9 },
+  ]) {
+    it(`reads a window of ${name}`, () => {
+      expect(readPodMetrics(item({ window: text }))).to.have.property('window', window);
+    });
+  }
+
+  const noCpu = { problem: 'a container without CPU usage', pod: 'web-0' };
+  for (const { name, value, expected } of [
+    { name: 'no object', value: 'x', expected: { problem: 'no name' } },
+    { name: 'null', value: null, expected: { problem: 'no name' } },
+    { name: 'no metadata', value: item({ metadata: undefined }), expected: { problem: 'no name' } },
+    { name: 'a name that is no text', value: item({ metadata: { name: 7 } }), expected: { problem: 'no name' } },
+    { name: 'an empty name', value: item({ metadata: { name: '' } }), expected: { problem: 'no name' } },
+    { name: 'no containers', value: item({ containers: [] }), expected: noCpu },
+    { name: 'containers that are no list', value: item({ containers: {} }), expected: noCpu },
+    {
+      name: 'one container of two without CPU',
+      value: item({ containers: [container('1'), { name: 'b', usage: { memory: '1Mi' } }] }),
+      expected: noCpu,
+    },
+    { name: 'CPU as a number', value: item({ containers: [container(1)] }), expected: noCpu },
+    { name: 'CPU that is no quantity', value: item({ containers: [container('lots')] }), expected: noCpu },
+    { name: 'negative CPU', value: item({ containers: [container('-1m')] }), expected: noCpu },
+    { name: 'CPU beyond reason', value: item({ containers: [container('1e300')] }), expected: noCpu },
+    { name: 'no timestamp', value: item({ timestamp: null }), expected: { problem: 'no timestamp', pod: 'web-0' } },
+    {
+      name: "Go's zero time",
+      value: item({ timestamp: '0001-01-01T00:00:00Z' }),
+      expected: { problem: 'no timestamp', pod: 'web-0' },
+    },
+    { name: 'no window', value: item({ window: undefined }), expected: { problem: 'no window', pod: 'web-0' } },
+    { name: 'a window of nothing', value: item({ window: '0s' }), expected: { problem: 'no window', pod: 'web-0' } },
+    {
+      name: 'a window beyond reason',
+      value: item({ window: '61m' }),
+      expected: { problem: 'a window of more than an hour', pod: 'web-0' },
+    },
+    { name: 'a negative window', value: item({ window: '-15s' }), expected: { problem: 'no window', pod: 'web-0' } },
+    {
+      name: 'a window that is a number',
+      value: item({ window: 15 }),
+      expected: { problem: 'no window', pod: 'web-0' },
+    },
+  ]) {
+    it(`refuses ${name}`, () => {
+      expect(readPodMetrics(value)).to.deep.equal(expected);
+    });
+  }
+
+  for (const { name, text, seconds } of [
+    { name: 'seconds in UTC', text: '2026-01-01T00:00:30Z', seconds: STAMP },
+    { name: 'milliseconds', text: '2026-01-01T00:00:30.250Z', seconds: STAMP + 0.25 },
+    { name: 'nanoseconds', text: '2026-01-01T00:00:30.250000000Z', seconds: STAMP + 0.25 },
+    { name: 'microseconds, as MicroTime', text: '2026-01-01T00:00:30.250000Z', seconds: STAMP + 0.25 },
+    { name: 'an offset', text: '2026-01-01T02:00:30+02:00', seconds: STAMP },
+    { name: 'a date alone', text: '2026-01-01', seconds: undefined },
+    { name: 'a time without zone', text: '2026-01-01T00:00:30', seconds: undefined },
+    { name: 'a month that is none', text: '2026-13-01T00:00:30Z', seconds: undefined },
+    { name: 'what only Date.parse takes', text: 'Thu, 01 Jan 2026 00:00:30 GMT', seconds: undefined },
+    { name: 'the epoch', text: '1970-01-01T00:00:00Z', seconds: undefined },
+    { name: 'a number', text: 5, seconds: undefined },
+  ]) {
+    it(`timestamp: ${name}`, () => {
+      expect(parseTimestamp(text)).to.equal(seconds);
+    });
+  }
+
+  it('never fails, and gives numbers that are loads, whatever it is given', () => {
+    const text = fc.oneof(
+      fc.string(),
+      fc.constantFrom('1', '250m', '5n', '15s', '1h', '2026-01-01T00:00:30Z', '-1', 'NaN'),
+    );
+    const anything = fc.oneof({ depthSize: 'small' }, text, fc.anything());
+    const near = fc.record(
+      {
+        metadata: fc.oneof(fc.record({ name: anything }, { requiredKeys: [] }), anything),
+        timestamp: anything,
+        window: anything,
+        containers: fc.oneof(fc.array(fc.record({ usage: fc.record({ cpu: anything }) })), anything),
+      },
+      { requiredKeys: [] },
+    );
+    const check = (value: unknown): void => {
+      const usage = readPodMetrics(value);
+      if ('problem' in usage) return;
+      expect(usage.pod).to.be.a('string').that.is.not.equal('');
+      expect(usage.cores).to.be.at.least(0).and.at.most(1e6);
+      expect(usage.stamp).to.be.above(0).and.below(Infinity);
+      expect(usage.window).to.be.above(0).and.at.most(3_600);
+    };
+    fc.assert(fc.property(fc.oneof(near, anything), check), { numRuns: 10_000 });
+  });
+});

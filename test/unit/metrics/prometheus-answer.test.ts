@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Prometheus answers, good, bad and hostile: rows that are loads, or a LoadError, and nothing else.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { failureOf, readVector } from '../../../pkg/metrics/prometheus-answer.ts';
+import type { VectorRow } from '../../../pkg/metrics/prometheus-answer.ts';
+import { LoadError } from '../../../pkg/metrics/types.ts';
+
+const names = { namespace: 'namespace', pod: 'pod', sourceZone: 'source_zone', destinationZone: 'destination_zone' };
+const T = 1_800_000_000.5;
+const answer = (result: unknown, more: object = {}, resultType = 'vector'): string =>
+  JSON.stringify({ status: 'success', data: { resultType, result }, ...more });
+const sample = (value: unknown, metric: object = { namespace: 'shop', pod: 'a' }): object => ({
+  metric,
+  value: [T, value],
+});
+const row = { namespace: 'shop', pod: 'a', sourceZone: undefined, destinationZone: undefined, at: T };
+const read = (body: string) => readVector(body, names);
+
+describe("Prometheus' answer", () => {
+  it('gives labels, numbers and the time of the evaluation', () => {
+    const zones = { source_zone: 'a', destination_zone: 'b', le: '5' };
+    expect(read(answer([sample('0.25'), sample('1e-3', zones)]))).to.deep.equal({
+      rows: [
+        { ...row, value: 0.25 },
+        { namespace: undefined, pod: undefined, sourceZone: 'a', destinationZone: 'b', value: 0.001, at: T },
+      ],
+      problems: [],
+    });
+  });
+
+  for (const [text, value] of Object.entries({
+    '0': 0,
+    '-0': 0,
+    '+1': 1,
+    '.5': 0.5,
+    '5.': 5,
+    '1.5e+06': 1.5e6,
+    '1E2': 100,
+  })) {
+    it(`reads ${text}`, () => {
+      const [first] = read(answer([sample(text)])).rows;
+      expect(Object.is(first?.value, value), `${first?.value}`).to.equal(true);
+    });
+  }
+
+  it('takes an empty vector for nothing measured', () => {
+    expect(read(answer([]))).to.deep.equal({ rows: [], problems: [] });
+  });
+
+  it('takes labels under other names', () => {
+    const body = answer([sample('1', { ns: 'shop', pod_name: 'a' })]);
+    const [first] = readVector(body, { ...names, namespace: 'ns', pod: 'pod_name' }).rows;
+    expect(first).to.deep.equal({ ...row, value: 1 });
+  });
+
+  const of = ', of "a"';
+  for (const { name, given, problem } of [
+    { name: 'NaN', given: sample('NaN'), problem: `NaN${of}` },
+    { name: 'infinity', given: sample('+Inf'), problem: `infinite${of}` },
+    { name: 'minus infinity', given: sample('-Inf'), problem: `infinite${of}` },
+    { name: 'a number beyond all', given: sample('1e999'), problem: `infinite${of}` },
+    { name: 'a negative number', given: sample('-0.1'), problem: `negative${of}` },
+    { name: 'no number', given: sample('many'), problem: `not a time and a number${of}` },
+    { name: 'hexadecimal', given: sample('0x10'), problem: `not a time and a number${of}` },
+    { name: 'an empty text', given: sample(''), problem: `not a time and a number${of}` },
+    { name: 'a number that is none in JSON', given: sample(1), problem: `not a time and a number${of}` },
+    { name: 'no time', given: { ...sample('1'), value: ['x', '1'] }, problem: `not a time and a number${of}` },
+    { name: 'no value', given: { metric: { pod: 'a' } }, problem: `not a time and a number${of}` },
+    {
+      name: 'a native histogram',
+      given: { metric: { pod: 'a' }, histogram: [T, { count: '1', sum: '1' }] },
+      problem: `a histogram, not a number${of}`,
+    },
+    { name: 'no labels', given: { value: [T, '1'] }, problem: 'no labels' },
+    { name: 'null', given: null, problem: 'no labels' },
+  ]) {
+    it(`leaves a sample out that is ${name}, and keeps the others`, () => {
+      const { rows, problems } = read(answer([given, sample('2', { namespace: 'shop', pod: 'b' })]));
+      expect(rows.map(({ pod }) => pod)).to.deep.equal(['b']);
+      expect(problems).to.deep.equal([`1 sample left out: ${problem}`]);
+    });
+  }
+
+  for (const { name, metric } of [
+    { name: 'are no text', metric: { namespace: 'shop', pod: 5 } },
+    { name: 'are empty', metric: { namespace: 'shop', pod: '' } },
+    { name: 'are longer than any name', metric: { namespace: 'shop', pod: 'x'.repeat(254) } },
+    { name: 'are inherited', metric: { namespace: 'shop' } },
+  ]) {
+    it(`does not see labels that ${name}`, () => {
+      const [first] = readVector(answer([sample('1', metric)]), { ...names, sourceZone: 'constructor' }).rows;
+      expect(first).to.include({ namespace: 'shop', pod: undefined, sourceZone: undefined });
+    });
+  }
+
+  for (const { name, more, problems } of [
+    { name: 'a warning', more: { warnings: ['store x is away'] }, problems: ['warning: "store x is away"'] },
+    { name: 'notes for people who write queries: not told', more: { infos: ['not a counter'] }, problems: [] },
+    { name: 'a partial answer', more: { isPartial: true }, problems: ['the answer is partial'] },
+    {
+      name: 'many warnings',
+      more: { warnings: ['1', '2', '3', '4', '5', '6', '7'] },
+      problems: [1, 2, 3, 4, 5].map((text) => `warning: "${text}"`).concat('2 further warnings'),
+    },
+    { name: 'warnings that are none', more: { warnings: 'x' }, problems: [] },
+  ]) {
+    it(`tells of ${name}`, () => {
+      expect(read(answer([], more)).problems).to.deep.equal(problems);
+    });
+  }
+
+  for (const { name, body, reason, message } of [
+    { name: 'a scalar', body: answer([T, '1'], {}, 'scalar'), reason: 'BadQuery', message: 'yields a scalar' },
+    { name: 'a range', body: answer([], {}, 'matrix'), reason: 'BadQuery', message: 'yields a matrix' },
+    { name: 'a text', body: answer([T, 'x'], {}, 'string'), reason: 'BadQuery', message: 'yields a string' },
+    { name: 'another type', body: answer([], {}, 'streams'), reason: 'BadAnswer', message: 'no vector' },
+    { name: 'a vector that is no list', body: answer({}), reason: 'BadAnswer', message: 'no vector' },
+    { name: 'no data', body: '{"status":"success"}', reason: 'BadAnswer', message: 'no status or no data' },
+    {
+      name: 'no status',
+      body: '{"data":{"resultType":"vector","result":[]}}',
+      reason: 'BadAnswer',
+      message: 'no status',
+    },
+    { name: 'HTML', body: '<html>secret</html>', reason: 'BadAnswer', message: '(19 characters) is not JSON' },
+    { name: 'half an answer', body: answer([sample('1')]).slice(0, 40), reason: 'BadAnswer', message: 'is not JSON' },
+    { name: 'null', body: 'null', reason: 'BadAnswer', message: 'is not JSON' },
+    {
+      name: 'an error with status 200',
+      body: '{"status":"error","errorType":"bad_data","error":"parse error"}',
+      reason: 'BadQuery',
+      message: 'bad_data: parse error',
+    },
+  ]) {
+    it(`refuses ${name}`, () => {
+      expect(() => read(body))
+        .to.throw(LoadError, message)
+        .with.property('reason', reason);
+    });
+  }
+
+  for (const { name, status, body, reason, message } of [
+    {
+      name: 'a query that is none',
+      status: 400,
+      body: '{"status":"error","errorType":"bad_data","error":"1:3: parse error: unexpected end"}',
+      reason: 'BadQuery',
+      message: 'status 400: bad_data: 1:3: parse error: unexpected end',
+    },
+    {
+      name: 'a query that fails',
+      status: 422,
+      body: '{"status":"error","errorType":"execution","error":"many-to-many"}',
+      reason: 'BadQuery',
+      message: 'status 422: execution: many-to-many',
+    },
+    {
+      name: 'a query that takes too long',
+      status: 503,
+      body: '{"status":"error","errorType":"timeout","error":"query timed out"}',
+      reason: 'Timeout',
+      message: 'status 503: timeout: query timed out',
+    },
+    {
+      name: 'a server that is busy',
+      status: 503,
+      body: 'Service Unavailable',
+      reason: 'Unreachable',
+      message: 'status 503',
+    },
+    { name: 'a gateway in between', status: 502, body: '<html>', reason: 'Unreachable', message: 'status 502' },
+    { name: 'a gateway that waited', status: 504, body: '', reason: 'Timeout', message: 'status 504' },
+    { name: 'too many requests', status: 429, body: '', reason: 'Unreachable', message: 'status 429' },
+    { name: 'no token', status: 401, body: 'Bearer t0 is wrong', reason: 'Forbidden', message: 'status 401' },
+    { name: 'no right', status: 403, body: '', reason: 'Forbidden', message: 'status 403' },
+    { name: 'no such path', status: 404, body: '404 page not found', reason: 'NotInstalled', message: 'status 404' },
+    { name: 'a teapot', status: 418, body: '', reason: 'BadAnswer', message: 'status 418' },
+    {
+      name: 'a redirect',
+      status: 302,
+      body: '',
+      reason: 'BadAnswer',
+      message: 'status 302: redirects are not followed, the url has to be the last one',
+    },
+  ]) {
+    it(`calls ${name} ${reason}`, () => {
+      const error = failureOf(status, body);
+      expect(error).to.be.instanceOf(LoadError);
+      expect({ reason: error.reason, message: error.message }).to.deep.equal({ reason, message });
+    });
+  }
+
+  it("quotes Prometheus' words only, on one short line", () => {
+    const long = { status: 'error', errorType: 'bad_data', error: `a\n\u001b[31m${'x'.repeat(1_000)}` };
+    const { message } = failureOf(400, JSON.stringify(long));
+    expect(message).to.match(/^status 400: bad_data: a \[31mx+$/u);
+    expect(message.length).to.be.below(330);
+    expect(failureOf(400, '{"message":"Bearer t0"}').message).to.equal('status 400');
+  });
+
+  it('bears JSON of any depth', () => {
+    const deep = `${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}`;
+    expect(() => read(deep)).to.throw(LoadError);
+    expect(() => read(deep.slice(1))).to.throw(LoadError);
+    const inside = `{"status":"success","data":{"resultType":"vector","result":${deep}}}`;
+    expect(read(inside).rows).to.deep.equal([]);
+  });
+
+  it('never fails otherwise, and gives rows that are loads, whatever it is given', () => {
+    const anything = fc.anything({ maxDepth: 1, maxKeys: 3 });
+    /** Mostly what is right, now and then anything. */
+    const mostly = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
+      fc.oneof({ weight: 12, arbitrary }, { weight: 1, arbitrary: anything });
+    const number = fc.oneof(
+      fc.constantFrom('1', '0.5', 'NaN', '+Inf', '-1', '1e400', ''),
+      fc.double({ min: 0, noNaN: true }).map(String),
+      fc.string(),
+    );
+    const label = fc.constantFrom('namespace', 'pod', 'source_zone', 'destination_zone', '__proto__');
+    const likely = fc.record(
+      {
+        metric: mostly(fc.dictionary(label, mostly(fc.string()))),
+        value: mostly(fc.tuple(mostly(fc.double()), mostly(number))),
+      },
+      { requiredKeys: ['metric'] },
+    );
+    const vector = fc.record({
+      resultType: mostly(fc.constant('vector')),
+      result: mostly(fc.array(mostly(likely), { maxLength: 5 })),
+    });
+    const body = fc.record(
+      {
+        status: mostly(fc.constant('success')),
+        data: mostly(vector),
+        warnings: anything,
+        isPartial: anything,
+        error: anything,
+        errorType: anything,
+      },
+      { requiredKeys: ['status', 'data'] },
+    );
+    const plain = (_key: string, part: unknown): unknown => (typeof part === 'bigint' ? 1 : part);
+    const text = fc.oneof(
+      { weight: 9, arbitrary: body.map((value) => JSON.stringify(value, plain)) },
+      { weight: 1, arbitrary: fc.string() },
+    );
+    let rowsSeen = 0;
+    const isLoad = ({ value, at, pod }: VectorRow): boolean =>
+      value >= 0 && value < Infinity && typeof at === 'number' && (pod === undefined || pod !== '');
+    // Plain comparisons: ten thousand cases are many for chai.
+    const check = (given: string): boolean => {
+      try {
+        const { rows, problems } = read(given);
+        rowsSeen += rows.length;
+        return rows.every(isLoad) && problems.length <= 11 && problems.every(({ length }) => length < 200);
+      } catch (error) {
+        return error instanceof LoadError && error.message.length < 400;
+      }
+    };
+    fc.assert(fc.property(text, check), { numRuns: 10_000 });
+    expect(rowsSeen, 'the answers are not all refused').to.be.above(500);
+  });
+});

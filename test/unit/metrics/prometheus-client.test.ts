@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queries on the wire: what is sent, what is followed and what is not, limits, deadlines, tokens and certificates.
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { inspect } from 'node:util';
+import { expect } from 'chai';
+import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
+import nock from 'nock';
+import type { PrometheusSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
+import { systemClock } from '../../../pkg/kubernetes/clock.ts';
+import { createPrometheusClient } from '../../../pkg/metrics/prometheus-client.ts';
+import type { PrometheusClient } from '../../../pkg/metrics/prometheus-client.ts';
+import { LoadError } from '../../../pkg/metrics/types.ts';
+import { rejection } from '../../fixtures/eventually.ts';
+import { createFakeClock } from '../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { createTestPki } from '../../fixtures/pki.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
+
+const SERVER = 'https://prometheus.test:9090';
+const PATH = '/api/v1/query';
+const never = new AbortController().signal;
+const configuration = (more: Partial<PrometheusSourceConfiguration> = {}): PrometheusSourceConfiguration => ({
+  name: 'p',
+  type: 'Prometheus',
+  url: SERVER,
+  timeoutSeconds: 8,
+  cacheSeconds: 0,
+  ...more,
+});
+
+describe('Prometheus client', () => {
+  let folder: TemporaryFolder;
+  const opened: PrometheusClient[] = [];
+  const open = (more: Partial<PrometheusSourceConfiguration>, clock = systemClock): PrometheusClient => {
+    const client = createPrometheusClient({ config: configuration(more), clock, userAgent: 'unit/1.0' });
+    opened.push(client);
+    return client;
+  };
+
+  beforeEach(() => {
+    folder = temporaryFolder();
+  });
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((client) => client.close()));
+    folder.remove();
+  });
+
+  describe('on the wire', () => {
+    let clock: FakeClock;
+    const api = (): nock.Scope => nock(SERVER);
+    const query = (more: Partial<PrometheusSourceConfiguration> = {}, promql = 'up', signal = never): Promise<string> =>
+      open(more, clock).query(promql, signal);
+
+    before(() => {
+      if (!nock.isActive()) nock.activate();
+      nock.disableNetConnect();
+    });
+    after(() => {
+      nock.enableNetConnect();
+      nock.restore();
+    });
+    beforeEach(() => {
+      clock = createFakeClock();
+    });
+    afterEach(() => {
+      const unused = nock.pendingMocks();
+      nock.cleanAll();
+      expect(unused, 'requests that were expected and not made').to.deep.equal([]);
+      expect(clock.pending, 'timers left behind').to.equal(0);
+    });
+
+    it('are a form, sent with POST, with the time they may take and the age samples may have', async () => {
+      const seen: string[] = [];
+      api()
+        .post(PATH)
+        .matchHeader('content-type', 'application/x-www-form-urlencoded')
+        .matchHeader('accept', 'application/json')
+        .matchHeader('accept-encoding', 'identity')
+        .matchHeader('user-agent', 'unit/1.0')
+        .matchHeader('authorization', (value) => value === null || value === undefined)
+        .reply(200, async (request: Request) => {
+          seen.push(await request.text());
+          return 'good';
+        });
+      expect(await query({}, 'sum(x{a="ä&b=c"})')).to.equal('good');
+      expect(Object.fromEntries(new URLSearchParams(seen[0]))).to.deep.equal({
+        query: 'sum(x{a="ä&b=c"})',
+        timeout: '8s',
+        lookback_delta: '120s',
+      });
+    });
+
+    it('are sent with GET where that is configured, below the path of the url', async () => {
+      nock(SERVER)
+        .get('/prefix/api/v1/query')
+        .query({ query: 'up{a="b c"}', timeout: '3s', lookback_delta: '60s' })
+        .reply(200, 'good');
+      const more = { url: `${SERVER}/prefix/`, method: 'GET' as const, timeoutSeconds: 3, lookbackSeconds: 60 };
+      expect(await query(more, 'up{a="b c"}')).to.equal('good');
+    });
+
+    for (const status of [405, 501]) {
+      it(`go on with GET where the server answers POST with ${status}`, async () => {
+        const client = open({}, clock);
+        api().post(PATH).reply(status, '');
+        api().get(PATH).query(true).reply(200, 'good');
+        expect(await client.query('up', never)).to.equal('good');
+        api().get(PATH).query(true).reply(200, 'again');
+        expect(await client.query('up', never)).to.equal('again');
+      });
+    }
+
+    it('do not go on with GET where POST is configured', async () => {
+      api().post(PATH).reply(405, '');
+      expect(await rejection(query({ method: 'POST' }))).to.have.property('reason', 'BadAnswer');
+    });
+
+    it('carry the token of the file, the renewed one after a refusal, and the configured headers', async () => {
+      const client = open({ bearerTokenFile: folder.write('token', 't0\n'), headers: { 'X-Scope-OrgID': 'x' } }, clock);
+      const scope = api().matchHeader('x-scope-orgid', 'x');
+      scope.post(PATH).matchHeader('authorization', 'Bearer t0').reply(200, 'good');
+      await client.query('up', never);
+      folder.write('token', 't1');
+      scope.post(PATH).matchHeader('authorization', 'Bearer t0').reply(401, 'Bearer t0 has expired');
+      scope.post(PATH).matchHeader('authorization', 'Bearer t1').reply(200, 'good');
+      expect(await client.query('up', never)).to.equal('good');
+    });
+
+    it('are refused for good with a token that has not changed; nothing shows the token', async () => {
+      api().post(PATH).reply(401, 'Bearer secret-t0 has expired');
+      const error = await rejection(query({ bearerTokenFile: folder.write('token', 'secret-t0') }));
+      expect(error).to.be.instanceOf(LoadError).with.property('reason', 'Forbidden');
+      expect(inspect(error, { depth: 10 })).not.to.include('secret-t0');
+    });
+
+    it('do not follow redirects, and carry the token nowhere else', async () => {
+      api().post(PATH).reply(307, '', { location: 'https://evil.test/api/v1/query' });
+      const error = await rejection(query({ bearerTokenFile: folder.write('token', 't0') }));
+      expect(error).to.be.instanceOf(LoadError).with.property('reason', 'BadAnswer');
+      expect((error as Error).message).to.include('redirects are not followed');
+    });
+
+    it('read no more of an answer than they may', async () => {
+      const client = open({ maxResponseBytes: 2_000 }, clock);
+      api().post(PATH).reply(200, 'x'.repeat(2_000));
+      expect(await client.query('up', never)).to.have.length(2_000);
+      api().post(PATH).reply(200, 'x'.repeat(2_001));
+      const error = await rejection(client.query('up', never));
+      expect(error).to.be.instanceOf(LoadError).with.property('reason', 'BadAnswer');
+      expect((error as Error).message).to.equal('the answer has more than 2000 bytes');
+    });
+
+    it('read no more of an error than they need', async () => {
+      const long = `{"status":"error","errorType":"bad_data","error":"${'x'.repeat(100_000)}"}`;
+      api().post(PATH).reply(400, long);
+      const error = await rejection(query());
+      expect(error).to.be.instanceOf(LoadError).with.property('reason', 'BadQuery');
+      expect((error as Error).message).to.equal('status 400');
+    });
+
+    it('say what is wrong with a query in the words of Prometheus', async () => {
+      api().post(PATH).reply(400, { status: 'error', errorType: 'bad_data', error: 'parse error' });
+      expect(await rejection(query())).to.have.property('message', 'status 400: bad_data: parse error');
+    });
+
+    it('end when they take longer than they may', async () => {
+      api().post(PATH).delay(60_000).reply(200, 'late');
+      const failed = rejection(query({ timeoutSeconds: 3 }));
+      await clock.advance(2_999);
+      expect(clock.pending).to.equal(1);
+      await clock.advance(1);
+      const error = await failed;
+      expect(error).to.be.instanceOf(LoadError).with.property('reason', 'Timeout');
+      expect((error as Error).message).to.equal('no answer within 3 s');
+      nock.abortPendingRequests();
+    });
+
+    it("end with the caller's reason when the caller gives up", async () => {
+      api().post(PATH).delay(60_000).reply(200, 'late');
+      const controller = new AbortController();
+      const failed = rejection(query({}, 'up', controller.signal));
+      await clock.settle();
+      controller.abort(new Error('the controller ends'));
+      expect(await failed).to.have.property('message', 'the controller ends');
+      nock.abortPendingRequests();
+    });
+
+    it('send nothing for a caller that has given up', async () => {
+      const error = await rejection(query({}, 'up', AbortSignal.abort(new Error('over'))));
+      expect(error).to.have.property('message', 'over');
+    });
+
+    it('say by its code why there was no connection', async () => {
+      api()
+        .post(PATH)
+        .replyWithError(Object.assign(new Error('connect 10.0.0.1:9090'), { code: 'ECONNREFUSED' }));
+      const error = await rejection(query());
+      expect(error).to.be.instanceOf(LoadError).with.property('reason', 'Unreachable');
+      expect((error as Error).message).to.equal('no answer: ECONNREFUSED');
+    });
+
+    it('send nothing without a token that they need', async () => {
+      const error = await rejection(query({ bearerTokenFile: folder.at('none') }));
+      expect(error).to.be.instanceOf(LoadError).with.property('reason', 'Forbidden');
+    });
+  });
+
+  describe('over TLS', () => {
+    interface Server {
+      readonly port: number;
+      readonly clients: (string | undefined)[];
+      stop(): Promise<void>;
+    }
+
+    const pki = createTestPki();
+    const other = createTestPki();
+
+    const startServer = async (clientCa?: string): Promise<Server> => {
+      const clients: (string | undefined)[] = [];
+      const { cert, key } = pki.issue('prometheus');
+      const answer = (request: IncomingMessage, response: ServerResponse): void => {
+        clients.push((request.socket as TLSSocket).getPeerCertificate()?.subject?.CN as string | undefined);
+        response.end('good');
+      };
+      // Whether the certificate is good is for a real Prometheus to say; here it is shown at all.
+      const ask = clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: false };
+      const server = createServer({ cert, key, ...ask }, answer);
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return {
+        port: (server.address() as AddressInfo).port,
+        clients,
+        async stop() {
+          server.close();
+          server.closeAllConnections();
+          await once(server, 'close');
+        },
+      };
+    };
+
+    let server: Server;
+    afterEach(() => server.stop());
+
+    const query = (tls: NonNullable<PrometheusSourceConfiguration['tls']>, host = '127.0.0.1'): Promise<string> =>
+      open({ url: `https://${host}:${server.port}`, tls }).query('up', never);
+
+    it('trusts the authority of the file', async () => {
+      server = await startServer();
+      expect(await query({ caFile: folder.write('ca', pki.ca) })).to.equal('good');
+    });
+
+    for (const { name, tls, code } of [
+      { name: 'nobody else', tls: () => ({}), code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' },
+      {
+        name: 'no other authority',
+        tls: () => ({ caFile: folder.write('ca', other.ca) }),
+        code: /UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_SIGNATURE_FAILURE|UNABLE_TO_GET_ISSUER_CERT_LOCALLY/u,
+      },
+      {
+        name: 'no other name',
+        tls: () => ({ caFile: folder.write('ca', pki.ca), serverName: 'prometheus.test' }),
+        code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+      },
+    ]) {
+      it(`trusts ${name}`, async () => {
+        server = await startServer();
+        const error = await rejection(query(tls()));
+        expect(error).to.be.instanceOf(LoadError).with.property('reason', 'Unreachable');
+        expect((error as Error).message).to.match(
+          new RegExp(`^no answer: (?:${code instanceof RegExp ? code.source : code})$`),
+        );
+        expect(server.clients, 'nothing was sent').to.deep.equal([]);
+      });
+    }
+
+    it('takes the server name for the one of the url', async () => {
+      server = await startServer();
+      expect(await query({ caFile: folder.write('ca', pki.ca), serverName: 'localhost' })).to.equal('good');
+    });
+
+    it('shows a client certificate, and the renewed one when the files change', async () => {
+      server = await startServer(other.ca);
+      const give = (name: string): { certFile: string; keyFile: string } => {
+        const { cert, key } = other.issue(name);
+        return { certFile: folder.write('cert', cert), keyFile: folder.write('key', key) };
+      };
+      const clock = createFakeClock();
+      const tls = { caFile: folder.write('ca', pki.ca), ...give('first') };
+      const client = open({ url: `https://127.0.0.1:${server.port}`, tls }, clock);
+      expect(await client.query('up', never)).to.equal('good');
+      give('second');
+      await clock.advance(10_000);
+      expect(await client.query('up', never)).to.equal('good');
+      expect(server.clients).to.deep.equal(['first', 'second']);
+    });
+  });
+});

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples per Pod and per pair of zones: whose they are, when they were taken, and which contradict each other.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import type { Vector, VectorRow } from '../../../pkg/metrics/prometheus-answer.ts';
+import { readSamples } from '../../../pkg/metrics/prometheus-samples.ts';
+import type { SampleOptions } from '../../../pkg/metrics/prometheus-samples.ts';
+import { LoadError } from '../../../pkg/metrics/types.ts';
+import type { LoadQuery } from '../../../pkg/metrics/types.ts';
+
+const NOW = 1_800_000_000;
+const row = (overrides: Partial<VectorRow>): VectorRow => ({
+  namespace: undefined,
+  pod: undefined,
+  sourceZone: undefined,
+  destinationZone: undefined,
+  value: 1,
+  at: NOW,
+  ...overrides,
+});
+const ofPod = (pod: string, value = 1, more: Partial<VectorRow> = {}): VectorRow =>
+  row({ namespace: 'shop', pod, value, ...more });
+const ofPair = (sourceZone: string, destinationZone: string, value = 1): VectorRow =>
+  row({ sourceZone, destinationZone, value });
+const vector = (...rows: readonly VectorRow[]): Vector => ({ rows, problems: [] });
+const query = (...pods: string[]): LoadQuery => ({ namespace: 'shop', service: 'web', pods: new Set(pods) });
+const options = (more: Partial<SampleOptions> = {}): SampleOptions => ({
+  window: 60,
+  askedAt: NOW - 0.1,
+  answeredAt: NOW + 0.1,
+  times: undefined,
+  ...more,
+});
+const read = (of: Vector, pods: readonly string[] = ['a', 'b'], more: Partial<SampleOptions> = {}) =>
+  readSamples(of, query(...pods), options(more));
+
+describe('samples of a vector', () => {
+  it('are of the Pods asked for; those of other Pods and namespaces are nobody’s mistake', () => {
+    const given = vector(ofPod('a', 0.5), ofPod('b', 2), ofPod('other', 9), ofPod('a', 7, { namespace: 'prod' }));
+    expect(read(given)).to.deep.equal({
+      kind: 'pods',
+      samples: [
+        { pod: 'a', load: 0.5, sampledAt: NOW, window: 60 },
+        { pod: 'b', load: 2, sampledAt: NOW, window: 60 },
+      ],
+      problems: [],
+    });
+  });
+
+  it('are of pairs of zones where they name zones and no Pod', () => {
+    const given = vector(ofPair('a', 'a', 3), ofPair('a', 'b', 1));
+    expect(read(given)).to.deep.equal({
+      kind: 'zone-pairs',
+      samples: [
+        { sourceZone: 'a', destinationZone: 'a', load: 3, sampledAt: NOW, window: 60 },
+        { sourceZone: 'a', destinationZone: 'b', load: 1, sampledAt: NOW, window: 60 },
+      ],
+      problems: [],
+    });
+  });
+
+  it('are of Pods where they name both', () => {
+    const given = vector(ofPod('a', 1, { sourceZone: 'x', destinationZone: 'y' }));
+    expect(read(given, ['a'])).to.deep.include({ kind: 'pods', problems: [] });
+  });
+
+  it('are nothing measured where there are none', () => {
+    expect(read(vector(), [])).to.deep.equal({ kind: 'pods', samples: [], problems: [] });
+    expect(read(vector())).to.deep.equal({
+      kind: 'pods',
+      samples: [],
+      problems: ['2 of 2 Pods without a sample, first of "a"'],
+    });
+  });
+
+  it('are not of Pods and of zones at once', () => {
+    expect(() => read(vector(ofPod('a'), ofPair('a', 'b'))))
+      .to.throw(LoadError, 'samples of Pods and of pairs of zones')
+      .with.property('reason', 'BadQuery');
+  });
+
+  for (const { name, given, samples, problems } of [
+    {
+      name: 'two of one Pod',
+      given: vector(ofPod('a', 1), ofPod('a', 1), ofPod('b', 2)),
+      samples: ['b'],
+      problems: [
+        '1 of 2 Pods without a sample, first of "a"',
+        '1 sample left out: several of one Pod, which contradict each other (sum by Pod and namespace), of "a"',
+      ],
+    },
+    {
+      name: 'three of one Pod, counted once',
+      given: vector(ofPod('a', 1), ofPod('a', 2), ofPod('a', 3), ofPod('b', 2)),
+      samples: ['b'],
+      problems: [
+        '1 of 2 Pods without a sample, first of "a"',
+        '1 sample left out: several of one Pod, which contradict each other (sum by Pod and namespace), of "a"',
+      ],
+    },
+    {
+      name: 'a Pod without namespace, which may be anybody’s',
+      given: vector(row({ pod: 'a' }), ofPod('b')),
+      samples: ['b'],
+      problems: [
+        '1 of 2 Pods without a sample, first of "a"',
+        '1 sample left out: without the labels of a Pod and its namespace, of "a"',
+      ],
+    },
+    {
+      name: 'one without any label, as of a sum over everything',
+      given: vector(row({}), ofPod('a'), ofPod('b')),
+      samples: ['a', 'b'],
+      problems: ['1 sample left out: without the labels of a Pod and its namespace'],
+    },
+  ]) {
+    it(`leave out ${name}`, () => {
+      const reading = read(given);
+      expect(reading.kind === 'pods' && reading.samples.map(({ pod }) => pod)).to.deep.equal(samples);
+      expect(reading.problems).to.deep.equal(problems);
+    });
+  }
+
+  it('leave out pairs that are there twice, or are no pairs', () => {
+    const given = vector(ofPair('a', 'b', 1), ofPair('a', 'b', 2), ofPair('b', 'a', 3), row({ sourceZone: 'c' }));
+    const reading = read(given);
+    expect(reading.samples).to.have.length(1);
+    expect(reading.samples[0]).to.include({ sourceZone: 'b', destinationZone: 'a', load: 3 });
+    expect(reading.problems).to.deep.equal([
+      '1 sample left out: without the labels of two zones, of "c"',
+      '1 sample left out: several of one pair of zones, which contradict each other (sum by both zones), of "a"',
+    ]);
+  });
+
+  it('carry the problems of the answer', () => {
+    const given = { ...vector(ofPod('a'), ofPod('b')), problems: ['warning: "x"'] };
+    expect(read(given).problems).to.deep.equal(['warning: "x"']);
+  });
+
+  describe('and time', () => {
+    for (const { name, at, sampledAt, problems } of [
+      { name: 'clocks that agree', at: NOW, sampledAt: NOW, problems: [] },
+      { name: 'a clock that is a little ahead', at: NOW + 4, sampledAt: NOW + 0.1, problems: [] },
+      {
+        name: 'a clock that is ahead',
+        at: NOW + 60,
+        sampledAt: NOW + 0.1,
+        problems: ['the clock of Prometheus is 60 s ahead of ours'],
+      },
+      {
+        name: 'a clock that is behind: samples look old',
+        at: NOW - 90,
+        sampledAt: NOW - 90,
+        problems: ['the clock of Prometheus, or a cached answer, is 90 s behind'],
+      },
+    ]) {
+      it(`with ${name}`, () => {
+        const reading = read(vector(ofPod('a', 1, { at })), ['a']);
+        expect(reading.samples).to.deep.equal([{ pod: 'a', load: 1, sampledAt, window: 60 }]);
+        expect(reading.problems).to.deep.equal(problems);
+      });
+    }
+
+    it('is when they were taken, where a second query says so', () => {
+      const times = vector(ofPod('a', NOW - 40), ofPod('b', NOW + 40));
+      const reading = read(vector(ofPod('a'), ofPod('b')), ['a', 'b'], { times });
+      expect(reading.samples.map(({ sampledAt }) => sampledAt)).to.deep.equal([NOW - 40, NOW]);
+    });
+
+    it('leaves out samples of which the second query does not say it', () => {
+      const times = { ...vector(ofPod('a', NOW - 40)), problems: ['the answer is partial'] };
+      const reading = read(vector(ofPod('a'), ofPod('b')), ['a', 'b'], { times });
+      expect(reading.samples).to.have.length(1);
+      expect(reading.problems).to.deep.equal([
+        'sampleTimeQuery: the answer is partial',
+        '1 of 2 Pods without a sample, first of "b"',
+        '1 sample left out: sampleTimeQuery does not say when it was taken, of "b"',
+      ]);
+    });
+
+    it('is found by pairs of zones as well', () => {
+      const reading = read(vector(ofPair('a', 'b')), [], { times: vector(ofPair('a', 'b', NOW - 7)) });
+      expect(reading.samples[0]).to.include({ sampledAt: NOW - 7 });
+    });
+  });
+
+  it('hold for any rows: one sample at most of each Pod asked for, none in the future, none of anybody else', () => {
+    const name = fc.option(fc.constantFrom('a', 'b', 'c'), { nil: undefined });
+    const namespace = fc.option(fc.constantFrom('shop', 'prod'), { nil: undefined });
+    const rows = fc.array(
+      fc.record({
+        namespace,
+        pod: name,
+        sourceZone: name,
+        destinationZone: name,
+        value: fc.double({ min: 0, max: 1e9, noNaN: true }),
+        at: fc.double({ min: NOW - 1_000, max: NOW + 1_000, noNaN: true }),
+      }),
+      { maxLength: 8 },
+    );
+    const check = (given: readonly VectorRow[]): void => {
+      try {
+        const reading = read(vector(...given));
+        for (const { sampledAt } of reading.samples) expect(sampledAt).to.be.at.most(NOW + 0.1);
+        if (reading.kind === 'zone-pairs') return;
+        const pods = reading.samples.map(({ pod }) => pod);
+        expect(new Set(pods).size).to.equal(pods.length);
+        for (const { pod, load } of reading.samples) {
+          const mine = given.filter((one) => one.namespace === 'shop' && one.pod === pod);
+          expect(mine.map(({ value }) => value)).to.deep.equal([load]);
+          expect(pod).to.be.oneOf(['a', 'b']);
+        }
+      } catch (error) {
+        if (!(error instanceof LoadError)) throw error;
+      }
+    };
+    fc.assert(fc.property(rows, check), { numRuns: 5_000 });
+  });
+});

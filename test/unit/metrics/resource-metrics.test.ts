@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// The source on the wire: what it asks of metrics.k8s.io, what it makes of answers, and what failures are called.
+import { expect } from 'chai';
+import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
+import nock from 'nock';
+import { createClient } from '../../../pkg/kubernetes/client.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { createResourceMetrics } from '../../../pkg/metrics/resource-metrics.ts';
+import { LoadError } from '../../../pkg/metrics/types.ts';
+import type { LoadQuery, LoadReading, LoadSource } from '../../../pkg/metrics/types.ts';
+import { testConfig } from '../../fixtures/config-source.ts';
+import { rejection } from '../../fixtures/eventually.ts';
+import { createFakeClock } from '../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../fixtures/fake-clock.ts';
+
+const SERVER = 'https://kube.test:6443';
+const PATH = '/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods';
+const NOW = Date.UTC(2026, 0, 1) / 1_000;
+const never = new AbortController().signal;
+
+const item = (name: string, cpu: string, ago = 10, window = '15s'): object => ({
+  metadata: { name, namespace: 'shop' },
+  timestamp: `${new Date((NOW - ago) * 1_000).toISOString().slice(0, 19)}Z`,
+  window,
+  containers: [{ name: 'main', usage: { cpu, memory: '64Mi' } }],
+});
+const list = (items: readonly unknown[] | null, metadata: object = {}): object => ({
+  kind: 'PodMetricsList',
+  apiVersion: 'metrics.k8s.io/v1beta1',
+  metadata,
+  items,
+});
+const query = (service: string, pods: readonly string[], more: Partial<LoadQuery> = {}): LoadQuery => ({
+  namespace: 'shop',
+  service,
+  pods: new Set(pods),
+  ...more,
+});
+const selecting = (app: string): Partial<LoadQuery> => ({ selector: { matchLabels: { app } } });
+
+describe('resource metrics', () => {
+  let client: Client;
+  let clock: FakeClock;
+  let source: LoadSource;
+  const api = (): nock.Scope => nock(SERVER);
+  const listed = (items: readonly unknown[] | null, more: object = {}): nock.Scope =>
+    api()
+      .get(PATH)
+      .query({ limit: 500, ...more })
+      .reply(200, list(items));
+
+  before(() => {
+    if (!nock.isActive()) nock.activate();
+    nock.disableNetConnect();
+  });
+  after(() => {
+    nock.enableNetConnect();
+    nock.restore();
+  });
+  beforeEach(() => {
+    clock = createFakeClock(NOW * 1_000);
+    client = createClient({ config: testConfig(SERVER), userAgent: 'unit/1.0', clock, random: () => 0 });
+    source = createResourceMetrics({ client, clock });
+  });
+  afterEach(async () => {
+    await client.close();
+    const unused = nock.pendingMocks();
+    nock.cleanAll();
+    expect(unused, 'requests that were expected and not made').to.deep.equal([]);
+    expect(clock.pending, 'timers left behind').to.equal(0);
+  });
+
+  const read = (of: LoadQuery, signal = never): Promise<LoadReading> => source.read(of, signal);
+  /** Lets time pass until `promise` settles. */
+  const through = async <T>(promise: Promise<T>): Promise<T> => {
+    let done = false;
+    const marked = promise.finally(() => (done = true));
+    marked.catch(() => undefined);
+    while (!done) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      await clock.advance(250);
+    }
+    return marked;
+  };
+
+  it('is named metrics.k8s.io', () => {
+    expect(source.name).to.equal('metrics.k8s.io');
+  });
+
+  it('gives the samples of the Pods asked for, and says whose are missing', async () => {
+    listed([item('a', '250m'), item('b', '1500m', 20, '30.5s'), item('other', '9')]);
+    expect(await read(query('web', ['a', 'b', 'c']))).to.deep.equal({
+      kind: 'pods',
+      samples: [
+        { pod: 'a', load: 0.25, sampledAt: NOW - 10, window: 15 },
+        { pod: 'b', load: 1.5, sampledAt: NOW - 20, window: 30.5 },
+      ],
+      problems: ['1 of 3 Pods without a sample, first of "c"'],
+    });
+  });
+
+  it('takes a null list of Go for an empty one', async () => {
+    listed(null);
+    expect(await read(query('web', ['a']))).to.deep.include({ samples: [] });
+  });
+
+  it('asks nothing for a Service without Pods', async () => {
+    expect(await read(query('web', []))).to.deep.equal({ kind: 'pods', samples: [], problems: [] });
+  });
+
+  it("lists with the Service's selector as long as it is the only one of its namespace", async () => {
+    listed([item('a', '1')], { labelSelector: 'app=web' });
+    expect((await read(query('web', ['a'], selecting('web')))).samples).to.have.length(1);
+  });
+
+  it('lists the namespace once for all its Services', async () => {
+    listed([item('a', '1')], { labelSelector: 'app=web' });
+    await read(query('web', ['a'], selecting('web')));
+    await clock.advance(15_000);
+    listed([item('a', '1'), item('b', '2')]);
+    const both = await Promise.all([
+      read(query('db', ['b'], selecting('db'))),
+      read(query('web', ['a'], selecting('web'))),
+    ]);
+    expect(both.map(({ samples }) => samples.map(({ load }) => load))).to.deep.equal([[2], [1]]);
+    await clock.advance(9_000);
+    await read(query('web', ['a'], selecting('web')));
+    await clock.advance(2_000);
+    listed([item('a', '3')]);
+    expect((await read(query('web', ['a'], selecting('web')))).samples[0]).to.include({ load: 1, sampledAt: NOW - 10 });
+  });
+
+  it('reads anew for who wants nothing older', async () => {
+    listed([item('a', '1')]);
+    await read(query('web', ['a']));
+    await clock.advance(1_000);
+    expect((await read(query('web', ['a'], { maxAgeSeconds: 2 }))).samples).to.have.length(1);
+    listed([item('a', '2', 1)]);
+    const { samples } = await read(query('web', ['a'], { maxAgeSeconds: 1 }));
+    expect(samples[0]).to.include({ load: 2, sampledAt: NOW - 1 });
+  });
+
+  it('follows pages where the server has them', async () => {
+    api()
+      .get(PATH)
+      .query({ limit: 500 })
+      .reply(200, list([item('a', '1')], { continue: 'next' }));
+    api()
+      .get(PATH)
+      .query({ limit: 500, continue: 'next' })
+      .reply(200, list([item('b', '2')]));
+    expect((await read(query('web', ['a', 'b']))).samples.map(({ load }) => load)).to.deep.equal([1, 2]);
+  });
+
+  it('does not follow pages without end', async () => {
+    let pages = 0;
+    const endless: Pick<Client, 'pages'> = {
+      pages: async function* () {
+        for (;;) {
+          pages += 1;
+          yield { metadata: { continue: 'more' }, items: [] };
+        }
+      } as Client['pages'],
+    };
+    const error = await rejection(createResourceMetrics({ client: endless, clock }).read(query('web', ['a']), never));
+    expect(error).to.be.instanceOf(LoadError).with.property('reason', 'BadAnswer');
+    expect(pages).to.equal(1_001);
+  });
+
+  it('never goes back in time when another replica of the metrics server answers', async () => {
+    listed([item('a', '2', 10)]);
+    await read(query('web', ['a']));
+    await clock.advance(15_000);
+    listed([item('a', '1', 25)]);
+    const { samples } = await read(query('web', ['a']));
+    expect(samples).to.deep.equal([{ pod: 'a', load: 2, sampledAt: NOW - 10, window: 15 }]);
+  });
+
+  it('lets a sample from the future get old, and says that the clock is ahead', async () => {
+    listed([item('a', '1', -600)]);
+    const first = await read(query('web', ['a']));
+    expect(first.samples).to.deep.equal([{ pod: 'a', load: 1, sampledAt: NOW, window: 15 }]);
+    expect(first.problems).to.deep.equal(['the clock of the metrics server is 600 s ahead of ours']);
+    await clock.advance(120_000);
+    listed([item('a', '1', -600)]);
+    expect((await read(query('web', ['a']))).samples).to.deep.include({
+      pod: 'a',
+      load: 1,
+      sampledAt: NOW,
+      window: 15,
+    });
+  });
+
+  describe('calls failures', () => {
+    const status = (code: number, reason: string, message: string): object => ({
+      kind: 'Status',
+      status: 'Failure',
+      code,
+      reason,
+      message,
+    });
+    for (const { name, code, reason } of [
+      { name: 'NotInstalled, where the API server does not know the group', code: 404, reason: 'NotInstalled' },
+      { name: 'NotInstalled, where nobody stands behind the group', code: 503, reason: 'NotInstalled' },
+      { name: 'Forbidden, where RBAC says no', code: 403, reason: 'Forbidden' },
+      { name: 'Forbidden, where the credentials are refused', code: 401, reason: 'Forbidden' },
+      { name: 'BadQuery, where the selector is refused', code: 400, reason: 'BadQuery' },
+      { name: 'Timeout, where the aggregator gave up', code: 504, reason: 'Timeout' },
+      { name: 'Unreachable, where the server failed', code: 500, reason: 'Unreachable' },
+    ]) {
+      it(`${name} (${code})`, async () => {
+        api()
+          .get(PATH)
+          .query(true)
+          .reply(code, status(code, '', 'in its own words'));
+        const error = await rejection(read(query('web', ['a'])));
+        expect(error).to.be.instanceOf(LoadError).with.property('reason', reason);
+        expect((error as Error).message)
+          .to.include(`${code}`)
+          .and.include('in its own words');
+      });
+    }
+
+    it('with advice what to do', async () => {
+      api().get(PATH).query(true).reply(404, '404 page not found');
+      expect(await rejection(read(query('web', ['a'])))).to.have.property(
+        'message',
+        `GET ${PATH}?limit=500: 404 NotFound (is metrics-server installed, and its APIService available?)`,
+      );
+      api()
+        .get(PATH)
+        .query(true)
+        .reply(403, status(403, 'Forbidden', 'no'));
+      expect(await rejection(read(query('web', ['a']))))
+        .to.have.property('message')
+        .that.includes('needed: get and list of pods in metrics.k8s.io');
+    });
+
+    it('Unreachable, where there is no connection', async () => {
+      api()
+        .get(PATH)
+        .query(true)
+        .replyWithError(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+      expect(await rejection(read(query('web', ['a'])))).to.have.property('reason', 'Unreachable');
+    });
+
+    for (const { name, body } of [
+      { name: 'no JSON', body: '<html>' },
+      { name: 'no list', body: '{"items": 5}' },
+      { name: 'items of null', body: '{"items": [null]}' },
+      { name: 'an empty object in an array', body: '[]' },
+    ]) {
+      it(`BadAnswer, or nothing measured, for ${name}`, async () => {
+        api().get(PATH).query(true).reply(200, body);
+        const answer = await read(query('web', ['a'])).catch((error: unknown) => error);
+        if (answer instanceof Error) expect(answer).to.be.instanceOf(LoadError).with.property('reason', 'BadAnswer');
+        else expect(answer).to.have.property('samples').that.deep.equals([]);
+      });
+    }
+
+    it('Timeout, where the answer takes longer than it may', async () => {
+      api().get(PATH).query(true).delay(60_000).reply(200, list([]));
+      const error = await through(rejection(read(query('web', ['a']))));
+      expect(error).to.be.instanceOf(LoadError).with.property('reason', 'Timeout');
+      expect((error as Error).message).to.equal('no list of PodMetrics in namespace shop within 8 s');
+      nock.abortPendingRequests();
+    });
+
+    it('Timeout, where the server asks to come again later than that', async () => {
+      api()
+        .get(PATH)
+        .query(true)
+        .reply(503, status(503, '', 'busy'), { 'retry-after': '9' });
+      expect(await through(rejection(read(query('web', ['a']))))).to.have.property('reason', 'Timeout');
+    });
+
+    it("by the caller's reason, where the caller gave up", async () => {
+      api().get(PATH).query(true).delay(60_000).reply(200, list([]));
+      const controller = new AbortController();
+      const failed = rejection(read(query('web', ['a']), controller.signal));
+      await clock.settle();
+      controller.abort(new Error('the controller ends'));
+      expect(await failed).to.have.property('message', 'the controller ends');
+      nock.abortPendingRequests();
+    });
+  });
+});

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { countText, overloadText, percentText } from '../../../pkg/report/figures.ts';
+
+describe('report: figures', () => {
+  const percentages: readonly (readonly [number | null, string])[] = [
+    [null, '-'],
+    [0, '0 %'],
+    [1, '100 %'],
+    [2 / 3, '67 %'],
+    [0.1, '10 %'],
+    [0.034, '3.4 %'],
+    [0.03, '3 %'],
+    [0.0004, '0 %'],
+  ];
+  for (const [share, text] of percentages) {
+    it(`${String(share)} is ${text}`, () => expect(percentText(share)).to.equal(text));
+  }
+
+  const overloads: readonly (readonly [number | null, string])[] = [
+    [null, '-'],
+    [0, '0 %'],
+    [0.001, '0 %'],
+    [0.05, '+5 %'],
+    [1 / 3, '+33 %'],
+    [2, '+200 %'],
+  ];
+  for (const [overload, text] of overloads) {
+    it(`${String(overload)} above the fair share is ${text}`, () => expect(overloadText(overload)).to.equal(text));
+  }
+
+  it('counts', () => {
+    expect([1, 0, 1204].map((count) => countText(count, 'Service'))).to.deep.equal([
+      '1 Service',
+      '0 Services',
+      '1,204 Services',
+    ]);
+  });
+});

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of an audit: whatever objects hold is text, nothing outside is named, and every figure of the report is there.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { audit } from '../../../../pkg/diagnosis/audit/audit.ts';
+import type { AuditReport } from '../../../../pkg/diagnosis/audit/types.ts';
+import { BUILT_IN_PRICES, tariffOf } from '../../../../pkg/diagnosis/prices.ts';
+import { renderAuditPage } from '../../../../pkg/report/html/audit-page.ts';
+import { ATTACK, auditCluster, hostileCluster } from '../../../fixtures/audit-cluster.ts';
+import { node } from '../../../fixtures/core.ts';
+import { snapshotOf } from '../../../fixtures/snapshot.ts';
+
+const NOW = Date.UTC(2026, 10, 21, 10, 30);
+
+const pageOf = (report: AuditReport): string => renderAuditPage(report, { now: NOW });
+
+const cluster = auditCluster({ nodes: 6, services: 26, endpoints: 120 });
+const report = audit(snapshotOf(...cluster.nodes, ...cluster.services, ...cluster.slices), {
+  now: NOW,
+  proxy: { kind: 'kube-proxy' },
+});
+
+/** Elements of the page, without what stands in its own style and script. */
+const tagsOf = (page: string): Map<string, number> => {
+  const bare = page.replace(/<style>[\s\S]*?<\/style>/, '<style>').replace(/<script>[\s\S]*?<\/script>/, '<script>');
+  const tags = new Map<string, number>();
+  for (const [, tag = ''] of bare.matchAll(/<([a-z][\w-]*)/g)) tags.set(tag, (tags.get(tag) ?? 0) + 1);
+  return tags;
+};
+
+const hostile = (): AuditReport => {
+  const { nodes, services, slices } = hostileCluster();
+  const prices = { ...BUILT_IN_PRICES.aws, currency: ATTACK, source: ATTACK, date: ATTACK };
+  return audit(snapshotOf(...nodes, ...services, ...slices), {
+    now: NOW,
+    proxy: { kind: 'kube-proxy' },
+    namespace: ATTACK,
+    bill: { tariff: tariffOf(prices, nodes), gigabytesPerDay: 5 },
+  });
+};
+
+describe('report: page of an audit', () => {
+  it('shows hostile names, annotations, zones and prices as text', () => {
+    const found = hostile();
+    expect(found.services).to.have.lengthOf(1);
+    const page = pageOf(found);
+    const tags = tagsOf(page);
+    expect(tags.get('script')).to.equal(1);
+    expect(tags.has('img')).to.equal(false);
+    expect(page.replaceAll(/="[^"]*"/g, '=')).not.to.match(/<[^>]*\sonerror=/);
+    // The name, its namespace, the annotation in the evidence, the zone and the price list are all there.
+    expect(page.split('&lt;script&gt;alert(1)').length).to.be.greaterThan(8);
+  });
+
+  it('names nothing outside itself', () => {
+    expect(pageOf(report)).not.to.match(/(?:https?:)?\/\/(?!www\.w3\.org)[a-z]/i);
+    expect(pageOf(report)).not.to.match(/\b(?:src|srcset|action|formaction|poster|ping)=/);
+    expect([...pageOf(report).matchAll(/\shref="([^"]*)"/g)].map(([, href]) => href)).to.deep.equal(['data:,']);
+    expect(pageOf(report)).not.to.match(/\sstyle=|\son[a-z]+=/);
+  });
+
+  it('has a row a Service, in the order of the report, with cause and remedy', () => {
+    const page = pageOf(report);
+    const names = [...page.matchAll(/<strong>([\w-]+)<\/strong><small>/g)].map(([, name]) => name);
+    expect(names).to.deep.equal(report.services.map(({ name }) => name));
+    for (const { cause } of report.services) {
+      if (cause !== null) expect(page).to.contain(`<code>${cause.reason}</code><p>`);
+    }
+  });
+
+  it('has every id once, and labels for what has an id only', () => {
+    const ids = [...pageOf(report).matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).to.equal(ids.length);
+    expect(ids).to.include.members(['services', 'services-title', 'filter', 'verdict', 'cause', 'clear', 'shown']);
+  });
+
+  it('speaks of money only where bytes were given', () => {
+    expect(pageOf(report)).not.to.match(/USD|a month/);
+    const bill = { tariff: tariffOf(BUILT_IN_PRICES.aws, cluster.nodes), gigabytesPerDay: 2_500 };
+    const snapshot = snapshotOf(...cluster.nodes, ...cluster.services, ...cluster.slices);
+    const page = pageOf(audit(snapshot, { now: NOW, proxy: { kind: 'kube-proxy' }, bill }));
+    expect(page).to.contain('a month is what crossing zones costs').and.to.contain('At 2,500 GB a day');
+  });
+
+  it('says when it was made and what it could not see', () => {
+    expect(pageOf(report)).to.contain('2026-11-21 10:30 UTC');
+    expect(pageOf({ ...report, unseen: [{ what: 'webhooks', why: 'you may not list <them>' }] })).to.contain(
+      'Not seen: webhooks (you may not list &lt;them&gt;).',
+    );
+  });
+
+  it('of nothing at all is still a page', () => {
+    const empty = audit(snapshotOf(node()), { now: NOW, proxy: { kind: 'kube-proxy' } });
+    const page = pageOf(empty);
+    expect(page).to.contain('0 Services').and.to.contain('</html>');
+    expect(page).not.to.match(/NaN|undefined|Infinity/);
+  });
+
+  it('has no figure that is none', () => {
+    expect(pageOf(report)).not.to.match(/NaN|undefined|Infinity|\[object/);
+    expect(pageOf(hostile())).not.to.match(/NaN|undefined|Infinity|\[object/);
+  });
+});
