@@ -41,6 +41,9 @@ export interface PlannedService {
   readonly writes: number;
 }
 
+/** One look has the time that a source needs. */
+const PATIENCE_MS = 30_000;
+
 type Planned = Omit<PlannedService, 'namespace' | 'service' | 'strategy' | 'endpoints'>;
 
 const without = (reason: string, message: string): Planned => ({
@@ -100,7 +103,12 @@ export const collectPlans = async (
   signal: AbortSignal,
 ): Promise<PlannedService[]> => {
   const view = createView(landscape, session.config);
-  const loads = createLoadReader({ sources: session.sources, clock: session.clock });
+  const loads = createLoadReader({
+    sources: session.sources,
+    clock: session.clock,
+    lifetime: signal,
+    patienceMs: PATIENCE_MS,
+  });
   const check = createSpecCheck();
   const found: PlannedService[] = [];
   for (const key of view.services().sort()) {

@@ -56,6 +56,7 @@ export const createEngine = (options: EngineOptions): Engine => {
   const hooks = createControllerMetrics(metrics);
   const queue = createWorkQueue({ clock, hooks: hooks.queue(NAME) });
   const view = createView(landscape, config);
+  const lifetime = new AbortController();
   const recent = createRecentWrites<FlowSlice>();
   const status = createStatusWriter({
     client,
@@ -77,6 +78,8 @@ export const createEngine = (options: EngineOptions): Engine => {
     loads: createLoadReader({
       sources,
       clock,
+      lifetime: lifetime.signal,
+      onLate: (key) => queue.add(key),
       onRead: (source, outcome, durationMs) => figures.read(source, outcome, durationMs),
     }),
     guard: createReassertGuard({ clock }),
@@ -103,6 +106,7 @@ export const createEngine = (options: EngineOptions): Engine => {
     caches: nodeGroups?.caches ?? [],
     failed: () => figures.failed(),
     async run(signal) {
+      signal.addEventListener('abort', () => lifetime.abort(signal.reason), { once: true });
       for (const key of view.services()) queue.add(key);
       const flow = createController({
         name: NAME,

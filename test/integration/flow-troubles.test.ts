@@ -218,6 +218,15 @@ describe('the flow controller in trouble', function onSandbox() {
     expect(bed.writes().filter(({ user }) => user === USER)).to.deep.equal([]);
   });
 
+  it('looks after the namespaces with its labels alone, from the moment they have them', async () => {
+    await bed.apply(flowService({ labels: LABELS }));
+    await bed.start('namespaceSelector: {matchLabels: {loop: mine}}');
+    await bed.quiet();
+    expect(bed.writes()).to.deep.equal([]);
+    await bed.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels: { loop: 'mine' } } });
+    await eventually(() => expect(bed.policy('web')?.status?.conditions).to.have.length(3));
+  });
+
   it('plans proportional by the CPU of Nodes alone, and again when Nodes change', async () => {
     await bed.apply(
       flowPod('web-a2', 'a'),

@@ -2,6 +2,7 @@
 // The flow controller with KubeEdge's NodeGroups against a sandbox: zones of Nodes, endpoints that follow, and load on top.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
+import { runCleanup } from '../../cmd/flow-controller/one-shot.ts';
 import type { Node } from '../../pkg/apis/core.ts';
 import type { KubernetesObject, StringMap } from '../../pkg/apis/meta.ts';
 import {
@@ -14,7 +15,6 @@ import {
   LABEL_ZONE,
 } from '../../pkg/apis/names.ts';
 import { DAEMON_SETS, NODES, NODE_GROUPS, PERSISTENT_VOLUMES, PODS } from '../../pkg/apis/resources.ts';
-import { cleanUpNodeGroups } from '../../pkg/controllers/node-groups/cleanup.ts';
 import { node } from '../fixtures/core.ts';
 import { nodeGroup, nodeGroupCrd, zonalVolume } from '../fixtures/kubeedge.ts';
 import { NAMESPACE, flowPod, flowService, openFlowBed } from './flow-support.ts';
@@ -271,14 +271,15 @@ describe("KubeEdge's annotation on a Service", function onSandbox() {
   it('takes everything back at the clean-up, and nothing else', async () => {
     await bed.apply(flowService({ annotations: RANGE }));
     await eventually(() => expect(marked().labels).to.include({ [LABEL_STRATEGY]: 'same-zone' }));
-    const { client } = await bed.session(ENABLED);
-    const { signal } = new AbortController();
     await running.stop();
-    expect(await cleanUpNodeGroups(client, signal)).to.deep.equal({ nodes: 2, services: 1, left: [] });
+    const { signal } = new AbortController();
+    await runCleanup(await bed.session(ENABLED), signal);
+    expect(bed.printed.at(-1)).to.equal('zones given back to 2 Node(s), marks taken off 1 Service(s)\n');
     expect(zonesOf(bed)).to.deep.equal({ n1: undefined, s1: undefined });
     expect(recordOf(bed, 'n1')).to.equal(undefined);
     expect(marked().labels ?? {}).to.deep.equal({});
     expect(marked().annotations).to.deep.equal(RANGE);
-    expect(await cleanUpNodeGroups(client, signal)).to.deep.equal({ nodes: 0, services: 0, left: [] });
+    await runCleanup(await bed.session(ENABLED), signal);
+    expect(bed.printed.at(-1)).to.equal('zones given back to 0 Node(s), marks taken off 0 Service(s)\n');
   });
 });

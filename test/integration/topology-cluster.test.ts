@@ -200,12 +200,21 @@ describe('kubectl topology, on a cluster', function onCluster() {
         .and.not.to.include('__complete');
     });
 
-    it('completes namespaces and Services of the cluster', async () => {
-      expect(await complete('explain', ...access, '-n', 's')).to.deep.equal(['shop', ':4']);
-      expect(await complete('explain', ...access, '-n', 'shop', 'w')).to.deep.equal(['web', ':4']);
-      expect(await complete('explain', ...access, 'shop/')).to.deep.equal(['shop/web', ':4']);
-      expect(await complete('route', ...access, '-n', 'shop', '--service', '')).to.deep.equal(['web', ':4']);
-    });
+    const asked: readonly (readonly [words: readonly string[], offered: string])[] = [
+      [['explain', '-n', 's'], 'shop'],
+      [['explain', '-n', 'shop', 'w'], 'web'],
+      [['explain', 'shop/'], 'shop/web'],
+      [['route', '-n', 'shop', '--service', ''], 'web'],
+    ];
+    for (const [[command = '', ...words], offered] of asked) {
+      it(`completes from the cluster: ${command} ${words.join(' ')}`, async () => {
+        // It gives up on a cluster that takes long, as this one may on a busy machine.
+        let candidates: string[] = [];
+        for (let attempt = 0; attempt < 10 && candidates.length < 2; attempt += 1)
+          candidates = await complete(command, ...access, ...words);
+        expect(candidates).to.deep.equal([offered, ':4']);
+      });
+    }
 
     it('stays silent where the cluster cannot be asked', async () => {
       const { out, err, code } = await runTopology(['__complete', 'explain', '--kubeconfig', '/nonexistent', '']);

@@ -13,6 +13,12 @@ export interface LoadReaderOptions {
   clock: Clock;
   /** Longest time for one reading, milliseconds; default 10,000. */
   timeoutMs?: number;
+  /** Longest time that a turn waits for it, milliseconds; default 200. A source that hangs must not keep others waiting. */
+  patienceMs?: number;
+  /** Ends all readings. */
+  lifetime: AbortSignal;
+  /** A reading came after its turn had gone on without it: the Service wants another turn. */
+  onLate?(key: string): void;
   /** Called after each reading with what came of it. */
   onRead?(source: string, outcome: string, durationMs: number): void;
 }
@@ -35,6 +41,7 @@ export interface KnownLoad {
 }
 
 export interface LoadReader {
+  /** What is known now; rejects with the signal's reason. */
   read(key: string, settings: FlowSettings, query: LoadQuery, signal: AbortSignal): Promise<KnownLoad>;
   forget(key: string): void;
 }
@@ -55,39 +62,77 @@ const problemOf = (error: unknown): LoadProblem =>
 const partialOf = ({ problems }: LoadReading): LoadProblem | undefined =>
   problems.length === 0 ? undefined : { reason: 'PartialMetrics', message: problems.slice(0, 3).join('; ') };
 
+/** A reading under way. */
+interface Asked {
+  readonly question: string;
+  /** Settles when it is known, or in vain; rejects never. */
+  readonly reading: Promise<void>;
+  /** Its turn went on without it. */
+  late: boolean;
+}
+
+type Answer = Pick<Remembered, 'load' | 'problem'>;
+
+/** Asks once, within the time limit; a source that fails leaves what was known before. */
+const askOnce = async (
+  source: LoadSource,
+  query: LoadQuery,
+  before: Load | undefined,
+  { clock, timeoutMs = 10_000, lifetime, onRead }: LoadReaderOptions,
+): Promise<Answer> => {
+  const startedAt = clock.monotonic();
+  const deadline = createDeadline(clock, timeoutMs, lifetime);
+  const done = (outcome: string): void => onRead?.(source.name, outcome, clock.monotonic() - startedAt);
+  try {
+    const reading = await source.read(query, deadline.signal);
+    done('success');
+    return { load: reading, problem: partialOf(reading) };
+  } catch (error) {
+    const timeout = new LoadError('Timeout', `${source.name} did not answer within ${timeoutMs} ms`);
+    const problem = problemOf(deadline.expired ? timeout : error);
+    done(problem.reason);
+    return { load: before, problem };
+  } finally {
+    deadline.dispose();
+  }
+};
+
+/** Resolves with true when `work` settles within `limitMs`. */
+const settlesWithin = async (work: Promise<void>, limitMs: number, clock: Clock): Promise<boolean> => {
+  let cancel = (): void => undefined;
+  const expired = new Promise<false>((resolve) => {
+    const timer = clock.setTimeout(() => resolve(false), limitMs);
+    cancel = () => timer.cancel();
+  });
+  try {
+    return await Promise.race([work.then(() => true), expired]);
+  } finally {
+    cancel();
+  }
+};
+
 export const createLoadReader = (options: LoadReaderOptions): LoadReader => {
-  const { sources, clock, timeoutMs = 10_000, onRead } = options;
+  const { sources, clock, patienceMs = 200 } = options;
   const known = new Map<string, Remembered>();
+  const asked = new Map<string, Asked>();
 
-  const ask = async (source: LoadSource, query: LoadQuery, signal: AbortSignal): Promise<LoadReading> => {
-    const deadline = createDeadline(clock, timeoutMs, signal);
-    try {
-      return await source.read(query, deadline.signal);
-    } catch (error) {
-      if (deadline.expired) throw new LoadError('Timeout', `${source.name} did not answer within ${timeoutMs} ms`);
-      throw error;
-    } finally {
-      deadline.dispose();
-    }
-  };
-
-  const readNow = async (
-    source: LoadSource,
-    query: LoadQuery,
-    before: Load | undefined,
-    signal: AbortSignal,
-  ): Promise<Pick<Remembered, 'load' | 'problem'>> => {
+  const ask = (key: string, question: string, source: LoadSource, query: LoadQuery): Asked => {
     const startedAt = clock.monotonic();
-    try {
-      const reading = await ask(source, query, signal);
-      onRead?.(source.name, 'success', clock.monotonic() - startedAt);
-      return { load: reading, problem: partialOf(reading) };
-    } catch (error) {
-      signal.throwIfAborted();
-      const problem = problemOf(error);
-      onRead?.(source.name, problem.reason, clock.monotonic() - startedAt);
-      return { load: before, problem };
-    }
+    const last = known.get(key);
+    const before = last?.question === question ? last.load : undefined;
+    const entry: Asked = {
+      question,
+      late: false,
+      reading: askOnce(source, query, before, options).then((answer) => {
+        // Another question was asked meanwhile, or the Service is gone.
+        if (asked.get(key) !== entry) return;
+        asked.delete(key);
+        known.set(key, { question, readAt: entry.late ? clock.monotonic() : startedAt, ...answer });
+        if (entry.late) options.onLate?.(key);
+      }),
+    };
+    asked.set(key, entry);
+    return entry;
   };
 
   return {
@@ -100,16 +145,25 @@ export const createLoadReader = (options: LoadReaderOptions): LoadReader => {
         return { source: name, load: undefined, problem: { reason: 'UnknownSource', message }, dueInMs: intervalMs };
       }
       const question = `${name}\n${settings.query ?? ''}`;
-      const last = known.get(key);
-      const same = last?.question === question ? last : undefined;
-      const dueInMs = same === undefined ? 0 : same.readAt + intervalMs - clock.monotonic();
-      if (same !== undefined && dueInMs > 0) return { source: name, load: same.load, problem: same.problem, dueInMs };
-      const readAt = clock.monotonic();
+      const now = (): KnownLoad & { readonly isKnown: boolean } => {
+        const last = known.get(key);
+        const isKnown = last?.question === question;
+        const { load, problem, readAt } = isKnown ? last : { load: undefined, problem: undefined, readAt: -Infinity };
+        return { source: name, load, problem, dueInMs: Math.max(0, readAt + intervalMs - clock.monotonic()), isKnown };
+      };
+      const { isKnown, ...current } = now();
+      if (isKnown && current.dueInMs > 0) return current;
       const promql = settings.query === undefined ? {} : { promql: settings.query };
-      const read = await readNow(source, { ...query, ...promql }, same?.load, signal);
-      known.set(key, { question, readAt, ...read });
-      return { source: name, ...read, dueInMs: Math.max(0, readAt + intervalMs - clock.monotonic()) };
+      const running = asked.get(key);
+      const entry = running?.question === question ? running : ask(key, question, source, { ...query, ...promql });
+      if (!(await settlesWithin(entry.reading, patienceMs, clock))) entry.late = true;
+      signal.throwIfAborted();
+      const { isKnown: _, ...read } = now();
+      return { ...read, dueInMs: entry.late ? intervalMs : read.dueInMs };
     },
-    forget: (key) => void known.delete(key),
+    forget(key) {
+      known.delete(key);
+      asked.delete(key);
+    },
   };
 };

@@ -156,9 +156,12 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     memory.plan = turn.plan;
     const enforce = settings.mode === 'Enforce';
     const done = enforce ? await carryOut(key, turn.plan, writable, signal) : { retryMs: undefined, inForce: false };
+    // Slices that somebody else wrote, without the label: proxies look at them too.
+    const others = snapshot.slices.some((slice) => !writable.includes(slice) && differs(slice, turn.plan));
     const time = timeOf();
     const losing = enforce && guard.losing(key);
-    const { inForce, retryMs } = done;
+    const { retryMs } = done;
+    const inForce = done.inForce && !others;
     await onOutcome(
       { key, strategy, snapshot, settings, time, refused: undefined, turn, load, inForce, losing },
       signal,

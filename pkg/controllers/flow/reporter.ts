@@ -88,7 +88,8 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
 
   const tell = (outcome: Outcome, type: EventInput['type'], reason: string, message: string): void => {
     const { key: service } = outcome;
-    logger.info('told', { service, reason, detail: message });
+    if (type === 'Warning') logger.warn('loop in trouble', { service, reason, detail: message });
+    else logger.info('loop goes on', { service, reason, detail: message });
     events.record({ regarding: regarding(outcome), type, reason, message: message.slice(0, 1_000) });
   };
 
@@ -130,7 +131,8 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
       plan,
       endpoints: endpointsIn(outcome),
       source: load?.source ?? '',
-      generation: snapshot.policy?.metadata.generation,
+      // One that is about to be created begins with the first.
+      generation: snapshot.policy === undefined ? 1 : snapshot.policy.metadata.generation,
       now: timeOf(),
       change: decision?.changed === true ? decision.reason : undefined,
     };

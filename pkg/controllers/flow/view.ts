@@ -5,6 +5,7 @@ import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { clientZonesOf } from '../../flow/assemble/nodes.ts';
 import type { ClientZones } from '../../flow/assemble/nodes.ts';
+import type { PodCpu } from '../../flow/assemble/observation.ts';
 import { keyOf, slicesOf } from './landscape.ts';
 import type { Landscape } from './landscape.ts';
 import type { Snapshot } from './types.ts';
@@ -35,6 +36,9 @@ export const matches = ({ matchLabels = {}, matchExpressions = [] }: LabelSelect
     return operator === 'In' ? included : !included;
   });
 
+/** Pods that may not be read say nothing of their CPU. */
+const UNKNOWN: PodCpu = { requests: null, limits: null };
+
 export const createView = (
   { services, slices, pods, nodes, policies, namespaces }: Landscape,
   {
@@ -57,7 +61,7 @@ export const createView = (
         slices: slicesOf(slices, key),
         policy: policies.get(ref),
         zones,
-        podCpu: (name) => pods.get({ namespace: ref.namespace, name })?.cpu,
+        podCpu: (name) => (pods.state === 'absent' ? UNKNOWN : pods.get({ namespace: ref.namespace, name })?.cpu),
       };
     },
     services: () =>

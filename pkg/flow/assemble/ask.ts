@@ -48,8 +48,11 @@ export const askOf = ({ service, slices, observeOnly }: AskInput): Ask => {
     return { kind: 'refused', strategy, reason: 'ConflictingMode', message };
   }
   const carrying = observeOnly ? slices : slices.filter((slice) => slice.strategy === strategy);
-  if (carrying.length > 0) return { kind: 'planned', strategy, writable: carrying };
-  if (slices.length > 0 && service.spec?.selector === undefined) {
+  const bare = slices.filter((slice) => !carrying.includes(slice) && slice.endpoints.length > 0);
+  const mirrored = service.spec?.selector !== undefined;
+  // One endpoint without hint, and proxies use none: a part of the slices would be as good as nothing.
+  if (carrying.length > 0 && (mirrored || bare.length === 0)) return { kind: 'planned', strategy, writable: carrying };
+  if (slices.length > 0 && !mirrored) {
     const message = `the EndpointSlices of Service ${namespace}/${name}, which has no selector, do not carry its strategy label: their author has to set it on them, or on the Endpoints`;
     return { kind: 'refused', strategy, reason: 'NotMirrored', message };
   }

@@ -94,7 +94,8 @@ const afterJump = (before: Belief, after: Belief, room: number): Demand => {
 /** Hardly anything is left anywhere, by the last that is known of each endpoint. */
 const isFull = (ready: readonly ObservedEndpoint[]): boolean => {
   const known = ready.filter(({ load }) => load !== null);
-  const load = sumOf(known.map((endpoint) => endpoint.load ?? 0));
+  // A Pod may use more than it requests: what it does beyond that is no reason to leave room on others unused.
+  const load = sumOf(known.map((endpoint) => Math.min(endpoint.load ?? 0, endpoint.capacity)));
   return load >= SATURATION * sumOf(known.map(({ capacity }) => capacity));
 };
 

@@ -102,15 +102,23 @@ describe('the carrier of admission', () => {
     await commandReady(reconciler, healthPort);
   };
 
+  /** As the settings-reconciler's metrics have it. */
+  const counted = async (): Promise<string | undefined> => {
+    const text = await (await fetch('http://127.0.0.1:18080/metrics')).text();
+    return /_admission_carrier\{carrier="(\w+)"\} 1/.exec(text)?.[1];
+  };
+
   const carried: Record<Carrier, () => Promise<void>> = {
     async policy() {
       await waitFor('policies said to carry', said, (carrier) => carrier === 'policy');
       await waitFor('webhook without slices', webhooks, (names) => names.join() === 'strategy-annotation');
+      await waitFor('policies counted', counted, (carrier) => carrier === 'policy');
     },
     async webhook() {
       await waitFor('webhook with slices', webhooks, (names) => names.includes('endpoint-slice-hints'));
       await waitFor('policies removed', policies, (found) => found.length === 0);
       await waitFor('nothing said any more', said, (carrier) => carrier === undefined);
+      await waitFor('webhook counted', counted, (carrier) => carrier === 'webhook');
     },
   };
 

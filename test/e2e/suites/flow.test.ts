@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flow controller on the real API server with the real webhook: its rules, its plans, and what happens without it.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Lease } from '../../../pkg/apis/core.ts';
@@ -18,6 +20,7 @@ import { microTime } from '../../../pkg/kubernetes/lease.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
+import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import type { SliceEndpoint } from '../bed/service.ts';
 import { waitFor } from '../bed/wait-for.ts';
@@ -31,7 +34,7 @@ const namespace = 'shop';
 const zones = ['a', 'b', 'c'];
 const LOAD_AWARE = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` };
 const CALM = { a: 0.4, b: 0.4, c: 0.4 };
-const HOT = { a: 1.6, b: 0.4, c: 0.4 };
+const HOT = { a: 1.8, b: 0.4, c: 0.4 };
 const leaseRef = { namespace: ownNamespace, name: COMMANDS.flowController };
 
 const isReady = ({ conditions }: SliceEndpoint): boolean => conditions?.ready !== false;
@@ -172,6 +175,23 @@ describe('the flow controller', () => {
     expect(status).to.deep.include({ inZonePercent: 100, endpoints: 6, source: 'metrics.k8s.io' });
   });
 
+  it('is worth reading in kubectl get fp, and in kubectl explain', async () => {
+    const kubeconfig = await bed().kubeconfig({ user: 'reader', groups: [mastersGroup] });
+    const kubectl = async (...args: string[]): Promise<string> =>
+      (await promisify(execFile)(bed().binaries('kubectl'), ['--kubeconfig', kubeconfig, ...args])).stdout;
+    const [head = '', line = ''] = (await kubectl('get', 'fp', '-n', namespace, '-o', 'wide')).split('\n');
+    console.log(`${head}\n${line}\n`);
+    expect(head.split(/ {2,}/).map((column) => column.trim())).to.include.members([
+      'IN ZONE %',
+      'BOUND %',
+      'EFFECTIVE',
+      'CHANGED',
+      'DEMAND',
+    ]);
+    expect(line).to.match(/^web +100 +100 +\d+ +6 +MetricsFresh +PlanInForce +\w+ /);
+    expect(await kubectl('explain', 'flowpolicy.spec.upDwell')).to.contain('Default 30s');
+  });
+
   it('spills from the hot zone in both families, and connections follow', async () => {
     loadIn(HOT);
     const planOf = (all: readonly SliceEndpoint[], family: 'IPv4' | 'IPv6'): string[] =>
@@ -256,12 +276,18 @@ describe('the flow controller', () => {
   it('leaves nothing behind for a Service that opts out', async () => {
     await service.patch({ metadata: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: null } } });
     await endpointsWhere('no hints', (all) => all.every(({ hints }) => hints === undefined));
-    const slices = await waitFor(
-      'no marks',
+    // The label goes when the EndpointSlice controller mirrors it, which may be after the hints.
+    await waitFor(
+      'no marks and labels',
       () => service.slices(),
-      (all) => all.every(({ metadata }) => !JSON.stringify(metadata).includes(ANNOTATION_PLAN)),
+      (all) =>
+        all.every(
+          ({ metadata }) =>
+            !JSON.stringify(metadata).includes(ANNOTATION_PLAN) && metadata.labels?.[LABEL_STRATEGY] === undefined,
+        ),
     );
-    for (const { metadata } of slices) expect(metadata.labels ?? {}).not.to.have.property(LABEL_STRATEGY);
+    expect((await service.endpoints()).filter(({ hints }) => hints !== undefined)).to.deep.equal([]);
+    await waitFor('NotRequested', reasons, ({ Effective }) => Effective === 'NotRequested');
   });
 
   it('killed for good, its plans do not outlive it', async () => {

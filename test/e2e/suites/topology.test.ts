@@ -196,8 +196,13 @@ describe('kubectl topology', () => {
   });
 
   it('completes Services by kubectl itself', async () => {
-    const { stdout } = await kubectl('__complete', 'topology', 'explain', '-n', namespace, 'w');
-    expect(stdout.split('\n')[0]?.split('\t')[0]).to.equal('web');
+    // On a machine that is too busy it offers nothing, rather than keep a person waiting.
+    const candidates = await waitFor(
+      'the Service as candidate',
+      async () => (await kubectl('__complete', 'topology', 'explain', '-n', namespace, 'w')).stdout,
+      (stdout) => stdout.startsWith('web\t'),
+    );
+    expect(candidates.split('\n').filter((line) => line.startsWith('w'))).to.have.lengthOf(1);
   });
 
   // The integration tests run it with a stand-in for kubectl.

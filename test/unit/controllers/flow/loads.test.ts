@@ -20,6 +20,7 @@ describe('the reader of load', () => {
   let asked: LoadQuery[];
   let answer: () => Promise<LoadReading>;
   let outcomes: string[];
+  let late: string[];
 
   const pods = (load: number, problems: string[] = []): LoadReading => ({
     kind: 'pods',
@@ -39,10 +40,13 @@ describe('the reader of load', () => {
     clock = createFakeClock();
     asked = [];
     outcomes = [];
+    late = [];
     answer = () => Promise.resolve(pods(1));
     reader = createLoadReader({
       sources: new Map(['one', 'two'].map((name) => [name, source(name)])),
       clock,
+      lifetime: never,
+      onLate: (key) => late.push(key),
       onRead: (name, outcome) => outcomes.push(`${name} ${outcome}`),
     });
   });
@@ -89,8 +93,26 @@ describe('the reader of load', () => {
     expect((await read()).problem).to.deep.equal({ reason: 'PartialMetrics', message: 'p2 has no sample; b; c' });
   });
 
-  it('does not wait for ever', async () => {
-    answer = () => new Promise(() => undefined);
+  it('goes on without a source that hangs, asks it once, and wants another turn when it has answered', async () => {
+    await read();
+    let tell: (reading: LoadReading) => void = () => undefined;
+    answer = () => new Promise((resolve) => (tell = resolve));
+    await clock.advance(15_000);
+    const first = read();
+    await clock.advance(200);
+    expect(await first).to.deep.include({ load: pods(1), problem: undefined, dueInMs: 15_000 });
+    const second = read();
+    await clock.advance(200);
+    expect(await second).to.deep.include({ load: pods(1) });
+    expect(asked, 'one question').to.have.length(2);
+    tell(pods(2));
+    await clock.settle();
+    expect(late).to.deep.equal(['shop/web']);
+    expect(await read(), 'from the answer on').to.deep.include({ load: pods(2), dueInMs: 15_000 });
+    expect(clock.pending).to.equal(0);
+  });
+
+  it('gives up on a source after ten seconds, and says so', async () => {
     reader = createLoadReader({
       sources: new Map([
         [
@@ -103,23 +125,53 @@ describe('the reader of load', () => {
         ],
       ]),
       clock,
+      lifetime: never,
     });
     const reading = read();
     await clock.advance(10_000);
-    expect((await reading).problem).to.deep.include({ reason: 'Timeout' });
+    expect((await reading).problem).to.equal(undefined);
+    expect((await read()).problem).to.deep.equal({ reason: 'Timeout', message: 'slow did not answer within 10000 ms' });
     expect(clock.pending).to.equal(0);
   });
 
-  it('rejects when it is aborted, and remembers nothing of it', async () => {
+  it('rejects when it is aborted', async () => {
     const stop = new AbortController();
     answer = () => {
       stop.abort(new Error('stopped'));
-      return Promise.reject(stop.signal.reason as Error);
+      return Promise.resolve(pods(1));
     };
     const rejected = await read(DEFAULTS, stop.signal).catch((error: unknown) => error);
     expect(rejected).to.be.instanceOf(Error).with.property('message', 'stopped');
-    answer = () => Promise.resolve(pods(3));
-    expect(await read()).to.deep.include({ load: pods(3) });
+  });
+
+  it('ends its readings with its own life', async () => {
+    const life = new AbortController();
+    const ended: unknown[] = [];
+    reader = createLoadReader({
+      sources: new Map([
+        [
+          'slow',
+          {
+            name: 'slow',
+            read: (_query, signal) =>
+              new Promise((_resolve, reject) =>
+                signal.addEventListener('abort', () => {
+                  ended.push(signal.reason);
+                  reject(signal.reason as Error);
+                }),
+              ),
+          },
+        ],
+      ]),
+      clock,
+      lifetime: life.signal,
+    });
+    const reading = read();
+    const reason = new Error('stopped');
+    life.abort(reason);
+    await reading;
+    expect(ended).to.deep.equal([reason]);
+    expect(clock.pending).to.equal(0);
   });
 
   it('forgets a Service', async () => {

@@ -5,7 +5,7 @@ import { describe, it } from 'mocha';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
 import { askOf } from '../../../../pkg/flow/assemble/ask.ts';
 import { service } from '../../../fixtures/core.ts';
-import { flowSlice } from './support.ts';
+import { flowEndpoint, flowSlice } from './support.ts';
 
 const labelled = flowSlice([], { strategy: 'load-aware' });
 const bare = flowSlice([], { strategy: '' });
@@ -65,6 +65,15 @@ describe('what a Service asks for', () => {
       expect(ask.kind === 'refused' && ask.message).to.match(says);
     });
   }
+
+  it('is refused without selector while one slice with endpoints lacks the label', () => {
+    const plain = { ...asking, spec: withoutSelector };
+    const other = flowSlice([flowEndpoint('a')], { strategy: '' });
+    const ask = askOf({ service: plain, slices: [labelled, other], observeOnly: false });
+    expect(ask).to.deep.include({ kind: 'refused', reason: 'NotMirrored' });
+    const all = askOf({ service: plain, slices: [labelled, bare], observeOnly: false });
+    expect(all, 'an empty slice has nobody to hint').to.deep.include({ kind: 'planned', writable: [labelled] });
+  });
 
   it('needs no label on slices while nothing is written', () => {
     expect(askOf({ service: asking, slices: [bare], observeOnly: true })).to.deep.include({

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the three conditions: which reason is told for what, and which of several.
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { findingsOf } from '../../../../pkg/flow/assemble/conditions.ts';
@@ -210,5 +212,26 @@ describe('the conditions of a Service without plan', () => {
   it('hold no figures that change by themselves', () => {
     const old = (freshAt: number): string => JSON.stringify(findingsOf(input({ turn: turn({ freshAt }) })));
     expect(old(870)).to.equal(old(860));
+  });
+});
+
+describe('the reasons of conditions', () => {
+  const read = (path: string): string => readFileSync(resolve(import.meta.dirname, '../../../..', path), 'utf8');
+
+  it('are all in the documentation', () => {
+    const page = read('docs/usage/load-aware.md');
+    const conditions = read('pkg/flow/assemble/conditions.ts').matchAll(/(?:yes|no|unknown)\(\s*'(\w+)'/g);
+    const failures = /^export type LoadFailure =(.*)$/m.exec(read('pkg/metrics/types.ts'))?.[1] ?? '';
+    const reasons = [...conditions, ...failures.matchAll(/'(\w+)'/g)].map(([, reason = '']) => reason);
+    expect(reasons).to.include.members(['MetricsFresh', 'Timeout', 'TooManyZones', 'Steady']);
+    const others = [
+      'ConflictingMode',
+      'NotMirrored',
+      'InvalidPolicy',
+      'UnknownSource',
+      'PartialMetrics',
+      'NotRequested',
+    ];
+    expect([...reasons, ...others].filter((reason) => !page.includes(`\`${reason}\``))).to.deep.equal([]);
   });
 });
