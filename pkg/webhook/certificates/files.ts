@@ -52,8 +52,10 @@ const pathsIn = (directory: string) => ({
 
 const readContents = async (directory: string): Promise<Contents> => {
   const paths = pathsIn(directory);
-  const [cert, key, ca] = await Promise.all([readText(paths.cert), readText(paths.key), readOptional(paths.ca)]);
-  return { cert, key, ca };
+  // In turn, so that where several are missing the same one is always named.
+  const cert = await readText(paths.cert);
+  const key = await readText(paths.key);
+  return { cert, key, ca: await readOptional(paths.ca) };
 };
 
 /** Throws CertificateError if the pair does not fit. */
