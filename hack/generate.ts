@@ -5,9 +5,11 @@ import { resolve } from 'node:path';
 import { architecture } from './generate/architecture.ts';
 import { benchmarks } from './generate/benchmarks.ts';
 import { chartRegistration, chartValues } from './generate/chart.ts';
+import { closedLoopPage, closedLoopSummary, closedLoopSvg } from './generate/closed-loop.ts';
 import { commands } from './generate/commands.ts';
 import { configuration } from './generate/configuration.ts';
 import { flowPolicyChart, flowPolicyExample } from './generate/flow-policy.ts';
+import { flowController } from './generate/flow-controller.ts';
 import { interplay } from './generate/interplay.ts';
 import { kep2004Figure, kep2004Page } from './generate/kep-2004.ts';
 import { krew } from './generate/krew.ts';
@@ -27,10 +29,14 @@ const GENERATORS: readonly Generator[] = [
   benchmarks,
   chartRegistration,
   chartValues,
+  closedLoopPage,
+  closedLoopSummary,
+  closedLoopSvg,
   commands,
   configuration,
   flowPolicyChart,
   flowPolicyExample,
+  flowController,
   interplay,
   load,
   loop,
