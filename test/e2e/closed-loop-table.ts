@@ -36,15 +36,15 @@ export const formatRun = ({ phases, strategies }: ScenarioRun): string => {
   return markdownTable([...head, ...zones.map(({ zone }) => `p50 / p99 from ${zone}`)], rows);
 };
 
-/** What a run was. */
-export const describeRun = ({ title, metrics, phases, busy }: ScenarioRun): string => {
+/** What was asked for, and how busy that made the machine. */
+export const describeRun = ({ metrics, phases, busy }: ScenarioRun): string => {
   const loads = phases
     .filter(({ warmUp }) => !warmUp)
     .map(({ name, from, to, demand }) => {
       const rates = Object.entries(demand).map(([zone, rate]) => `${zone} ${rate}`);
       return `${name} (${to - from} s): ${rates.join(', ')}`;
     });
-  return `${title}; metrics through ${metrics}. Requests a second: ${loads.join('; ')}. The machine was ${Math.round(busy * 100)} % busy.`;
+  return `Metrics through ${metrics}. Requests a second: ${loads.join('; ')}. The machine was ${Math.round(busy * 100)} % busy.`;
 };
 
 /** When and why the closed loop changed hints, in seconds since the scenario began. */

@@ -13,6 +13,8 @@ const LIMITS = {
   quietErrors: 0.01,
   /** Of same-zone's errors and overloaded time while the loop reacts, and once it has. */
   reactingErrors: 0.8,
+  /** The same where connections stay for longer than the loop takes to react. */
+  reactingErrorsLongLived: 1,
   reactedErrors: 0.25,
   reactedOverload: 0.35,
   /** Of spread's requests that cross zones. */
@@ -51,11 +53,13 @@ export const findingsOf = (run: ScenarioRun): string[] => {
   most('before: cross-zone', before.crossZone, LIMITS.quietCrossZone);
   most('before: errors', before.errors, LIMITS.quietErrors);
   const sameZone = of('same-zone', REACTED);
-  most('reacting: errors', reacting.errors, LIMITS.reactingErrors * of('same-zone', REACTING).errors);
+  const stay = run.longLivedShare > 0;
+  const late = stay ? LIMITS.reactingErrorsLongLived : LIMITS.reactingErrors;
+  most('reacting: errors', reacting.errors, late * of('same-zone', REACTING).errors);
   most('reacted: errors', reacted.errors, LIMITS.reactedErrors * sameZone.errors);
   most('reacted: overload', overload(reacted), LIMITS.reactedOverload * overload(sameZone));
   most('reacted: cross-zone', reacted.crossZone, LIMITS.reactedCrossZone * of('spread', REACTED).crossZone);
-  const back = run.longLivedShare > 0 ? LIMITS.afterCrossZoneLongLived : LIMITS.afterCrossZone;
+  const back = stay ? LIMITS.afterCrossZoneLongLived : LIMITS.afterCrossZone;
   most('after: cross-zone', after.crossZone, back * of('spread', AFTER).crossZone);
   most('after: errors', after.errors, LIMITS.quietErrors);
   return findings;

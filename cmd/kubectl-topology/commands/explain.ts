@@ -38,7 +38,8 @@ export const explain = topologyCommand<Flags>({
   async run(io, flags, [name = '']) {
     const loaded = await load(inNamespaceOf(flags, name), EXPLAIN_NEEDS, io);
     const service = findService(loaded, name);
-    const report = explainService(loaded.snapshot, service, explainOptions(loaded.snapshot, flags, io));
+    const snapshot = await withFlowPolicies(loaded.snapshot, service, flags, io);
+    const report = explainService(snapshot, service, explainOptions(snapshot, flags, io));
     await print(io, flags.output, report, (wide) =>
       renderExplanation(report, { wide, color: wantsColor(io), columns: io.out.columns }),
     );

@@ -53,7 +53,7 @@ describe('the tables of the closed-loop suite', () => {
 
   it('say what was run, on how busy a machine', () => {
     expect(describeRun(run)).to.equal(
-      'zone a is hot; metrics through Prometheus. Requests a second: reacted (15 s): a 180, b 40. The machine was 31 % busy.',
+      'Metrics through Prometheus. Requests a second: reacted (15 s): a 180, b 40. The machine was 31 % busy.',
     );
   });
 

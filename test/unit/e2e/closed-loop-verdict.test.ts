@@ -113,8 +113,8 @@ describe('the verdict on a run', () => {
     });
   }
 
-  it('gives connections that stay more time to return', () => {
-    const loadAware = { ...good, [AFTER]: figures({ crossZone: 0.3 }) };
+  it('gives connections that stay more time to move, and to return', () => {
+    const loadAware = { ...good, [REACTING]: figures({ errors: 0.11 }), [AFTER]: figures({ crossZone: 0.3 }) };
     expect(findingsOf(run({ loadAware, longLivedShare: 0.7 }))).to.deep.equal([]);
   });
 
