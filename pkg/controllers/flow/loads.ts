@@ -154,8 +154,11 @@ export const createLoadReader = (options: LoadReaderOptions): LoadReader => {
       const { isKnown, ...current } = now();
       if (isKnown && current.dueInMs > 0) return current;
       const promql = settings.query === undefined ? {} : { promql: settings.query };
+      // What others asked for a moment ago will do, but not what is about as old as the interval.
+      const maxAgeSeconds = settings.intervalSeconds / 2;
       const running = asked.get(key);
-      const entry = running?.question === question ? running : ask(key, question, source, { ...query, ...promql });
+      const entry =
+        running?.question === question ? running : ask(key, question, source, { ...query, ...promql, maxAgeSeconds });
       if (!(await settlesWithin(entry.reading, patienceMs, clock))) entry.late = true;
       signal.throwIfAborted();
       const { isKnown: _, ...read } = now();

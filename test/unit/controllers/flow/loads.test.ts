@@ -51,6 +51,11 @@ describe('the reader of load', () => {
     });
   });
 
+  it('takes no answer that is about as old as the interval', async () => {
+    await read({ ...DEFAULTS, intervalSeconds: 1 });
+    expect(asked).to.deep.equal([{ ...QUERY, maxAgeSeconds: 0.5 }]);
+  });
+
   it('asks the first source, and again when the interval is over, however often it is called', async () => {
     expect(await read()).to.deep.equal({ source: 'one', load: pods(1), problem: undefined, dueInMs: 15_000 });
     await clock.advance(10_000);
