@@ -6,7 +6,7 @@ import type { FlowEndpoint, PlannedEndpoint } from '../types.ts';
 export interface HintsInForce {
   /** No endpoint has a hint: every client uses every endpoint. */
   readonly spread: boolean;
-  /** In name order; an endpoint that is not named is hinted for its own zone, as admission does. */
+  /** In name order; an endpoint that is not named is hinted for its own zone, as admission does, or for none without a zone. */
   readonly endpoints: readonly PlannedEndpoint[];
 }
 
@@ -28,13 +28,15 @@ export type HintsOf = (endpoint: Endpoint) => readonly string[];
 export const hintsOf = ({ spread, endpoints }: HintsInForce): HintsOf => {
   if (spread) return () => [];
   const hinted = new Map(endpoints.map(({ name, forZones }) => [name, forZones]));
-  return ({ name, zone }) => hinted.get(name) ?? [zone];
+  return ({ name, zone }) => hinted.get(name) ?? (zone === '' ? [] : [zone]);
 };
 
-/** How ready endpoints share the clients of the zones. */
+/** How ready endpoints share the clients of the zones: one endpoint without a hint makes proxies ignore all of them. */
 export const sharingOf = (zones: readonly string[], endpoints: readonly Endpoint[], hints: HintsInForce): Sharing => {
   const counts = new Map(zones.map((zone) => [zone, 0]));
-  const hinted = hintsOf(hints);
+  const given = hintsOf(hints);
+  const ignored = endpoints.some((endpoint) => given(endpoint).length === 0);
+  const hinted: HintsOf = ignored ? () => [] : given;
   for (const endpoint of endpoints) {
     for (const zone of hinted(endpoint)) {
       const count = counts.get(zone);

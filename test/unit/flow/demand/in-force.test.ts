@@ -49,6 +49,23 @@ describe('hints in force', () => {
     });
   }
 
+  const homeless = [...endpoints, { name: 'x1', zone: '' }];
+
+  it('takes an endpoint without zone and plan for one without hint: proxies then ignore all hints', () => {
+    const plan = { spread: false, endpoints: [{ name: 'a1', forZones: ['a'] }] };
+    expect(hintsOf(plan)({ name: 'x1', zone: '' })).to.deep.equal([]);
+    expect(sharingOf(['a', 'b'], homeless, plan)).to.deep.equal({
+      zones: ['a', 'b'],
+      sharers: [4, 4],
+      orphans: ['a', 'b'],
+    });
+  });
+
+  it('counts an endpoint without zone where the plan hints it', () => {
+    const plan = { spread: false, endpoints: [{ name: 'x1', forZones: ['b'] }] };
+    expect(sharingOf(['a', 'b'], homeless, plan)).to.deep.equal({ zones: ['a', 'b'], sharers: [2, 2], orphans: [] });
+  });
+
   it('knows no hints of a Service without endpoints', () => {
     expect(sharingOf(['a'], [], { spread: false, endpoints: [] })).to.deep.equal({
       zones: ['a'],

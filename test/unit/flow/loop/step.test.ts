@@ -176,6 +176,19 @@ describe('loop', () => {
     }
   });
 
+  it('finds hints for an endpoint without zone, and never hints for a zone without name', () => {
+    const service = looped({
+      endpoints: () => endpointsOf({ a: 1, b: 1, '': 1 }),
+      demand: () => ({ a: 0.5, b: 0.5 }),
+      zones: ['a', 'b'],
+    });
+    const decisions = service.runTo(3600);
+    for (const { endpoints } of decisions) for (const { forZones } of endpoints) expect(forZones).to.not.include('');
+    expect(decisions[0]?.inZoneShare, 'one endpoint without hint makes proxies ignore all').to.equal(1);
+    expect(last(decisions).endpoints.every(({ forZones }) => forZones.length > 0)).to.equal(true);
+    expect(last(decisions).inZoneShare).to.be.closeTo(0.75, 0.01);
+  });
+
   describe('with demand that was measured', () => {
     const measured = (time: number, demand: Record<string, number>, sampledAt = time) => ({
       ...observation(time, endpointsOf({ a: 2, b: 2, c: 2 })),
