@@ -23,6 +23,8 @@ export interface Observed {
   /** Demand to plan for where it has jumped: a window that the jump lies in shows only a part of it. */
   readonly surge: Demand | null;
   readonly rank: number;
+  /** Of the equations, ≥ 1; null where the samples do not tell all zones apart. */
+  readonly condition: number | null;
 }
 
 interface Counted extends LoadSample {
@@ -74,6 +76,7 @@ const observeMeasured = (
         freshAt: Math.max(before.freshAt, sampledAt),
         countedAt: sampledAt,
         rank: zones.length,
+        condition: 1,
       };
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
@@ -114,12 +117,13 @@ const observeSamples = (
     carried === null
       ? firstBelief(zonesOf(observation), totalOf(rows, ready.length), weightsOf(observation), countedAt)
       : aged(carried, countedAt);
-  const { belief, rank, surge, atLeast } = estimateDemand(before, rows);
+  const { belief, rank, condition, surge, atLeast } = estimateDemand(before, rows);
   const room = policy.targetUtilization * sumOf(ready.map(({ capacity }) => capacity));
   return {
     ...nothing,
     belief,
     rank,
+    condition: Number.isFinite(condition) ? condition : null,
     countedAt,
     saturated: atLeast,
     full: isFull(ready),
@@ -147,6 +151,7 @@ export const observe = (policy: LoopPolicy, state: LoopState, observation: Obser
     full: false,
     surge: null,
     rank: 0,
+    condition: null,
   };
   if (measured !== undefined) return measured.sampledAt > time ? nothing : observeMeasured(zones, measured, nothing);
   const seen = { ...nothing, freshAt: Math.max(state.freshAt, newestSample(observation)) };

@@ -83,6 +83,7 @@ const decisionOf = (
     inZoneShare: figuresUnder(plan, readyOf(observation), demand, policy).inZoneShare,
     reason,
     rank: observed.rank,
+    condition: observed.condition,
   };
 };
 

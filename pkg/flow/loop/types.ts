@@ -137,6 +137,8 @@ export interface LoopDecision {
   /** Predicted fraction of the demand that stays in its zone. */
   readonly inZoneShare: number;
   readonly reason: LoopReason;
-  /** How many zones' demand the last samples could tell apart. */
+  /** How many zones' demand the last samples could tell apart; 0 where none were new. */
   readonly rank: number;
+  /** How much the zone that they tell worst is drowned by the others, ≥ 1; null where they do not tell all apart. */
+  readonly condition: number | null;
 }

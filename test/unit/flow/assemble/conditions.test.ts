@@ -28,6 +28,7 @@ const decision = (more: Partial<LoopDecision> = {}): LoopDecision => ({
   inZoneShare: 1,
   reason: 'Steady',
   rank: 2,
+  condition: 1,
   ...more,
 });
 const figures = (more: Partial<TurnFigures> = {}): TurnFigures => ({

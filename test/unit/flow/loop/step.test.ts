@@ -32,6 +32,7 @@ describe('loop', () => {
     expect(changes(decisions)).to.deep.equal([]);
     expect(last(decisions)).to.deep.include({ inZoneShare: 1, reason: 'Steady', rank: 3 });
     expect(last(decisions).demand['a']).to.be.closeTo(0.5, 1e-6);
+    expect(last(decisions).condition, 'each zone has endpoints of its own').to.be.closeTo(1, 1e-9);
   });
 
   it('spills a hot zone over exactly as many endpoints as it needs', () => {
@@ -46,6 +47,15 @@ describe('loop', () => {
     const final = last(decisions);
     expect(final.inZoneShare, 'two of three endpoints are in zone a').to.be.closeTo((1.2 + 0.8) / 2.6, 0.01);
     expect(changes(decisions)).to.have.lengthOf.at.most(2);
+  });
+
+  it('says that it cannot tell zones apart which share all endpoints', () => {
+    const service = looped({
+      endpoints: () => endpointsOf({ a: 2 }),
+      demand: () => ({ b: 0.5, c: 0.3 }),
+      zones: ['b', 'c'],
+    });
+    expect(last(service.runTo(600))).to.deep.include({ rank: 1, condition: null });
   });
 
   it('answers saturation with the first sample', () => {
