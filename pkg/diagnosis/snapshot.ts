@@ -2,6 +2,7 @@
 // What a diagnosis looks at: the objects of a cluster, or of files, at one moment, reduced to the fields that matter.
 import type { LabelSelector } from '../apis/admission.ts';
 import type { EndpointSlice, Node, Service } from '../apis/core.ts';
+import type { FlowPolicyCondition, FlowPolicyStatus, FlowPolicyZoneStatus } from '../apis/flow-policy.ts';
 import type { StringMap } from '../apis/meta.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 
@@ -109,6 +110,24 @@ export interface FlowPolicySummary {
   readonly capacity?: number;
   /** Fraction of the capacity. */
   readonly targetUtilization?: number;
+  /** What the loop says of itself. */
+  readonly loop?: FlowLoopSummary;
+}
+
+/** What a FlowPolicy says: how the loop is to run, and how it does; percentages and texts as they stand there. */
+export interface FlowLoopSummary extends Pick<
+  FlowPolicyStatus,
+  'source' | 'demand' | 'inZonePercent' | 'maxUtilizationPercent'
+> {
+  readonly mode: 'Enforce' | 'Observe';
+  readonly targetPercent: number;
+  /** Share of the demand that could stay in its zone at most, at the target. */
+  readonly boundPercent?: number;
+  readonly zones: readonly FlowPolicyZoneStatus[];
+  /** The plan is to write no hints; undefined: there is no plan. */
+  readonly spread?: boolean;
+  readonly conditions: readonly Pick<FlowPolicyCondition, 'type' | 'status' | 'reason' | 'message'>[];
+  readonly lastChange?: { readonly time: string; readonly reason: string; readonly message: string };
 }
 
 export interface ClusterSnapshot {

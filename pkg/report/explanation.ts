@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One screen that explains a Service: wanted, given, used, effective, and the causes with their remedies.
 import type { Cause, Explanation, UsedReport } from '../diagnosis/explain/types.ts';
+import { loopText } from './explanation-loop.ts';
 import { paintFor, wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
 import { renderTable } from './table.ts';
@@ -25,11 +26,20 @@ const indented = (table: string): string => table.replaceAll(/^(?=.)/gm, INDENT)
 
 const dash = (text: string): string => (text === '' ? '-' : text);
 
-const verdictLine = ({ verdict, effective }: Explanation, paint: Paint): string => {
+/** By the measured demand, where the plan in force knows it; undefined where nothing spills. */
+const spillText = ({ effective, loop }: Explanation): string | undefined => {
+  if (loop?.inForce !== true) return undefined;
+  const stays = loop.inZonePercent ?? Math.round(effective.inZoneShare * HUNDRED);
+  if (stays >= HUNDRED) return undefined;
+  return `${stays} % of connections stay in their zone; ${HUNDRED - stays} % spill as the plan wants`;
+};
+
+const verdictLine = (report: Explanation, paint: Paint): string => {
+  const { verdict, effective } = report;
   const share = `${percent(effective.inZoneShare)} of connections stay in their zone`;
   switch (verdict) {
     case 'Effective':
-      return paint.good(`✓ effective: ${share}`);
+      return paint.good(`✓ effective: ${spillText(report) ?? share}`);
     case 'NotWanted':
       return paint.bad(`✗ not wanted: the Service does not ask for routing by zone in words that count; ${share}`);
     case 'Ineffective':
@@ -39,13 +49,16 @@ const verdictLine = ({ verdict, effective }: Explanation, paint: Paint): string 
 
 const mark = (good: boolean, paint: Paint): string => (good ? paint.good('✓') : paint.bad('✗'));
 
-const wantedText = ({ wanted }: Explanation, paint: Paint): string =>
-  `${paint.strong('WANTED')}     ${mark(wanted.wanted, paint)} ${wanted.by === '' ? 'no' : clean(wanted.by)}\n`;
+const wantedText = ({ wanted }: Explanation, paint: Paint): string => {
+  const { strategy, by } = wanted;
+  const text = strategy === undefined ? clean(by) : `${strategy}, by ${clean(by)}`;
+  return `${paint.strong('WANTED')}     ${mark(wanted.wanted, paint)} ${by === '' ? 'no' : text}\n`;
+};
 
-const givenText = ({ given }: Explanation, paint: Paint): string => {
+const givenText = ({ given, loop }: Explanation, paint: Paint): string => {
   const lines = given.map(
     ({ addressType, ready, hinted }) =>
-      `${mark(ready > 0 && hinted === ready, paint)} ${addressType}: ${hinted} of ${ready} ready endpoints carry a zone hint\n`,
+      `${mark(ready > 0 && hinted === (loop?.spreadOnPurpose === true ? 0 : ready), paint)} ${addressType}: ${hinted} of ${ready} ready endpoints carry a zone hint\n`,
   );
   const rows = given.flatMap(({ addressType, zones }) =>
     Object.entries(zones).map(([zone, { endpoints, hinted }]) => [
@@ -89,9 +102,9 @@ const usedRows = (used: readonly UsedReport[], wide: boolean, dual: boolean): st
     .sort((a, b) => ((a[0] ?? '') < (b[0] ?? '') ? -1 : 1));
 };
 
-const usedText = ({ used, proxy }: Explanation, { wide }: ExplanationStyle, paint: Paint): string => {
+const usedText = ({ used, proxy, loop }: Explanation, { wide }: ExplanationStyle, paint: Paint): string => {
   const filtered = used.filter(({ mode }) => mode !== '').length;
-  const line = `${mark(used.length > 0 && filtered === used.length, paint)} ${filtered} of ${used.length} routes of ${proxy} keep to hints\n`;
+  const line = `${mark(used.length > 0 && filtered === (loop?.spreadOnPurpose === true ? 0 : used.length), paint)} ${filtered} of ${used.length} routes of ${proxy} keep to hints\n`;
   if (used.length === 0) return `${paint.strong('USED')}       ${line}`;
   const dual = new Set(used.map(({ addressType }) => addressType)).size > 1;
   const about = ['ZONE', wide ? 'NODE' : 'NODES', ...(dual ? ['FAMILY'] : []), 'PORT'];
@@ -99,12 +112,12 @@ const usedText = ({ used, proxy }: Explanation, { wide }: ExplanationStyle, pain
   return `${paint.strong('USED')}       ${line}${indented(renderTable(headers, usedRows(used, wide, dual)))}`;
 };
 
-const effectiveText = ({ effective }: Explanation, paint: Paint): string => {
+const effectiveText = ({ effective, loop }: Explanation, paint: Paint): string => {
   const { clientZones, unserved } = effective;
   const served = clientZones.length - unserved.length;
   const zoneless = effective.effective || unserved.length > 0 || clientZones.length === 0;
   const left = unserved.length > 0 ? `; not ${unserved.join(', ')}` : zoneless ? '' : ', but Nodes without zone do not';
-  return `${paint.strong('EFFECTIVE')}  ${mark(effective.effective, paint)} ${served} of ${clientZones.length} client zones keep their traffic${left}\n`;
+  return `${paint.strong('EFFECTIVE')}  ${mark(effective.effective, paint)} ${served} of ${clientZones.length} client zones ${loop?.inForce === true && effective.effective ? 'have their traffic as the plan wants it' : 'keep their traffic'}${left}\n`;
 };
 
 const causeText = ({ reason, evidence, remedy }: Cause, columns: number, paint: Paint): string =>
@@ -146,6 +159,7 @@ export const renderExplanation = (report: Explanation, style: ExplanationStyle):
     givenText(report, paint),
     usedText(report, style, paint),
     effectiveText(report, paint),
+    report.loop === undefined ? '' : loopText(report.loop, columns, INDENT, paint),
     spread,
     causesText(report, columns, paint),
     unseen,

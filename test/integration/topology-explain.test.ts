@@ -29,6 +29,7 @@ const WITHOUT_CAUSE: ReadonlySet<string> = new Set([
   'effective-auto',
   'webhook-effective',
   'dual-stack-effective',
+  'load-aware-effective',
 ]);
 
 /** Each file of test/fixtures/clusters with the cause that explain has to name first, and what it must show for it. */
@@ -98,6 +99,23 @@ const CASES: readonly Case[] = [
   ['hints-lost', 'Ineffective', 'HintsLost', /Last event at 2026-11-20T10:00:00Z: "Insufficient Node information/],
   ['hints-not-written', 'Ineffective', 'HintsNotWritten', /None of the 3 ready IPv4 endpoints/],
   ['linkerd-slices-off', 'Ineffective', 'LinkerdSlicesOff', /3 of 3 ready Nodes .* Linkerd filters no endpoints/],
+  [
+    'load-aware-conflicting-mode',
+    'Ineffective',
+    'PlanNotInForce',
+    /Effective is False, ConflictingMode: .*topology-mode\] is "Auto": remove one of the two\.$/,
+  ],
+  ['load-aware-effective', 'Effective', undefined, /(?:)/],
+  ['load-aware-metrics-lost', 'Ineffective', 'LoadNotObserved', /Observed is False, MetricsLost: no new samples/],
+  ['load-aware-no-capacity', 'Ineffective', 'LoadNotObserved', /Observed is False, NoCapacity: 3 ready endpoint/],
+  ['load-aware-observe', 'Ineffective', 'ObserveOnly', /spec\.mode Observe.* 100 % of the demand would stay/],
+  [
+    'load-aware-spread',
+    'Effective',
+    'PlanSpread',
+    /plans no hints: .* 33 % of the demand stays in its zone\. Last change at 2026-11-20T10:00:00Z, Overloaded/,
+  ],
+  ['load-aware-without-controller', 'Ineffective', 'FlowPolicyMissing', /there is no FlowPolicy shop\/web\.$/],
   ['load-balancer-traffic', 'Effective', 'LoadBalancerTraffic', /type LoadBalancer/],
   ['no-endpoints', 'Ineffective', 'NoEndpoints', /no endpoint in its EndpointSlices/],
   ['no-growth', 'Effective', 'NoGrowth', /targets Deployment web/],

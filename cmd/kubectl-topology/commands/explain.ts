@@ -8,6 +8,7 @@ import type { ExplainFlags } from '../explain-flags.ts';
 import { findService, inNamespaceOf } from '../find-service.ts';
 import { addOutputFlag } from '../flags.ts';
 import type { OutputFlags } from '../flags.ts';
+import { withFlowPolicies } from '../flow-policies.ts';
 import { wantsColor } from '../io.ts';
 import { print } from '../print.ts';
 import { load } from '../session.ts';

@@ -3,10 +3,10 @@
 import type { Service } from '../../../pkg/apis/core.ts';
 import { refOf } from '../../../pkg/diagnosis/models/lookup.ts';
 import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
-import { requestedStrategy, strategyFromLabels } from '../../../pkg/routing/strategy.ts';
 import { topologyCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { findPort, findService, inNamespaceOf } from '../find-service.ts';
+import { asksForPlan } from '../flow-policies.ts';
 import { wantsColor } from '../io.ts';
 import type { Io } from '../io.ts';
 import { print } from '../print.ts';
@@ -33,9 +33,12 @@ const withObserved = async (
   flags: SimulateFlags,
   io: Io,
 ): Promise<ClusterSnapshot> => {
-  const strategy = requestedStrategy(service) ?? strategyFromLabels(service.metadata?.labels);
-  const planned = strategy === 'load-aware' || strategy === 'proportional';
-  if (!planned || flags.filename !== undefined || flags.demand !== undefined || flags.weights !== undefined) {
+  if (
+    !asksForPlan(service) ||
+    flags.filename !== undefined ||
+    flags.demand !== undefined ||
+    flags.weights !== undefined
+  ) {
     return snapshot;
   }
   const { namespace } = refOf(service);

@@ -10,6 +10,7 @@ import { cause, firstOfEach, listed } from './cause.ts';
 import { gatherFacts, indexSnapshot } from './facts.ts';
 import type { SnapshotIndex } from './facts.ts';
 import { givenCauses } from './given.ts';
+import { loopCauses, loopReport, withLoop } from './loop.ts';
 import { prerequisiteCauses, spreadCauses, spreadText } from './spread.ts';
 import type {
   Cause,
@@ -69,7 +70,9 @@ const isKept = ({ mode, used, zone }: Route): boolean =>
 
 const effectiveReport = (facts: Facts): EffectiveReport => {
   const { routes, clientZones } = facts;
-  const unserved = clientZones.filter((zone) => routes.some((route) => route.zone === zone && !isKept(route)));
+  const spread = loopReport(facts)?.spreadOnPurpose === true;
+  const isServed = (route: Route): boolean => isKept(route) || (spread && route.reason === 'NoHints');
+  const unserved = clientZones.filter((zone) => routes.some((route) => route.zone === zone && !isServed(route)));
   const zoneless = routes.some(({ zone }) => zone === '');
   return {
     effective: clientZones.length > 0 && unserved.length === 0 && !zoneless,
@@ -110,15 +113,20 @@ const crossingCauses = ({ options, routes, nodes, version }: Facts, effective: b
 /** Causes in the order in which to look at them; each code once. */
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {
   const kind = kindCauses(facts);
+  const loop = loopCauses(facts);
+  const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
+  // The loop measures what is only assumed here.
+  const balance = loopReport(facts)?.inForce === true ? [] : balanceCauses(facts);
   const found = [
     ...trivialCauses(facts).filter(({ reason }) => reason === 'NoNodes'),
     ...kind,
-    ...(kind.some(({ reason }) => reason === 'ExternalName') ? [] : requestCauses(facts)),
-    ...givenCauses(facts),
+    ...(kind.some(({ reason }) => reason === 'ExternalName') ? [] : asked),
+    ...withLoop(facts, loop, givenCauses(facts)),
     // Proxies never look at hints of a headless Service or one with the policy Local.
     ...(kind.some(({ stage }) => stage !== 'given') ? [] : [...usedCauses(facts), ...spreadCauses(facts)]),
     ...trivialCauses(facts).filter(({ reason }) => reason === 'SingleZone'),
-    ...(wanted ? [...balanceCauses(facts), ...prerequisiteCauses(facts)] : []),
+    ...loop.filter(({ stage }) => stage === 'prerequisite'),
+    ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),
     ...crossingCauses(facts, effective),
   ];
   return firstOfEach(found);
@@ -131,6 +139,10 @@ export const unseenOf = (snapshot: ClusterSnapshot): Explanation['unseen'] =>
     const collection = snapshot[what];
     return collection.kind === 'unknown' ? [{ what, why: collection.why }] : [];
   });
+
+/** Only who asks for a plan misses it. */
+const unseenLoop = ({ snapshot: { flowPolicies }, planned }: Facts): Explanation['unseen'] =>
+  planned === undefined || flowPolicies.kind === 'known' ? [] : [{ what: 'flowPolicies', why: flowPolicies.why }];
 
 /** What is found out about a Service, before it is laid out for anybody. */
 export interface Diagnosis extends Pick<Explanation, 'verdict' | 'wanted' | 'given' | 'effective' | 'causes'> {
@@ -157,6 +169,7 @@ export const diagnose = (
 
 export const explain = (snapshot: ClusterSnapshot, service: Service, options: ExplainOptions): Explanation => {
   const { facts, verdict, wanted, given, effective, causes } = diagnose(snapshot, service, options);
+  const loop = loopReport(facts);
   return {
     namespace: facts.ref.namespace,
     name: facts.ref.name,
@@ -167,8 +180,9 @@ export const explain = (snapshot: ClusterSnapshot, service: Service, options: Ex
     given,
     used: usedReport(facts),
     effective,
+    ...(loop === undefined ? {} : { loop }),
     spread: spreadText(facts),
     causes,
-    unseen: unseenOf(snapshot),
+    unseen: [...unseenOf(snapshot), ...unseenLoop(facts)],
   };
 };

@@ -2,7 +2,9 @@
 // Works out once what causes of one Service are looked for in.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { strategyOf } from '../../hints/table.ts';
+import { HINT_STRATEGIES, strategyOf } from '../../hints/table.ts';
+import type { HintStrategy } from '../../hints/types.ts';
+import { requestedStrategy } from '../../routing/strategy.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { hintRequest, zoneShares } from '../../upstream/index.ts';
 import type { ZoneShares } from '../../upstream/index.ts';
@@ -117,6 +119,12 @@ export const labelsOf = (service: Service, slices: readonly EndpointSlice[]): Re
   return { ...own, ...(managed ? service.metadata?.labels : {}) };
 };
 
+/** Labels decide where they ask; the flow controller follows the annotation, with a label or (observing) without. */
+const plannedOf = (service: Service, strategy: HintStrategy | undefined): HintStrategy | undefined => {
+  const asked = strategy ?? HINT_STRATEGIES.find(({ name }) => name === requestedStrategy(service));
+  return asked?.planned === true ? asked : undefined;
+};
+
 /** Routes of every family, from slices as they are or as they should be. */
 const routesOfFamilies = (
   families: readonly FamilyFacts[],
@@ -158,6 +166,9 @@ export const gatherFacts = (
   };
   const routes = routesOfFamilies(families, { ...routing, slices });
   const ideal = idealSlices({ slices, expected });
+  const strategy = strategyOf(labelsOf(service, slices));
+  const planned = plannedOf(service, strategy);
+  const policy = itemsOf(snapshot.flowPolicies).find((each) => keyOf(each) === keyOf(ref));
   const isSame = ideal.every((slice, at) => slice === slices[at]);
   return {
     snapshot,
@@ -170,7 +181,9 @@ export const gatherFacts = (
     version,
     shares,
     request: hintRequest(service, version, options.gates),
-    strategy: strategyOf(labelsOf(service, slices)),
+    strategy,
+    planned,
+    loop: planned === undefined ? undefined : policy?.loop,
     expected,
     families,
     routes,

@@ -74,6 +74,35 @@ export const DIAGNOSIS_REASONS = {
       'The webhook is there and reachable, but slices that it serves are stored without hints: it was away when they were written.',
     remedy: 'Any write to the slice brings the hints; the settings reconciler makes one where it runs.',
   },
+  FlowPolicyMissing: {
+    sentence:
+      'The Service asks for a plan of the flow-controller and has no FlowPolicy, which the controller would have made: it does not run, or does not look at this namespace.',
+    remedy:
+      'Install `flow-controller`, see whether it is ready and leads (its Lease), and whether its `namespaceSelector` selects the namespace.',
+  },
+  ObserveOnly: {
+    sentence:
+      'The FlowPolicy of the Service says `mode: Observe`: plans are made and reported, and no hints are written.',
+    remedy: 'Remove `spec.mode` from the FlowPolicy, or set it to `Enforce`, if the plan shall be followed.',
+  },
+  LoadNotObserved: {
+    sentence:
+      'The flow-controller does not know the load of the Service, so its plan does not follow it: the condition `Observed` of the FlowPolicy says why.',
+    remedy:
+      'For `NoCapacity` set CPU requests on all containers, or `spec.capacity.value`; else see whether the source of the metrics answers (metrics-server, Prometheus), and `spec.metrics` of the FlowPolicy.',
+  },
+  PlanNotInForce: {
+    sentence:
+      'The EndpointSlices do not carry the plan of the flow-controller: the condition `Effective` of the FlowPolicy says why.',
+    remedy:
+      'Do what the condition says; each of its reasons is in "Keep traffic in its zone as far as load allows" (docs/usage/load-aware.md).',
+  },
+  PlanSpread: {
+    sentence:
+      'The flow-controller writes no hints on purpose: with this load every zone has to use every endpoint, so traffic crosses as the plan wants.',
+    remedy:
+      'Add replicas in the zones whose clients ask for most, or accept it: hints come back when the demand allows them.',
+  },
   SingleEndpoint: {
     sentence: 'The Service has only one ready endpoint: clients of all other zones cross.',
     remedy: 'Run more replicas, at least one a zone.',

@@ -7,7 +7,14 @@ import type { FeatureGates, HintRequest, Proxy, Reason, ZoneShares } from '../..
 import type { FinalHints, HintSource } from '../models/hints.ts';
 import type { ServiceRef } from '../models/lookup.ts';
 import type { GroupRoute } from '../models/routes.ts';
-import type { Autoscaler, ClusterSnapshot, CollectionName, PodSummary, Workload } from '../snapshot.ts';
+import type {
+  Autoscaler,
+  ClusterSnapshot,
+  CollectionName,
+  FlowLoopSummary,
+  PodSummary,
+  Workload,
+} from '../snapshot.ts';
 import type { SnapshotIndex } from './facts.ts';
 import type { DiagnosisReason } from './reasons.ts';
 
@@ -52,6 +59,10 @@ export interface Facts {
   readonly request: HintRequest;
   /** Strategy that labels ask for. */
   readonly strategy: HintStrategy | undefined;
+  /** Strategy whose hints the flow controller plans, that labels or the annotation ask for. */
+  readonly planned: HintStrategy | undefined;
+  /** What the FlowPolicy of the Service says, where it asks for a plan; undefined: there is none, or it was not seen. */
+  readonly loop: FlowLoopSummary | undefined;
   /** What would be stored now, by family. */
   readonly expected: readonly FinalHints[];
   /** The Service's address families, its first one first; at least one. */
@@ -98,6 +109,16 @@ export interface WantedReport {
   readonly source: HintSource;
   /** Annotation, field or label with its value; empty where nothing asks. */
   readonly by: string;
+  /** Named by a label or the annotation: `same-zone`, `load-aware`, .... */
+  readonly strategy?: string;
+}
+
+/** The closed loop of a Service that asks for one. */
+export interface LoopReport extends FlowLoopSummary {
+  /** The slices carry the plan: what crosses zones under it does so on purpose. */
+  readonly inForce: boolean;
+  /** The plan is to write no hints, by what is known of the load. */
+  readonly spreadOnPurpose: boolean;
 }
 
 export interface GivenReport {
@@ -146,6 +167,8 @@ export interface Explanation {
   readonly given: readonly GivenReport[];
   readonly used: readonly UsedReport[];
   readonly effective: EffectiveReport;
+  /** Only where its FlowPolicy was seen. */
+  readonly loop?: LoopReport;
   /** By which constraint its Pods are spread over zones; empty where that could not be seen. */
   readonly spread: string;
   /** The first is the one to look at first. */

@@ -16,11 +16,16 @@ const annotationKey = ({ service }: Facts): string =>
 
 /** Whether and by what the Service asks for routing by zone. */
 export const wantedReport = (facts: Facts): WantedReport => {
-  const { service, request, strategy, version } = facts;
+  const { service, request, strategy, planned, version } = facts;
   if (strategy !== undefined) {
     const labels = [service.metadata?.labels ?? {}, ...facts.slices.map(({ metadata }) => metadata?.labels ?? {})];
     const label = strategy.labels.find(({ key, value }) => labels.some((own) => own[key] === value));
-    return { wanted: true, source: 'webhook', by: `label ${label?.key ?? ''}=${label?.value ?? ''}` };
+    const by = `label ${label?.key ?? ''}=${label?.value ?? ''}`;
+    return { wanted: true, source: 'webhook', by, strategy: strategy.name };
+  }
+  if (planned !== undefined) {
+    const by = `annotation ${annotationKey(facts)}=${topologyAnnotation(service, version) ?? ''}`;
+    return { wanted: true, source: 'webhook', by, strategy: planned.name };
   }
   if (request.mode === 'proportional') {
     const value = topologyAnnotation(service, version) ?? '';
@@ -97,9 +102,11 @@ const OFF: ReadonlySet<string> = new Set(['', 'disabled', 'Disabled']);
 const LIKE_AUTO = 2;
 
 /** What is probably meant by an annotation value that the control plane does not know. */
-const spellingHint = (value: string): string => {
-  if (value.startsWith(`${GROUP}/`))
-    return ' It names a strategy of this project, for which the label is missing: is the settings reconciler running?';
+const spellingHint = (value: string, planned: boolean): string => {
+  if (value.startsWith(`${GROUP}/`)) {
+    const who = planned ? 'flow-controller' : 'settings reconciler';
+    return ` It names a strategy of this project, for which the label is missing: is the ${who} running?`;
+  }
   if (value.includes('/')) return ' It names a heuristic of somebody else, who has to write the hints.';
   const near = editDistance(value.trim().toLowerCase(), 'auto') <= LIKE_AUTO || value.toLowerCase().includes('auto');
   return near ? ' Only "Auto" and "auto" are understood.' : '';
@@ -111,7 +118,7 @@ const refusedRequest = (facts: Facts): Cause[] => {
     const value = topologyAnnotation(service, version) ?? '';
     if (OFF.has(value))
       return [cause('wanted', 'NotRequested', `${annotationKey(facts)} of Service ${name} is ${quoted(value)}: off.`)];
-    const evidence = `${annotationKey(facts)} of Service ${name} is ${quoted(value)}.${spellingHint(value)}`;
+    const evidence = `${annotationKey(facts)} of Service ${name} is ${quoted(value)}.${spellingHint(value, facts.planned !== undefined)}`;
     return [cause('wanted', 'AnnotationNotRecognized', evidence)];
   }
   if (request.reason === 'NotRequested') {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlowPolicies reduced to the demand that was observed, and to what it is measured by.
+// FlowPolicies reduced to the demand that was observed, to what it is measured by, and to what the loop says of itself.
 import type { FlowPolicySummary } from '../snapshot.ts';
 import { asFields, defined, listAt, objectAt, textAt, wholeAt } from './fields.ts';
 import type { Fields } from './fields.ts';
+import { loopOf } from './flow-loop.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
 
 const HUNDRED = 100;
@@ -46,6 +47,7 @@ export const flowPolicyOf = (object: Fields): FlowPolicySummary => {
     namespace,
     name,
     capacityFrom,
+    loop: loopOf(object),
     ...defined({
       demand,
       capacity: capacityFrom === 'Value' ? value : undefined,

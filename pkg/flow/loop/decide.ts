@@ -53,8 +53,11 @@ const NEGLIGIBLE = 1e-9;
 
 const total = (demand: Demand): number => Object.values(demand).reduce((sum, value) => sum + value, 0);
 
-const planFor = ({ policy, endpoints, current }: DecideInput, demand: Demand): Plan =>
-  planWithin(policy, { endpoints, demand, spreadInForce: current.spread });
+/** A guess at demand is made on the high side already: what is planned for it may use the room up to the threshold. */
+const planFor = ({ policy, endpoints, current, saturated, surging }: DecideInput, demand: Demand): Plan => {
+  const targetUtilization = saturated || surging ? policy.upperUtilization : policy.targetUtilization;
+  return planWithin({ ...policy, targetUtilization }, { endpoints, demand, spreadInForce: current.spread });
+};
 
 const figuresOf = (input: DecideInput, plan: Plan, demand: Demand): PlanFigures => {
   const hints = new Map(plan.endpoints.map(({ name, forZones }) => [name, forZones]));
@@ -127,7 +130,10 @@ const safeChoice = ({ policy: { safeMode }, endpoints }: DecideInput): Choice =>
 
 /** Zones, endpoints or metrics that came back do not wait: what is known of demand is planned for anew. */
 const replan = (input: DecideInput, reason: LoopReason): Choice => {
-  const plan = relieve(input) ?? returned(input);
+  const { time, plannedAt, policy } = input;
+  // Pods come and go in series: what only saves traffic between zones waits for the interval.
+  const soon = plannedAt !== null && time - plannedAt < policy.planIntervalSeconds;
+  const plan = relieve(input) ?? (soon ? undefined : returned(input));
   return { plan: plan ?? input.current, reason, safe: false };
 };
 

@@ -28,11 +28,21 @@ describe('flowPolicyOf', () => {
       capacityFrom: 'Value',
       capacity: 0.5,
       targetUtilization: 0.6,
+      loop: {
+        mode: 'Enforce',
+        targetPercent: 60,
+        zones: ZONES.map((zone) => ({ ...zone, utilizationPercent: 0, spillPercent: 0 })),
+        conditions: [
+          { type: 'Effective', status: 'True', reason: '', message: '' },
+          { type: 'Observed', status: 'True', reason: '', message: '' },
+        ],
+      },
     });
   });
 
   it('has the defaults of the API, and no demand before the first status', () => {
-    expect(policy({})).to.deep.equal({ namespace: 'shop', name: 'web', capacityFrom: 'Requests' });
+    const loop = { mode: 'Enforce', targetPercent: 70, zones: [], conditions: [] };
+    expect(policy({})).to.deep.equal({ namespace: 'shop', name: 'web', capacityFrom: 'Requests', loop });
     expect(flowPolicyOf({ metadata: { name: 'web' } })).to.deep.include({
       namespace: 'default',
       capacityFrom: 'Requests',
@@ -63,5 +73,41 @@ describe('flowPolicyOf', () => {
 
   it('names the field that is wrong', () => {
     expect(() => policy({ targetUtilizationPercent: 'x' })).to.throw(FieldError, 'a whole number');
+  });
+
+  it('reads what the loop says of itself, of its changes the newest', () => {
+    const status = {
+      source: 'metrics.k8s.io',
+      demand: '1.5',
+      inZonePercent: 70,
+      maxUtilizationPercent: 66,
+      bounds: { lpPercent: 80, integralityPercent: 74 },
+      plan: { spread: false, endpoints: [] },
+      zones: [{ zone: 'a', demand: '1.5', endpoints: 2, utilizationPercent: 66, spillPercent: 30 }],
+      conditions: [{ type: 'Stable', status: 'False', reason: 'PlanChanged', message: 'the plan changed' }],
+      lastChanges: [
+        { time: '2026-11-20T10:00:00Z', reason: 'Overloaded', message: 'new' },
+        { time: '2026-11-20T09:00:00Z', reason: 'Returned', message: 'old' },
+      ],
+    };
+    expect(policy({ mode: 'Observe' }, status).loop).to.deep.equal({
+      mode: 'Observe',
+      targetPercent: 70,
+      source: 'metrics.k8s.io',
+      demand: '1.5',
+      inZonePercent: 70,
+      maxUtilizationPercent: 66,
+      boundPercent: 74,
+      spread: false,
+      zones: status.zones,
+      conditions: status.conditions,
+      lastChange: { time: '2026-11-20T10:00:00Z', reason: 'Overloaded', message: 'new' },
+    });
+  });
+
+  it('names the field of the status that is wrong', () => {
+    const wrong = { conditions: [{ type: 'Fine', status: 'True' }] };
+    expect(() => policy({}, wrong)).to.throw(FieldError, 'expected Observed or Effective or Stable, found "Fine"');
+    expect(() => policy({}, { plan: { spread: 'no' } })).to.throw(FieldError, 'true or false');
   });
 });

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';
+import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
+import { node, service } from '../fixtures/core.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
+
+const textOf = (file: string): string => readFileSync(clusterFile(file), 'utf8');
+const explained = (stdin: string): Promise<Explanation> =>
+  topologyJson<Explanation>(['explain', 'shop/web', '-f', '-'], { stdin });
+const screenOf = async (stdin: string): Promise<string> =>
+  (await runTopology(['explain', 'shop/web', '-f', '-'], { stdin })).out;
+const firstOf = ({ causes }: Explanation): string | undefined => causes[0]?.reason;
+
+/** The file without its FlowPolicy, which is its last document. */
+const withoutPolicy = (file: string): string => textOf(file).split('---\napiVersion: topology.extensions')[0] ?? '';
+
+describe('kubectl topology explain, of the closed loop', function closedLoop() {
+  this.timeout(60_000);
+
+  it('names the strategy, and shows the loop: mode, target, shares, zones, conditions and the last change', async () => {
+    const out = await screenOf(textOf('load-aware-effective'));
+    expect(out).to.match(/^WANTED +✓ load-aware, by label topology\S+=load-aware$/m);
+    expect(out).to.match(/^LOOP +✓ Enforce, target 70 %; in zone 70 % of the demand; .* busiest endpoint 66 %$/m);
+    expect(out).to.match(/^ +eu-1a +0\.9 +1 +45 % +50 %$/m);
+    expect(out).to.contain('Stable=False (PlanChanged)');
+    expect(out).to.contain('Last change 2026-11-20T10:00:00Z, Overloaded: web-2 serves eu-1a, eu-1b');
+    const { wanted, loop } = await explained(textOf('load-aware-effective'));
+    expect(wanted).to.deep.include({ wanted: true, source: 'webhook', strategy: 'load-aware' });
+    expect(loop).to.deep.include({ mode: 'Enforce', targetPercent: 70, inForce: true, spreadOnPurpose: false });
+  });
+
+  it('takes what spills by the plan for no fault, in the verdict and in the exit code', async () => {
+    const verdicts = [
+      ['load-aware-effective', '70 % of connections stay in their zone; 30 % spill as the plan wants'],
+      ['load-aware-spread', '33 % of connections stay in their zone; 67 % spill as the plan wants'],
+    ] as const;
+    for (const [file, verdict] of verdicts) {
+      const { out, code } = await runTopology(['explain', 'web', '-f', clusterFile(file), '--fail-on', 'ineffective']);
+      expect(out.split('\n')[1], file).to.equal(`✓ effective: ${verdict}`);
+      expect(code, file).to.equal(0);
+      expect(out, file).to.contain('3 of 3 client zones have their traffic as the plan wants it');
+    }
+  });
+
+  it('takes no hints in safe mode for a fault, although the status calls the plan in force', async () => {
+    const args = ['explain', 'web', '-f', clusterFile('load-aware-metrics-lost'), '--fail-on', 'ineffective'];
+    const { out, code } = await runTopology(args);
+    expect(code).to.equal(1);
+    expect(out).not.to.contain('as the plan wants');
+    expect(out).to.match(/^LOOP +✗ Enforce/m);
+  });
+
+  it('does not excuse spread where the plan in force says something else', async () => {
+    const other = textOf('load-aware-spread').replace('spread: true', 'spread: false');
+    const report = await explained(other);
+    expect(report.verdict).to.equal('Ineffective');
+    expect(report.causes.map(({ reason }) => reason)).not.to.include('PlanSpread');
+  });
+
+  it('gives troubles that let nothing cross after the verdict, as something to look at', async () => {
+    const held = textOf('load-aware-effective')
+      .replace("status: 'True',\n        reason: MetricsFresh", "status: 'False',\n        reason: MetricsStale")
+      .replace('samples from metrics.k8s.io are fresh', 'the plan is kept');
+    const report = await explained(held);
+    expect(report.verdict).to.equal('Effective');
+    expect(report.causes.map(({ reason, stage }) => [reason, stage])).to.deep.equal([
+      ['LoadNotObserved', 'prerequisite'],
+    ]);
+    expect(await screenOf(held)).to.contain('To look at\n  LoadNotObserved');
+  });
+
+  it('says what is wrong with admission before that the plan is lost again', async () => {
+    const lost = textOf('load-aware-metrics-lost')
+      .replace("status: 'True',\n        reason: Spread", "status: 'False',\n        reason: WebhookUnavailable")
+      .replace('MetricsLost', 'MetricsFresh')
+      .replace("status: 'False',\n        reason: MetricsFresh", "status: 'True',\n        reason: MetricsFresh");
+    const { causes } = await explained(lost);
+    expect(causes.map(({ reason }) => reason)).to.deep.equal(['WebhookSkipped', 'PlanNotInForce']);
+  });
+
+  it('has no status yet, right after it was asked for', async () => {
+    const fresh = `${textOf('load-aware-metrics-lost').split('\nstatus:\n  observedGeneration')[0] ?? ''}\n`;
+    const [first] = (await explained(fresh)).causes;
+    expect(first).to.deep.include({ reason: 'PlanNotInForce', evidence: 'FlowPolicy shop/web has no status yet.' });
+  });
+
+  it('says that the label is missing, whatever the status said once', async () => {
+    const bare = textOf('load-aware-observe')
+      .replace('mode: Observe }', 'mode: Enforce }')
+      .replace("status: 'False',\n        reason: ObserveOnly", "status: 'True',\n        reason: PlanInForce");
+    const [first] = (await explained(bare)).causes;
+    expect(first?.reason).to.equal('PlanNotInForce');
+    expect(first?.evidence).to.contain('lacks the strategy label: is the flow-controller running?');
+  });
+
+  it('blames no missing policy where policies were not seen, and says so', async () => {
+    const unseen = await explained(withoutPolicy('load-aware-without-controller'));
+    expect(unseen.unseen.map(({ what }) => what)).to.include('flowPolicies');
+    expect(unseen).not.to.have.property('loop');
+    expect(firstOf(unseen)).to.equal('AnnotationNotRecognized');
+    expect(unseen.causes[0]?.evidence).to.contain('is the flow-controller running?');
+  });
+
+  it('leaves Services without a planned strategy as they are', async () => {
+    const [, policy = ''] = textOf('load-aware-spread').split('---\napiVersion: topology.extensions');
+    const beside = `${textOf('webhook-effective')}---\napiVersion: topology.extensions${policy}`;
+    const report = await explained(beside);
+    expect(report).not.to.have.property('loop');
+    expect([report.verdict, report.causes, report.wanted.strategy]).to.deep.equal(['Effective', [], 'same-zone']);
+  });
+
+  it('asks a cluster for policies of Services with a planned strategy only', async () => {
+    const folder = temporaryFolder();
+    const sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2' });
+    try {
+      await sandbox.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
+      sandbox.seed([node({ zone: 'eu-1a' }), node({ zone: 'eu-1b' })]);
+      const labels = { [LABEL_STRATEGY]: 'load-aware' };
+      await sandbox.apply(service());
+      await sandbox.apply(service({ metadata: { name: 'planned', namespace: 'default', labels } }));
+      await sandbox.settled();
+      const access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('reader'))];
+      const asked = async (name: string): Promise<boolean> => {
+        sandbox.clearRequests();
+        const { code, err } = await runTopology(['explain', `default/${name}`, ...access]);
+        expect(code, err).to.equal(0);
+        return sandbox.requests.some(({ user, path }) => user === 'reader' && path.includes('/flowpolicies'));
+      };
+      expect(await asked('server')).to.equal(false);
+      expect(await asked('planned')).to.equal(true);
+    } finally {
+      await sandbox.stop();
+      folder.remove();
+    }
+  });
+});
