@@ -130,10 +130,7 @@ const safeChoice = ({ policy: { safeMode }, endpoints }: DecideInput): Choice =>
 
 /** Zones, endpoints or metrics that came back do not wait: what is known of demand is planned for anew. */
 const replan = (input: DecideInput, reason: LoopReason): Choice => {
-  const { time, plannedAt, policy } = input;
-  // Pods come and go in series: what only saves traffic between zones waits for the interval.
-  const soon = plannedAt !== null && time - plannedAt < policy.planIntervalSeconds;
-  const plan = relieve(input) ?? (soon ? undefined : returned(input));
+  const plan = relieve(input) ?? returned(input);
   return { plan: plan ?? input.current, reason, safe: false };
 };
 
