@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Etcd } from '../../pkg/apis/gardener.ts';
 import type { EndpointSlice, Event } from '../../pkg/apis/core.ts';
-import { ANNOTATION_APPLIED, LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
+import { ANNOTATION_APPLIED, LABEL_CONSIDER, LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, ETCDS, EVENTS } from '../../pkg/apis/resources.ts';
 import * as actors from './actors.ts';
 import { LOOP_STORY } from './loop-story.ts';
@@ -150,7 +150,10 @@ const overwritten: Step = {
   },
 };
 
-/** Follows the slices of one Service and reports every moment at which a ready endpoint had no hint. */
+/**
+ * Follows the slices of one Service and reports every moment at which a ready endpoint had no hint. A slice without the
+ * label is not asked about: the control plane may still have been writing what an overwritten Service said a moment ago.
+ */
 const watchForGaps = async (
   stage: Stage,
   namespace: string,
@@ -162,6 +165,7 @@ const watchForGaps = async (
   try {
     for await (const event of stage.cluster.client.watch<EndpointSlice>(ENDPOINT_SLICES, options, signal)) {
       if (event.type === 'BOOKMARK' || event.type === 'DELETED') continue;
+      if (event.object.metadata?.labels?.[LABEL_CONSIDER] !== 'true') continue;
       const bare = (event.object.endpoints ?? []).filter(
         ({ conditions, hints }) => (conditions?.ready ?? true) && (hints?.forZones?.length ?? 0) === 0,
       );
