@@ -152,7 +152,7 @@ describe('the flow controller in trouble', function onSandbox() {
     expect(bed.service('web').metadata?.labels ?? {}).not.to.have.property(LABEL_STRATEGY);
     expect(new Set(bed.writes().map(({ resource }) => resource))).to.deep.equal(new Set(['flowpolicies']));
     await bed.apply(flowPolicy(QUICK));
-    await eventually(() => expect(Object.values(bed.hints('web'))).not.to.include(''));
+    await until(() => expect(Object.values(bed.hints('web'))).not.to.include(''));
   });
 
   it('without admission: asserts its plan less and less often, says so, and recovers at once', async () => {
