@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// `make check`: format, lint, types, layers, dead exports, file sizes, generated files. Runs all, then says which failed.
+// `make check`: format, lint, types, layers, dead exports, lock files, generated files. Runs all, then says which failed.
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { deadExports } from './lib/dead-exports.ts';
 import { checkLayers } from './lib/layers.ts';
+import { auditLocks } from './lib/lock-audit.ts';
 import { readSources } from './lib/sources.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -24,6 +25,7 @@ const steps: readonly (readonly [string, () => string[]])[] = [
   ['types', command('node_modules/typescript/bin/tsc', '-p', 'tsconfig.json')],
   ['layers', () => checkLayers(sources())],
   ['exports', () => deadExports(sources())],
+  ['dependencies', () => auditLocks(root)],
   ['generated', command('hack/generate.ts', '--check')],
 ];
 

@@ -2,12 +2,16 @@
 // `make generate`: writes the generated files and sections anew; with --check only says which are out of date.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { alertsReference } from './generate/alerts.ts';
+import { architectureFigure } from './generate/architecture-figure.ts';
 import { architecture } from './generate/architecture.ts';
 import { benchmarks } from './generate/benchmarks.ts';
 import { chartRegistration, chartValues } from './generate/chart.ts';
 import { closedLoopPage, closedLoopSummary, closedLoopSvg } from './generate/closed-loop.ts';
 import { commands } from './generate/commands.ts';
 import { configuration } from './generate/configuration.ts';
+import { dashboard } from './generate/dashboard.ts';
+import { eventsReference } from './generate/events.ts';
 import { flowPolicyChart, flowPolicyExample } from './generate/flow-policy.ts';
 import { flowController } from './generate/flow-controller.ts';
 import { interplay } from './generate/interplay.ts';
@@ -16,8 +20,10 @@ import { krew } from './generate/krew.ts';
 import { load } from './generate/load.ts';
 import { loop } from './generate/loop.ts';
 import { metricsReference } from './generate/metrics.ts';
+import { partsFigure } from './generate/parts-figure.ts';
 import { admissionPolicies } from './generate/policies.ts';
 import { reasonsReference } from './generate/reasons.ts';
+import { routingConfig } from './generate/routing-config.ts';
 import { soak } from './generate/soak.ts';
 import { supportMatrix } from './generate/support-matrix.ts';
 import { traffic } from './generate/traffic.ts';
@@ -25,7 +31,9 @@ import type { Generator } from './generate/types.ts';
 
 const GENERATORS: readonly Generator[] = [
   admissionPolicies,
+  alertsReference,
   architecture,
+  architectureFigure,
   benchmarks,
   chartRegistration,
   chartValues,
@@ -34,6 +42,8 @@ const GENERATORS: readonly Generator[] = [
   closedLoopSvg,
   commands,
   configuration,
+  dashboard,
+  eventsReference,
   flowPolicyChart,
   flowPolicyExample,
   flowController,
@@ -44,7 +54,9 @@ const GENERATORS: readonly Generator[] = [
   kep2004Page,
   krew,
   metricsReference,
+  partsFigure,
   reasonsReference,
+  routingConfig,
   soak,
   supportMatrix,
   traffic,
@@ -52,7 +64,11 @@ const GENERATORS: readonly Generator[] = [
 
 const root = resolve(import.meta.dirname, '..');
 const NOTE = 'Written by `make generate`; do not edit.';
-const noteFor = (path: string): string => (path.endsWith('.yaml') ? `# ${NOTE}\n\n` : `<!-- ${NOTE} -->\n\n`);
+/** JSON knows no comments. */
+const noteFor = (path: string): string => {
+  if (path.endsWith('.json')) return '';
+  return path.endsWith('.yaml') ? `# ${NOTE}\n\n` : `<!-- ${NOTE} -->\n\n`;
+};
 
 const marks = (section: string) => ({ from: `<!-- generated: ${section} -->`, to: `<!-- /generated: ${section} -->` });
 

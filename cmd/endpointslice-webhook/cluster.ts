@@ -4,6 +4,11 @@ import { randomBytes } from 'node:crypto';
 import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/endpointslice-webhook.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
+import { createClaim, ownClaim } from '../../pkg/kubernetes/claim.ts';
+import type { Claim } from '../../pkg/kubernetes/claim.ts';
+import { isDeploymentRemoved } from '../../pkg/kubernetes/deployment-removed.ts';
+import { createInstallationOwner } from '../../pkg/kubernetes/installation-owner.ts';
+import type { InstallationOwner } from '../../pkg/kubernetes/installation-owner.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import { createLeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
 import type { LeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
@@ -40,7 +45,11 @@ export interface Cluster {
   certificates(signal: AbortSignal): Promise<RefreshingCertificateSource>;
   plannerLease(): LeaseWatch;
   carrierWatch(): CarrierWatch;
+  /** By which one of several installations changes slices. */
+  claim(): Claim;
   keeper(options: KeeperOptions): RegistrationKeeper;
+  /** Whether this is the end of the installation, and not of one replica. */
+  removed(): Promise<boolean>;
   /** True if there was a registration to remove. */
   cleanup(signal: AbortSignal): Promise<boolean>;
   close(): Promise<void>;
@@ -51,6 +60,7 @@ export interface KeeperOptions {
   settingsReconcilerUser: string;
   version: VersionWatch;
   carrier: Pick<CarrierWatch, 'current' | 'onChange'>;
+  claim: Pick<Claim, 'held' | 'onChange'>;
 }
 
 /** The version of the API server, followed through upgrades. */
@@ -76,27 +86,31 @@ const createKeeper = (
   client: Client,
   { config, clock, logger }: ClusterOptions,
   namespace: string,
-  { certificates, settingsReconcilerUser, version, carrier }: KeeperOptions,
+  owner: InstallationOwner,
+  { certificates, settingsReconcilerUser, version, carrier, claim }: KeeperOptions,
 ): RegistrationKeeper => {
-  const { registration } = config;
+  const { registration, installation } = config;
   const { includedNamespaces, excludedNamespaces, ...rest } = registration;
   const excluded = excludedNamespacesOf(namespace, { included: includedNamespaces, excluded: excludedNamespaces });
   return createRegistrationKeeper({
     client,
     name: registration.name,
+    owner,
     keepFailurePolicy: registration.failurePolicy === undefined,
     wanted: () =>
       buildRegistration({
         ...rest,
         version: version.current(),
         carrier: carrier.current(),
+        claimed: claim.held(),
+        routingLabel: installation.routingLabel,
         address: addressOf(config, namespace),
         caBundle: certificates.current().caBundle,
         excludedNamespaces: excluded,
         settingsReconcilerUser,
       }),
     onWantedChange(callback) {
-      const sources = [certificates, version, carrier];
+      const sources = [certificates, version, carrier, claim];
       const subscriptions = sources.map((source) => source.onChange(callback));
       return () => subscriptions.forEach((unsubscribe) => unsubscribe());
     },
@@ -106,12 +120,18 @@ const createKeeper = (
   });
 };
 
+/** How long a replica that ends waits for an answer: it shall go on serving meanwhile, and end in time. */
+const GOODBYE_MS = 3_000;
+
 /** Opens the cluster; nothing is asked of it yet. */
 export const openCluster = (options: ClusterOptions): Cluster => {
   const { config, kubeconfig, logger, clock } = options;
   const source = loadKubeConfig({ ...(kubeconfig === undefined ? {} : { kubeconfig }), clock });
   const client = createClient({ config: source, userAgent: COMMANDS.endpointSliceWebhook, clock });
   const namespace = options.namespace ?? source.namespace ?? 'default';
+  const { clusterRole, claim } = config.installation;
+  const { deployment } = config.registration;
+  const owner = createInstallationOwner({ client, namespace, clusterRole, logger });
   return {
     namespace,
     version: async (signal) => parseKubernetesVersion(await client.raw('/version', signal)),
@@ -134,7 +154,20 @@ export const openCluster = (options: ClusterOptions): Cluster => {
       return createLeaseWatch({ client, lease: ref, clock, random: Math.random, logger });
     },
     carrierWatch: () => createCarrierWatch({ client, namespace, clock, random: Math.random, logger }),
-    keeper: (keeperOptions) => createKeeper(client, options, namespace, keeperOptions),
+    claim: () =>
+      claim === undefined
+        ? ownClaim()
+        : createClaim({ client, lease: claim, installation: namespace, owner, clock, random: Math.random, logger }),
+    keeper: (keeperOptions) => createKeeper(client, options, namespace, owner, keeperOptions),
+    removed: async () =>
+      deployment !== undefined &&
+      isDeploymentRemoved({
+        client,
+        deployment: { namespace, name: deployment },
+        clock,
+        timeoutMs: GOODBYE_MS,
+        logger,
+      }),
     cleanup: (signal) => unregister(client, config.registration.name, signal),
     close: () => client.close(),
   };

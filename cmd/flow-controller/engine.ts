@@ -19,6 +19,7 @@ import { createSliceProjection } from '../../pkg/flow/assemble/slice.ts';
 import type { FlowSlice } from '../../pkg/flow/assemble/slice.ts';
 import { createController } from '../../pkg/kubernetes/controller.ts';
 import type { FreshnessSubject } from '../../pkg/kubernetes/freshness.ts';
+import { limitLog } from '../../pkg/kubernetes/log-limit.ts';
 import type { Client, Clock, EventRecorder } from '../../pkg/kubernetes/types.ts';
 import { createWorkQueue } from '../../pkg/kubernetes/work-queue.ts';
 import type { LoadSource } from '../../pkg/metrics/types.ts';
@@ -66,11 +67,15 @@ export const createEngine = (options: EngineOptions): Engine => {
     available: () => landscape.policies.state === 'synced',
     logger,
   });
-  const reporter = createFlowReporter({ status, events, metrics: () => figures, clock, logger });
-  const figures: FlowMetrics = createFlowMetrics(metrics, {
-    services: () => reporter.services(),
-    staleness: () => landscape.all.map((of) => ({ resource: of.resource.plural, milliseconds: of.stalenessMs() })),
+  const reporter = createFlowReporter({
+    status,
+    events,
+    metrics: () => figures,
+    clock,
+    // Whoever owns a Service may change its mind as often as it likes.
+    logger: limitLog({ logger, clock, about: ({ service }) => String(service) }),
   });
+  const figures: FlowMetrics = createFlowMetrics(metrics, { services: () => reporter.services() });
   const reconciler = createFlowReconciler({
     snapshot: (key) => view.snapshot(key),
     client,

@@ -5,18 +5,16 @@ import { cleanUp } from '../../pkg/controllers/flow/cleanup.ts';
 import type { CleanupReport } from '../../pkg/controllers/flow/cleanup.ts';
 import { createLandscape } from '../../pkg/controllers/flow/landscape.ts';
 import { cleanUpNodeGroups } from '../../pkg/controllers/node-groups/cleanup.ts';
+import { holderOf, installationOf } from '../../pkg/kubernetes/lease.ts';
+import type { Lease } from '../../pkg/kubernetes/lease.ts';
 import { isNotFound } from '../../pkg/kubernetes/errors.ts';
-import { runLeaderElection } from '../../pkg/kubernetes/leader-election.ts';
-import { sleep } from '../../pkg/kubernetes/sleep.ts';
+import type { OutputFormat } from '../shared/controller-flags.ts';
+import { workOnceAsLeader } from '../shared/leadership.ts';
 import { collectPlans, renderPlans } from './dry-run.ts';
-import { electionOptions } from './session.ts';
 import type { Session } from './session.ts';
 
-/** How long another leader is waited for; longer than the Lease of one that crashed. */
-const CLEANUP_PATIENCE_MS = 60_000;
-
 /** Prints what would be planned; sends nothing but reads. */
-export const dryRun = async (session: Session, format: 'table' | 'json', signal: AbortSignal): Promise<void> => {
+export const dryRun = async (session: Session, format: OutputFormat, signal: AbortSignal): Promise<void> => {
   const { client, clock, random, logger } = session;
   const landscape = createLandscape({ client, clock, random, logger, onFailure: () => undefined });
   const stop = new AbortController();
@@ -43,6 +41,19 @@ const removeLease = async ({ client, config, namespace }: Session, signal: Abort
   }
 };
 
+/** The installation that plans, if it is another one: what is on the slices is then its work. */
+const planningElsewhere = async (session: Session, signal: AbortSignal): Promise<string | undefined> => {
+  const { client, config, namespace, home } = session;
+  try {
+    const lease = await client.get<Lease>(LEASES, { namespace, name: config.leaderElection.name }, signal);
+    const installation = installationOf(lease);
+    return holderOf(lease) === '' || installation === '' || installation === home ? undefined : installation;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};
+
 /** Zones that NodeGroups gave; only where they are switched on, since Nodes are nobody's business otherwise. */
 const cleanUpZones = async ({ config, client, print }: Session, signal: AbortSignal): Promise<void> => {
   if (!config.nodeGroups.enabled) return;
@@ -53,42 +64,20 @@ const cleanUpZones = async ({ config, client, print }: Session, signal: AbortSig
 
 /** Takes everything back, as the one that holds the Lease: no other replica writes meanwhile. The Lease goes last. */
 export const runCleanup = async (session: Session, signal: AbortSignal): Promise<void> => {
-  const { config, client, clock, logger } = session;
+  const { client, clock, logger } = session;
+  const elsewhere = await planningElsewhere(session, signal);
+  if (elsewhere !== undefined) {
+    session.print(`the flow-controller of namespace ${elsewhere} plans in this cluster: nothing is taken back\n`);
+    return;
+  }
   const work = async (workSignal: AbortSignal): Promise<void> => {
     session.print(describe(await cleanUp({ client, logger }, workSignal)));
     await cleanUpZones(session, workSignal);
   };
-  if (config.leaderElection.enabled) await asLeader(session, work, signal);
-  else await work(signal);
+  await workOnceAsLeader(session, work, signal);
   await removeLease(session, signal);
   // What others wrote in between got its own zone from admission, which took the planner for alive.
   const again = await cleanUp({ client, logger }, signal);
   if (again.slices > 0)
     logger.info('cleaned up again', { slices: again.slices, at: new Date(clock.now()).toISOString() });
-};
-
-const asLeader = async (
-  session: Session,
-  work: (signal: AbortSignal) => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> => {
-  const impatient = new AbortController();
-  let leading = false;
-  void sleep(session.clock, CLEANUP_PATIENCE_MS, AbortSignal.any([signal, impatient.signal])).then(
-    () => leading || impatient.abort(),
-    () => undefined,
-  );
-  const onStartedLeading = (leaderSignal: AbortSignal): Promise<void> => {
-    leading = true;
-    return work(leaderSignal);
-  };
-  const options = { ...electionOptions(session), onStartedLeading, onStoppedLeading: () => undefined };
-  const result = await runLeaderElection(options, AbortSignal.any([signal, impatient.signal]));
-  const timedOut = impatient.signal.aborted;
-  impatient.abort();
-  if (result.kind === 'failed') throw result.error;
-  if (result.kind === 'lost') throw new Error(result.message);
-  if (result.kind === 'stopped' && timedOut)
-    throw new Error('another replica holds the Lease; stop all replicas before --cleanup');
-  signal.throwIfAborted();
 };

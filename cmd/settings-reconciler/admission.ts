@@ -13,27 +13,36 @@ import { createPolicyStore } from '../../pkg/controllers/admission-policies/stor
 import { createPolicyWriter } from '../../pkg/controllers/admission-policies/writer.ts';
 import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
 import type { CarrierFigures } from '../../pkg/controllers/settings/metrics.ts';
-import type { AdmissionPoliciesOptions } from '../../pkg/hints/policy/index.ts';
+import type { AdmissionPoliciesOptions, Carrier } from '../../pkg/hints/policy/index.ts';
+import { plannerUsersOf } from '../../pkg/hints/planner-users.ts';
 import { excludedNamespacesOf } from '../../pkg/hints/served-namespaces.ts';
+import { aborted } from '../../pkg/kubernetes/abortable.ts';
+import { createClaim, ownClaim } from '../../pkg/kubernetes/claim.ts';
+import type { Claim } from '../../pkg/kubernetes/claim.ts';
+import { createInstallationOwner } from '../../pkg/kubernetes/installation-owner.ts';
+import type { InstallationOwner } from '../../pkg/kubernetes/installation-owner.ts';
 import { createLeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
 import type { LeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
 import type { EventRecorder, Reconciler, WorkQueue } from '../../pkg/kubernetes/types.ts';
+import { serviceAccountUser } from '../shared/service-account.ts';
 import type { Session } from './session.ts';
 
 type Where = Pick<Session, 'config' | 'namespace'>;
 
-const userOf = (namespace: string, command: string): string => `system:serviceaccount:${namespace}:${command}`;
-
-/** What the policies of this installation are made of, but for what changes while it runs. */
-export const policiesOptions = ({ config, namespace }: Where): Omit<AdmissionPoliciesOptions, 'plannerAlive'> => {
+/** What the policies of this installation are made of, while another one may be the one that plans (empty: none says so). */
+export const policiesOptions = (
+  { config, namespace }: Where,
+  planning = '',
+): Omit<AdmissionPoliciesOptions, 'plannerAlive'> => {
   const { name, includedNamespaces, excludedNamespaces, user } = config.policies;
   const { users } = config.flowController;
   return {
     name,
     excludedNamespaces: excludedNamespacesOf(namespace, { included: includedNamespaces, excluded: excludedNamespaces }),
-    flowControllerUsers: users.length > 0 ? users : [userOf(namespace, COMMANDS.flowController)],
-    settingsReconcilerUser: user ?? userOf(namespace, COMMANDS.settingsReconciler),
+    flowControllerUsers: plannerUsersOf({ configured: users, ownNamespace: namespace, planning }),
+    settingsReconcilerUser: user ?? serviceAccountUser(namespace, COMMANDS.settingsReconciler),
     keepSettings: config.keep !== 'off',
+    routingLabel: config.installation.routingLabel,
   };
 };
 
@@ -58,6 +67,8 @@ export interface Admission {
   readonly reconciler: Reconciler;
   /** Whether the flow controller is alive. */
   readonly planner: Pick<LeaseWatch, 'alive' | 'known'>;
+  /** Whether slices are this installation's to change. */
+  claimed(): boolean;
   /** Slices of the namespaces that admission serves, as cached. */
   slices(): EndpointSlice[];
   /** Who carries; undefined until that was found out. */
@@ -65,6 +76,17 @@ export interface Admission {
   /** Follows policies and Lease until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
+
+const installationOwnerOf = ({ config, client, namespace, logger }: AdmissionOptions): InstallationOwner =>
+  createInstallationOwner({ client, namespace, clusterRole: config.installation.clusterRole, logger });
+
+/** The webhook of this installation holds the same claim; this process takes it for the policies. */
+const claimOf = (options: AdmissionOptions, owner: InstallationOwner, able: () => boolean): Claim => {
+  const { config, client, namespace, clock, random, logger } = options;
+  const { claim } = config.installation;
+  if (claim === undefined) return ownClaim();
+  return createClaim({ client, lease: claim, installation: namespace, owner, able, clock, random, logger });
+};
 
 export const createAdmission = (options: AdmissionOptions): Admission => {
   const { config, client, landscape, namespace, clock, random, logger, events, queue } = options;
@@ -92,6 +114,11 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
       options.onPlanner();
     },
   });
+  let chosen: Carrier | undefined;
+  const choice = new AbortController();
+  const owner = installationOwnerOf(options);
+  const claim = claimOf(options, owner, () => chosen === 'policy');
+  claim.onChange(onChange);
   const probing = {
     client,
     subjects: slices,
@@ -101,10 +128,17 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
   return {
     planner,
     slices,
+    claimed: () => claim.known() && claim.held(),
     carrier: () => carrier,
     reconciler: createAdmissionPoliciesReconciler({
       admission: config.admission,
-      policies,
+      policies: () => policiesOptions(options, planner.installation()),
+      claim,
+      onChoice(next) {
+        chosen = next;
+        choice.abort();
+      },
+      owner,
       namespace,
       store,
       writer: createPolicyWriter({ client, clock, logger }),
@@ -119,7 +153,9 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
     }),
     async run(signal) {
       queue.add(ADMISSION_POLICIES_KEY);
-      await Promise.all([store.run(signal), planner.run(signal)]);
+      // Whether this process can change slices at all is part of the choice.
+      const claiming = aborted(AbortSignal.any([signal, choice.signal])).then(() => claim.run(signal));
+      await Promise.all([store.run(signal), planner.run(signal), claiming]);
     },
   };
 };

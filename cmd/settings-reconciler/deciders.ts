@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One decider for each owner that the modes in use bring; dry run and reconcilers share them.
 import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
+import type { ExtensionClass } from '../../pkg/apis/extension.ts';
 import { createClusterDecider } from '../../pkg/controllers/cluster-settings/decider.ts';
+import { governingOf } from '../../pkg/controllers/extension/homes.ts';
 import { createExtensionDecider } from '../../pkg/controllers/extension-settings/decider.ts';
 import { createGardenDecider } from '../../pkg/controllers/garden-settings/decider.ts';
 import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
@@ -19,11 +21,16 @@ export const createDecider = (
   view: View,
   config: Pick<SettingsReconcilerConfiguration, 'modes' | 'excludedNamespaces'>,
 ): Decider => {
-  const { seed, garden, cluster } = config.modes;
+  const { modes } = config;
+  const { seed, garden, cluster } = modes;
+  const governing = (extensionClass: ExtensionClass) => (namespace: string) =>
+    governingOf(landscape, extensionClass, namespace, modes);
   const deciders: Record<Owner, Decider> = {
-    'shoot-settings': seed === undefined ? nobody : createShootDecider(landscape, view, seed),
-    'extension-settings': seed === undefined ? nobody : createExtensionDecider(landscape, view, seed),
-    'garden-settings': garden === undefined ? nobody : createGardenDecider(landscape, view, garden),
+    'shoot-settings': seed === undefined ? nobody : createShootDecider(landscape, view, seed, governing('shoot')),
+    'extension-settings':
+      seed === undefined ? nobody : createExtensionDecider(landscape, view, seed, governing('seed')),
+    'garden-settings':
+      garden === undefined ? nobody : createGardenDecider(landscape, view, garden, governing('garden')),
     'cluster-settings': cluster === undefined ? nobody : createClusterDecider(landscape, view),
   };
   return (name) => {

@@ -10,6 +10,7 @@ import type { PlanInput } from '../../pkg/controllers/admission-policies/plan.ts
 import { createSliceSizes } from '../../pkg/controllers/admission-policies/slice-sizes.ts';
 import { buildAdmissionPolicies } from '../../pkg/hints/policy/index.ts';
 import { isForbidden, isNotFound } from '../../pkg/kubernetes/errors.ts';
+import { holderOf, installationOf } from '../../pkg/kubernetes/lease.ts';
 import type { Lease } from '../../pkg/kubernetes/lease.ts';
 import { createHolderLiveness } from '../../pkg/kubernetes/lease-liveness.ts';
 import { plannerLeaseOf, policiesOptions } from './admission.ts';
@@ -33,19 +34,34 @@ export interface AdmissionReport {
 
 type Reading = Pick<Session, 'config' | 'client' | 'namespace' | 'clock'>;
 
-const plannerAlive = async (reading: Reading, signal: AbortSignal): Promise<boolean> => {
+/** Whether somebody plans, and the installation that does. */
+const readPlanner = async (reading: Reading, signal: AbortSignal): Promise<{ alive: boolean; planning: string }> => {
   const { client, clock } = reading;
   const { namespace, name } = plannerLeaseOf(reading);
   const liveness = createHolderLiveness({ clock });
+  let planning = '';
   const selection = { namespace, fieldSelector: `metadata.name=${name}` };
   try {
     const [lease] = (await client.list<Lease>(LEASES, selection, signal)).items;
     if (lease === undefined) liveness.gone();
     else liveness.observe(lease);
+    if (lease !== undefined) planning = installationOf(lease);
   } catch (error) {
     if (!isForbidden(error)) throw error;
   }
-  return liveness.alive();
+  return { alive: liveness.alive(), planning };
+};
+
+/** Whether slices are this installation's to change, or would be. */
+const isClaimed = async ({ config, client, namespace }: Reading, signal: AbortSignal): Promise<boolean> => {
+  const { claim } = config.installation;
+  if (claim === undefined) return true;
+  try {
+    return ['', namespace].includes(holderOf(await client.get<Lease>(LEASES, claim, signal)));
+  } catch (error) {
+    if (isNotFound(error)) return true;
+    throw error;
+  }
 };
 
 /** Of the objects that would be created, those that somebody else has already. */
@@ -68,7 +84,8 @@ export const reportAdmission = async (
   signal: AbortSignal,
 ): Promise<AdmissionReport> => {
   const { config, client, namespace, clock } = reading;
-  const policies = policiesOptions(reading);
+  const { alive: plannerAlive, planning } = await readPlanner(reading, signal);
+  const policies = policiesOptions(reading, planning);
   const { served, readable, objects } = await readPolicyObjects({ client, name: policies.name, namespace }, signal);
   const slices = () =>
     landscape.slices.list().filter(({ metadata }) => !policies.excludedNamespaces.includes(metadata?.namespace ?? ''));
@@ -78,10 +95,10 @@ export const reportAdmission = async (
     readable,
     largestSlice: createSliceSizes({ slices, clock })(),
   });
-  const alive = await plannerAlive(reading, signal);
+  const rows = (await isClaimed(reading, signal)) ? {} : { strategies: [] };
   const input: PlanInput = {
     carrier: choice.carrier,
-    wanted: buildAdmissionPolicies({ ...policies, plannerAlive: alive }),
+    wanted: buildAdmissionPolicies({ ...policies, ...rows, plannerAlive }),
     namespace,
     current: objects,
     foreign: new Set(),

@@ -5,9 +5,7 @@ import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { COMMANDS, LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
 import { createEffectivenessReport } from '../../pkg/controllers/effectiveness/reconciler.ts';
 import type { EffectivenessReport } from '../../pkg/controllers/effectiveness/reconciler.ts';
-import { createPlanRetirement, PLAN_RETIREMENT_KEY } from '../../pkg/controllers/hint-repair/plan-retirement.ts';
-import { createHintRepair } from '../../pkg/controllers/hint-repair/reconciler.ts';
-import type { HintRepair, HintRepairOptions } from '../../pkg/controllers/hint-repair/reconciler.ts';
+import { PLAN_RETIREMENT_KEY } from '../../pkg/controllers/hint-repair/plan-retirement.ts';
 import { needsTouch } from '../../pkg/controllers/hint-repair/select.ts';
 import { carriedVersion } from '../../pkg/controllers/settings/carried-version.ts';
 import { followDefinition } from '../../pkg/controllers/settings/definition-change.ts';
@@ -27,6 +25,7 @@ import type { Decider } from '../../pkg/controllers/settings/types.ts';
 import { createView } from '../../pkg/controllers/settings/view.ts';
 import type { View } from '../../pkg/controllers/settings/view.ts';
 import { createController } from '../../pkg/kubernetes/controller.ts';
+import { limitLog } from '../../pkg/kubernetes/log-limit.ts';
 import type { Client, Clock, EventRecorder, Reconciler, WorkQueue } from '../../pkg/kubernetes/types.ts';
 import { createWorkQueue } from '../../pkg/kubernetes/work-queue.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
@@ -35,8 +34,10 @@ import type { ControllerMetrics } from '../../pkg/telemetry/controller-metrics.t
 import type { Metrics } from '../../pkg/telemetry/metrics.ts';
 import type { Logger } from '../../pkg/telemetry/types.ts';
 import { createAdmission } from './admission.ts';
-import type { Admission } from './admission.ts';
 import { createDecider } from './deciders.ts';
+import { createExtensions } from './extensions.ts';
+import type { Extensions } from './extensions.ts';
+import { createRepair, createRetirement } from './repair.ts';
 
 export interface EngineOptions {
   config: SettingsReconcilerConfiguration;
@@ -47,6 +48,8 @@ export interface EngineOptions {
   metrics: Metrics;
   /** Namespace of this process: what events about the webhook are about. */
   namespace: string;
+  /** Namespace of this process: where its heartbeat is. */
+  home: string;
   clock: Clock;
   random: () => number;
   logger: Logger;
@@ -73,7 +76,14 @@ const REPAIR_KEY = 'slices';
 const REPAIR_TIMEOUT_MS = 3_600_000;
 
 /** Controllers by name; each has a queue of its own. */
-const CONTROLLERS = ['settings', 'effectiveness', 'hint-repair', 'plan-retirement', 'admission-policies'] as const;
+const CONTROLLERS = [
+  'settings',
+  'effectiveness',
+  'extension',
+  'hint-repair',
+  'plan-retirement',
+  'admission-policies',
+] as const;
 type ControllerName = (typeof CONTROLLERS)[number];
 
 /** What the controllers share. */
@@ -94,7 +104,11 @@ const createShared = ({ config, landscape, version, events, metrics, clock, logg
   return {
     view,
     decide: createDecider(landscape, view, config),
-    reporter: createReporter({ logger, events }),
+    reporter: createReporter({
+      // Whoever owns a Service may change its labels as often as it likes.
+      logger: limitLog({ logger, clock, about: ({ namespace, name }) => `${String(namespace)}/${String(name)}` }),
+      events,
+    }),
     queues: Object.fromEntries(CONTROLLERS.map((name) => [name, queue(name)])) as Shared['queues'],
     hooks,
     isOwned(name) {
@@ -104,49 +118,18 @@ const createShared = ({ config, landscape, version, events, metrics, clock, logg
   };
 };
 
-const createEffectiveness = ({ landscape, clock, events, logger }: EngineOptions): EffectivenessReport =>
+const createEffectiveness = (
+  { landscape, clock, events, logger }: EngineOptions,
+  extensions: Pick<Extensions, 'changed'>,
+): EffectivenessReport =>
   createEffectivenessReport({
     service: (namespace, name) => landscape.services.get({ namespace, name }),
     slices: (namespace, name) => slicesOf(landscape.slices, namespace, name),
     nodes: () => landscape.nodes.list(),
+    onChange: (namespace) => extensions.changed(namespace),
     clock,
     events,
     logger,
-  });
-
-/** What all touches of slices have in common. */
-const touching = (
-  options: EngineOptions,
-): Pick<
-  HintRepairOptions,
-  'client' | 'clock' | 'writesPerSecond' | 'backoffMs' | 'events' | 'regarding' | 'logger'
-> => {
-  const { config, client, clock, events, logger, namespace } = options;
-  return {
-    client,
-    clock,
-    writesPerSecond: config.hintRepair.writesPerSecond,
-    backoffMs: config.hintRepair.backoffSeconds * 1_000,
-    events,
-    regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
-    logger,
-  };
-};
-
-const createRepair = (options: EngineOptions, { isOwned }: Shared, figures: () => SettingsMetrics): HintRepair =>
-  createHintRepair({
-    ...touching(options),
-    slices: () => options.landscape.slices.list().filter(({ metadata }) => isOwned(metadata?.namespace ?? '')),
-    onTouch: (helped) => figures().touched(helped ? 'hinted' : 'unhinted'),
-  });
-
-/** Plans are not bound to the modes: a Service with a plan may be in any namespace that admission serves. */
-const createRetirement = (options: EngineOptions, admission: Admission, figures: () => SettingsMetrics): Reconciler =>
-  createPlanRetirement({
-    ...touching(options),
-    planner: admission.planner,
-    slices: () => admission.slices(),
-    onTouch: (helped) => figures().touched(helped ? 'spread' : 'planned'),
   });
 
 const createSettings = (
@@ -154,6 +137,7 @@ const createSettings = (
   { view, decide, isOwned, reporter, queues }: Shared,
   figures: SettingsMetrics,
   effectiveness: EffectivenessReport,
+  extensions: Pick<Extensions, 'decided'>,
 ): Reconciler =>
   createSettingsReconciler({
     decide,
@@ -183,11 +167,12 @@ const createSettings = (
       logger,
       onWrite: (kind, cause) => figures.wrote(kind, cause),
     },
-    label: { client, namespaces: view.recent.namespaces },
+    label: { client, namespaces: view.recent.namespaces, value: config.installation.routingLabel },
     reporter,
     onDecided(namespace, decision) {
       effectiveness.decided(namespace, decision);
       queues.effectiveness.add(namespace);
+      extensions.decided(namespace, decision);
     },
   });
 
@@ -207,8 +192,15 @@ export const createEngine = (options: EngineOptions): Engine => {
   const { config, landscape, metrics, clock, logger } = options;
   const shared = createShared(options);
   const { view, decide, reporter, queues, hooks } = shared;
-  const effectiveness = createEffectiveness(options);
-  const repair = createRepair(options, shared, () => figures);
+  const extensions = createExtensions({
+    ...options,
+    ...shared,
+    namespace: options.home,
+    queue: queues.extension,
+    effectiveness: () => effectiveness,
+  });
+  const effectiveness = createEffectiveness(options, extensions);
+  const repair = createRepair(options, shared.isOwned, () => figures);
   const lookAtPlans = (): void => {
     if (config.hintRepair.enabled) queues['plan-retirement'].add(PLAN_RETIREMENT_KEY);
   };
@@ -217,12 +209,14 @@ export const createEngine = (options: EngineOptions): Engine => {
   const figures: SettingsMetrics = createSettingsMetrics(metrics, {
     decisions: () => reporter.counts(),
     foreignValues: () => reporter.foreignValues(),
+    fights: () => reporter.fights(),
     effectiveness: () => effectiveness.counts(),
+    services: () => effectiveness.figures(),
     webhookUnavailable: () => repair.unavailable,
     carrier: () => admission.carrier(),
-    staleness: () => landscape.local.map((of) => ({ resource: of.resource.plural, milliseconds: of.stalenessMs() })),
+    plannerAlive: () => (admission.planner.known() ? admission.planner.alive() : undefined),
   });
-  const settings = createSettings(options, shared, figures, effectiveness);
+  const settings = createSettings(options, shared, figures, effectiveness, extensions);
 
   const enqueueAll = (owners?: readonly Owner[]): void => {
     for (const name of namesOf(landscape)) {
@@ -268,6 +262,8 @@ export const createEngine = (options: EngineOptions): Engine => {
       await Promise.all([
         run('settings', settings, signal, { concurrency: CONCURRENCY }),
         run('effectiveness', effectiveness.reconciler, signal),
+        run('extension', extensions.reconciler, signal),
+        extensions.run(signal),
         run('admission-policies', admission.reconciler, signal),
         admission.run(signal),
         // Touching thousands of slices at 20 a second takes its time.

@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two ways of running that end by themselves: --dry-run and --cleanup.
+import type { Namespace } from '../../pkg/apis/core.ts';
 import { removePolicies } from '../../pkg/controllers/admission-policies/cleanup.ts';
 import { createPolicyWriter } from '../../pkg/controllers/admission-policies/writer.ts';
+import { classesOf } from '../../pkg/controllers/extension/homes.ts';
+import { releaseExtensions } from '../../pkg/controllers/extension/release.ts';
+import { isOwnedElsewhere } from '../../pkg/controllers/settings/ownership.ts';
 import { cleanUp } from '../../pkg/controllers/settings/cleanup.ts';
 import type { CleanupReport } from '../../pkg/controllers/settings/cleanup.ts';
 import { createVersionTracker } from '../../pkg/controllers/settings/version-tracker.ts';
-import { runLeaderElection } from '../../pkg/kubernetes/leader-election.ts';
-import { sleep } from '../../pkg/kubernetes/sleep.ts';
+import type { OutputFormat } from '../shared/controller-flags.ts';
+import { workOnceAsLeader } from '../shared/leadership.ts';
 import { reportAdmission } from './dry-run-admission.ts';
 import { collectDecisions, renderReport, reportOf } from './dry-run.ts';
-import { electionOptions } from './election.ts';
-import { landscapeSettled, openLandscape, readOnly, runLandscape } from './session.ts';
+import { landscapeSettled, openLandscape, runLandscape } from './session.ts';
 import type { Session } from './session.ts';
 
-/** How long another leader is waited for; longer than the Lease of one that crashed. */
-const CLEANUP_PATIENCE_MS = 60_000;
-
 /** Prints what would be changed; sends nothing but reads. */
-export const dryRun = async (session: Session, format: 'table' | 'json', signal: AbortSignal): Promise<void> => {
-  const { config, clock, logger } = session;
-  const client = readOnly(session.client);
-  const gardenClient = session.gardenClient === undefined ? undefined : readOnly(session.gardenClient);
-  const reading = { ...session, client, gardenClient };
+export const dryRun = async (session: Session, format: OutputFormat, signal: AbortSignal): Promise<void> => {
+  const { config, client, clock, logger } = session;
   const { override, rereadSeconds } = config.kubernetesVersion;
   const version = createVersionTracker({
     client,
@@ -33,13 +30,13 @@ export const dryRun = async (session: Session, format: 'table' | 'json', signal:
     trial: () => Promise.resolve(true),
     onChange: () => undefined,
   });
-  const landscape = openLandscape(reading, () => undefined);
+  const landscape = openLandscape(session, () => undefined);
   const stop = new AbortController();
   const running = runLandscape(landscape, AbortSignal.any([signal, stop.signal]));
   try {
     await version.read(signal);
-    await landscapeSettled(landscape, reading, signal);
-    const admission = await reportAdmission(reading, landscape, signal);
+    await landscapeSettled(landscape, session, signal);
+    const admission = await reportAdmission(session, landscape, signal);
     const report = reportOf(collectDecisions(landscape, config, version.current), version.current, admission);
     session.print(renderReport(report, format));
   } finally {
@@ -55,34 +52,19 @@ const describe = ({ services, etcds, namespaces, slices }: CleanupReport): strin
 export const runCleanup = async (session: Session, signal: AbortSignal): Promise<void> => {
   const { config, client, clock, logger, namespace } = session;
   const work = async (workSignal: AbortSignal): Promise<void> => {
-    const settings = await cleanUp({ client, logger }, workSignal);
+    // Where nobody may stand beside us, everything is ours, also what another configuration applied.
+    const shared = config.installation.claim !== undefined;
+    const leaves = (of: Namespace): boolean => shared && isOwnedElsewhere(of, config);
+    const settings = await cleanUp({ client, leaves, logger }, workSignal);
     const writer = createPolicyWriter({ client, clock, logger });
     const { name } = config.policies;
     const policies = await removePolicies({ client, name, namespace, writer }, workSignal);
     session.print(describe(settings));
+    for (const left of settings.left) session.print(`left to another installation: namespace ${left}\n`);
+    // Whatever was followed before: a finalizer of ours must not outlive us.
+    const released = await releaseExtensions({ client, classes: classesOf(config.modes), logger }, workSignal);
+    if (released > 0) session.print(`${released} Extension(s) let go\n`);
     if (policies > 0) session.print(`${policies} object(s) of admission policies removed\n`);
   };
-  if (!config.leaderElection.enabled) {
-    await work(signal);
-    return;
-  }
-  const impatient = new AbortController();
-  let leading = false;
-  void sleep(clock, CLEANUP_PATIENCE_MS, AbortSignal.any([signal, impatient.signal])).then(
-    () => leading || impatient.abort(),
-    () => undefined,
-  );
-  const onStartedLeading = (leaderSignal: AbortSignal): Promise<void> => {
-    leading = true;
-    return work(leaderSignal);
-  };
-  const options = { ...electionOptions(session), onStartedLeading, onStoppedLeading: () => undefined };
-  const result = await runLeaderElection(options, AbortSignal.any([signal, impatient.signal]));
-  const timedOut = impatient.signal.aborted;
-  impatient.abort();
-  if (result.kind === 'ended') return;
-  if (result.kind === 'failed') throw result.error;
-  if (result.kind === 'lost') throw new Error(result.message);
-  if (timedOut) throw new Error('another replica holds the Lease; stop all replicas before --cleanup');
-  signal.throwIfAborted();
+  await workOnceAsLeader(session, work, signal);
 };

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flags of the settings-reconciler, and how they, the environment and the configuration file become one configuration.
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { ConfigError } from '../../pkg/apis/config/config-error.ts';
 import { loadConfiguration } from '../../pkg/apis/config/load.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler-kind.ts';
 import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { admissionOption, parseWith, withCommonFlags, withLog, withPorts } from '../shared/flags.ts';
-import type { AdmissionFlags, CommonFlags, ParsedFlags } from '../shared/flags.ts';
+import { withControllerFlags, withRunning, withServing } from '../shared/controller-flags.ts';
+import type { ControllerFlags } from '../shared/controller-flags.ts';
+import { admissionOption, parseWith } from '../shared/flags.ts';
+import type { AdmissionFlags, ParsedFlags } from '../shared/flags.ts';
 
 /** Flags as given; what is not given stays undefined, so that the configuration file decides. */
-export interface Flags extends CommonFlags, AdmissionFlags {
-  config: string;
-  dryRun?: boolean;
-  output?: 'table' | 'json';
-  cleanup?: boolean;
-  /** `--no-leader-elect` makes it false. */
-  leaderElect?: boolean;
-  leaderElectionNamespace?: string;
-}
+export interface Flags extends ControllerFlags, AdmissionFlags {}
 
 const EXAMPLES = `
 Examples:
@@ -35,23 +29,20 @@ Examples:
 Exit codes: 0 ended as asked, 1 failed while running, 2 wrong flags or configuration.`;
 
 const createCommand = (): Command => {
-  const command = new Command(COMMANDS.settingsReconciler)
-    .description(
-      'Brings the topology-aware routing settings of Seed, Garden and Shoot to the Services they are meant for.',
-    )
-    .requiredOption('--config <file>', 'configuration file (SettingsReconcilerConfiguration); flags win over it')
-    .option('--kubeconfig <file>', 'how to reach the cluster; default: $KUBECONFIG, then the Pod')
-    .option('--dry-run', 'print what would be changed and exit; writes nothing')
-    .addOption(new Option('-o, --output <format>', 'format of --dry-run').choices(['table', 'json']))
-    .addOption(new Option('--cleanup', 'take back everything that was applied and exit').conflicts('dryRun'))
+  const command = new Command(COMMANDS.settingsReconciler).description(
+    'Brings the topology-aware routing settings of Seed, Garden and Shoot to the Services they are meant for.',
+  );
+  withRunning(command, {
+    kind: SETTINGS_RECONCILER_CONFIGURATION.kind,
+    dryRun: 'print what would be changed and exit; writes nothing',
+    cleanup: 'take back everything that was applied and exit',
+  })
     .addOption(admissionOption())
-    .option('--kubernetes-version <version>', 'taken instead of what the API server answers to /version')
-    .option('--bind-address <address>', 'address of the health and metrics ports');
-  withPorts(command)
-    .option('--leader-elect', 'only one replica writes (default)')
-    .option('--no-leader-elect', 'write without holding the Lease: only for a single replica')
-    .option('--leader-election-namespace <namespace>', "namespace of the Lease; default: the Pod's own");
-  return withLog(command).addHelpText('after', EXAMPLES);
+    .option('--kubernetes-version <version>', 'taken instead of what the API server answers to /version');
+  return withServing(command, 'write without holding the Lease: only for a single replica').addHelpText(
+    'after',
+    EXAMPLES,
+  );
 };
 
 /** Reads the flags (without the program's name); never exits by itself. */
@@ -89,20 +80,15 @@ export const configurationOf = (flags: Flags, text: string, env: Environment): S
     const message = 'is required together with gardenKubeconfig (or set the environment variable SEED_NAME).';
     throw new ConfigError(file, [{ line: 1, column: 1, field: 'modes.seed.seedName', message }]);
   }
-  const { kubernetesVersion, leaderElection } = config;
+  const { kubernetesVersion } = config;
   return {
     ...config,
-    ...withCommonFlags(flags, config),
+    ...withControllerFlags(flags, config),
     modes,
     admission: flags.admission ?? config.admission,
     kubernetesVersion: {
       ...kubernetesVersion,
       ...(flags.kubernetesVersion === undefined ? {} : { override: flags.kubernetesVersion }),
-    },
-    leaderElection: {
-      ...leaderElection,
-      ...(flags.leaderElect === undefined ? {} : { enabled: flags.leaderElect }),
-      ...(flags.leaderElectionNamespace === undefined ? {} : { namespace: flags.leaderElectionNamespace }),
     },
   };
 };

@@ -1,62 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the reconciler until the signal: caches in every replica, controllers in the one that leads, health and metrics in all.
+// Serves the settings until the signal: what of caches, version and engine runs in every replica, and what in the one that leads.
 import { acceptsSettingsOf } from '../../pkg/controllers/settings/trial-write.ts';
 import { createVersionTracker } from '../../pkg/controllers/settings/version-tracker.ts';
 import type { VersionTracker } from '../../pkg/controllers/settings/version-tracker.ts';
-import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { createEventRecorder } from '../../pkg/kubernetes/events.ts';
-import { createFencedClient } from '../../pkg/kubernetes/fenced-client.ts';
-import { informerFreshness } from '../../pkg/kubernetes/freshness.ts';
-import { runLeaderElection } from '../../pkg/kubernetes/leader-election.ts';
-import type { EventRecorder } from '../../pkg/kubernetes/types.ts';
-import { startHealthServer } from '../../pkg/telemetry/health.ts';
-import type { RunningServer } from '../../pkg/telemetry/http.ts';
-import { startMetricsServer } from '../../pkg/telemetry/metrics-server.ts';
-import { createMetrics } from '../../pkg/telemetry/metrics.ts';
-import type { Metrics } from '../../pkg/telemetry/metrics.ts';
-import type { HealthCheck } from '../../pkg/telemetry/types.ts';
+import { serveController } from '../shared/serve-controller.ts';
+import type { Controller, Surroundings } from '../shared/serve-controller.ts';
 import { createEngine } from './engine.ts';
 import type { Engine } from './engine.ts';
-import { electionOptions } from './election.ts';
 import { landscapeSettled, openLandscape, runLandscape } from './session.ts';
 import type { Session } from './session.ts';
 
-/** Bookmarks prove a quiet watch alive every minute; ten of them missing is more than an outage that heals itself. */
-const MAX_STALENESS_MS = 600_000;
 /** A flip of the setting records one event a namespace at once. */
 const EVENT_QUEUE = 10_000;
-const EVENT_FLUSH_MS = 2_000;
-
-interface Ports {
-  readonly health: RunningServer;
-  readonly metrics: RunningServer;
-}
-
-const openPorts = async (session: Session, landscape: Landscape, metrics: Metrics): Promise<Ports> => {
-  const { config, logger } = session;
-  const synced: HealthCheck = {
-    name: 'informer-sync',
-    check() {
-      const pending = landscape.local.filter(({ state }) => state === 'pending').map(({ resource }) => resource.plural);
-      return pending.length === 0 ? undefined : `still listing ${pending.join(', ')}`;
-    },
-  };
-  const health = await startHealthServer({
-    address: config.health.bindAddress,
-    port: config.health.port,
-    liveness: [informerFreshness(landscape.local, MAX_STALENESS_MS)],
-    readiness: [synced],
-    logger,
-  });
-  try {
-    const { bindAddress: address, port } = config.metrics;
-    return { health, metrics: await startMetricsServer({ address, port, metrics, logger }) };
-  } catch (error) {
-    await health.close();
-    throw error;
-  }
-};
 
 const trackVersion = (session: Session, engineOf: () => Engine): VersionTracker => {
   const { config, client, clock, logger } = session;
@@ -74,90 +30,37 @@ const trackVersion = (session: Session, engineOf: () => Engine): VersionTracker 
   });
 };
 
-/** Whether this process may write: set with leadership, yes where there is no election. */
-interface Fence {
-  holds(): boolean;
-}
-
-const lead = async (session: Session, engine: Engine, fence: Fence, signal: AbortSignal): Promise<void> => {
-  const { config, logger } = session;
-  if (!config.leaderElection.enabled) {
-    await engine.run(signal);
-    return;
-  }
-  const result = await runLeaderElection(
-    {
-      ...electionOptions(session),
-      onStartedLeading(leaderSignal, holds) {
-        fence.holds = holds;
-        return engine.run(leaderSignal);
-      },
-      onStoppedLeading: () => logger.info('stopped leading'),
-    },
-    signal,
-  );
-  if (result.kind === 'failed') throw result.error;
-  if (result.kind === 'lost') throw new Error(result.message);
-};
-
-const flushEvents = async (events: EventRecorder, { clock }: Session): Promise<void> => {
-  const limit = new AbortController();
-  const timer = clock.setTimeout(() => limit.abort(new Error('time is up')), EVENT_FLUSH_MS);
-  await events.flush(limit.signal).catch(() => undefined);
-  timer.cancel();
-};
-
-/** Resolves after a clean stop; rejects when leadership is lost or a port cannot be opened. */
-export const serve = async (session: Session, signal: AbortSignal): Promise<void> => {
-  const { config, clock, logger, print } = session;
-  const fence: Fence = { holds: () => true };
-  const client = createFencedClient(session.client, () => fence.holds());
-  const metrics = createMetrics();
-  const stop = new AbortController();
-  const running = AbortSignal.any([signal, stop.signal]);
-  // Outlives the controllers a little, so that the last events are sent.
-  const eventsStop = new AbortController();
-  const events = createEventRecorder(
-    {
-      client,
-      clock,
-      logger,
-      component: COMMANDS.settingsReconciler,
-      instance: session.identity,
-      queueSize: EVENT_QUEUE,
-    },
-    eventsStop.signal,
-  );
+const build = (session: Session, surroundings: Surroundings): Controller => {
+  const { config, client, logger } = session;
   const landscape = openLandscape(session, () => {
     engine.failed();
     version.poke();
   });
   const version: VersionTracker = trackVersion(session, () => engine);
-  const engine: Engine = createEngine({
-    ...session,
-    client,
-    landscape,
-    version: () => version.current,
-    events,
-    metrics,
-  });
-  const ports = await openPorts(session, landscape, metrics);
-  print(`health on port ${ports.health.port}, metrics on port ${ports.metrics.port}\n`);
-  logger.info('starting', { modes: Object.keys(config.modes), server: client.server });
-  const background = [runLandscape(landscape, running), version.run(running)];
-  try {
-    await version.read(running);
-    await landscapeSettled(landscape, session, running);
-    version.resume(engine.carriedVersion());
-    logger.info('caches are filled');
-    await lead(session, engine, fence, running);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  } finally {
-    await flushEvents(events, session);
-    eventsStop.abort();
-    stop.abort();
-    await Promise.all(background);
-    await Promise.all([ports.health.close(), ports.metrics.close()]);
-  }
+  const engine: Engine = createEngine({ ...session, ...surroundings, landscape, version: () => version.current });
+  return {
+    caches: landscape.local,
+    follow(signal) {
+      logger.info('starting', { modes: Object.keys(config.modes), server: client.server });
+      return Promise.all([runLandscape(landscape, signal), version.run(signal)]);
+    },
+    async filled(signal) {
+      await version.read(signal);
+      await landscapeSettled(landscape, session, signal);
+      version.resume(engine.carriedVersion());
+    },
+    work: (signal) => engine.run(signal),
+  };
 };
+
+/** Resolves after a clean stop; rejects when leadership is lost or a port cannot be opened. */
+export const serve = (session: Session, signal: AbortSignal): Promise<void> =>
+  serveController(
+    session,
+    {
+      component: COMMANDS.settingsReconciler,
+      eventQueue: EVENT_QUEUE,
+      build: (surroundings) => build(session, surroundings),
+    },
+    signal,
+  );

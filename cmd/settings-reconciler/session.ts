@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every way of running the command shares: the clients, who we are, and time.
+// What every way of running the command shares: what controllers have, the virtual garden, and the caches.
 import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
 import { createLandscape } from '../../pkg/controllers/settings/landscape.ts';
 import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
 import { sleep } from '../../pkg/kubernetes/sleep.ts';
-import type { Client, Clock } from '../../pkg/kubernetes/types.ts';
-import type { Logger } from '../../pkg/telemetry/types.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
+import type { ControllerSession } from '../shared/session.ts';
 
-export interface Session {
-  config: SettingsReconcilerConfiguration;
-  /** Of the cluster that is written to. */
-  client: Client;
+export interface Session extends ControllerSession<SettingsReconcilerConfiguration> {
   /** Of the virtual garden, if its kubeconfig is given. */
   gardenClient: Client | undefined;
-  /** Namespace of this process, for the Lease. */
-  namespace: string;
-  /** Unique among all processes that ever ran. */
-  identity: string;
-  clock: Clock;
-  random: () => number;
-  logger: Logger;
-  /** Results for the person or program that started the command. */
-  print(text: string): void;
 }
 
 /** How long the Seed in the virtual garden is waited for before the next source is taken. */
@@ -29,7 +17,9 @@ const LIVE_SEED_PATIENCE_MS = 30_000;
 
 export const openLandscape = (session: Session, onFailure: () => void): Landscape => {
   const { config, client, gardenClient, clock, random, logger } = session;
-  return createLandscape({ client, gardenClient, modes: config.modes, clock, random, logger, onFailure });
+  const { modes, extensions } = config;
+  const common = { client, gardenClient, clock, random, logger, onFailure };
+  return createLandscape({ ...common, modes, extensions: extensions.enabled });
 };
 
 /** Runs all caches; resolves when they stopped. */
@@ -59,22 +49,4 @@ export const landscapeSettled = async (
       state: liveSeed.state,
     });
   }
-};
-
-/** A client that refuses to write: a dry run is one by construction, not by care. */
-export const readOnly = (client: Client): Client => {
-  const refuse = (): Promise<never> => Promise.reject(new Error('a dry run does not write'));
-  return {
-    server: client.server,
-    get: (...args) => client.get(...args),
-    list: (...args) => client.list(...args),
-    pages: (...args) => client.pages(...args),
-    watch: (...args) => client.watch(...args),
-    raw: (...args) => client.raw(...args),
-    create: refuse,
-    update: refuse,
-    patch: refuse,
-    delete: refuse,
-    close: () => client.close(),
-  };
 };

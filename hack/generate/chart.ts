@@ -2,7 +2,7 @@
 // The generated parts of the chart: the table of values in its README, and its MutatingWebhookConfiguration.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isMap, isScalar, parseDocument, stringify } from 'yaml';
+import { isCollection, isMap, isScalar, parseDocument, stringify } from 'yaml';
 import type { Pair, YAMLMap } from 'yaml';
 import type { MutatingWebhookConfiguration } from '../../pkg/apis/admission.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
@@ -51,13 +51,16 @@ export const valueRows = (values: string, schema: string): string[][] => {
     map.items.flatMap((pair, index) => {
       const key = String(pair.key);
       const path = `${prefix}${key}`;
-      const own = resolved(parent.properties?.[key]);
+      const given = parent.properties?.[key];
+      const own = resolved(given);
       if (own === undefined) throw new Error(`${CHART}/values.schema.json: ${path} has no entry`);
       const { value } = pair;
-      if (isMap(value) && value.items.length > 0 && own.properties !== undefined) return walk(value, own, `${path}.`);
+      // What has a definition of its own is one value, whatever it holds.
+      const nested = given?.$ref === undefined && own.properties !== undefined;
+      if (isMap(value) && value.items.length > 0 && nested) return walk(value, own, `${path}.`);
       const comment = commentOf(map, pair, index);
       if (comment === '') throw new Error(`${CHART}/values.yaml: ${path} has no comment`);
-      const initial: unknown = isMap(value) || isScalar(value) ? value.toJSON() : [];
+      const initial: unknown = isCollection(value) || isScalar(value) ? value.toJSON() : null;
       return [[code(path), typeOf(own), code(JSON.stringify(initial)), comment]];
     });
   const { contents } = parseDocument(values);
@@ -81,6 +84,7 @@ export const chartValues: Generator = {
 const NAME = 'placeholder-name';
 const NAMESPACE = 'placeholder-namespace';
 const CA_BUNDLE = 'placeholder-ca-bundle';
+const ROUTING_LABEL = 'placeholder-routing-label';
 const TIMEOUT = 987_654_321;
 
 const EXPRESSIONS: readonly (readonly [string, string])[] = [
@@ -88,6 +92,7 @@ const EXPRESSIONS: readonly (readonly [string, string])[] = [
   [`namespace: ${NAMESPACE}`, 'namespace: {{ .Release.Namespace | quote }}'],
   [`:${NAMESPACE}:`, ':{{ .Release.Namespace }}:'],
   [`caBundle: ${Buffer.from(CA_BUNDLE, 'utf8').toString('base64')}`, 'caBundle: {{ $webhook.caBundle | quote }}'],
+  [`: ${ROUTING_LABEL}`, ': {{ include "tar.routingLabel" . | quote }}'],
   ['failurePolicy: Fail', 'failurePolicy: {{ $webhook.failurePolicy }}'],
   [`timeoutSeconds: ${TIMEOUT}`, 'timeoutSeconds: {{ $webhook.timeoutSeconds }}'],
 ];
@@ -105,6 +110,7 @@ const registrationFor = (minor: number, carrier: Carrier): MutatingWebhookConfig
     settingsReconcilerUser: `system:serviceaccount:${NAMESPACE}:${COMMANDS.settingsReconciler}`,
     strategyAnnotation: true,
     keepSettings: true,
+    routingLabel: ROUTING_LABEL,
     carrier,
   });
 

@@ -3,6 +3,7 @@
 import { AUDIT_REASONS } from '../../pkg/diagnosis/audit/reasons.ts';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
 import { RECOMMENDATION_REASONS, VERDICT_REASONS } from '../../pkg/diagnosis/simulate/reasons.ts';
+import { STATUS_REASONS } from '../../pkg/diagnosis/status/reasons.ts';
 import { REASONS } from '../../pkg/upstream/index.ts';
 import type { Generator } from './types.ts';
 
@@ -22,17 +23,12 @@ const rowsOf = (component: string): string[] =>
     .filter(([, rule]) => rule.component === component)
     .map(([reason, { sentence, remedy }]) => `| \`${reason}\` | ${cell(sentence)} | ${cell(remedy)} |`);
 
-const diagnosisRows = Object.entries(DIAGNOSIS_REASONS).map(
-  ([reason, { sentence, remedy }]) => `| \`${reason}\` | ${cell(sentence)} | ${cell(remedy)} |`,
-);
-
-const simulationRows = Object.entries({ ...VERDICT_REASONS, ...RECOMMENDATION_REASONS }).map(
-  ([reason, { sentence, remedy }]) => `| \`${reason}\` | ${cell(sentence)} | ${cell(remedy)} |`,
-);
-
-const auditRows = Object.entries(AUDIT_REASONS).map(
-  ([reason, { sentence, remedy }]) => `| \`${reason}\` | ${cell(sentence)} | ${cell(remedy)} |`,
-);
+const rowsOfTable = (
+  reasons: Readonly<Record<string, { readonly sentence: string; readonly remedy: string }>>,
+): string[] =>
+  Object.entries(reasons).map(
+    ([reason, { sentence, remedy }]) => `| \`${reason}\` | ${cell(sentence)} | ${cell(remedy)} |`,
+  );
 
 const table = (title: string, purpose: string, rows: readonly string[]): string =>
   [`## ${title}`, '', purpose, '', '| reason | what it says | what to do |', '|---|---|---|', ...rows].join('\n');
@@ -47,13 +43,18 @@ export const reasonsReference: Generator = {
       table(
         'Diagnosis',
         'What `kubectl topology explain` finds beside them, from all objects together.',
-        diagnosisRows,
+        rowsOfTable(DIAGNOSIS_REASONS),
       ),
       table(
         'Simulation',
         'Verdicts of `kubectl topology simulate` on modes, beside the rules above, and why it recommends one.',
-        simulationRows,
+        rowsOfTable({ ...VERDICT_REASONS, ...RECOMMENDATION_REASONS }),
       ),
-      table('Audit', 'What only `kubectl topology audit` finds, from all Services together.', auditRows),
+      table(
+        'Audit',
+        'What only `kubectl topology audit` finds, from all Services together.',
+        rowsOfTable(AUDIT_REASONS),
+      ),
+      table('Status', 'What `kubectl topology status` finds wrong with an installation.', rowsOfTable(STATUS_REASONS)),
     ].join('\n\n'),
 };

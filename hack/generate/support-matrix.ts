@@ -15,6 +15,10 @@ const measurements = (): MeasuredVersion[] => {
   return JSON.parse(readFileSync(path, 'utf8')) as MeasuredVersion[];
 };
 
+/** The day, what it was measured on, and how many connections were counted, all of which stayed in their zone. */
+const describeMeasured = ({ date, components, connections }: MeasuredVersion): string =>
+  `measured ${date} on ${components['kube-apiserver']}: ${connections} connections`;
+
 const describe = ({ annotations, labels, trafficDistribution }: RoutingSettings): string =>
   [
     ...Object.entries(annotations).map(([key, value]) => `annotation \`${key}: ${value}\``),
@@ -31,7 +35,7 @@ export const supportMatrix: Generator = {
   path: 'README.md',
   section: 'support matrix',
   render: () => {
-    const measured = new Map(measurements().map((entry) => [entry.kubernetesVersion, entry.date]));
+    const measured = new Map(measurements().map((entry) => [entry.kubernetesVersion, entry]));
     const { major } = NEWEST_KNOWN_VERSION;
     const minors = Array.from(
       { length: NEWEST_KNOWN_VERSION.minor - OLDEST_SUPPORTED_VERSION.minor + 1 },
@@ -40,8 +44,8 @@ export const supportMatrix: Generator = {
     const rows = minors.map((minor) => {
       const version = { major, minor };
       const settings = routingSettings(version);
-      const date = measured.get(formatVersion(version));
-      const shown = date === undefined ? 'modelled' : `measured ${date}`;
+      const found = measured.get(formatVersion(version));
+      const shown = found === undefined ? 'modelled' : describeMeasured(found);
       return `| ${formatVersion(version)} | ${describe(settings)} | ${whoWritesHints(settings)} | ${shown} |`;
     });
     return [

@@ -39,7 +39,13 @@ export interface Shoot extends KubernetesObject {
     provider?: { type?: string; workers?: { name?: string; controlPlane?: object; [field: string]: unknown }[] };
     [field: string]: unknown;
   };
-  status?: { technicalID?: string; seedName?: string; lastOperation?: { type?: string }; [field: string]: unknown };
+  status?: {
+    technicalID?: string;
+    seedName?: string;
+    observedGeneration?: number;
+    lastOperation?: { type?: string; state?: string };
+    [field: string]: unknown;
+  };
 }
 
 /** extensions.gardener.cloud/v1alpha1 Cluster (seed; named like the shoot namespace). */

@@ -63,3 +63,13 @@ export const COMMANDS = {
 /** Extension type and name of chart and image. */
 export const EXTENSION_TYPE = 'topology-aware-routing';
 export const EXTENSION_NAME = `gardener-extension-${EXTENSION_TYPE}`;
+/** Finalizer of Extension resources, built as Gardener's library builds it: group and a suffix of the controller's own. */
+export const EXTENSION_FINALIZER = `extensions.gardener.cloud/${EXTENSION_TYPE}`;
+/** Extension condition: whether the Services that it is about really are routed by zone. */
+export const CONDITION_EFFECTIVE = 'TopologyAwareRoutingEffective';
+/** Annotation with which Gardener asks for an operation on an object: reconcile, migrate, restore, wait-for-state. */
+export const ANNOTATION_OPERATION = 'gardener.cloud/operation';
+/** Lease by which gardenlet sees that an extension is alive. */
+export const HEARTBEAT_LEASE = 'gardener-extension-heartbeat';
+/** Annotation of a Lease that several installations share: the namespace of the one that holds it. */
+export const ANNOTATION_INSTALLATION = `${GROUP}/installation`;

@@ -62,12 +62,15 @@ export const SEEDS = resource('core.gardener.cloud', 'v1beta1', 'Seed', 'seeds',
 export const SHOOTS = resource('core.gardener.cloud', 'v1beta1', 'Shoot', 'shoots', true);
 export const GARDENS = resource('operator.gardener.cloud', 'v1alpha1', 'Garden', 'gardens', false);
 export const CLUSTERS = resource('extensions.gardener.cloud', 'v1alpha1', 'Cluster', 'clusters', false);
+export const EXTENSIONS = resource('extensions.gardener.cloud', 'v1alpha1', 'Extension', 'extensions', true);
 export const ETCDS = resource('druid.gardener.cloud', 'v1alpha1', 'Etcd', 'etcds', true);
 
 export const FLOW_POLICIES = resource(GROUP, 'v1alpha1', 'FlowPolicy', 'flowpolicies', true);
 
 export const NODE_GROUPS = resource('apps.kubeedge.io', 'v1alpha1', 'NodeGroup', 'nodegroups', false);
 export const PERSISTENT_VOLUMES = resource('', 'v1', 'PersistentVolume', 'persistentvolumes', false);
+export const CLUSTER_ROLES = resource('rbac.authorization.k8s.io', 'v1', 'ClusterRole', 'clusterroles', false);
+export const DEPLOYMENTS = resource('apps', 'v1', 'Deployment', 'deployments', true);
 export const DAEMON_SETS = resource('apps', 'v1', 'DaemonSet', 'daemonsets', true);
 
 /** apiVersion of a resource as objects carry it. */

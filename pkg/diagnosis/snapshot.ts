@@ -78,6 +78,8 @@ export interface WebhookSummary {
 /** A MutatingAdmissionPolicy: the other carrier of hints. */
 export interface PolicySummary {
   readonly name: string;
+  /** It carries the chart's name: the settings-reconciler installed it. */
+  readonly ours: boolean;
 }
 
 /** An event about a Service. */

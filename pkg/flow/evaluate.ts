@@ -2,6 +2,7 @@
 // What given hints lead to, by kube-proxy's rules: load of each endpoint, share of the demand that stays in its zone.
 import { byName, checkDemand, checkEndpoints, checkedCost, checkTarget } from './input.ts';
 import type { EvaluateInput, FlowEndpoint, PlanFigures, ZoneFigures } from './types.ts';
+import { amountOf } from './own.ts';
 
 /** Endpoints by the zones they are hinted for; empty where proxies ignore all hints because an endpoint has none. */
 const hintedFor = (endpoints: readonly FlowEndpoint[]): Map<string, FlowEndpoint[]> => {
@@ -31,7 +32,7 @@ const tally = ({ endpoints, demand, cost = () => 1 }: EvaluateInput, zones: read
   for (const zone of zones) {
     const used = (zone === '' ? undefined : hinted.get(zone)) ?? endpoints;
     result.serving.set(zone, used.length);
-    const rate = (demand[zone] ?? 0) / used.length;
+    const rate = amountOf(demand, zone) / used.length;
     prices.clear();
     for (const { name, zone: own } of rate > 0 ? used : []) {
       result.load.set(name, (result.load.get(name) ?? 0) + rate);
@@ -73,12 +74,12 @@ export const evaluatePlan = (input: EvaluateInput): PlanFigures => {
   // In name order, so that sums of doubles do not depend on the order of the input.
   const endpoints = [...input.endpoints].sort((a, b) => byName(a.name, b.name));
   const zones = [...new Set([...Object.keys(demand), ...endpoints.map(({ zone }) => zone)])].sort(byName);
-  const total = zones.reduce((sum, zone) => sum + (demand[zone] ?? 0), 0);
+  const total = zones.reduce((sum, zone) => sum + amountOf(demand, zone), 0);
   const { load, serving, local, cost } = tally({ ...input, endpoints }, zones);
   const utilization = utilizations(endpoints, load);
   const figures = zones.map((zone): [string, ZoneFigures] => [
     zone,
-    { demand: demand[zone] ?? 0, endpoints: serving.get(zone) ?? 0, utilization: utilization.get(zone) ?? 0 },
+    { demand: amountOf(demand, zone), endpoints: serving.get(zone) ?? 0, utilization: utilization.get(zone) ?? 0 },
   ]);
   let [most, overload] = [0, endpoints.length === 0 ? total : 0];
   for (const { name, capacity } of endpoints) {

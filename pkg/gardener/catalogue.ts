@@ -103,6 +103,7 @@ export const entryOfEtcd = (scope: Scope, name: string): CatalogueEntry | undefi
  * - `labelled`: an extension's own Service that asks for it with the label `managed: "true"`.
  * - `writtenThroughEtcd`: never write this Service; its settings come from the Etcd of the row.
  * - `excluded`: the label `managed: "false"` keeps us off.
+ * - `configured`, `excludedBy`: the configuration of an Extension asks for it, or keeps us off (see extension/select.ts).
  * - `none`: nobody asked.
  */
 export type Selection =
@@ -110,6 +111,7 @@ export type Selection =
   | { readonly kind: 'labelled' }
   | { readonly kind: 'writtenThroughEtcd'; readonly entry: CatalogueEntry }
   | { readonly kind: 'excluded' }
+  | { readonly kind: 'configured' | 'excludedBy'; readonly extension: string; readonly field: string }
   | { readonly kind: 'none' };
 
 const managedLabel = (object: KubernetesObject): string | undefined => object.metadata?.labels?.[LABEL_MANAGED];

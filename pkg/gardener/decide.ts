@@ -184,6 +184,10 @@ export const decideObjectRouting = ({
   switch (selection.kind) {
     case 'excluded':
       return refuse('Excluded', `${subject} is labelled ${LABEL_MANAGED}: "false"`, { field });
+    case 'excludedBy': {
+      const { extension, field: by } = selection;
+      return refuse('Excluded', `${subject} is left out by ${by} of Extension ${extension}`, { field: by });
+    }
     case 'none':
       return refuse(
         'NotInCatalogue',
@@ -196,6 +200,7 @@ export const decideObjectRouting = ({
         `${subject} gets its settings from Etcd ${selection.entry.write.name} in the same namespace`,
       );
     case 'labelled':
+    case 'configured':
       return decision;
     case 'catalogue': {
       if (decision.kind === 'refused' || selection.entry.condition !== 'notLayerSeven') return decision;

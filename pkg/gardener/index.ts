@@ -38,4 +38,9 @@ export {
   decideShootRouting,
 } from './decide.ts';
 export type { ObjectRoutingInput, ShootRoutingInput } from './decide.ts';
+export { assessReading, describeProblems } from './extension/assess.ts';
+export { extensionClassOf, governingExtension, isResponsible } from './extension/governing.ts';
+export { configuredEtcdSelection, configuredSelection, heldByConfiguration } from './extension/select.ts';
+export type { ConfiguredSelection } from './extension/select.ts';
+export type { Governing, ReadExtension } from './extension/types.ts';
 export type * from './types.ts';

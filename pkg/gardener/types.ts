@@ -19,7 +19,8 @@ export type RefusalReason =
   | 'ShootMigrating'
   | 'FieldNotSupported'
   | 'VersionUnknown'
-  | 'ConflictingMode';
+  | 'ConflictingMode'
+  | 'ConfigurationInvalid';
 
 /** Yes, or no with a reason and a sentence for a person. `violations` carries Gardener's own sentences, all that apply. */
 export type RoutingDecision =

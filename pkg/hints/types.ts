@@ -13,7 +13,7 @@ export interface HintsInput {
   /** request.userInfo.username. */
   readonly userName: string;
   /** Users whose planned hints pass untouched. */
-  readonly flowControllerUsers: ReadonlySet<string>;
+  readonly flowControllerUsers: Pick<ReadonlySet<string>, 'has'>;
   /** False once the flow controller's Lease is older than 10 minutes: plans are not carried over any more. */
   readonly plannerAlive: boolean;
   /** False below Kubernetes 1.33, whose API has no `forNodes`: a patch would come back without it for ever. */

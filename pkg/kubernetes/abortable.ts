@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives up waiting when a signal aborts, even if what is waited for does not notice.
+// Waits for a signal to abort, or for something else until then, even if that does not notice.
+
+/** Resolves once the signal aborts. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 
 /**
  * Settles as `promise` does, or rejects with the signal's reason as soon as it aborts.

@@ -22,6 +22,10 @@ export interface ApiErrorInput extends RequestIdentity {
 
 // The server's words can quote what was sent (validation errors do), so their length is bounded.
 const MAX_MESSAGE_LENGTH = 2_000;
+const MAX_REASON_LENGTH = 100;
+
+/** One line without orders to a terminal: aggregated API servers are anybody's. */
+const plain = (text: string, length: number): string => text.slice(0, length).replaceAll(/\p{Cc}+/gu, ' ');
 
 const REASONS: Readonly<Record<number, string>> = {
   400: 'BadRequest',
@@ -53,8 +57,9 @@ export class ApiError extends Error {
   readonly retryAfterMs: number | undefined;
 
   constructor({ status, reason, message, retryAfterMs, method, path }: ApiErrorInput) {
-    const known = reason === undefined || reason === '' ? (REASONS[status] ?? 'Unknown') : reason;
-    const detail = message === undefined || message === '' ? '' : `: ${message.slice(0, MAX_MESSAGE_LENGTH)}`;
+    const said = plain(reason ?? '', MAX_REASON_LENGTH);
+    const known = said === '' ? (REASONS[status] ?? 'Unknown') : said;
+    const detail = message === undefined || message === '' ? '' : `: ${plain(message, MAX_MESSAGE_LENGTH)}`;
     super(`${method} ${path}: ${status} ${known}${detail}`);
     this.status = status;
     this.reason = known;

@@ -41,6 +41,8 @@ export interface OpenAnswer {
 export interface Exchange {
   /** Sends, reads the whole answer and parses it. */
   json<T>(call: Call, signal?: AbortSignal): Promise<T>;
+  /** The same without parsing it. */
+  text(call: Call, signal?: AbortSignal): Promise<string>;
   /** Sends once, and hands over the stream. */
   open(call: Call, signal: AbortSignal): Promise<OpenAnswer>;
   /** What a failure of `call` means, given why its deadline ended. */
@@ -151,16 +153,12 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     }
   };
 
-  const attempt = async <T>(call: Call, signal?: AbortSignal): Promise<T> => {
+  const attempt = async (call: Call, signal?: AbortSignal): Promise<string> => {
     signal?.throwIfAborted();
     const deadline = createDeadline(clock, requestTimeoutMs, signal);
     try {
       const answer = await authenticated(call, deadline);
-      const text = await abortable(answer.body.text(), deadline.signal);
-      const value = parsed(text);
-      if (value !== undefined) return value as T;
-      const message = `the answer (${text.length} characters) is not JSON`;
-      throw new ConnectionError({ ...identityOf(call), reason: 'InvalidResponse', message });
+      return await abortable(answer.body.text(), deadline.signal);
     } catch (error) {
       throw failure(error, call, deadline, signal);
     } finally {
@@ -168,18 +166,27 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     }
   };
 
+  const text: Exchange['text'] = async (call, signal) => {
+    for (let retries = 0; ; retries++) {
+      try {
+        return await attempt(call, signal);
+      } catch (error) {
+        const wait = retryDelay(error, retries, retry, random);
+        if (wait === undefined) throw error;
+        await sleep(clock, wait, signal);
+      }
+    }
+  };
+
   return {
     failure,
+    text,
     async json<T>(call: Call, signal?: AbortSignal) {
-      for (let retries = 0; ; retries++) {
-        try {
-          return await attempt<T>(call, signal);
-        } catch (error) {
-          const wait = retryDelay(error, retries, retry, random);
-          if (wait === undefined) throw error;
-          await sleep(clock, wait, signal);
-        }
-      }
+      const body = await text(call, signal);
+      const value = parsed(body);
+      if (value !== undefined) return value as T;
+      const message = `the answer (${body.length} characters) is not JSON`;
+      throw new ConnectionError({ ...identityOf(call), reason: 'InvalidResponse', message });
     },
     async open(call, signal) {
       signal.throwIfAborted();

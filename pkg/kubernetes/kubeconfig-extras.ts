@@ -2,12 +2,12 @@
 // Reads what client-node leaves out of a kubeconfig: token files (Gardener uses them), full impersonation, plug-in input.
 import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
-import { parse } from 'yaml';
 
 /** One kubeconfig file as it was read. */
 export interface KubeconfigFile {
   path: string;
-  text: string;
+  /** Parsed, and unchecked. */
+  content: unknown;
 }
 
 export interface UserExtras {
@@ -40,8 +40,8 @@ const find = (
   list: string,
   name: string,
 ): { path: string; entry: Record<string, unknown> } | undefined => {
-  for (const { path, text } of files) {
-    const entries = record(parse(text))[list];
+  for (const { path, content } of files) {
+    const entries = record(content)[list];
     const entry = (Array.isArray(entries) ? (entries as Named[]) : []).find((candidate) => candidate?.name === name);
     if (entry !== undefined) return { path, entry };
   }

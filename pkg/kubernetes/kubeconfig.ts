@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 import type { Cluster, User } from '@kubernetes/client-node';
+import { parse } from 'yaml';
 import { systemClock } from './clock.ts';
 import type { Credentials, KubeConfigSource, TlsMaterial } from './credentials.ts';
 import { createFileSource } from './file-source.ts';
@@ -12,6 +13,7 @@ import { bindFiles } from './kubeconfig-bindings.ts';
 import type { Bound } from './kubeconfig-bindings.ts';
 import { defaultKubeconfigPaths, pluginConfig, userExtras } from './kubeconfig-extras.ts';
 import type { KubeconfigFile, UserExtras } from './kubeconfig-extras.ts';
+import { shapeProblem, shown } from './kubeconfig-shape.ts';
 import type { Clock } from './types.ts';
 
 export type { KubeConfigSource } from './credentials.ts';
@@ -49,9 +51,15 @@ interface Loaded extends Selected {
 }
 
 const DEFAULT_CHECK_INTERVAL_MS = 5_000;
+/** Contexts that a message lists. */
+const MAX_LISTED = 20;
 
 // Where client-node finds neither a kubeconfig nor a service account it falls back to plain HTTP on this address.
 const FALLBACK_SERVER = 'http://localhost:8080';
+
+/** The YAML parsers quote the lines around a fault, and those may hold a token: only the first line is kept. */
+const firstLineOf = (error: unknown): string =>
+  ((error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '').slice(0, 300);
 
 const parseRules = (path: string | undefined, sources: readonly FileSource[], where: string) => {
   const config = new KubeConfig();
@@ -62,9 +70,7 @@ const parseRules = (path: string | undefined, sources: readonly FileSource[], wh
     else config.loadFromFile(path);
     return { config, seen };
   } catch (error) {
-    // The YAML parser quotes the lines around a fault, and those may hold a token: only its first line is kept.
-    const reason = (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '';
-    throw new KubeConfigError(`cannot load ${where}: ${reason}`);
+    throw new KubeConfigError(`cannot load ${where}: ${firstLineOf(error)}`);
   }
 };
 
@@ -72,20 +78,21 @@ const select = (config: KubeConfig, where: string, wanted: string | undefined): 
   const name = wanted ?? config.getCurrentContext();
   const context = config.getContextObject(name);
   if (context === null) {
-    const known = config.getContexts().map((candidate) => `"${candidate.name}"`);
-    const there = known.length === 0 ? 'none' : known.join(', ');
-    throw new KubeConfigError(`${where} has no context "${name ?? ''}"; it has ${there}`);
+    const known = config.getContexts().map((candidate) => shown(candidate.name));
+    const there = known.length === 0 ? 'none' : known.slice(0, MAX_LISTED).join(', ');
+    throw new KubeConfigError(`${where} has no context ${shown(name)}; it has ${there}`);
   }
+  const leadsNowhere = (kind: string, to: unknown): KubeConfigError =>
+    new KubeConfigError(`${where}: context ${shown(name)} names ${kind} ${shown(to)}, which does not exist`);
   const cluster = config.getCluster(context.cluster);
-  if (cluster === null) {
-    throw new KubeConfigError(`${where}: context "${name}" names cluster "${context.cluster}", which does not exist`);
-  }
+  if (cluster === null) throw leadsNowhere('cluster', context.cluster);
   const user = config.getUser(context.user);
-  if (user === null && (context.user ?? '') !== '') {
-    throw new KubeConfigError(`${where}: context "${name}" names user "${context.user}", which does not exist`);
-  }
+  if (user === null && (context.user ?? '') !== '') throw leadsNowhere('user', context.user);
   // Without any user client-node would leave out the cluster's authority as well.
-  return { cluster, user: user ?? { name: 'anonymous' }, context: name, namespace: context.namespace };
+  const chosen = { cluster, user: user ?? { name: 'anonymous' } };
+  const problem = shapeProblem({ context, ...chosen });
+  if (problem !== undefined) throw new KubeConfigError(`${where}: context ${shown(name)}: ${problem}`);
+  return { ...chosen, context: name, namespace: context.namespace };
 };
 
 const checkServer = ({ cluster, context }: Selected, fromRules: boolean): void => {
@@ -95,13 +102,15 @@ const checkServer = ({ cluster, context }: Selected, fromRules: boolean): void =
   }
   const protocol = URL.canParse(server) ? new URL(server).protocol : undefined;
   if (protocol !== 'https:' && protocol !== 'http:') {
-    throw new KubeConfigError(`context "${context}": server "${server}" is not an https URL`);
+    throw new KubeConfigError(`context ${shown(context)}: server ${shown(server)} is not an https URL`);
   }
   if (protocol === 'http:' && !skipTLSVerify) {
-    throw new KubeConfigError(`context "${context}": server "${server}" needs insecure-skip-tls-verify for plain http`);
+    throw new KubeConfigError(
+      `context ${shown(context)}: server ${shown(server)} needs insecure-skip-tls-verify for plain http`,
+    );
   }
   if (proxyUrl !== undefined && !/^https?:/u.test(proxyUrl)) {
-    throw new KubeConfigError(`context "${context}": proxy-url must begin with http:// or https://`);
+    throw new KubeConfigError(`context ${shown(context)}: proxy-url must begin with http:// or https://`);
   }
 };
 
@@ -109,6 +118,26 @@ const tlsOf = ({ ca, cert, key, pfx, passphrase, servername, rejectUnauthorized 
   const entries = Object.entries({ ca, cert, key, pfx, passphrase, servername, rejectUnauthorized });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));
 };
+
+/** Our parser is another than client-node's, and may refuse what that one took. */
+const parsedFile = (path: string, text: string): KubeconfigFile => {
+  try {
+    return { path, content: parse(text) as unknown };
+  } catch (error) {
+    throw new KubeConfigError(`cannot load ${path}: ${firstLineOf(error)}`);
+  }
+};
+
+/**
+ * What files and plug-ins say passes. A crash of client-node's means that a plug-in printed no credential, and its message
+ * quotes what was printed.
+ */
+const withoutQuotes = (error: unknown, context: string): unknown =>
+  error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError
+    ? new KubeConfigError(
+        `context ${shown(context)}: its user's entry, or what its plug-in printed, gives no credential`,
+      )
+    : error;
 
 const headersOf = (options: RequestOptions, extras: UserExtras): Credentials['headers'] => {
   const headers: Record<string, string | string[]> = { ...extras.headers };
@@ -135,7 +164,7 @@ const createLoader = (options: LoadKubeConfigOptions, open: (path: string) => Fi
     seen = texts;
     const selected = select(config, where, options.context);
     checkServer(selected, path === undefined);
-    const files: KubeconfigFile[] = paths.map((file, index) => ({ path: file, text: String(texts[index]) }));
+    const files = paths.map((file, index) => parsedFile(file, String(texts[index])));
     const extras = userExtras(files, selected.user.name);
     const plugin = pluginConfig(files, selected.cluster.name);
     const bound = bindFiles({ ...selected, tokenFile: extras.tokenFile, pluginConfig: plugin, open });
@@ -182,7 +211,11 @@ export const loadKubeConfig = (options: LoadKubeConfigOptions = {}): KubeConfigS
     const { bound, config, extras } = current();
     bound.update();
     const request: RequestOptions = {};
-    await config.applyToHTTPSOptions(request);
+    try {
+      await config.applyToHTTPSOptions(request);
+    } catch (error) {
+      throw withoutQuotes(error, loaded.context);
+    }
     return { headers: headersOf(request, extras), tls: tlsOf(request) };
   };
 

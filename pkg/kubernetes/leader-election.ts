@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Leader election on a Lease with client-go's protocol: of several processes one works, and it stops before another can start.
 import type { Logger } from '../telemetry/types.ts';
+import { aborted } from './abortable.ts';
 import { createDeadline } from './deadline.ts';
 import type { Deadline } from './deadline.ts';
 import { createLeaseLock } from './lease-lock.ts';
-import type { Attempt, LeaseLock } from './lease-lock.ts';
+import type { Attempt, LeaseLock, LeaseLockOptions } from './lease-lock.ts';
 import { sleep } from './sleep.ts';
 import type { Client, Clock } from './types.ts';
 
@@ -14,6 +15,8 @@ export interface LeaderElectionOptions {
   namespace: string;
   /** Name of the Lease. */
   name: string;
+  /** What the Lease is marked with when it is taken. Default: nothing. */
+  marks?: LeaseLockOptions['marks'];
   /** Of this process; must differ from every other candidate's, also from this process' last life. */
   identity: string;
   clock: Clock;
@@ -164,12 +167,6 @@ const release = async (lock: LeaseLock, { clock, logger, renewDeadlineMs }: Sett
     deadline.dispose();
   }
 };
-
-const aborted = (signal: AbortSignal): Promise<undefined> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
 
 const lead = async (
   lock: LeaseLock,

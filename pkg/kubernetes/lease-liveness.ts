@@ -4,6 +4,7 @@ import type { ObjectRef } from '../apis/meta.ts';
 import { LEASES } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/types.ts';
 import { createInformer } from './informer.ts';
+import { installationOf } from './lease.ts';
 import type { Lease } from './lease.ts';
 import type { Client, Clock } from './types.ts';
 
@@ -66,11 +67,13 @@ export interface LeaseWatchOptions {
   /** In [0, 1): spreads retries. */
   random: () => number;
   logger: Logger;
-  /** Called when the server tells something after which `alive` or `known` is another; not when a Lease just grows old. */
+  /** Called when the server tells something after which one of the answers is another; not when a Lease just grows old. */
   onChange?: () => void;
 }
 
 export interface LeaseWatch extends Pick<HolderLiveness, 'alive' | 'known'> {
+  /** Namespace of the installation that holds the Lease or held it last; empty where none says so. */
+  installation(): string;
   /** Follows the Lease until the signal aborts; rejects never. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -79,6 +82,7 @@ export interface LeaseWatch extends Pick<HolderLiveness, 'alive' | 'known'> {
 export const createLeaseWatch = (options: LeaseWatchOptions): LeaseWatch => {
   const { client, lease, clock, random, logger, onChange } = options;
   const liveness = createHolderLiveness({ clock });
+  let installation = '';
   const informer = createInformer<Lease>({
     client,
     resource: LEASES,
@@ -88,17 +92,23 @@ export const createLeaseWatch = (options: LeaseWatchOptions): LeaseWatch => {
     logger,
   });
   const told = (tell: () => void): void => {
-    const [alive, known] = [liveness.alive(), liveness.known()];
+    const before = [liveness.alive(), liveness.known(), installation];
     tell();
-    if (liveness.alive() !== alive || liveness.known() !== known) onChange?.();
+    const after = [liveness.alive(), liveness.known(), installation];
+    if (after.some((value, index) => value !== before[index])) onChange?.();
   };
   informer.addHandlers({
-    onUpsert: (object) => told(() => liveness.observe(object)),
+    onUpsert: (object) =>
+      told(() => {
+        liveness.observe(object);
+        installation = installationOf(object);
+      }),
     onDelete: () => told(() => liveness.gone()),
   });
   return {
     alive: () => liveness.alive(),
     known: () => liveness.known(),
+    installation: () => installation,
     async run(signal) {
       const running = informer.run(signal);
       try {

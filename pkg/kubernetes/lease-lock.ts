@@ -3,7 +3,7 @@
 import { LEASES } from '../apis/resources.ts';
 import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
 import { claimLease, holderOf, releaseLease } from './lease.ts';
-import type { Lease } from './lease.ts';
+import type { HolderMarks, Lease } from './lease.ts';
 import type { Client, Clock } from './types.ts';
 
 export interface LeaseLockOptions {
@@ -14,6 +14,8 @@ export interface LeaseLockOptions {
   identity: string;
   clock: Clock;
   leaseDurationMs: number;
+  /** What the Lease is marked with when it is taken. Default: nothing. */
+  marks?: ((signal: AbortSignal) => Promise<HolderMarks>) | undefined;
   /** Hears each change of the holder that is observed; empty: nobody. */
   onHolder?: (holder: string) => void;
 }
@@ -60,8 +62,10 @@ export const createLeaseLock = (options: LeaseLockOptions): LeaseLock => {
   };
 
   const claim = async (current: Lease | undefined, signal: AbortSignal): Promise<Attempt> => {
+    const renews = current !== undefined && holderOf(current) === identity;
+    const marks = renews ? undefined : await options.marks?.(signal);
     const sentAt = clock.monotonic();
-    const next = claimLease(ref, current, { identity, leaseDurationMs, now: clock.now() });
+    const next = claimLease(ref, current, { identity, leaseDurationMs, now: clock.now(), marks });
     try {
       const stored = await (current === undefined
         ? client.create<Lease>(LEASES, next, {}, signal)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Lease object as leader election uses it: its shape, its timestamps, and what a holder writes into it.
-import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
+import type { KubernetesObject, ObjectMeta, ObjectRef, OwnerReference } from '../apis/meta.ts';
+import { ANNOTATION_INSTALLATION } from '../apis/names.ts';
 
 /** spec of coordination.k8s.io/v1 Lease; unknown fields are kept. */
 export interface LeaseSpec {
@@ -24,8 +25,21 @@ export const microTime = (ms: number): string => new Date(ms).toISOString().repl
 
 export const holderOf = (lease: Lease): string => lease.spec?.holderIdentity ?? '';
 
+/** What a holder puts on a Lease beside its name when it takes it; the marks of the holder before go. */
+export interface HolderMarks {
+  /** Namespace of the holder's installation, where several share the Lease. */
+  readonly installation?: string;
+  /** What the Lease goes with. */
+  readonly owner?: OwnerReference | undefined;
+}
+
+/** Namespace of the installation that holds the Lease, as it says; empty where it does not. */
+export const installationOf = (lease: Lease): string => lease.metadata?.annotations?.[ANNOTATION_INSTALLATION] ?? '';
+
 /** What a holder writes. */
 export interface Claim {
+  /** Default: none, and those that are there stay. */
+  readonly marks?: HolderMarks | undefined;
   readonly identity: string;
   readonly leaseDurationMs: number;
   /** Wall clock, milliseconds since the epoch. */
@@ -35,9 +49,21 @@ export interface Claim {
 /** Leases count whole seconds; rounded up, so that followers never wait less than the holder believes. */
 const durationSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000));
 
+const marked = (metadata: ObjectMeta, marks: HolderMarks | undefined): ObjectMeta => {
+  if (marks === undefined) return metadata;
+  const { [ANNOTATION_INSTALLATION]: _before, ...annotations } = metadata.annotations ?? {};
+  const { ownerReferences: _others, ...rest } = metadata;
+  const { installation, owner } = marks;
+  return {
+    ...rest,
+    annotations: { ...annotations, ...(installation === undefined ? {} : { [ANNOTATION_INSTALLATION]: installation }) },
+    ...(owner === undefined ? {} : { ownerReferences: [owner] }),
+  };
+};
+
 /** The Lease that takes or renews leadership, from what the server holds (absent: to create). */
 export const claimLease = (ref: ObjectRef, current: Lease | undefined, claim: Claim): Lease => {
-  const { identity, leaseDurationMs, now } = claim;
+  const { identity, leaseDurationMs, now, marks } = claim;
   const spec = current?.spec;
   const renews = current !== undefined && holderOf(current) === identity;
   const time = microTime(now);
@@ -45,7 +71,7 @@ export const claimLease = (ref: ObjectRef, current: Lease | undefined, claim: Cl
     ...current,
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
-    metadata: { ...ref, ...current?.metadata },
+    metadata: renews ? { ...ref, ...current.metadata } : marked({ ...ref, ...current?.metadata }, marks),
     spec: {
       ...spec,
       holderIdentity: identity,

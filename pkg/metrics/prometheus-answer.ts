@@ -107,13 +107,17 @@ const numberOf = (text: unknown): number | undefined => {
   return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/u.test(text) ? Number(text) : undefined;
 };
 
+/** More than anything real in any unit, times and bytes included; the loop's sums and squares stay finite with it. */
+const MAX_VALUE = 1e15;
+
 /** Why the value of a sample is no load; undefined where it is one. */
 const problemOf = (sample: Fields, value: readonly unknown[], number: number | undefined): string | undefined => {
   if ('histogram' in sample) return 'a histogram, not a number';
   if (value[1] === 'NaN') return 'NaN';
-  if (number === undefined || typeof value[0] !== 'number') return 'not a time and a number';
+  if (number === undefined || !Number.isFinite(value[0])) return 'not a time and a number';
   if (!Number.isFinite(number)) return 'infinite';
-  return number < 0 ? 'negative' : undefined;
+  if (number < 0) return 'negative';
+  return number > MAX_VALUE ? 'more than anything real' : undefined;
 };
 
 const readRow = (sample: unknown, names: LabelNames): VectorRow | { problem: string; example?: string } => {

@@ -5,12 +5,18 @@ import type { Strategy } from '../apis/names.ts';
 import type { StringMap } from '../apis/meta.ts';
 import { parseApplied } from './applied.ts';
 import { planSlots } from './plan.ts';
-import { HINTS_SLOT, MODE_SLOT, STRATEGY_SLOT, fieldOf, isAuto, valueOf } from './slots.ts';
+import { HINTS_SLOT, MODE_SLOT, SLOTS, STRATEGY_SLOT, fieldOf, isAuto, valueOf } from './slots.ts';
 import type { SettingsLike, Slot } from './slots.ts';
-import type { ForeignValue, ServiceLike, SettingsPlan } from './types.ts';
+import type { EtcdLike, ForeignValue, ServiceLike, SettingsPlan, SettingsTarget } from './types.ts';
 
 const asStrategy = (value: string | undefined): Strategy | undefined =>
   STRATEGIES.find((strategy) => strategy === value);
+
+/** Strategies whose hints the flow controller plans. */
+export type PlannedStrategy = Extract<Strategy, 'load-aware' | 'proportional'>;
+
+export const isPlannedStrategy = (strategy: string | undefined): strategy is PlannedStrategy =>
+  strategy === 'load-aware' || strategy === 'proportional';
 
 /** The strategy that a value of `service.kubernetes.io/topology-mode` names; undefined for `auto`, other domains and typos. */
 export const strategyFromAnnotation = (value: string | undefined): Strategy | undefined =>
@@ -26,7 +32,7 @@ const authoredValue = (own: SettingsLike, applied: SettingsLike, slot: Slot): st
   return value === valueOf(applied, slot) ? undefined : value;
 };
 
-const read = ({ metadata = {} }: ServiceLike): { own: SettingsLike; applied: SettingsLike } => {
+const read = ({ metadata = {} }: Pick<ServiceLike, 'metadata'>): { own: SettingsLike; applied: SettingsLike } => {
   const { labels = {}, annotations = {} } = metadata;
   return { own: { labels, annotations }, applied: parseApplied(annotations[ANNOTATION_APPLIED]).record };
 };
@@ -67,3 +73,20 @@ export const planStrategyLabel = (service: ServiceLike): SettingsPlan => {
   const labels = strategy === undefined ? {} : { [STRATEGY_SLOT.key]: strategy };
   return planSlots({ target: 'Service', object: service, want: { labels, annotations: {} }, slots: [STRATEGY_SLOT] });
 };
+
+/** The label of a planned strategy that `applied` claims and that the annotation still asks for: the flow controller's. */
+const carriesPlannersLabel = (object: Pick<ServiceLike, 'metadata'>): boolean => {
+  const { own, applied } = read(object);
+  const label = valueOf(own, STRATEGY_SLOT);
+  const wish = strategyFromAnnotation(authoredValue(own, applied, MODE_SLOT));
+  return isPlannedStrategy(label) && label === wish && label === valueOf(applied, STRATEGY_SLOT);
+};
+
+const WITHOUT_STRATEGY = SLOTS.filter((slot) => slot !== STRATEGY_SLOT);
+
+/**
+ * Takes back what `applied` records, but for what is the flow controller's: the label of a planned strategy, as long as the
+ * annotation asks for it. Two that write and take back the same label would never come to an end.
+ */
+export const planRelease = (target: SettingsTarget, object: ServiceLike | EtcdLike): SettingsPlan =>
+  planSlots({ target, object, want: undefined, slots: carriesPlannersLabel(object) ? WITHOUT_STRATEGY : SLOTS });

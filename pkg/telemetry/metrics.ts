@@ -15,6 +15,8 @@ export interface MetricOptions<L extends string> {
   /** One sentence for people. */
   help: string;
   labels?: readonly L[];
+  /** Release that brought it; default: the first one. */
+  since?: string;
 }
 
 export interface GaugeOptions<L extends string> extends MetricOptions<L> {
@@ -36,6 +38,8 @@ export interface MetricDefinition {
   readonly type: MetricType;
   readonly help: string;
   readonly labels: readonly string[];
+  /** Release that brought it. */
+  readonly since: string;
 }
 
 export interface Metrics {
@@ -55,6 +59,8 @@ export const LATENCY_BUCKETS_SECONDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 ];
 
+const FIRST_RELEASE = '0.1.0';
+
 /** A new registry; nothing is shared between two calls. Creating two metrics of one name throws. */
 export const createMetrics = (options: MetricsOptions = {}): Metrics => {
   const { prefix = 'topology_aware_routing_', defaultMetrics = true } = options;
@@ -62,9 +68,11 @@ export const createMetrics = (options: MetricsOptions = {}): Metrics => {
   const definitions: MetricDefinition[] = [];
   if (defaultMetrics) collectDefaultMetrics({ register: registry });
 
-  const describe = <L extends string>(type: MetricType, { name, help, labels = [] }: MetricOptions<L>) => {
+  const describe = <L extends string>(type: MetricType, metric: MetricOptions<L>) => {
+    const { name, help, labels = [], since = FIRST_RELEASE } = metric;
     const common = { name: `${prefix}${name}`, help, labelNames: [...labels], registers: [registry] };
-    return { common, remember: () => void definitions.push({ name: common.name, type, help, labels: [...labels] }) };
+    const definition = { name: common.name, type, help, labels: [...labels], since };
+    return { common, remember: () => void definitions.push(definition) };
   };
 
   return {

@@ -20,12 +20,15 @@ export interface AdmissionMetricsOptions {
   budget: Budget;
   /** End of the serving certificate's validity, milliseconds since the epoch. */
   certificateNotAfter: () => number;
+  /** Paths whose series are there from the start: what begins with its first count has no rate before the second. Default none. */
+  paths?: readonly string[];
 }
 
 export const createAdmissionMetrics = ({
   metrics,
   budget,
   certificateNotAfter,
+  paths = [],
 }: AdmissionMetricsOptions): AdmissionMetrics => {
   const latency = metrics.histogram({
     name: 'admission_duration_seconds',
@@ -33,6 +36,7 @@ export const createAdmissionMetrics = ({
     labels: ['path', 'outcome'],
     buckets: LATENCY_BUCKETS_SECONDS,
   });
+  for (const path of paths) for (const outcome of OUTCOMES) latency.zero({ path, outcome });
   const unserved = metrics.counter({
     name: 'admission_unserved_total',
     help: 'Admission reviews that were allowed unchanged because they could not be served, by path and reason.',

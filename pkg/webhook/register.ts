@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps the MutatingWebhookConfiguration in the cluster as it shall be, or takes it away.
 import type { MutatingWebhookConfiguration } from '../apis/admission.ts';
+import type { OwnerReference } from '../apis/meta.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../apis/resources.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../kubernetes/errors.ts';
+import type { InstallationOwner } from '../kubernetes/installation-owner.ts';
 import { createInformer } from '../kubernetes/informer.ts';
 import { sleep } from '../kubernetes/sleep.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
@@ -74,12 +76,18 @@ export interface KeepRegisteredOptions extends Omit<RegisterOptions, 'client' | 
   name: string;
   /** Built anew for each write, since the CA bundle changes. */
   wanted: () => MutatingWebhookConfiguration;
+  /** What the configuration goes with; default: nothing. Asked before each write, since it may have been made anew. */
+  owner?: InstallationOwner;
   /** Calls back when `wanted` changed; returns what ends that. */
   onWantedChange: (callback: () => void) => () => void;
   clock: Clock;
   /** In [0, 1): spreads retries. */
   random: () => number;
 }
+
+/** Where nobody knows the owner, those that the configuration has stay. */
+const withOwner = (wanted: MutatingWebhookConfiguration, owner: OwnerReference | undefined) =>
+  owner === undefined ? wanted : { ...wanted, metadata: { ...wanted.metadata, ownerReferences: [owner] } };
 
 export interface RegistrationKeeper {
   /** True once the configuration was seen to be as wanted. */
@@ -132,7 +140,8 @@ export const createRegistrationKeeper = (options: KeepRegisteredOptions): Regist
   /** One look; returns how long to wait at least before the next one. */
   const look = async (signal: AbortSignal): Promise<number> => {
     try {
-      await register({ client, wanted: wanted(), keepFailurePolicy, logger }, signal);
+      const owner = await options.owner?.(signal);
+      await register({ client, wanted: withOwner(wanted(), owner), keepFailurePolicy, logger }, signal);
       registered = true;
       failures = 0;
       return MIN_INTERVAL_MS;

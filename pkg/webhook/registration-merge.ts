@@ -115,9 +115,11 @@ export const mergeRegistration = (options: MergeOptions): MutatingWebhookConfigu
       keepFailurePolicy && mayFail(name) && failurePolicy !== undefined,
     );
   });
+  const webhooks = [...merged, ...(current?.webhooks ?? []).filter((webhook) => !isOurs(webhook))];
+  const { webhooks: _wanted, ...rest } = wanted;
   const next: MutatingWebhookConfiguration = {
     ...current,
-    ...wanted,
+    ...rest,
     metadata: {
       ...current?.metadata,
       ...wanted.metadata,
@@ -128,7 +130,8 @@ export const mergeRegistration = (options: MergeOptions): MutatingWebhookConfigu
         [ANNOTATION_REGISTERED]: registered,
       },
     },
-    webhooks: [...merged, ...(current?.webhooks ?? []).filter((webhook) => !isOurs(webhook))],
+    // The API server leaves out a list without entries.
+    ...(webhooks.length === 0 && current?.webhooks === undefined ? {} : { webhooks }),
   };
   return isDeepStrictEqual(next, current) ? undefined : next;
 };

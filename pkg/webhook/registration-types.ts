@@ -30,6 +30,10 @@ export interface RegistrationOptions {
   readonly strategyAnnotation: boolean;
   /** Register what puts dropped settings back. */
   readonly keepSettings: boolean;
+  /** Value of the namespace label by which this installation keeps settings. Default `true`. */
+  readonly routingLabel?: string;
+  /** False where another installation of the cluster changes slices and reads annotations. Default true. */
+  readonly claimed?: boolean;
   /** Under `policy`, slices and kept settings are left out: the API server sees to them by itself. */
   readonly carrier: Carrier;
 }

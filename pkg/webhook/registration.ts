@@ -43,7 +43,8 @@ export const buildRegistration = (options: RegistrationOptions): MutatingWebhook
     name: options.name,
     labels: { 'app.kubernetes.io/name': EXTENSION_NAME, 'app.kubernetes.io/component': COMMANDS.endpointSliceWebhook },
   },
-  webhooks: [...(options.carrier === 'webhook' ? hintsEntries(options) : []), ...settingsEntries(options)].map(
-    (entry) => webhookOf(entry, options),
-  ),
+  webhooks: [
+    ...(options.carrier === 'webhook' && options.claimed !== false ? hintsEntries(options) : []),
+    ...settingsEntries(options),
+  ].map((entry) => webhookOf(entry, options)),
 });

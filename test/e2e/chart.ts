@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chart as the suites see it: rendered by the real helm with the values that Gardener injects in each place.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { run } from './bed/command.ts';
@@ -25,7 +25,7 @@ interface Container {
   name: string;
   image: string;
   args: string[];
-  env: { name: string }[];
+  env: { name: string; value?: string }[];
   ports: { name: string; containerPort: number }[];
   livenessProbe: { httpGet: { port: string } };
   readinessProbe: { httpGet: { port: string } };
@@ -40,7 +40,12 @@ interface PodSpec {
   securityContext: object;
   topologySpreadConstraints?: object[];
   containers: Container[];
-  volumes: { name: string; configMap?: { name: string }; secret?: { secretName: string } }[];
+  volumes: {
+    name: string;
+    configMap?: { name: string };
+    secret?: { secretName: string };
+    projected?: { sources: { serviceAccountToken?: object; configMap?: { name: string }; downwardAPI?: object }[] };
+  }[];
 }
 interface Rule {
   apiGroups: string[];
@@ -56,10 +61,20 @@ export interface Rendered extends KubernetesObject {
   automountServiceAccountToken?: boolean;
   spec?: {
     replicas?: number;
+    revisionHistoryLimit?: number;
     selector?: Record<string, unknown>;
     ports?: { name: string; port: number; targetPort: number }[];
     template?: { metadata: { labels: Record<string, string>; annotations?: Record<string, string> }; spec: PodSpec };
     unhealthyPodEvictionPolicy?: string;
+    /** Of a VerticalPodAutoscaler. */
+    targetRef?: object;
+    updatePolicy?: { updateMode: string };
+    resourcePolicy?: { containerPolicies: object[] };
+    /** Of a NetworkPolicy. */
+    podSelector?: object;
+    policyTypes?: string[];
+    ingress?: { ports: { port: number }[]; from?: object[] }[];
+    egress?: { ports?: { port: number }[]; to?: object[] }[];
   };
 }
 
@@ -108,6 +123,16 @@ export const CERTIFICATE = {
 // The vendor's suffix makes helm compare what it otherwise takes for a pre-release.
 const VERSIONS = ['1.24.17', '1.27.16-gke.100', '1.28.15', '1.36.3'];
 
+const valuesOf = (where: Where, components: readonly Component[], registration: Case['registration']): object => ({
+  ...INJECTED[where],
+  settingsReconciler: { enabled: components.includes(RECONCILER) },
+  endpointsliceWebhook: {
+    enabled: components.includes(WEBHOOK),
+    ...(registration === 'chart' ? CERTIFICATE : {}),
+  },
+  flowController: { enabled: components.includes(FLOW) },
+});
+
 export const cases: Case[] = (Object.keys(INJECTED) as Where[]).flatMap((where) =>
   [COMPONENTS, [RECONCILER], [WEBHOOK], [FLOW]].flatMap((components) =>
     (['self', 'chart'] as const).flatMap((registration) =>
@@ -117,22 +142,55 @@ export const cases: Case[] = (Object.keys(INJECTED) as Where[]).flatMap((where) 
         components: components as readonly Component[],
         registration,
         kubernetes,
-        values: {
-          ...INJECTED[where],
-          settingsReconciler: { enabled: (components as readonly string[]).includes(RECONCILER) },
-          endpointsliceWebhook: {
-            enabled: (components as readonly string[]).includes(WEBHOOK),
-            ...(registration === 'chart' ? CERTIFICATE : {}),
-          },
-          flowController: { enabled: (components as readonly string[]).includes(FLOW) },
-        },
+        values: valuesOf(where, components, registration),
       })),
+    ),
+  ),
+);
+
+/** Every set of components, none included. */
+const SUBSETS: readonly (readonly Component[])[] = Array.from({ length: 2 ** COMPONENTS.length }, (_, set) =>
+  COMPONENTS.filter((_component, index) => Math.floor(set / 2 ** index) % 2 === 1),
+);
+const ADMISSIONS = ['auto', 'webhook', 'policy'] as const;
+/** What may be rendered or not, whatever else is. */
+const TOGGLES: readonly object[] = [
+  {},
+  { vpa: { enabled: true }, networkPolicy: { enabled: true } },
+  { vpa: { enabled: false }, monitoring: { serviceMonitors: true, alerts: 'prometheusRule', dashboards: true } },
+  { networkPolicy: { enabled: true }, monitoring: { serviceMonitors: false, alerts: 'configMap', dashboards: false } },
+  { vpa: { enabled: true }, monitoring: { annotations: false, alerts: 'none' } },
+];
+
+/** Where, components, admission and registration in every combination; the toggles and versions take turns over them. */
+export const matrix: readonly Case[] = (Object.keys(INJECTED) as Where[]).flatMap((where, first) =>
+  SUBSETS.flatMap((components, second) =>
+    ADMISSIONS.flatMap((admission, third) =>
+      (['self', 'chart'] as const).map((registration, fourth) => {
+        const turn = first + second + third + fourth;
+        const toggles = TOGGLES[turn % TOGGLES.length] ?? {};
+        return {
+          name: `${where}, ${components.join(' and ') || 'no component'}, admission ${admission}, registration by ${registration}, ${JSON.stringify(toggles)}`,
+          where,
+          components,
+          registration,
+          kubernetes: VERSIONS[turn % VERSIONS.length] ?? '',
+          values: { ...valuesOf(where, components, registration), ...toggles, admission },
+        };
+      }),
     ),
   ),
 );
 
 export const isRuntime = ({ where }: Case): boolean => where.includes('runtime');
 export const isSeed = ({ where }: Case): boolean => where.includes('seed');
+/** Whether another installation may stand beside it. */
+export const isShared = (item: Case): boolean => isSeed(item) || isRuntime(item);
+/** The Lease of the one flow-controller of a cluster. */
+export const flowLease = (item: Case): { namespace: string; name: string } =>
+  isShared(item)
+    ? { namespace: 'garden', name: 'topology-aware-routing-flow-controller' }
+    : { namespace: NAMESPACE, name: FLOW };
 export const globalName = (item: Case): string =>
   `gardener-extension-topology-aware-routing${isRuntime(item) ? '-runtime' : ''}`;
 
@@ -150,6 +208,16 @@ export interface RenderOptions {
   readonly release?: string;
   /** Default NAMESPACE. */
   readonly namespace?: string;
+  /** What the API server serves beside Kubernetes' own kinds, as `group/version`. Default: nothing. */
+  readonly serves?: readonly string[];
+}
+
+/** How helm reaches a cluster. */
+export interface HelmCluster {
+  /** Words to put before a command. */
+  readonly enter: readonly [string, ...string[]];
+  readonly kubeconfig: string;
+  readonly namespace: string;
 }
 
 export interface Helm {
@@ -157,6 +225,11 @@ export interface Helm {
   template(values: object, options?: RenderOptions): Promise<string>;
   /** What `helm lint --strict` prints. */
   lint(values: object): Promise<string>;
+  /** What `helm install` tells the user after it. */
+  notes(values: object): Promise<string>;
+  /** `helm install` of the release `tar` into a cluster, without waiting for Pods. */
+  install(cluster: HelmCluster, values: object): Promise<void>;
+  uninstall(cluster: HelmCluster): Promise<void>;
   /** Removes the files with values. */
   close(): void;
 }
@@ -172,12 +245,33 @@ export const openHelm = async (): Promise<Helm> => {
     writeFileSync(file, JSON.stringify(values));
     return file;
   };
+  const inCluster = async ({ enter, kubeconfig, namespace }: HelmCluster, ...args: string[]): Promise<void> => {
+    const [first, ...prefix] = enter;
+    // Its files belong to this folder, not to the user's home.
+    const home = ['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME'].map((name) => `${name}=${folder}`);
+    const flags = ['--kubeconfig', kubeconfig, '--namespace', namespace];
+    await run(first, [...prefix, 'env', ...home, program, ...args, ...flags]);
+  };
   return {
-    template(values, { kubernetes = '1.36.3', release = 'tar', namespace = NAMESPACE } = {}) {
+    install: (cluster, values) => inCluster(cluster, 'install', 'tar', chart, '--values', write(values)),
+    uninstall: (cluster) => inCluster(cluster, 'uninstall', 'tar'),
+    template(values, { kubernetes = '1.36.3', release = 'tar', namespace = NAMESPACE, serves = [] } = {}) {
       const flags = ['--namespace', namespace, '--kube-version', kubernetes, '--values', write(values)];
+      flags.push(...serves.flatMap((version) => ['--api-versions', version]));
       return run(program, ['template', release, chart, ...flags]);
     },
     lint: (values) => run(program, ['lint', '--strict', '--kube-version', '1.36.3', '--values', write(values), chart]),
+    async notes(values) {
+      // `helm template` leaves them out, and `helm install` wants a cluster: so they are taken for a text in an object.
+      const copy = mkdtempSync(join(folder, 'chart-'));
+      cpSync(chart, copy, { recursive: true });
+      const source = readFileSync(join(chart, 'templates/NOTES.txt'), 'utf8');
+      writeFileSync(join(copy, 'templates/_notes.tpl'), `{{- define "notes" }}${source}{{ end }}`);
+      writeFileSync(join(copy, 'templates/notes.yaml'), 'kind: Notes\ntext: {{ include "notes" . | quote }}\n');
+      const flags = ['--kube-version', '1.36.3', '--namespace', NAMESPACE, '--values', write(values)];
+      const text = await run(program, ['template', 'tar', copy, '--show-only', 'templates/notes.yaml', ...flags]);
+      return String((parse(text) as { text: unknown }).text);
+    },
     close: () => rmSync(folder, { recursive: true, force: true }),
   };
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The compressed day: how much there is, what happens in which hour, and what the memory of the processes says of it.
+import type { Strategy } from '../../pkg/apis/names.ts';
 
 export interface DayPlan {
   readonly nodes: number;
@@ -8,9 +9,9 @@ export interface DayPlan {
   readonly hours: number;
   /** Pods that are replaced, and as many whose readiness changes, in an hour. */
   readonly changesPerHour: number;
-  /** Hours in which the leader is killed. All in the first half: in the second, no process is restarted. */
+  /** Hours in which the leaders are killed. All in the first half: in the second, no process is restarted. */
   readonly leaderChanges: readonly number[];
-  /** The hour in which both replicas are restarted with the settings of a newer Kubernetes version. */
+  /** The hour in which all controllers are restarted, one replica after the other, with the settings of a newer version. */
   readonly upgrade: number;
 }
 
@@ -35,6 +36,10 @@ const short: DayPlan = {
   leaderChanges: [1],
   upgrade: 3,
 };
+
+/** What a Service of the day asks for: one in ten each of the planned strategies. */
+export const strategyOf = (service: number): Strategy =>
+  service % 10 === 3 ? 'proportional' : service % 10 === 7 ? 'load-aware' : 'same-zone';
 
 /** `E2E_SOAK=1` selects the long form. */
 export const isLongForm = (environment: NodeJS.ProcessEnv): boolean => environment['E2E_SOAK'] === '1';
@@ -80,3 +85,9 @@ export const trendsOf = (samples: readonly Sample[], fromHour: number): Trend[] 
     };
   });
 };
+
+/** Growth from the first hour looked at to the last, as a part of what it was; by the line, not by single samples. */
+export const growthOf = ({ bytesPerHour, samples, firstBytes }: Trend): number => (bytesPerHour * samples) / firstBytes;
+
+/** Of `growthOf`, in twelve hours: what a heap and its allocator waver by, and a leak soon is beyond. */
+export const MAX_GROWTH = 0.05;

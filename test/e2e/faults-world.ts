@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both commands with two replicas each, as the chart installs them, and shoots whose stored objects tell what a fault left.
+// The commands with two replicas each, as the chart installs them, and shoots whose stored objects tell what a fault left.
 import type { EndpointSlice, Namespace, Service } from '../../pkg/apis/core.ts';
-import { GROUP, LABEL_MANAGED, LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
+import {
+  ANNOTATION_PLAN,
+  GROUP,
+  LABEL_MANAGED,
+  LABEL_SERVICE_NAME,
+  LABEL_STRATEGY,
+  PLAN_SPREAD,
+} from '../../pkg/apis/names.ts';
 import { CLUSTERS, ENDPOINT_SLICES, NAMESPACES, PODS, SERVICES } from '../../pkg/apis/resources.ts';
 import { isAlreadyExists, isNotFound } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
@@ -10,10 +17,11 @@ import { ZONES, cluster, namespace, seed } from '../fixtures/gardener.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/wait-for.ts';
-import { RECONCILER, WEBHOOK } from './chart.ts';
+import { FLOW, RECONCILER, WEBHOOK } from './chart.ts';
 import { createPod, setPodStatus } from './churn-objects.ts';
 import { commandReady } from './commands.ts';
 import type { ProbedProgram } from './faults-probes.ts';
+import { installFlowPolicies } from './flow-world.ts';
 import { each } from './hints-support.ts';
 import { openWorld } from './settings-world.ts';
 import type { World } from './settings-world.ts';
@@ -24,6 +32,7 @@ export interface Installed {
   readonly world: World;
   readonly webhooks: readonly Replica[];
   readonly reconcilers: readonly ProbedProgram[];
+  readonly flowControllers: readonly ProbedProgram[];
   readonly programs: readonly ProbedProgram[];
   stop(): Promise<void>;
 }
@@ -33,8 +42,10 @@ export interface InstallOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Of the reconcilers. Default: the command's own. */
   readonly leaderElection?: object;
-  /** Default 2 each. */
+  /** Default 2. */
   readonly reconcilers?: number;
+  /** With their Services' definition; default 0. */
+  readonly flowControllers?: number;
 }
 
 /** A webhook replica that fails closed, on ports of its own. */
@@ -53,10 +64,37 @@ export const webhookReplica = async (
   return { component, port, healthPort };
 };
 
+export interface FlowReplicaOptions {
+  readonly name: string;
+  /** The metrics port is the next one. */
+  readonly healthPort: number;
+  /** Laid over what the chart renders. */
+  readonly leaderElection: object;
+  /** Default: nothing. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Starts a flow-controller whose source of load keeps nothing back, and waits until it is ready. */
+export const flowControllerReplica = async (world: World, options: FlowReplicaOptions): Promise<Component> => {
+  const { name, healthPort, leaderElection, environment = {} } = options;
+  const metricSources = [{ name: 'metrics.k8s.io', type: 'ResourceMetrics', cacheSeconds: 0 }];
+  const component = await world.program(FLOW, {
+    name,
+    port: healthPort,
+    environment,
+    config: { leaderElection, metricSources },
+  });
+  component.start();
+  await commandReady(component, healthPort);
+  return component;
+};
+
 /** Installs the chart for a seed, starts the replicas and publishes the webhooks in their Service. */
 export const install = async (bed: Bed, options: InstallOptions = {}): Promise<Installed> => {
-  const { environment, leaderElection = {}, reconcilers: count = 2 } = options;
-  const world = await openWorld(bed, { where: 'seed', values: { admission: 'webhook' } });
+  const { environment, leaderElection = {}, reconcilers: count = 2, flowControllers: planners = 0 } = options;
+  const values = { admission: 'webhook', flowController: { enabled: planners > 0 } };
+  const world = await openWorld(bed, { where: 'seed', values });
+  if (planners > 0) await installFlowPolicies(world.client);
   const webhooks = [await webhookReplica(world, 0, environment), await webhookReplica(world, 1, environment)];
   await world.client.create(ENDPOINT_SLICES, replicaSlice(webhooks[1] as Replica, 1, false));
   for (const { component } of webhooks) component.start();
@@ -73,11 +111,18 @@ export const install = async (bed: Bed, options: InstallOptions = {}): Promise<I
     });
     reconcilers.push({ component, healthPort: port });
   }
+  const flowControllers: ProbedProgram[] = [];
+  for (let index = 0; index < planners; index += 1) {
+    const healthPort = 18_085 + 2 * index;
+    const component = await flowControllerReplica(world, { name: `${FLOW}-${index + 1}`, healthPort, leaderElection });
+    flowControllers.push({ component, healthPort });
+  }
   return {
     world,
     webhooks,
     reconcilers,
-    programs: [...reconcilers, ...webhooks],
+    flowControllers,
+    programs: [...reconcilers, ...webhooks, ...flowControllers],
     async stop() {
       await publisher.stop();
       await world.close();
@@ -106,7 +151,8 @@ export const persist = async (what: string, write: (signal: AbortSignal) => Prom
 };
 
 const managed = { [LABEL_MANAGED]: 'true' };
-const app = 'web';
+/** Label `app` of a shoot's Pods. */
+export const APP = 'web';
 const nodeOf = (index: number): { name: string; zone: string } => {
   const zone = ZONES[index % ZONES.length] ?? '';
   return { name: `node-${zone}`, zone };
@@ -148,6 +194,7 @@ const comparableEndpoints = (slices: readonly EndpointSlice[]): string[] =>
         JSON.stringify([
           metadata?.labels?.[LABEL_SERVICE_NAME],
           metadata?.labels?.[LABEL_STRATEGY] ?? null,
+          metadata?.annotations?.[ANNOTATION_PLAN] === PLAN_SPREAD,
           addressType,
           targetRef?.name,
           zone,
@@ -176,7 +223,7 @@ const stateOf = async (client: Client, name: string): Promise<unknown> => {
 
 const createService = (client: Client, of: string, index: number, signal: AbortSignal): Promise<unknown> => {
   const metadata = { name: serviceName(index), namespace: of, labels: managed };
-  return client.create(SERVICES, service({ metadata, spec: { selector: { app } } }), {}, signal);
+  return client.create(SERVICES, service({ metadata, spec: { selector: { app: APP } } }), {}, signal);
 };
 
 /** Handle of a shoot that exists or is about to; `first` is the number of its first Pod, unique in the bed. */
@@ -203,7 +250,7 @@ export const shootHandle = (client: Client, name: string, first: number): ShootH
       ),
     createPod: (index) =>
       does(`create pod ${index}`, async () => {
-        const options = { namespace: name, name: podName(index), app, node: nodeOf(index), number: first + index };
+        const options = { namespace: name, name: podName(index), app: APP, node: nodeOf(index), number: first + index };
         await createPod(client, options).catch((error: unknown) => {
           if (!isAlreadyExists(error)) throw error;
         });

@@ -12,6 +12,7 @@ import type { FlowPolicy, FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS, FLOW_POLICIES } from '../../pkg/apis/resources.ts';
+import type { Resource } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { POD_METRICS } from '../../pkg/metrics/resource-metrics.ts';
 import { loadsUnderHints } from '../fixtures/flow-load.ts';
@@ -24,7 +25,8 @@ import { serviceSelector, slicesOf } from './hints-support.ts';
 
 export const FLOW_USER = `system:serviceaccount:${ownNamespace}:${COMMANDS.flowController}`;
 
-const HEALTH_PORT = 8085;
+/** Free beside the ports of two settings-reconcilers: health and metrics of each replica. */
+const FIRST_PORT = 8_087;
 
 /** The metrics API as plain objects that the test writes; the group belongs to Kubernetes, which wants to be told. */
 const metricsDefinition = (): KubernetesObject => {
@@ -43,45 +45,54 @@ const metricsDefinition = (): KubernetesObject => {
   } as KubernetesObject;
 };
 
-/** Installs FlowPolicy and the metrics API, and waits until both are served. */
-export const installDefinitions = async (client: Client): Promise<void> => {
-  for (const definition of [flowPolicyDefinition(), metricsDefinition()])
-    await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition);
-  for (const resource of [FLOW_POLICIES, POD_METRICS]) {
-    await waitFor(
-      `${resource.plural}.${resource.group} served`,
-      () => client.list(resource),
-      () => true,
-    );
-  }
+const installDefinition = async (client: Client, definition: KubernetesObject, resource: Resource): Promise<void> => {
+  await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition);
+  await waitFor(
+    `${resource.plural}.${resource.group} served`,
+    () => client.list(resource),
+    () => true,
+  );
 };
 
-/** Describes the command, with its Lease; its source of load keeps nothing back. By default it may do everything. */
+/** Installs FlowPolicy, and waits until it is served. */
+export const installFlowPolicies = (client: Client): Promise<void> =>
+  installDefinition(client, flowPolicyDefinition(), FLOW_POLICIES);
+
+/** Installs FlowPolicy and the metrics API, and waits until both are served. */
+export const installDefinitions = async (client: Client): Promise<void> => {
+  await installFlowPolicies(client);
+  await installDefinition(client, metricsDefinition(), POD_METRICS);
+};
+
+/** Describes a replica of the command, with its Lease; its source of load keeps nothing back. By default it may do everything. */
 export const describeFlowController = async (
   bed: Bed,
   config: object = {},
   groups: readonly string[] = [mastersGroup],
+  replica = 0,
 ): Promise<{ controller: Component; ready(): Promise<void> }> => {
-  const file = join(bed.directory, 'flow-controller.json');
+  const name = replica === 0 ? COMMANDS.flowController : `${COMMANDS.flowController}-${replica}`;
+  const port = FIRST_PORT + 2 * replica;
+  const file = join(bed.directory, `${name}.json`);
   const fields = {
     apiVersion: CONFIG_API_VERSION,
     kind: FLOW_CONTROLLER_CONFIGURATION.kind,
     metricSources: [{ name: 'metrics.k8s.io', type: 'ResourceMetrics', cacheSeconds: 0 }],
-    health: { port: HEALTH_PORT },
-    metrics: { port: HEALTH_PORT + 1 },
+    health: { port },
+    metrics: { port: port + 1 },
     ...config,
   };
   writeFileSync(file, JSON.stringify(fields));
   const source = fileURLToPath(new URL(`../../cmd/${COMMANDS.flowController}/main.ts`, import.meta.url));
   const controller = bed.program({
-    name: COMMANDS.flowController,
+    name,
     command: [process.execPath, source, '--config', file],
     environment: {
       POD_NAMESPACE: ownNamespace,
       KUBECONFIG: await bed.kubeconfig({ user: FLOW_USER, groups }),
     },
   });
-  return { controller, ready: () => commandReady(controller, HEALTH_PORT) };
+  return { controller, ready: () => commandReady(controller, port) };
 };
 
 /** A loop that looks, and changes its mind, within seconds. */

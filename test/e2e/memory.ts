@@ -12,16 +12,21 @@ import { chart } from './chart.ts';
 interface Values {
   readonly settingsReconciler: { readonly resources: { readonly limits: { readonly memory: string } } };
   readonly endpointsliceWebhook: Values['settingsReconciler'];
+  readonly flowController: Values['settingsReconciler'];
 }
 
 const nano = 1_000_000_000n;
 
 /** Memory limits of the chart's values, bytes: beyond them, a cluster ends the process. */
-export const readMemoryLimits = (): { readonly webhook: number; readonly reconciler: number } => {
+export const readMemoryLimits = (): Readonly<Record<'webhook' | 'reconciler' | 'flowController', number>> => {
   const values = parse(readFileSync(join(chart, 'values.yaml'), 'utf8')) as Values;
   const bytesOf = ({ resources }: Values['settingsReconciler']): number =>
     Number(parseQuantity(resources.limits.memory) / nano);
-  return { webhook: bytesOf(values.endpointsliceWebhook), reconciler: bytesOf(values.settingsReconciler) };
+  return {
+    webhook: bytesOf(values.endpointsliceWebhook),
+    reconciler: bytesOf(values.settingsReconciler),
+    flowController: bytesOf(values.flowController),
+  };
 };
 
 /** Memory of a program that runs. */

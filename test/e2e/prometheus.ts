@@ -22,8 +22,10 @@ export interface ScrapeJob {
 
 export interface PrometheusOptions {
   readonly jobs: readonly ScrapeJob[];
-  /** Whole seconds between two scrapes. Default 1. */
+  /** Whole seconds between two scrapes, and two evaluations of rules. Default 1. */
   readonly scrapeIntervalSeconds?: number;
+  /** Files with alert rules. Default: none. */
+  readonly ruleFiles?: readonly string[];
   /** Port on 127.0.0.1 of the control plane's namespace. Default 9090. */
   readonly port?: number;
   /** Default: plain HTTP. */
@@ -44,6 +46,16 @@ export interface InstantSample {
   readonly value: readonly [number, string];
 }
 
+/** A rule as Prometheus sees it. */
+export interface RuleState {
+  readonly name: string;
+  /** `unknown` before its first evaluation. */
+  readonly health: 'ok' | 'err' | 'unknown';
+  readonly lastError?: string;
+  /** Of an alert. */
+  readonly state?: 'inactive' | 'pending' | 'firing';
+}
+
 export interface Prometheus {
   /** Without a trailing slash. */
   readonly url: string;
@@ -53,6 +65,8 @@ export interface Prometheus {
   query(promql: string): Promise<InstantSample[]>;
   /** Waits until an expression yields at least so many samples. */
   waitForSamples(promql: string, count?: number): Promise<InstantSample[]>;
+  /** Every rule of the files that it was given. */
+  rules(): Promise<RuleState[]>;
   stop(): Promise<void>;
 }
 
@@ -60,9 +74,14 @@ export interface Prometheus {
 const PROGRAM = 'prometheus';
 
 /** JSON is YAML. Labels that targets give, such as `namespace` and `pod`, stay as they are, as with kubelet's cAdvisor. */
-const configurationOf = ({ jobs, scrapeIntervalSeconds = 1 }: PrometheusOptions): string =>
+const configurationOf = ({ jobs, scrapeIntervalSeconds = 1, ruleFiles = [] }: PrometheusOptions): string =>
   JSON.stringify({
-    global: { scrape_interval: `${scrapeIntervalSeconds}s`, scrape_timeout: `${scrapeIntervalSeconds}s` },
+    global: {
+      scrape_interval: `${scrapeIntervalSeconds}s`,
+      scrape_timeout: `${scrapeIntervalSeconds}s`,
+      evaluation_interval: `${scrapeIntervalSeconds}s`,
+    },
+    rule_files: ruleFiles,
     scrape_configs: jobs.map(({ name, targets, path = '/metrics' }) => ({
       job_name: name,
       honor_labels: true,
@@ -127,6 +146,10 @@ export const startPrometheus = async (bed: Bed, options: PrometheusOptions): Pro
     const answer = await ask(`/api/v1/query?${new URLSearchParams({ query: promql }).toString()}`);
     return (answer as { data: { result: InstantSample[] } }).data.result;
   };
+  const rules = async (): Promise<RuleState[]> => {
+    const answer = await ask('/api/v1/rules');
+    return (answer as { data: { groups: { rules: RuleState[] }[] } }).data.groups.flatMap((group) => group.rules);
+  };
   component.start();
   await waitFor(
     'Prometheus ready',
@@ -138,6 +161,7 @@ export const startPrometheus = async (bed: Bed, options: PrometheusOptions): Pro
     url,
     component,
     query,
+    rules,
     waitForSamples: (promql, count = 1) =>
       waitFor(
         `${count} samples of ${promql}`,

@@ -17,6 +17,9 @@ const suffix = '.test.ts';
 /** Per test; a hung cluster fails, a slow machine does not. */
 const timeoutMs = 180_000;
 
+/** Many times what any suite takes; a long form brings its own. */
+const suiteLimitMs = 15 * 60_000;
+
 const none: Counts = { passed: 0, failed: 0, skipped: 0 };
 
 /** What one suite came to. */
@@ -38,6 +41,8 @@ export interface RunOptions {
   readonly onStart?: (suite: string) => void;
   /** How many suites run at the same time. What such a suite prints appears when it has ended. Default 1. */
   readonly jobs?: number;
+  /** A suite that takes longer is ended and counts as failed, so that one that hangs costs its own result only. Default 15 min. */
+  readonly limitMs?: number;
   readonly signal: AbortSignal;
 }
 
@@ -114,16 +119,18 @@ const readCounts = (file: string): Counts => {
 };
 
 const runSuite = async (suite: string, options: RunOptions, output?: number): Promise<Counts> => {
-  const { mochaArgs = [], environment = {}, folder, signal } = options;
+  const { mochaArgs = [], environment = {}, folder, limitMs = suiteLimitMs, signal } = options;
   const file = join(folder, `${suite}.json`);
   const command = mochaCommand(suite, mochaArgs);
   const runSuiteIn = needsBed(suite) ? runIsolated : runInPlace;
+  const limit = AbortSignal.timeout(limitMs);
   const code = await runSuiteIn(command, {
     environment: { ...environment, [countsVariable]: file },
-    signal,
+    signal: AbortSignal.any([signal, limit]),
     ...(output === undefined ? {} : { output }),
   });
   const counts = readCounts(file);
+  if (limit.aborted) console.error(`${suite}: still running after ${formatSeconds(limitMs / 1_000)}; ended`);
   // Mocha fails for reasons beyond tests, e.g. a suite that cannot be loaded.
   return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a bed's audit log: who asked for what, which writes took effect, and which rules of a role were ever needed.
+// Reads a bed's audit log: who asked for what, and which writes took effect.
 import { readFileSync } from 'node:fs';
-import type { Rendered } from './chart.ts';
 
 export interface AuditEvent {
   readonly stage: string;
@@ -68,36 +67,3 @@ export const settingsWrites = (events: readonly AuditEvent[]): AuditEvent[] =>
 export const dryRuns = (events: readonly AuditEvent[]): AuditEvent[] => events.filter(isDryRun);
 
 export const receivedAt = ({ requestReceivedTimestamp }: AuditEvent): number => Date.parse(requestReceivedTimestamp);
-
-/** One permission: a verb on a resource, perhaps on one name only. */
-interface Permission {
-  readonly group: string;
-  readonly resource: string;
-  readonly verb: string;
-  readonly name: string | undefined;
-}
-
-const permissionsOf = ({ rules = [] }: Rendered): Permission[] =>
-  rules.flatMap(({ apiGroups, resources, verbs, resourceNames }) =>
-    apiGroups.flatMap((group) =>
-      resources.flatMap((resource) =>
-        verbs.flatMap((verb) => (resourceNames ?? [undefined]).map((name) => ({ group, resource, verb, name }))),
-      ),
-    ),
-  );
-
-const serves = ({ group, resource, verb, name }: Permission, { verb: asked, objectRef }: AuditEvent): boolean =>
-  asked === verb &&
-  (objectRef?.apiGroup ?? '') === group &&
-  [objectRef?.resource, objectRef?.subresource].filter(Boolean).join('/') === resource &&
-  // Lists and watches of one object by field selector carry its name too.
-  (name === undefined || objectRef?.name === name);
-
-/** What the roles allow and none of these requests needed, as `verb resource.group name`. */
-export const unusedPermissions = (roles: readonly Rendered[], events: readonly AuditEvent[]): string[] =>
-  roles
-    .flatMap(permissionsOf)
-    .filter((permission) => !events.some((event) => serves(permission, event)))
-    .map(({ group, resource, verb, name }) =>
-      [verb, group === '' ? resource : `${resource}.${group}`, name].filter((word) => word !== undefined).join(' '),
-    );

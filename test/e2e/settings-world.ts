@@ -13,6 +13,7 @@ import * as RESOURCES from '../../pkg/apis/resources.ts';
 import type { Resource } from '../../pkg/apis/resources.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
+import { isAlreadyExists } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { node } from '../fixtures/core.ts';
 import { gardenerCrds } from '../fixtures/crds.ts';
@@ -21,7 +22,7 @@ import type { Component as Program } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
 import { mastersGroup } from './bed/kubeconfig.ts';
 import { waitFor } from './bed/wait-for.ts';
-import { INJECTED, NAMESPACE, RECONCILER, WEBHOOK, documents, openHelm, root } from './chart.ts';
+import { FLOW, INJECTED, NAMESPACE, RECONCILER, WEBHOOK, documents, openHelm, root } from './chart.ts';
 import type { Component, Rendered, Where } from './chart.ts';
 import { commandReady } from './commands.ts';
 import { openAudit, settingsWrites } from './settings-audit.ts';
@@ -31,14 +32,14 @@ import type { Audit, AuditEvent } from './settings-audit.ts';
 export const userOf = (component: Component): string => `system:serviceaccount:${NAMESPACE}:${component}`;
 
 /** For `auditReadsOf` of the bed. */
-export const COMMAND_USERS = [userOf(RECONCILER), userOf(WEBHOOK)];
+export const COMMAND_USERS = [userOf(RECONCILER), userOf(WEBHOOK), userOf(FLOW)];
 
 export interface ProgramOptions {
   /** Name of the log; default: the command's. */
   readonly name?: string;
-  /** Laid over the rendered configuration, one level deep. Default: nothing. */
+  /** Laid over the rendered configuration, one level deep; lists replace lists. Default: nothing. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** First of two ports, health and metrics. Default 18081. */
+  /** First of two ports, health and metrics, of a controller. Default 18081. */
   readonly port?: number;
   /** Another certificate for the same user, so that the audit log tells replicas apart. Default false. */
   readonly second?: boolean;
@@ -87,13 +88,15 @@ export interface WorldOptions {
   readonly zones?: readonly string[];
 }
 
-const COLLECTIONS: Record<string, string> = {
-  ServiceAccount: `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`,
-  Service: `/api/v1/namespaces/${NAMESPACE}/services`,
-  Role: `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/roles`,
-  RoleBinding: `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/rolebindings`,
-  ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
-  ClusterRoleBinding: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+/** Where objects of a kind are created; the rest of the chart needs Pods or definitions that are not here. */
+const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {
+  ServiceAccount: (namespace) => `/api/v1/namespaces/${namespace}/serviceaccounts`,
+  Service: (namespace) => `/api/v1/namespaces/${namespace}/services`,
+  Role: (namespace) => `${RBAC}/namespaces/${namespace}/roles`,
+  RoleBinding: (namespace) => `${RBAC}/namespaces/${namespace}/rolebindings`,
+  ClusterRole: () => `${RBAC}/clusterroles`,
+  ClusterRoleBinding: () => `${RBAC}/clusterrolebindings`,
 };
 
 const resourceOf = ({ apiVersion, kind }: KubernetesObject): Resource => {
@@ -127,9 +130,10 @@ export const createNode = async (client: Client, zone: string, kubeletVersion: s
 
 /** Everything of the chart that a command needs to run outside of a Pod: accounts, roles, and the webhook's Service. */
 const install = async (bed: Bed, rendered: readonly Rendered[]): Promise<void> => {
-  await bed.api.create('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
+  const namespaces = new Set([NAMESPACE, ...rendered.flatMap(({ metadata }) => metadata?.namespace ?? [])]);
+  for (const name of namespaces) await bed.api.create('/api/v1/namespaces', { metadata: { name } });
   for (const object of rendered) {
-    const path = COLLECTIONS[object.kind ?? ''];
+    const path = COLLECTIONS[object.kind ?? '']?.(object.metadata?.namespace ?? NAMESPACE);
     if (path !== undefined) await bed.api.create(path, object);
   }
   await bed.api.create(`/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`, {
@@ -166,11 +170,14 @@ const describer =
   async (component, { name = component, config = {}, second = false, environment = {}, flags = [], port } = {}) => {
     const map = rendered.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata?.name === component);
     const base = parse(map?.data?.['config.yaml'] ?? '') as Record<string, object>;
-    const merged = Object.entries(config).map(([key, value]) => [key, { ...base[key], ...(value as object) }]);
+    const merged = Object.entries(config).map(([key, value]) => [
+      key,
+      Array.isArray(value) ? (value as unknown[]) : { ...base[key], ...(value as object) },
+    ]);
     const file = join(bed.directory, `${name}.config.json`);
     writeFileSync(file, JSON.stringify({ ...base, ...Object.fromEntries(merged) }));
-    const first = port ?? (component === RECONCILER ? 18_081 : 8_081);
-    const ports = component === RECONCILER ? ['--health-port', String(first), '--metrics-port', String(first + 1)] : [];
+    const first = port ?? 18_081;
+    const ports = component === WEBHOOK ? [] : ['--health-port', String(first), '--metrics-port', String(first + 1)];
     const main = join(root, 'cmd', component, 'main.ts');
     return bed.program({
       name,
@@ -220,11 +227,23 @@ export const openWorld = async (bed: Bed, options: WorldOptions = {}): Promise<W
 const closing = (clients: readonly Client[]) => async (): Promise<void> =>
   void (await Promise.all(clients.map((client) => client.close())));
 
+/** The chart's own namespaces are there first; what makes them Gardener's comes with the landscape. */
+const createOrComplete = async (client: Client, object: KubernetesObject): Promise<KubernetesObject> => {
+  const resource = resourceOf(object);
+  try {
+    return await client.create(resource, object);
+  } catch (error) {
+    if (resource.kind !== 'Namespace' || !isAlreadyExists(error)) throw error;
+    const { name = '', labels = {}, annotations = {} } = object.metadata ?? {};
+    return client.patch(resource, { name }, 'merge', { metadata: { labels, annotations } });
+  }
+};
+
 const objectsOf = (client: Client): Pick<World, 'create' | 'service' | 'etcd' | 'eventsAbout' | 'changed'> => {
   const originals: KubernetesObject[] = [];
   return {
     async create(...objects) {
-      for (const object of objects) originals.push(await client.create(resourceOf(object), object));
+      for (const object of objects) originals.push(await createOrComplete(client, object));
     },
     service: (namespace, name) => client.get<Service>(SERVICES, { namespace, name }),
     etcd: (namespace, name) => client.get<Etcd>(ETCDS, { namespace, name }),

@@ -87,7 +87,7 @@ const runLongForms = async (suites: string[], versions: string, folder: string):
   }
   await prepareBinaries({ versions: all, signal: stop.signal });
   const say = progress(suites);
-  const options = { suites, folder, signal: stop.signal, onStart: say.start };
+  const options = { suites, folder, limitMs: 45 * 60_000, signal: stop.signal, onStart: say.start };
   // An environment that names the proxies itself is left alone.
   const proxies = process.env['E2E_PROXIES'] ?? all.toReversed().join(',');
   const outcome = await runSuites({ ...options, environment: { ...environment, E2E_PROXIES: proxies } });

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'mocha';
 import { ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { flowNode, flowPod, flowService, openFlowBed } from './flow-support.ts';
 import type { FlowBed } from './flow-support.ts';
-import { eventually } from './settings-support.ts';
+import { eventually } from './controller-bed.ts';
 
 const ZONES = ['a', 'b', 'c'];
 const LOAD_AWARE = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` };

@@ -7,7 +7,7 @@ import { ANNOTATION_PLAN, LABEL_STRATEGY, PLAN_SPREAD } from '../../pkg/apis/nam
 import { NODES, PODS } from '../../pkg/apis/resources.ts';
 import { NAMESPACE, flowNode, flowPod, flowPolicy, flowService, openFlowBed } from './flow-support.ts';
 import type { FlowBed } from './flow-support.ts';
-import { eventually } from './settings-support.ts';
+import { eventually } from './controller-bed.ts';
 
 const LABELS = { [LABEL_STRATEGY]: 'load-aware' };
 const STEP_MS = 5_000;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the flow controller in this process against a sandbox with a metrics API, and with clients whose load the test sets.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { serve } from '../../cmd/flow-controller/serve.ts';
 import type { Session } from '../../cmd/flow-controller/session.ts';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
@@ -18,9 +15,6 @@ import {
   MUTATING_WEBHOOK_CONFIGURATIONS,
   SERVICES,
 } from '../../pkg/apis/resources.ts';
-import { createClient } from '../../pkg/kubernetes/client.ts';
-import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
-import type { Client } from '../../pkg/kubernetes/types.ts';
 import type { LoadSource, PodSample } from '../../pkg/metrics/types.ts';
 import { parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';
@@ -32,12 +26,10 @@ import type { AdmissionFixture } from '../fixtures/admission-server.ts';
 import { node as nodeOf, service as serviceOf } from '../fixtures/core.ts';
 import type { Overrides } from '../fixtures/core.ts';
 import { loadsUnderHints } from '../fixtures/flow-load.ts';
-import { recordingLogger } from '../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../fixtures/recording-logger.ts';
-import { startSandbox } from '../sandbox/sandbox.ts';
+import type { SkippingClock } from '../fixtures/skipping-clock.ts';
 import type { Sandbox, SandboxOptions, SandboxRequest } from '../sandbox/types.ts';
-import { createSkippingClock, eventually } from './settings-support.ts';
-import type { SkippingClock } from './settings-support.ts';
+import { openControllerBed, withTestDefaults } from './controller-bed.ts';
+import type { ControllerBed, Serving } from './controller-bed.ts';
 
 export const USER = FLOW_CONTROLLER;
 
@@ -50,15 +42,11 @@ export interface Plant {
   readonly source: LoadSource;
 }
 
-export interface FlowBed {
-  readonly sandbox: Sandbox;
-  readonly clock: SkippingClock;
-  readonly log: RecordingLogger;
+export interface FlowBed extends Omit<ControllerBed, 'client' | 'session' | 'start' | 'writes'> {
   readonly plant: Plant;
-  readonly printed: string[];
+  /** A session with this configuration (YAML below apiVersion and kind). */
   session(yaml?: string): Promise<Session>;
-  start(yaml?: string): Promise<{ stop(): Promise<void> }>;
-  apply(...objects: KubernetesObject[]): Promise<void>;
+  start(yaml?: string): Promise<Serving>;
   service(name: string): Service;
   slices(name: string): EndpointSlice[];
   /** `zone: zones` of every ready endpoint, by Pod in name order, of one address family. */
@@ -66,12 +54,12 @@ export interface FlowBed {
   policy(name: string): FlowPolicy | undefined;
   /** `status/reason` of each condition by type. */
   conditions(name: string): Record<string, string>;
+  /** `reason: message` of every Event, oldest first. */
   events(): string[];
+  /** The controller's requests that change something, Leases and Events left out. */
   writes(): SandboxRequest[];
   /** The webhook goes away, and comes back. */
   admission(present: boolean): Promise<void>;
-  quiet(): Promise<void>;
-  close(): Promise<void>;
 }
 
 export const NAMESPACE = 'shop';
@@ -147,11 +135,6 @@ const register = (sandbox: Sandbox, { server, ca }: AdmissionFixture): void =>
     }),
   ]);
 const HEADER = `apiVersion: ${CONFIG_API_VERSION}\nkind: ${FLOW_CONTROLLER_CONFIGURATION.kind}\n`;
-const COMMON = `
-health: {port: 0, bindAddress: 127.0.0.1}
-metrics: {port: 0, bindAddress: 127.0.0.1}
-`;
-const READS = new Set(['get', 'list', 'watch', 'raw']);
 
 const zonesOf = ({ hints }: { hints?: { forZones?: { name: string }[] } }): string[] =>
   (hints?.forZones ?? []).map(({ name }) => name);
@@ -181,66 +164,24 @@ const createPlant = (sandbox: Sandbox, clock: SkippingClock): Plant => {
 };
 
 export const openFlowBed = async (options: SandboxOptions = {}): Promise<FlowBed> => {
-  const sandbox = await startSandbox(options);
+  const base = await openControllerBed(USER, options);
+  const { sandbox } = base;
   const admission = await startAdmission();
   register(sandbox, admission);
   await sandbox.apply(flowPolicyDefinition());
   sandbox.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }]);
-  const directory = await mkdtemp(join(tmpdir(), 'flow-'));
-  const clock = createSkippingClock();
-  const log = recordingLogger();
-  const plant = createPlant(sandbox, clock);
-  const running = new Set<{ stop(): Promise<void> }>();
-  const clients = new Set<Client>();
-  const printed: string[] = [];
-  let sessions = 0;
+  const plant = createPlant(sandbox, base.clock);
   const bed: FlowBed = {
-    sandbox,
-    clock,
-    log,
+    ...base,
     plant,
-    printed,
-    async session(yaml = '') {
-      sessions += 1;
-      const file = join(directory, `kubeconfig-${sessions}`);
-      await writeFile(file, sandbox.kubeconfig(USER));
-      const client = createClient({ config: loadKubeConfig({ kubeconfig: file }), userAgent: 'test' });
-      clients.add(client);
-      const alone = yaml.includes('leaderElection') ? '' : '\nleaderElection: {enabled: false}';
-      return {
-        config: loadConfiguration(FLOW_CONTROLLER_CONFIGURATION, `${HEADER}${yaml}${alone}${COMMON}`, 'config.yaml'),
-        client,
-        sources: new Map([[plant.source.name, plant.source]]),
-        namespace: 'default',
-        identity: `test-${sessions}`,
-        clock,
-        random: () => 0.5,
-        logger: log,
-        print: (text) => void printed.push(text),
-      };
-    },
+    session: async (yaml = '') => ({
+      ...(await base.session()),
+      config: loadConfiguration(FLOW_CONTROLLER_CONFIGURATION, `${HEADER}${withTestDefaults(yaml)}`, 'config.yaml'),
+      sources: new Map([[plant.source.name, plant.source]]),
+    }),
     async start(yaml) {
-      const stop = new AbortController();
-      const filled = log.entries.filter(({ message }) => message === 'caches are filled').length;
-      const served = serve(await bed.session(yaml), stop.signal);
-      served.catch(() => undefined);
-      const handle = {
-        async stop() {
-          running.delete(handle);
-          stop.abort(new Error('test is over'));
-          await served;
-        },
-      };
-      running.add(handle);
-      await eventually(() => {
-        if (log.entries.filter(({ message }) => message === 'caches are filled').length === filled)
-          throw new Error('caches are not filled');
-      });
-      await bed.quiet();
-      return handle;
-    },
-    async apply(...objects) {
-      for (const object of objects) await sandbox.apply(object);
+      const session = await bed.session(yaml);
+      return base.start((signal) => serve(session, signal));
     },
     service(name) {
       const found = sandbox.get<Service>(SERVICES, { namespace: NAMESPACE, name });
@@ -267,30 +208,14 @@ export const openFlowBed = async (options: SandboxOptions = {}): Promise<FlowBed
         (bed.policy(name)?.status?.conditions ?? []).map(({ type, status, reason }) => [type, `${status}/${reason}`]),
       ),
     events: () => sandbox.list<Event>(EVENTS).map(({ reason, message }) => `${reason}: ${message}`),
-    writes: () =>
-      sandbox.requests.filter(
-        ({ user, verb, resource }) =>
-          user === USER && !READS.has(verb) && resource !== 'leases' && resource !== 'events',
-      ),
+    writes: () => base.writes(['leases', 'events']),
     async admission(present) {
       if (present) register(sandbox, admission);
       else await sandbox.remove(MUTATING_WEBHOOK_CONFIGURATIONS, { name: REGISTRATION });
     },
-    async quiet() {
-      let seen = -1;
-      let since = performance.now();
-      while (performance.now() - since < 150) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-        if (sandbox.requests.length !== seen) since = performance.now();
-        seen = sandbox.requests.length;
-      }
-    },
     async close() {
-      for (const handle of running) await handle.stop();
-      for (const client of clients) await client.close();
-      await sandbox.stop();
+      await base.close();
       await admission.stop();
-      await rm(directory, { recursive: true, force: true });
     },
   };
   return bed;

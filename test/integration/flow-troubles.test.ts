@@ -8,7 +8,7 @@ import { LoadError } from '../../pkg/metrics/types.ts';
 import { endpoint, slice } from '../fixtures/core.ts';
 import { NAMESPACE, USER, flowNode, flowPod, flowPolicy, flowService, openFlowBed } from './flow-support.ts';
 import type { FlowBed } from './flow-support.ts';
-import { eventually } from './settings-support.ts';
+import { eventually } from './controller-bed.ts';
 
 const ZONES = ['a', 'b'];
 const LABELS = { [LABEL_STRATEGY]: 'load-aware' };

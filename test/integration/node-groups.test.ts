@@ -19,7 +19,7 @@ import { node } from '../fixtures/core.ts';
 import { nodeGroup, nodeGroupCrd, zonalVolume } from '../fixtures/kubeedge.ts';
 import { NAMESPACE, flowPod, flowService, openFlowBed } from './flow-support.ts';
 import type { FlowBed } from './flow-support.ts';
-import { eventually } from './settings-support.ts';
+import { eventually } from './controller-bed.ts';
 
 const ENABLED = 'nodeGroups: {enabled: true, touchesPerSecond: 50}';
 const RANGE = { [ANNOTATION_SERVICE_TOPOLOGY]: 'range-nodegroup' };

@@ -1,152 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sandbox offers to tests beyond the contract: faults, the request log, direct access, its controllers, and its speed.
-import { once } from 'node:events';
-import { connect, type ClientHttp2Session } from 'node:http2';
+// What the sandbox offers to tests beyond the contract: the request log, direct access, its controllers, and its speed.
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
-import { parse } from 'yaml';
 import type { EndpointSlice, Service } from '../../pkg/apis/core.ts';
-import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { ENDPOINT_SLICES, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
 import { createApi, list, text, type Api } from '../contract/api.ts';
-import { eventually, versionOf } from '../contract/server.ts';
+import { eventually } from '../contract/server.ts';
 import { patching, startWebhookServer, type WebhookServer } from '../contract/webhook-server.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
-
-const NAMESPACE = 'seed';
-const ZONES = ['a', 'b', 'c'];
-const SERVICES_PATH = `/api/v1/namespaces/${NAMESPACE}/services`;
-
-const aNamespace = (name = NAMESPACE): KubernetesObject => ({
-  apiVersion: 'v1',
-  kind: 'Namespace',
-  metadata: { name },
-});
-const aService = (name: string, labels: Record<string, string> = {}): Service => ({
-  apiVersion: 'v1',
-  kind: 'Service',
-  metadata: { name, namespace: NAMESPACE, labels },
-  spec: { selector: { app: name }, ports: [{ port: 443 }] },
-});
-const aNode = (zone: string): KubernetesObject => ({
-  apiVersion: 'v1',
-  kind: 'Node',
-  metadata: { name: `node-${zone}`, labels: { 'topology.kubernetes.io/zone': zone } },
-});
-const aPod = (app: string, zone: string, index: number): KubernetesObject =>
-  ({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: `${app}-${index}`, namespace: NAMESPACE, labels: { app } },
-    spec: { nodeName: `node-${zone}` },
-    status: { phase: 'Running', podIP: `198.19.0.${index + 1}`, conditions: [{ type: 'Ready', status: 'True' }] },
-  }) as KubernetesObject;
+import { NAMESPACE, SERVICES_PATH, ZONES, aNamespace, aPod, aService, openSeededSandbox } from './sandbox-objects.ts';
 
 describe('the sandbox', () => {
   let sandbox: Sandbox;
   let api: Api;
   before(async () => {
-    sandbox = await startSandbox({ bookmarkSeconds: 1 });
-    api = await createApi(sandbox.kubeconfig('alice', ['team']));
-    await sandbox.apply(aNamespace());
-    for (const zone of ZONES) await sandbox.apply(aNode(zone));
+    ({ sandbox, api } = await openSeededSandbox());
   });
   afterEach(() => sandbox.clearFaults());
   after(() => sandbox.stop());
-
-  describe('faults', () => {
-    it('answer a status with Retry-After as often as asked', async () => {
-      sandbox.addFault({
-        kind: 'status',
-        code: 429,
-        retryAfterSeconds: 3,
-        times: 2,
-        match: { verb: 'list', resource: 'services' },
-      });
-      const first = await api.get(SERVICES_PATH);
-      expect([first.status, first.headers['retry-after'], first.body['reason'], first.body['details']]).to.deep.equal([
-        429,
-        '3',
-        'TooManyRequests',
-        { retryAfterSeconds: 3 },
-      ]);
-      expect((await api.get('/api/v1/nodes')).status).to.equal(200);
-      expect((await api.get(SERVICES_PATH)).status).to.equal(429);
-      expect((await api.get(SERVICES_PATH)).status).to.equal(200);
-    });
-
-    it('strike one user and one name only, until removed', async () => {
-      const { remove } = sandbox.addFault({
-        kind: 'status',
-        code: 500,
-        match: { user: 'bob', verb: 'get', name: 'node-a' },
-      });
-      const bob = await createApi(sandbox.kubeconfig('bob'));
-      const asked = async (): Promise<number[]> =>
-        Promise.all([
-          bob.get('/api/v1/nodes/node-a'),
-          bob.get('/api/v1/nodes/node-b'),
-          api.get('/api/v1/nodes/node-a'),
-        ]).then((answers) => answers.map(({ status }) => status));
-      expect(await asked()).to.deep.equal([500, 200, 200]);
-      remove();
-      expect(await asked()).to.deep.equal([200, 200, 200]);
-    });
-
-    it('reset the connection before an answer', async () => {
-      sandbox.addFault({ kind: 'reset', times: 1 });
-      const outcome = await api.get(SERVICES_PATH).then(
-        ({ status }) => `answered ${status}`,
-        (error: NodeJS.ErrnoException) => error.code,
-      );
-      expect(outcome).to.be.oneOf(['ECONNRESET', 'EPIPE']);
-      expect((await api.get(SERVICES_PATH)).status).to.equal(200);
-    });
-
-    it('delay an answer and still meet the next fault', async () => {
-      sandbox.addFault({ kind: 'latency', milliseconds: 30, times: 1 });
-      sandbox.addFault({ kind: 'status', code: 503, times: 1 });
-      const begin = performance.now();
-      expect((await api.get(SERVICES_PATH)).status).to.equal(503);
-      expect(performance.now() - begin).to.be.at.least(25);
-    });
-  });
-
-  describe('cutting watches', () => {
-    for (const { how, check } of [
-      { how: '410' as const, check: 'an ERROR event' },
-      { how: 'close' as const, check: 'a clean end' },
-      { how: 'reset' as const, check: 'a broken stream' },
-    ]) {
-      it(`by ${how} gives ${check} to the matching ones`, async () => {
-        const [cut, kept] = await Promise.all([
-          api.watch(`${SERVICES_PATH}?watch=true`),
-          api.watch('/api/v1/nodes?watch=true'),
-        ]);
-        await kept.until(({ type }) => type === 'ADDED');
-        sandbox.cutWatches(how, { resource: 'services' });
-        await cut.end();
-        const errors = cut.events.filter(({ type }) => type === 'ERROR');
-        expect(errors.map(({ type, object }) => [type, object['code']])).to.deep.equal(
-          how === '410' ? [['ERROR', 410]] : [],
-        );
-        expect(kept.ended).to.equal(false);
-        kept.stop();
-      });
-    }
-
-    it('sends bookmarks with the newest version in between', async () => {
-      const watching = await api.watch(
-        `${SERVICES_PATH}?watch=true&allowWatchBookmarks=true&resourceVersion=${versionOf((await api.get(SERVICES_PATH)).body)}`,
-      );
-      await sandbox.apply(aNode('a-later'));
-      const newest = versionOf((await api.get(SERVICES_PATH)).body);
-      const mark = await watching.until(({ type, object }) => type === 'BOOKMARK' && versionOf(object) === newest);
-      expect(mark.object['kind']).to.equal('Service');
-      watching.stop();
-    });
-  });
 
   describe('the request log', () => {
     it('holds who asked for what and how it ended', async () => {
@@ -165,51 +37,6 @@ describe('the sandbox', () => {
         ['alice', 'watch', 'services', undefined, 200],
       ]);
       expect(sandbox.requests[0]).to.deep.include({ method: 'GET', namespace: NAMESPACE, query: { x: 'y' } });
-    });
-  });
-
-  describe('HTTP/2', () => {
-    const open = async (): Promise<ClientHttp2Session> => {
-      const session = connect(sandbox.server, { ca: sandbox.caBundle });
-      await once(session, 'connect');
-      return session;
-    };
-    const token = (): string =>
-      text((parse(sandbox.kubeconfig('h2')) as { users: { user: { token: string } }[] }).users[0]?.user.token);
-    const get = async (session: ClientHttp2Session, path: string): Promise<number> => {
-      const stream = session.request({ ':path': path, authorization: `Bearer ${token()}` });
-      const [headers] = (await once(stream, 'response')) as [Record<string, number>];
-      stream.resume();
-      await once(stream, 'end');
-      return headers[':status'] ?? 0;
-    };
-
-    it('serves fifty requests and a watch on one connection, and counts it', async () => {
-      const connectionsBefore = sandbox.connections;
-      const session = await open();
-      const watch = session.request({ ':path': `${SERVICES_PATH}?watch=true`, authorization: `Bearer ${token()}` });
-      await once(watch, 'response');
-      // Unread data would keep the stream, hence the connection, open.
-      watch.resume();
-      const codes = await Promise.all(Array.from({ length: 50 }, () => get(session, SERVICES_PATH)));
-      expect([...new Set(codes)]).to.deep.equal([200]);
-      expect(sandbox.connections).to.equal(connectionsBefore + 1);
-      watch.close();
-      session.close();
-      await eventually('the end of the connection', () =>
-        Promise.resolve(sandbox.connections <= connectionsBefore ? true : undefined),
-      );
-    });
-
-    it('resets one watch without its connection', async () => {
-      const session = await open();
-      const watch = session.request({ ':path': `${SERVICES_PATH}?watch=true`, authorization: `Bearer ${token()}` });
-      await once(watch, 'response');
-      const failed = once(watch, 'error') as Promise<[NodeJS.ErrnoException]>;
-      sandbox.cutWatches('reset', { user: 'h2' });
-      expect((await failed)[0].code).to.equal('ERR_HTTP2_STREAM_ERROR');
-      expect(await get(session, SERVICES_PATH)).to.equal(200);
-      session.close();
     });
   });
 

@@ -8,7 +8,8 @@ import type { Lease } from '../../pkg/apis/core.ts';
 import { LEASES } from '../../pkg/apis/resources.ts';
 import { node, service } from '../fixtures/core.ts';
 import { cluster, namespace, seed } from '../fixtures/gardener.ts';
-import { eventually, openBed } from './settings-support.ts';
+import { eventually } from './controller-bed.ts';
+import { openBed } from './settings-support.ts';
 import type { Bed } from './settings-support.ts';
 
 const NS = 'shoot--foo--bar';

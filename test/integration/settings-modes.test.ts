@@ -12,7 +12,8 @@ import {
 import { NODES } from '../../pkg/apis/resources.ts';
 import { node, service } from '../fixtures/core.ts';
 import { cluster, etcd, garden, namespace, seed } from '../fixtures/gardener.ts';
-import { eventually, openBed } from './settings-support.ts';
+import { eventually } from './controller-bed.ts';
+import { openBed } from './settings-support.ts';
 import type { Bed } from './settings-support.ts';
 
 const MANAGED = { [LABEL_MANAGED]: 'true' };

@@ -7,7 +7,8 @@ import { ANNOTATION_APPLIED, LABEL_MANAGED, LABEL_ROUTING } from '../../pkg/apis
 import { CLUSTERS, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
 import { node, service } from '../fixtures/core.ts';
 import { cluster, etcd, namespace, seed, shoot } from '../fixtures/gardener.ts';
-import { eventually, openBed } from './settings-support.ts';
+import { eventually } from './controller-bed.ts';
+import { openBed } from './settings-support.ts';
 import type { Bed } from './settings-support.ts';
 
 const NS = 'shoot--foo--bar';

@@ -10,7 +10,8 @@ import { DRUID_TRAFFIC_DISTRIBUTION, etcdCrd } from '../fixtures/crds.ts';
 import { cluster, etcd, namespace, seed } from '../fixtures/gardener.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
-import { eventually, openBed } from './settings-support.ts';
+import { eventually } from './controller-bed.ts';
+import { openBed } from './settings-support.ts';
 import type { Bed } from './settings-support.ts';
 
 const NS = 'shoot--foo--bar';

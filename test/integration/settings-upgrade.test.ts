@@ -11,7 +11,8 @@ import {
 } from '../../pkg/apis/names.ts';
 import { node, service } from '../fixtures/core.ts';
 import { cluster, namespace } from '../fixtures/gardener.ts';
-import { eventually, openBed } from './settings-support.ts';
+import { eventually } from './controller-bed.ts';
+import { openBed } from './settings-support.ts';
 import type { Bed } from './settings-support.ts';
 
 const NS = 'shoot--foo--bar';

@@ -2,12 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
-import { node, service } from '../fixtures/core.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
-import { startSandbox } from '../sandbox/sandbox.ts';
+import { expectPoliciesOfPlannedOnly } from './topology-policies.ts';
 
 const textOf = (file: string): string => readFileSync(clusterFile(file), 'utf8');
 const explained = (stdin: string): Promise<Explanation> =>
@@ -114,28 +111,6 @@ describe('kubectl topology explain, of the closed loop', function closedLoop() {
     expect([report.verdict, report.causes, report.wanted.strategy]).to.deep.equal(['Effective', [], 'same-zone']);
   });
 
-  it('asks a cluster for policies of Services with a planned strategy only', async () => {
-    const folder = temporaryFolder();
-    const sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2' });
-    try {
-      await sandbox.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
-      sandbox.seed([node({ zone: 'eu-1a' }), node({ zone: 'eu-1b' })]);
-      const labels = { [LABEL_STRATEGY]: 'load-aware' };
-      await sandbox.apply(service());
-      await sandbox.apply(service({ metadata: { name: 'planned', namespace: 'default', labels } }));
-      await sandbox.settled();
-      const access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('reader'))];
-      const asked = async (name: string): Promise<boolean> => {
-        sandbox.clearRequests();
-        const { code, err } = await runTopology(['explain', `default/${name}`, ...access]);
-        expect(code, err).to.equal(0);
-        return sandbox.requests.some(({ user, path }) => user === 'reader' && path.includes('/flowpolicies'));
-      };
-      expect(await asked('server')).to.equal(false);
-      expect(await asked('planned')).to.equal(true);
-    } finally {
-      await sandbox.stop();
-      folder.remove();
-    }
-  });
+  it('asks a cluster for policies of Services with a planned strategy only', () =>
+    expectPoliciesOfPlannedOnly('explain', ({ code, err }) => expect(code, err).to.equal(0)));
 });

@@ -46,6 +46,30 @@ describe('kubectl topology, its input', () => {
       message: /a\.json:3:23: not valid JSON: expected a value/,
     },
     {
+      name: 'JSON with a key that is none',
+      file: 'a.json',
+      text: '{"kind": "Node",\n "metadata": {"na\\xme": "a"}}',
+      message: /a\.json:2:15: not valid JSON: expected a key/,
+    },
+    {
+      name: 'JSON that is broken deeper than a stack is',
+      file: 'a.json',
+      text: `${'[{"a":'.repeat(5_000)}tru${'}]'.repeat(5_000)}`,
+      message: /a\.json:1:30001: not valid JSON: expected a value/,
+    },
+    {
+      name: 'a kind as long as a book, in a line',
+      file: 'a.json',
+      text: JSON.stringify({ apiVersion: 'v1', kind: `${'Node'.repeat(20_000)}List`, items: 7 }),
+      message: /^error: .{1,700}expected a list of objects, found 7\n$/,
+    },
+    {
+      name: 'control characters, without handing them to the terminal',
+      file: 'a.json',
+      text: '["\u009b31m\u001b]0;x\u0007"]',
+      message: /^error: [^\u0000-\u0009\u000b-\u001f\u007f-\u009f]*\n$/,
+    },
+    {
       name: 'JSON that ends too early',
       file: 'a.json',
       text: '{"kind": "Node",\n',

@@ -41,6 +41,7 @@ describe('kubectl topology, loading', () => {
     ['hints', '-f', clusterFile('effective')],
     ['route', '-f', clusterFile('effective'), '--service', 'shop/web'],
     ['simulate', 'web', '-f', clusterFile('effective')],
+    ['status', '-f', clusterFile('effective')],
   ];
   for (const args of cases) {
     it(`${args.slice(0, 2).join(' ')}: no client of a cluster`, async () => {

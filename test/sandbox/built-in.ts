@@ -6,6 +6,7 @@ import {
   ENDPOINT_SLICES,
   ETCDS,
   EVENTS,
+  EXTENSIONS,
   GARDENS,
   LEASES,
   MUTATING_WEBHOOK_CONFIGURATIONS,
@@ -166,10 +167,7 @@ const GARDENER: ServedResource[] = [
   servedCustom(SHOOTS, { status: true }),
   servedCustom(GARDENS, { status: true }),
   servedCustom(CLUSTERS),
-  servedCustom(plain('extensions.gardener.cloud', 'v1alpha1', 'Extension', 'extensions', true), {
-    status: true,
-    shortNames: ['ext'],
-  }),
+  servedCustom(EXTENSIONS, { status: true, shortNames: ['ext'] }),
   servedCustom(ETCDS, { status: true }),
 ];
 

@@ -24,6 +24,11 @@ gardener-extension-topology-aware-routing{{ if include "tar.isRuntime" . }}-runt
 {{- else if .Values.modes.cluster -}}true{{- end -}}
 {{- end -}}
 
+{{/* true where the settings-reconciler has a Gardener extension's duties: Extension resources and the heartbeat. */}}
+{{- define "tar.followsExtensions" -}}
+{{- if and .Values.settingsReconciler.extensions (or (include "tar.mode.seed" .) (include "tar.mode.garden" .)) -}}true{{- end -}}
+{{- end -}}
+
 {{- define "tar.image" -}}
 {{- if .Values.image.digest -}}
 {{ .Values.image.repository }}@{{ .Values.image.digest }}
@@ -67,6 +72,74 @@ readOnlyRootFilesystem: true
 capabilities:
   drop: [ALL]
 {{- end -}}
+{{/*
+The token that the ServiceAccount and the Pod do not mount by themselves: here, not as long-lived, and the same whether Gardener's
+resource manager would mount one or not.
+*/}}
+{{- define "tar.tokenMount" -}}
+- { name: token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true }
+{{- end -}}
+{{- define "tar.tokenVolume" -}}
+- name: token
+  projected:
+    sources:
+    - serviceAccountToken: { path: token, expirationSeconds: 3600 }
+    - configMap: { name: kube-root-ca.crt, items: [{ key: ca.crt, path: ca.crt }] }
+    - downwardAPI: { items: [{ path: namespace, fieldRef: { fieldPath: metadata.namespace } }] }
+{{- end -}}
+
+{{/* Where NetworkPolicies of Gardener's allow nothing that no Service asks for: the way of its Prometheus to the metrics. */}}
+{{- define "tar.scrapeAnnotations" -}}
+{{- if or (include "tar.isSeed" .) (include "tar.isRuntime" .) -}}
+{{- if include "tar.isSeed" . }}
+networking.resources.gardener.cloud/from-all-seed-scrape-targets-allowed-ports: '[{"protocol":"TCP","port":8080}]'
+{{- end }}
+{{- if include "tar.isRuntime" . }}
+networking.resources.gardener.cloud/from-all-garden-scrape-targets-allowed-ports: '[{"protocol":"TCP","port":8080}]'
+{{- end }}
+networking.resources.gardener.cloud/namespace-selectors: '[{"matchLabels":{"kubernetes.io/metadata.name":"garden"}}]'
+# What the labels of those who may come in call this namespace.
+networking.resources.gardener.cloud/pod-label-selector-namespace-alias: extensions
+{{- end -}}
+{{- end -}}
+
+{{/* Names of the components that are on, as JSON. */}}
+{{- define "tar.components" -}}
+{{- $names := list -}}
+{{- if .Values.settingsReconciler.enabled }}{{ $names = append $names "settings-reconciler" }}{{ end -}}
+{{- if .Values.endpointsliceWebhook.enabled }}{{ $names = append $names "endpointslice-webhook" }}{{ end -}}
+{{- if .Values.flowController.enabled }}{{ $names = append $names "flow-controller" }}{{ end -}}
+{{- toJson $names -}}
+{{- end -}}
+
+{{/*
+true where VerticalPodAutoscalers are rendered. Gardener wants one in every seed and garden runtime, and does not tell charts what
+the API server serves.
+*/}}
+{{- define "tar.vpa" -}}
+{{- if ne (toString .Values.vpa.enabled) "auto" -}}
+{{- if .Values.vpa.enabled -}}true{{- end -}}
+{{- else if or (include "tar.isSeed" .) (include "tar.isRuntime" .) (.Capabilities.APIVersions.Has "autoscaling.k8s.io/v1") -}}
+true
+{{- end -}}
+{{- end -}}
+{{/* As gardenlet injects it; v0.0.0 where it does not, or where it is no version. */}}
+{{- define "tar.gardenerVersion" -}}
+{{- $version := (.Values.gardener).version | default "" -}}
+{{- if regexMatch "^v?[0-9]+\\.[0-9]+\\.[0-9]+([-+].*)?$" $version -}}{{ $version }}{{- else -}}v0.0.0{{- end -}}
+{{- end -}}
+
+{{/* Resizing in place is refused by a VerticalPodAutoscaler before 1.4; Gardener v1.142 and newer bring a later one. */}}
+{{- define "tar.vpaUpdateMode" -}}
+{{- if .Values.vpa.updateMode -}}
+{{ .Values.vpa.updateMode }}
+{{- else if and (include "tar.isSeed" .) (semverCompare ">= 1.142-0" (include "tar.gardenerVersion" .)) -}}
+InPlaceOrRecreate
+{{- else -}}
+Recreate
+{{- end -}}
+{{- end -}}
+
 {{/* On Gardener the resource manager spreads what carries its high-availability label. */}}
 {{- define "tar.spread" -}}
 {{- if not (or (include "tar.isSeed" .root) (include "tar.isRuntime" .root)) -}}
@@ -146,4 +219,118 @@ webhook
 {{- $names = append $names (printf "%s.%s" (include "tar.globalName" $) .) -}}
 {{- end -}}
 {{- toJson $names -}}
+{{- end -}}
+
+{{/* true where a seed's and a garden runtime's installation may stand side by side; they meet in the namespace garden. */}}
+{{- define "tar.isShared" -}}
+{{- if or (include "tar.isSeed" .) (include "tar.isRuntime" .) -}}true{{- end -}}
+{{- end -}}
+{{/* The Lease of the one flow-controller that plans: admission and the settings-reconciler go by its age. */}}
+{{- define "tar.flowLeaseNamespace" -}}
+{{- if include "tar.isShared" . -}}garden{{- else -}}{{ .Release.Namespace }}{{- end -}}
+{{- end -}}
+{{- define "tar.flowLease" -}}
+{{- if include "tar.isShared" . -}}topology-aware-routing-flow-controller{{- else -}}flow-controller{{- end -}}
+{{- end -}}
+{{/* The Lease of the one installation that changes slices. */}}
+{{- define "tar.admissionLease" -}}topology-aware-routing-admission{{- end -}}
+
+{{/* Value of the namespace label by which an installation keeps settings: each its own. */}}
+{{- define "tar.routingLabel" -}}
+{{- if include "tar.isRuntime" . -}}runtime{{- else -}}true{{- end -}}
+{{- end -}}
+
+{{/* What a component that takes part in admission is told about its installation. */}}
+{{- define "tar.sharing" -}}
+{{- if include "tar.isShared" .root }}
+claim:
+  namespace: garden
+  name: {{ include "tar.admissionLease" .root }}
+{{- end }}
+{{- if include "tar.isRuntime" .root }}
+routingLabel: {{ include "tar.routingLabel" .root }}
+{{- end }}
+{{- end -}}
+{{- define "tar.flowInformation" -}}
+{{- if include "tar.isShared" . }}
+flowController:
+  lease:
+    namespace: {{ include "tar.flowLeaseNamespace" . }}
+    name: {{ include "tar.flowLease" . }}
+{{- end }}
+{{- end -}}
+
+{{/* Its own ClusterRole is the owner of what a component writes in the whole cluster, and the namespace that of the ClusterRole. */}}
+{{- define "tar.ownerRules" -}}
+# Owners: what is written in the whole cluster goes with this role, and this role with the namespace. No right can be added.
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [clusterroles]
+  resourceNames: ["{{ include "tar.globalName" .root }}:{{ .component }}"]
+  verbs: [get, patch]
+- apiGroups: [""]
+  resources: [namespaces]
+  resourceNames: [{{ .root.Release.Namespace | quote }}]
+  verbs: [get]
+{{- end -}}
+
+{{/* Rights in the namespace where installations meet. Arguments: root, component, rules */}}
+{{- define "tar.commonRole" -}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: {{ include "tar.globalName" .root }}:{{ .component }}
+  namespace: garden
+  labels:
+    {{- include "tar.labels" . | nindent 4 }}
+rules:
+{{ .rules }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: {{ include "tar.globalName" .root }}:{{ .component }}
+  namespace: garden
+  labels:
+    {{- include "tar.labels" . | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: {{ include "tar.globalName" .root }}:{{ .component }}
+subjects:
+- kind: ServiceAccount
+  name: {{ .component }}
+  namespace: {{ .root.Release.Namespace | quote }}
+{{- end -}}
+
+{{/* Arguments: root, take (whether it may take the claim) */}}
+{{- define "tar.claimRules" -}}
+# Which installation changes slices.
+{{- if .take }}
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create]
+{{- end }}
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [{{ include "tar.admissionLease" .root }}]
+  verbs: [{{ ternary "get, update" "get" .take }}]
+{{- end -}}
+{{- define "tar.watchFlowRules" -}}
+# Whether the flow controller is alive: a watch of this one Lease.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [{{ include "tar.flowLease" . }}]
+  verbs: [list, watch]
+{{- end -}}
+{{- define "tar.leadFlowRules" -}}
+# A name cannot be given for create: the server does not know it yet.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create]
+# delete: --cleanup, after which there is no planner.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [{{ include "tar.flowLease" . }}]
+  verbs: [get, update, delete]
 {{- end -}}

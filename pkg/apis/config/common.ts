@@ -77,7 +77,8 @@ export const LOG_SCHEMA = {
   },
 };
 
-const seconds = (value: number, description: string) => ({
+/** Schema of a duration, one second to an hour. */
+export const seconds = (value: number, description: string) => ({
   type: 'integer',
   minimum: 1,
   maximum: 3_600,

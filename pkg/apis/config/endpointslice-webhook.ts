@@ -6,6 +6,8 @@ import { admissionSchema, FLOW_CONTROLLER_SCHEMA, servedNamespacesProblems } fro
 import type { EndpointConfiguration, LogConfiguration } from './common.ts';
 import { endpointSchema, LOG_SCHEMA } from './common.ts';
 import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './config-kind.ts';
+import { SHARING_INSTALLATION_SCHEMA } from './installation.ts';
+import type { SharingInstallationConfiguration } from './installation.ts';
 import { namespaceList, namespaceName, object, objectName, userName } from './schema.ts';
 
 /** Where API servers reach the webhook: a Service, or a URL for one that runs outside the cluster. */
@@ -28,6 +30,11 @@ export interface RegistrationConfiguration extends ServedNamespaces {
   mode: 'self' | 'external';
   /** Name of the MutatingWebhookConfiguration. Default `gardener-extension-topology-aware-routing`. */
   name: string;
+  /**
+   * Our own Deployment, in the own namespace: a replica that ends while it is gone or scaled to nothing takes the
+   * configuration back. Unset: none does.
+   */
+  deployment?: string;
   /** Where API servers reach the webhook. Default: the Service `endpointslice-webhook` in the Pod's namespace. */
   address: WebhookAddress;
   /**
@@ -69,6 +76,7 @@ export interface EndpointSliceWebhookConfiguration extends ConfigHeader {
     user?: string;
   };
   registration: RegistrationConfiguration;
+  installation: SharingInstallationConfiguration;
   /** /healthz and /readyz. Default port 8081. */
   health: EndpointConfiguration;
   /** /metrics. Default port 8080. */
@@ -109,6 +117,11 @@ const registration = object(
       ...objectName,
       default: 'gardener-extension-topology-aware-routing',
       description: 'Name of the MutatingWebhookConfiguration.',
+    },
+    deployment: {
+      ...objectName,
+      description:
+        'Our own Deployment: a replica that ends while it is gone or scaled to nothing takes the configuration back. Unset: none does.',
     },
     address,
     failurePolicy: {
@@ -210,6 +223,7 @@ export const ENDPOINTSLICE_WEBHOOK_CONFIGURATION: ConfigKind<EndpointSliceWebhoo
         { default: {}, description: 'What is known about the settings reconciler.' },
       ),
       registration,
+      installation: SHARING_INSTALLATION_SCHEMA,
       health: endpointSchema(8081),
       metrics: endpointSchema(8080),
       log: LOG_SCHEMA,

@@ -5,9 +5,11 @@ import { COMMANDS } from '../names.ts';
 import { LOG_SCHEMA, endpointSchema, leaderElectionProblems, leaderElectionSchema } from './common.ts';
 import type { EndpointConfiguration, LeaderElectionConfiguration, LogConfiguration } from './common.ts';
 import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './config-kind.ts';
+import { INSTALLATION_SCHEMA } from './installation.ts';
+import type { InstallationConfiguration } from './installation.ts';
 import { METRIC_SOURCES_SCHEMA, metricSourcesProblems } from './load-sources.ts';
 import type { MetricSourceConfiguration } from './load-sources.ts';
-import { namespaceList, object } from './schema.ts';
+import { labelSelector, namespaceList, object } from './schema.ts';
 
 /** FlowControllerConfiguration after defaulting. */
 export interface FlowControllerConfiguration extends ConfigHeader {
@@ -29,40 +31,17 @@ export interface FlowControllerConfiguration extends ConfigHeader {
     /** Service writes a second that make endpoints follow a Node's new zone. */
     touchesPerSecond: number;
   };
+  installation: InstallationConfiguration;
   leaderElection: LeaderElectionConfiguration;
   health: EndpointConfiguration;
   metrics: EndpointConfiguration;
   log: LogConfiguration;
 }
 
-const labelMap = {
-  type: 'object',
-  additionalProperties: { type: 'string' },
-  description: 'Labels that must be equal.',
-};
-
-const namespaceSelector = object(
-  {
-    matchLabels: labelMap,
-    matchExpressions: {
-      type: 'array',
-      description: 'Requirements that must hold.',
-      items: object(
-        {
-          key: { type: 'string', minLength: 1, description: 'Key of the label.' },
-          operator: {
-            type: 'string',
-            enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'],
-            description: 'How its value is compared.',
-          },
-          values: { type: 'array', items: { type: 'string' }, description: 'For `In` and `NotIn`.' },
-        },
-        { required: ['key', 'operator'] },
-      ),
-    },
-  },
-  { default: {}, description: 'Only Services of namespaces with these labels; empty: all.' },
-);
+const namespaceSelector = labelSelector({
+  default: {},
+  description: 'Only Services of namespaces with these labels; empty: all.',
+});
 
 const status = object(
   {
@@ -127,6 +106,7 @@ export const FLOW_CONTROLLER_CONFIGURATION: ConfigKind<FlowControllerConfigurati
       metricSources: METRIC_SOURCES_SCHEMA,
       status,
       nodeGroups,
+      installation: INSTALLATION_SCHEMA,
       leaderElection: leaderElectionSchema(COMMANDS.flowController),
       health: endpointSchema(8081),
       metrics: endpointSchema(8080),

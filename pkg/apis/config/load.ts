@@ -9,7 +9,7 @@ import type { ConfigProblem } from './config-error.ts';
 import { CONFIG_API_VERSION } from './config-kind.ts';
 import type { ConfigKind } from './config-kind.ts';
 import { locate, locateKey, pathOfPointer, positionOfOffset, renderPath } from './positions.ts';
-import { sentenceOf } from './sentences.ts';
+import { sentenceOf, show } from './sentences.ts';
 
 /** Configuration is a page of text; larger input is a mistake (or an attack through aliases), not a configuration. */
 const MAX_CHARACTERS = 1_000_000;
@@ -81,7 +81,7 @@ const checkHeader = <T>(kind: ConfigKind<T>, value: unknown, source: Source): vo
     const given: unknown = Reflect.get(value, field);
     if (given === wanted) return [];
     const { line, column } = locate(source.document, source.lines, [field]);
-    const message = given === undefined ? 'is required.' : `is ${JSON.stringify(given)}.`;
+    const message = given === undefined ? 'is required.' : `is ${show(given)}.`;
     return [{ line, column, field, message, allowed: [wanted] }];
   });
   if (problems.length > 0) throw new ConfigError(source.file, problems);

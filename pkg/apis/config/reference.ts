@@ -49,19 +49,24 @@ const rowsOf = (schema: SchemaObject, path: string): Row[] => {
     const field = path === '' ? name : `${path}.${name}`;
     const text = typeof child['description'] === 'string' ? child['description'] : '';
     const row = { field, type: typeOf(child), fallback: fallbackOf(child, required.includes(name)), text };
-    return [row, ...rowsOf(child, field)];
+    const items = child['items'] as SchemaObject | undefined;
+    return [row, ...(items === undefined ? rowsOf(child, field) : rowsOf(items, `${field}[]`))];
   });
 };
 
 const escape = (text: string): string => text.replaceAll('|', '\\|');
 
-const sectionOf = ({ kind, schema }: Pick<ConfigKind<unknown>, 'kind' | 'schema'>): string => {
+/** One table: a row for every field, those of lists of objects included. */
+export const renderFields = (schema: SchemaObject): string => {
   const rows = rowsOf(schema, '').map(
     ({ field, type, fallback, text }) => `| ${code(field)} | ${escape(type)} | ${escape(fallback)} | ${escape(text)} |`,
   );
   const header = ['| field | type | default | meaning |', '| --- | --- | --- | --- |'];
-  return [`## ${kind}`, '', ...header, ...rows].join('\n');
+  return [...header, ...rows].join('\n');
 };
+
+const sectionOf = ({ kind, schema }: Pick<ConfigKind<unknown>, 'kind' | 'schema'>): string =>
+  `## ${kind}\n\n${renderFields(schema)}`;
 
 /** Markdown with one table a kind. */
 export const renderConfigurationReference = (

@@ -33,3 +33,32 @@ export const namespaceList = (description: string) => ({
   default: [],
   description,
 });
+
+/** A label selector; `more` are further keywords, such as its default and description. */
+export const labelSelector = (more: object) =>
+  object(
+    {
+      matchLabels: {
+        type: 'object',
+        additionalProperties: { type: 'string' },
+        description: 'Labels that must be equal.',
+      },
+      matchExpressions: {
+        type: 'array',
+        description: 'Requirements that must hold.',
+        items: object(
+          {
+            key: { type: 'string', minLength: 1, description: 'Key of the label.' },
+            operator: {
+              type: 'string',
+              enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'],
+              description: 'How its value is compared.',
+            },
+            values: { type: 'array', items: { type: 'string' }, description: 'For `In` and `NotIn`.' },
+          },
+          { required: ['key', 'operator'] },
+        ),
+      },
+    },
+    more,
+  );

@@ -10,8 +10,8 @@ export interface Sentence {
   readonly unknownKey?: string;
 }
 
-/** JSON, shortened; an alias can make a value that contains itself. */
-const show = (value: unknown): string => {
+/** JSON, shortened; an alias can make a value that contains itself, and brackets one that is too deep to print. */
+export const show = (value: unknown): string => {
   try {
     const text = JSON.stringify(value) ?? 'undefined';
     return text.length > 80 ? `${text.slice(0, 77)}...` : text;

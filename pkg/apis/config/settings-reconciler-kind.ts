@@ -4,6 +4,8 @@ import { COMMANDS, EXTENSION_NAME } from '../names.ts';
 import { admissionSchema, FLOW_CONTROLLER_SCHEMA, servedNamespacesProblems } from './admission.ts';
 import { LOG_SCHEMA, endpointSchema, leaderElectionProblems, leaderElectionSchema } from './common.ts';
 import type { ConfigKind, CrossFieldProblem } from './config-kind.ts';
+import { EXTENSIONS_SCHEMA, HEARTBEAT_SCHEMA } from './extensions.ts';
+import { SHARING_INSTALLATION_SCHEMA } from './installation.ts';
 import { namespaceList, namespaceName, object, objectName, userName } from './schema.ts';
 import type { SettingsReconcilerConfiguration } from './settings-reconciler.ts';
 
@@ -203,10 +205,13 @@ export const SETTINGS_RECONCILER_CONFIGURATION: ConfigKind<SettingsReconcilerCon
           'or policies where they are served and no slice is larger than usual (`auto`).',
       ),
       policies,
+      installation: SHARING_INSTALLATION_SCHEMA,
       flowController: FLOW_CONTROLLER_SCHEMA,
       drift,
       kubernetesVersion,
       hintRepair,
+      extensions: EXTENSIONS_SCHEMA,
+      heartbeat: HEARTBEAT_SCHEMA,
       leaderElection: leaderElectionSchema(COMMANDS.settingsReconciler),
       health: endpointSchema(8081),
       metrics: endpointSchema(8080),

@@ -4,6 +4,8 @@ import type { Seed } from '../gardener.ts';
 import type { AdmissionCarrier, FlowControllerInformation, ServedNamespaces } from './admission.ts';
 import type { EndpointConfiguration, LeaderElectionConfiguration, LogConfiguration } from './common.ts';
 import type { ConfigHeader } from './config-kind.ts';
+import type { ExtensionsConfiguration, HeartbeatConfiguration } from './extensions.ts';
+import type { SharingInstallationConfiguration } from './installation.ts';
 
 /** What is known about the Gardener that runs here; decides whether kube-apiservers stand behind L7 load balancing. */
 export interface GardenerInformation {
@@ -66,6 +68,7 @@ export interface SettingsReconcilerConfiguration extends ConfigHeader {
   /** What changes slices and keeps settings at admission. Default auto. */
   admission: AdmissionCarrier;
   policies: PoliciesConfiguration;
+  installation: SharingInstallationConfiguration;
   flowController: FlowControllerInformation;
   drift: {
     /** Least seconds between two writes of the same object; never below 60. */
@@ -91,6 +94,8 @@ export interface SettingsReconcilerConfiguration extends ConfigHeader {
     /** Seconds to wait after a touch that brought no hints; doubled with each failure up to an hour. */
     backoffSeconds: number;
   };
+  extensions: ExtensionsConfiguration;
+  heartbeat: HeartbeatConfiguration;
   leaderElection: LeaderElectionConfiguration;
   health: EndpointConfiguration;
   metrics: EndpointConfiguration;

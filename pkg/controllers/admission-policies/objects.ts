@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects that carry admission as policies: which they shall be, whose they are, and how one differs. Pure.
 import { isDeepStrictEqual } from 'node:util';
-import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
+import type { KubernetesObject, ObjectRef, OwnerReference } from '../../apis/meta.ts';
 import { COMMANDS } from '../../apis/names.ts';
 import { CONFIG_MAPS, MUTATING_ADMISSION_POLICIES, MUTATING_ADMISSION_POLICY_BINDINGS } from '../../apis/resources.ts';
 import type { Resource } from '../../apis/resources.ts';
@@ -26,17 +26,32 @@ export const OWNER_SELECTOR = Object.entries(OWNER)
 export const isOurs = ({ metadata }: KubernetesObject): boolean =>
   Object.entries(OWNER).every(([key, value]) => metadata?.labels?.[key] === value);
 
-const owned = (resource: Resource, object: PolicyObject): Managed => ({
-  resource,
-  object: { ...object, metadata: { ...object.metadata, labels: { ...object.metadata?.labels, ...OWNER } } },
-});
-
-/** In the order in which they are created; a policy acts once its binding is there. */
-export const managedObjects = (says: CarrierObject, { policies, bindings }: AdmissionPolicies): Managed[] => [
-  owned(CONFIG_MAPS, says),
-  ...policies.map((policy) => owned(MUTATING_ADMISSION_POLICIES, policy)),
-  ...bindings.map((binding) => owned(MUTATING_ADMISSION_POLICY_BINDINGS, binding)),
-];
+/**
+ * In the order in which they are created; a policy acts once its binding is there. All of them go with `owner`: what says
+ * who carries must not outlive who carries.
+ */
+export const managedObjects = (
+  says: CarrierObject,
+  { policies, bindings }: AdmissionPolicies,
+  owner?: OwnerReference,
+): Managed[] => {
+  const owned = (resource: Resource, object: PolicyObject): Managed => ({
+    resource,
+    object: {
+      ...object,
+      metadata: {
+        ...object.metadata,
+        labels: { ...object.metadata?.labels, ...OWNER },
+        ...(owner === undefined ? {} : { ownerReferences: [owner] }),
+      },
+    },
+  });
+  return [
+    owned(CONFIG_MAPS, says),
+    ...policies.map((policy) => owned(MUTATING_ADMISSION_POLICIES, policy)),
+    ...bindings.map((binding) => owned(MUTATING_ADMISSION_POLICY_BINDINGS, binding)),
+  ];
+};
 
 /** `ConfigMap routing/admission-carrier`, for people. */
 export const titleOf = ({ resource, object: { metadata } }: Managed): string =>
@@ -55,9 +70,14 @@ export const keyOf = ({ resource, object: { metadata } }: Managed): string =>
  * spec and data are ours alone.
  */
 export const updateOf = (wanted: PolicyObject, current: PolicyObject): PolicyObject | undefined => {
+  const ownerReferences = wanted.metadata?.ownerReferences;
   const next: PolicyObject = {
     ...current,
-    metadata: { ...current.metadata, labels: { ...current.metadata?.labels, ...wanted.metadata?.labels } },
+    metadata: {
+      ...current.metadata,
+      labels: { ...current.metadata?.labels, ...wanted.metadata?.labels },
+      ...(ownerReferences === undefined ? {} : { ownerReferences }),
+    },
     ...(wanted.spec === undefined ? {} : { spec: wanted.spec }),
     ...(wanted.data === undefined ? {} : { data: wanted.data }),
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans the next step of bringing the carrier of admission in: install it, wait until it acts, then take the other one away. Pure.
+import type { OwnerReference } from '../../apis/meta.ts';
 import { CONFIG_MAPS, MUTATING_ADMISSION_POLICIES, MUTATING_ADMISSION_POLICY_BINDINGS } from '../../apis/resources.ts';
 import { buildCarrierObject } from '../../hints/policy/index.ts';
 import type { AdmissionPolicies, Carrier } from '../../hints/policy/index.ts';
@@ -15,6 +16,8 @@ export interface PlanInput {
   readonly namespace: string;
   /** Policies and bindings of this installation as the server holds them, and what says who carries, whosever it is. */
   readonly current: readonly Managed[];
+  /** What everything goes with; undefined: nobody knows it, and what is there stays as it is. */
+  readonly owner?: OwnerReference | undefined;
   /** Keys of objects that somebody else has under the name of one of ours. */
   readonly foreign: ReadonlySet<string>;
   /** Whether each carrier was seen to act, for long enough that it holds for every API server. */
@@ -62,10 +65,10 @@ export const removalOf = (current: readonly Managed[], isWanted: (item: Managed)
     .filter((item) => !isWanted(item))
     .map((item) => ({ kind: 'delete', ...item }));
 
-const planPolicy = ({ wanted, namespace, current, foreign, acting }: PlanInput): Plan => {
+const planPolicy = ({ wanted, namespace, current, foreign, acting, owner }: PlanInput): Plan => {
   const known = new Map(current.map((item) => [keyOf(item), item]));
   const said = saidBy(current);
-  const objects = (says: Carrier): Managed[] => managedObjects(buildCarrierObject(namespace, says), wanted);
+  const objects = (says: Carrier): Managed[] => managedObjects(buildCarrierObject(namespace, says), wanted, owner);
   const others = objects('webhook').filter((item) => {
     const found = known.get(keyOf(item));
     return foreign.has(keyOf(item)) || (found !== undefined && !isOurs(found.object));
@@ -85,7 +88,7 @@ const planPolicy = ({ wanted, namespace, current, foreign, acting }: PlanInput):
   return { actions, refused: [], awaits: says === 'webhook' && complete ? 'policy' : undefined, says };
 };
 
-const planWebhook = ({ wanted, namespace, current, acting }: PlanInput): Plan => {
+const planWebhook = ({ wanted, namespace, current, acting, owner }: PlanInput): Plan => {
   const plan = (actions: Action[], awaits?: Carrier): Plan => ({ actions, refused: [], awaits, says: 'webhook' });
   const removal = removalOf(current);
   if (removal.length === 0) return plan([]);
@@ -93,7 +96,7 @@ const planWebhook = ({ wanted, namespace, current, acting }: PlanInput): Plan =>
   if (!bound || acting.webhook) return plan(removal);
   const known = new Map(current.map((item) => [keyOf(item), item]));
   const said = saidBy(current);
-  const says = managedObjects(buildCarrierObject(namespace, 'webhook'), wanted);
+  const says = managedObjects(buildCarrierObject(namespace, 'webhook'), wanted, owner);
   // While they act, they are as they shall be: they know who plans.
   const actions = says.filter((item) => known.has(keyOf(item))).flatMap((item) => writeOf(item, known));
   return plan(actions, said === 'policy' ? undefined : 'webhook');

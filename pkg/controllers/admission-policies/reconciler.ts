@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps the chosen carrier of admission in place: installs, repairs and removes the policies, and says who carries.
 import type { AdmissionCarrier } from '../../apis/config/admission.ts';
+import type { OwnerReference } from '../../apis/meta.ts';
 import { buildAdmissionPolicies } from '../../hints/policy/index.ts';
 import type { AdmissionPoliciesOptions, Carrier } from '../../hints/policy/index.ts';
+import { ownClaim } from '../../kubernetes/claim.ts';
+import type { Claim } from '../../kubernetes/claim.ts';
 import { isConflict } from '../../kubernetes/errors.ts';
+import type { InstallationOwner } from '../../kubernetes/installation-owner.ts';
 import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
 import type { Clock, EventInput, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
@@ -16,8 +20,12 @@ import type { PolicyWriter } from './writer.ts';
 
 export interface AdmissionPoliciesReconcilerOptions {
   admission: AdmissionCarrier;
-  /** What the policies are made of, but for what changes. */
-  policies: Omit<AdmissionPoliciesOptions, 'plannerAlive'>;
+  /** What the policies are made of at this moment, but for what this reconciler knows itself. */
+  policies(): Omit<AdmissionPoliciesOptions, 'plannerAlive' | 'strategies'>;
+  /** Whether slices are this installation's to change; where they are not, settings alone are kept. Default: they are. */
+  claim?: Pick<Claim, 'held' | 'known'>;
+  /** Told what was chosen, before the claim is looked at. */
+  onChoice?: (carrier: Carrier) => void;
   /** Of the object that says who carries. */
   namespace: string;
   store: Pick<PolicyStore, 'served' | 'readable' | 'ready' | 'list'>;
@@ -27,6 +35,8 @@ export interface AdmissionPoliciesReconcilerOptions {
   largestSlice(): number;
   /** Whether a carrier acts now. */
   acts(carrier: Carrier, signal: AbortSignal): Promise<boolean>;
+  /** What everything that is written goes with. Default: nothing. */
+  owner?: InstallationOwner;
   /** Told who carries, and who is awaited, after each step. */
   onCarrier?: (carrier: Carrier, awaits: Carrier | undefined) => void;
   clock: Pick<Clock, 'monotonic'>;
@@ -68,21 +78,27 @@ const createTeller = ({ events, regarding, logger }: AdmissionPoliciesReconciler
 };
 
 export const createAdmissionPoliciesReconciler = (options: AdmissionPoliciesReconcilerOptions): Reconciler => {
-  const { admission, policies, namespace, store, writer, planner, largestSlice, acts, clock, logger } = options;
+  const { admission, namespace, store, writer, planner, largestSlice, acts, clock, logger } = options;
+  const { claim = ownClaim() } = options;
   const tell = createTeller(options);
   let awaited: Awaited | undefined;
   /** Whether this process has written anything; what was so before it is no news. */
   let worked = false;
 
-  const planOf = (choice: Choice): Plan => {
+  const planOf = (choice: Choice, owner: OwnerReference | undefined): Plan => {
     const acting = (carrier: Carrier): boolean =>
       awaited?.carrier === carrier && awaited.since !== undefined && clock.monotonic() - awaited.since >= SETTLE_MS;
     return planCarrier({
       carrier: choice.carrier,
-      wanted: buildAdmissionPolicies({ ...policies, plannerAlive: planner.alive() }),
+      wanted: buildAdmissionPolicies({
+        ...options.policies(),
+        plannerAlive: planner.alive(),
+        ...(claim.held() ? {} : { strategies: [] }),
+      }),
       namespace,
       current: writer.freshest(store.list()),
       foreign: writer.foreign(),
+      owner,
       acting: { policy: acting('policy'), webhook: acting('webhook') },
     });
   };
@@ -91,13 +107,14 @@ export const createAdmissionPoliciesReconciler = (options: AdmissionPoliciesReco
   const wait = async (carrier: Carrier, signal: AbortSignal): Promise<Result> => {
     const now = clock.monotonic();
     const before: Awaited = awaited?.carrier === carrier ? awaited : { carrier, from: now, since: undefined };
-    const seen = await acts(carrier, signal);
+    // Who is tried is found by what it does to slices.
+    const seen = !claim.held() || (await acts(carrier, signal));
     const late = !seen && now - before.from >= PATIENCE_MS;
     if (late) {
       tell(
         'Warning',
         'CarrierNotActing',
-        `the ${carrier} does not act on slices yet; what acted before it stays until then`,
+        `the ${carrier} does not act on slices yet; what acted before it stays until then; look at ${carrier === 'webhook' ? 'its registration and certificate' : 'status.typeChecking of the policies'}`,
       );
     }
     awaited = { ...before, since: seen ? (before.since ?? now) : undefined };
@@ -122,7 +139,9 @@ export const createAdmissionPoliciesReconciler = (options: AdmissionPoliciesReco
         readable: store.readable,
         largestSlice: largestSlice(),
       });
-      const plan = planOf(choice);
+      options.onChoice?.(choice.carrier);
+      if (!claim.known()) return again(NEXT_STEP_MS);
+      const plan = planOf(choice, await options.owner?.(signal));
       try {
         await writer.perform(plan.actions, signal);
       } catch (error) {

@@ -54,7 +54,7 @@ const assessFamily = (
     return ineffective('EndpointWithoutZone', message);
   }
   if (unhinted.length > 0) {
-    const message = `Service ${name}: ${unhinted.length} of ${ready.length} ready ${family} endpoints have no hint, so proxies ignore the others`;
+    const message = `Service ${name}: ${unhinted.length} of ${ready.length} ready ${family} endpoints have no hint, so proxies ignore the others; look at what writes the hints (webhook, policies or kube-controller-manager)`;
     return ineffective('HintsMissing', message);
   }
   const served = new Set(ready.flatMap(hintedZones));

@@ -8,6 +8,8 @@ import type { Logger } from '../../telemetry/types.ts';
 import type { NamespaceDecision, ObjectDecision } from '../settings/types.ts';
 import { assessEffectiveness } from './assess.ts';
 import type { Effectiveness } from './assess.ts';
+import { clientsOf, followFigures } from './figures.ts';
+import type { KnownFigures, ServiceFigures } from './figures.ts';
 
 export interface EffectivenessOptions {
   service(namespace: string, name: string): Service | undefined;
@@ -16,6 +18,8 @@ export interface EffectivenessOptions {
   clock: Pick<Clock, 'monotonic'>;
   events: Pick<EventRecorder, 'record'>;
   logger: Logger;
+  /** Called when the state of some Service in the namespace became another. */
+  onChange?(namespace: string): void;
   /** How long a Service may be without effect before an event says so: endpoints come and go. Default 5 minutes. */
   graceMs?: number;
 }
@@ -29,10 +33,15 @@ export interface EffectivenessReport {
   namespaces(): string[];
   /** Services by state: `Effective` or the reason why not. */
   counts(): { state: string; services: number }[];
+  /** Whether a Service has effect; undefined: it is off, or was not looked at yet. */
+  effectOf(namespace: string, service: string): Effectiveness | undefined;
+  /** Figures of every Service, for metrics. */
+  figures(): Iterable<{ namespace: string; service: string; figures: ServiceFigures }>;
 }
 
 interface State {
   readonly result: Effectiveness;
+  readonly known: KnownFigures;
   /** Monotonic milliseconds. */
   readonly since: number;
   /** An event told of this time without effect. */
@@ -84,37 +93,40 @@ const NEW_STATE = { since: undefined, told: false };
 
 const MAX_MESSAGE = 1_000;
 
-const assess = (
+type Assessment = Pick<State, 'result' | 'known'>;
+
+/** Assesses the Services of one namespace; what their clients are is found once for all of them. */
+const assessor = (
   namespace: string,
-  item: Item,
-  clientZones: ReadonlySet<string>,
   options: EffectivenessOptions,
-): Effectiveness => {
-  const name = serviceNameOf(item);
-  const found = options.service(namespace, name);
-  return assessEffectiveness({
-    name: `${namespace}/${name}`,
-    service: found,
-    pending: isPending(item, found),
-    slices: options.slices(namespace, name),
-    clientZones,
-  });
+): ((item: Item, before: State | undefined) => Assessment) => {
+  const nodes = options.nodes();
+  const clientZones = new Set(readyZones(nodes));
+  const clients = clientsOf(nodes);
+  return (item, before) => {
+    const name = serviceNameOf(item);
+    const service = options.service(namespace, name);
+    const slices = options.slices(namespace, name);
+    const pending = isPending(item, service);
+    const result = assessEffectiveness({ name: `${namespace}/${name}`, service, pending, slices, clientZones });
+    return { result, known: followFigures(before?.known, service, slices, clients) };
+  };
 };
 
 const next = (
   before: State | undefined,
-  result: Effectiveness,
+  { result, known }: Assessment,
   name: string,
   { clock, logger }: EffectivenessOptions,
 ): State => {
-  if (before !== undefined && stateOf(before.result) === stateOf(result)) return { ...before, result };
+  if (before !== undefined && stateOf(before.result) === stateOf(result)) return { ...before, result, known };
   const detail = result.kind === 'effective' ? {} : { detail: result.message };
   // The first look after a start, or after the setting was switched on, changes nothing that was told before.
   const level = before === undefined ? 'debug' : 'info';
   logger[level]('effectiveness changed', { service: name, state: stateOf(result), ...detail });
   // One fault that turns into another is still the same time without effect, and still told once.
   const { since, told } = before !== undefined && isFault(before.result) && isFault(result) ? before : NEW_STATE;
-  return { result, since: since ?? clock.monotonic(), told, alarmed: before?.alarmed ?? false };
+  return { result, known, since: since ?? clock.monotonic(), told, alarmed: before?.alarmed ?? false };
 };
 
 /** One event for all that have been without effect for long enough and were not told yet; returns when to look again. */
@@ -158,6 +170,13 @@ const tellEnded = (
   if (ended.length > 0) events.record({ regarding, type: 'Normal', reason: 'RoutingEffective', message });
 };
 
+const sameStates = (before: ReadonlyMap<string, State> | undefined, current: ReadonlyMap<string, State>): boolean =>
+  before?.size === current.size &&
+  [...current].every(([name, { result }]) => {
+    const earlier = before.get(name);
+    return earlier !== undefined && stateOf(earlier.result) === stateOf(result);
+  });
+
 const countStates = (
   states: ReadonlyMap<string, ReadonlyMap<string, State>>,
 ): { state: string; services: number }[] => {
@@ -180,13 +199,13 @@ export const createEffectivenessReport = (options: EffectivenessOptions): Effect
     }
     const before = states.get(namespace);
     const current = new Map<string, State>();
-    const clientZones = new Set(readyZones(options.nodes()));
+    const assess = assessor(namespace, options);
     for (const item of subject.items) {
       const name = serviceNameOf(item);
-      const result = assess(namespace, item, clientZones, options);
-      current.set(name, next(before?.get(name), result, `${namespace}/${name}`, options));
+      current.set(name, next(before?.get(name), assess(item, before?.get(name)), `${namespace}/${name}`, options));
     }
     states.set(namespace, current);
+    if (!sameStates(before, current)) options.onChange?.(namespace);
     tellEnded(namespace, subject, current, options);
     const afterMs = tell(subject, current, options);
     return afterMs === undefined ? DONE : { kind: 'requeue', afterMs };
@@ -205,5 +224,10 @@ export const createEffectivenessReport = (options: EffectivenessOptions): Effect
     reconciler: { reconcile: (namespace) => Promise.resolve(reconcile(namespace)) },
     namespaces: () => [...new Set([...enabled.keys(), ...states.keys()])],
     counts: () => countStates(states),
+    effectOf: (namespace, service) => states.get(namespace)?.get(service)?.result,
+    *figures() {
+      for (const [namespace, current] of states)
+        for (const [service, { known }] of current) yield { namespace, service, figures: known.figures };
+    },
   };
 };

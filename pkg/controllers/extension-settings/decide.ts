@@ -2,6 +2,8 @@
 // Decides the settings of labelled Services in the namespace of a seed extension: the Seed's setting alone. Pure.
 import type { Service } from '../../apis/core.ts';
 import { decideSeedExtensionRouting } from '../../gardener/decide.ts';
+import { heldByConfiguration } from '../../gardener/extension/select.ts';
+import type { Governing } from '../../gardener/extension/types.ts';
 import { decideObjects } from '../settings/decide-objects.ts';
 import type { SeedReading } from '../settings/seed-source.ts';
 import type { NamespaceDecision, RoutingContext } from '../settings/types.ts';
@@ -10,6 +12,8 @@ export interface ExtensionSnapshot {
   readonly namespace: string;
   readonly seed: SeedReading;
   readonly services: readonly Service[];
+  /** The Extension of class seed. */
+  readonly governing?: Governing | undefined;
   readonly context: RoutingContext;
 }
 
@@ -17,15 +21,16 @@ export const decideExtensionSettings = ({
   namespace,
   seed,
   services,
+  governing,
   context,
 }: ExtensionSnapshot): NamespaceDecision => {
-  const decision = decideSeedExtensionRouting(seed.seed);
+  const decision = heldByConfiguration(decideSeedExtensionRouting(seed.seed), governing);
   return {
     owner: 'extension-settings',
     namespace,
     decision,
     regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
     source: seed.source,
-    objects: decideObjects({ decision, scope: undefined, services, etcds: [], context }),
+    objects: decideObjects({ decision, scope: undefined, services, etcds: [], governing, context }),
   };
 };

@@ -2,6 +2,7 @@
 // Gathers the snapshot of a seed extension's namespace from the caches.
 import type { SeedModeConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Cluster } from '../../apis/gardener.ts';
+import type { Governing } from '../../gardener/extension/types.ts';
 import type { Landscape } from '../settings/landscape.ts';
 import { chooseSeed } from '../settings/seed-source.ts';
 import type { Decider } from '../settings/types.ts';
@@ -23,7 +24,12 @@ const freshest = (clusters: readonly Cluster[]): Cluster | undefined => {
 };
 
 export const createExtensionDecider =
-  (landscape: Landscape, view: View, mode: SeedModeConfiguration): Decider =>
+  (
+    landscape: Landscape,
+    view: View,
+    mode: SeedModeConfiguration,
+    governing: (namespace: string) => Governing | undefined,
+  ): Decider =>
   (namespace) => {
     const live = landscape.liveSeed?.list()[0];
     const needed = live === undefined && mode.seed === undefined;
@@ -32,6 +38,7 @@ export const createExtensionDecider =
       namespace,
       seed: chooseSeed({ live, configured: mode.seed, ofCluster, name: mode.seedName }),
       services: view.services(namespace),
+      governing: governing(namespace),
       context: view.context(),
     });
   };

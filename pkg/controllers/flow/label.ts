@@ -4,10 +4,9 @@ import type { Service } from '../../apis/core.ts';
 import { ANNOTATION_APPLIED, LABEL_STRATEGY } from '../../apis/names.ts';
 import { parseApplied, planStrategyLabel, requestedStrategy } from '../../routing/index.ts';
 import type { SettingsPlan } from '../../routing/index.ts';
+import { isPlannedStrategy } from '../../routing/strategy.ts';
 
 const NOTHING: SettingsPlan = { kind: 'unchanged', foreign: [] };
-
-const isPlanned = (strategy: string | undefined): boolean => strategy === 'load-aware' || strategy === 'proportional';
 
 /** Our label on the Service, which `applied` says is not its author's. */
 const ownLabel = ({ metadata }: Service): string | undefined => {
@@ -26,13 +25,13 @@ const withoutWish = (service: Service): Service => ({
 
 /** Takes back a label of ours that asks for a plan; everything else stays. */
 export const takeBackLabel = (service: Service): SettingsPlan =>
-  isPlanned(ownLabel(service)) ? planStrategyLabel(withoutWish(service)) : NOTHING;
+  isPlannedStrategy(ownLabel(service)) ? planStrategyLabel(withoutWish(service)) : NOTHING;
 
 /**
  * Sets, follows or takes back the label of a Service that asks, or asked, for a plan. While its policy says `Observe` there is
  * no label of ours: with it admission would give hints.
  */
 export const labelPlan = (service: Service, observeOnly: boolean): SettingsPlan => {
-  if (!isPlanned(requestedStrategy(service)) && !isPlanned(ownLabel(service))) return NOTHING;
+  if (!isPlannedStrategy(requestedStrategy(service)) && !isPlannedStrategy(ownLabel(service))) return NOTHING;
   return observeOnly ? takeBackLabel(service) : planStrategyLabel(service);
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flow controller's own metrics: what loops see, plan and write, and what goes wrong.
 import type { TurnFigures } from '../../flow/assemble/figures.ts';
+import { countFailures } from '../../telemetry/cache-metrics.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { SERVICE_LABELS, labelsOf, limitServices } from '../../telemetry/series-limit.ts';
 
 /** What is known of one Service's loop. */
 export interface ServiceFigures {
@@ -19,9 +21,8 @@ export interface ServiceFigures {
 }
 
 export interface FlowFigures {
+  /** In an order that stays. */
   services(): Iterable<ServiceFigures>;
-  /** Resources with the milliseconds since their cache was proved current. */
-  staleness(): { resource: string; milliseconds: number }[];
 }
 
 export interface FlowMetrics {
@@ -35,8 +36,8 @@ export interface FlowMetrics {
   failed(): void;
 }
 
-const SERVICE = ['namespace', 'service'] as const;
-const ZONE = ['namespace', 'service', 'zone'] as const;
+const SERVICE = SERVICE_LABELS;
+const ZONE = [...SERVICE_LABELS, 'zone'] as const;
 
 const countServices = (metrics: Metrics, { services }: FlowFigures): void => {
   metrics.gauge({
@@ -53,13 +54,18 @@ const countServices = (metrics: Metrics, { services }: FlowFigures): void => {
     },
   });
   metrics.gauge({
+    name: 'services_without_series',
+    help: 'Services that are counted but have no series of their own, because there are too many: 50 a namespace and 1,000 in all have.',
+    collect: (gauge) => gauge.set(limitServices(services()).omitted),
+  });
+  metrics.gauge({
     name: 'flow_sample_age_seconds',
     help: 'Time since the newest sample of load ended.',
     labels: SERVICE,
     collect(gauge) {
       gauge.reset();
-      for (const { namespace, service, sampleAge } of services())
-        if (sampleAge !== undefined) gauge.set({ namespace, service }, sampleAge);
+      for (const shown of limitServices(services()).shown)
+        if (shown.sampleAge !== undefined) gauge.set(labelsOf(shown), shown.sampleAge);
     },
   });
 };
@@ -72,8 +78,8 @@ const showTraffic = (metrics: Metrics, { services }: FlowFigures): void => {
       labels: SERVICE,
       collect(gauge) {
         gauge.reset();
-        for (const { namespace, service, figures } of services())
-          if (figures !== undefined) gauge.set({ namespace, service }, value(figures));
+        for (const shown of limitServices(services()).shown)
+          if (shown.figures !== undefined) gauge.set(labelsOf(shown), value(shown.figures));
       },
     });
   const ofZone = (name: string, help: string, value: (zone: TurnFigures['zones'][number]) => number): void =>
@@ -83,8 +89,9 @@ const showTraffic = (metrics: Metrics, { services }: FlowFigures): void => {
       labels: ZONE,
       collect(gauge) {
         gauge.reset();
-        for (const { namespace, service, figures } of services())
-          for (const zone of figures?.zones ?? []) gauge.set({ namespace, service, zone: zone.zone }, value(zone));
+        for (const shown of limitServices(services()).shown)
+          for (const zone of shown.figures?.zones ?? [])
+            gauge.set({ ...labelsOf(shown), zone: zone.zone }, value(zone));
       },
     });
   ofService(
@@ -106,14 +113,6 @@ const showTraffic = (metrics: Metrics, { services }: FlowFigures): void => {
 export const createFlowMetrics = (metrics: Metrics, figures: FlowFigures): FlowMetrics => {
   countServices(metrics, figures);
   showTraffic(metrics, figures);
-  metrics.gauge({
-    name: 'informer_staleness_seconds',
-    help: 'Time since a cache was proved current.',
-    labels: ['resource'],
-    collect(gauge) {
-      for (const { resource, milliseconds } of figures.staleness()) gauge.set({ resource }, milliseconds / 1_000);
-    },
-  });
   const changes = metrics.counter({ name: 'flow_plan_changes_total', help: 'Plans that changed.', labels: ['reason'] });
   const hints = metrics.counter({ name: 'flow_hint_changes_total', help: 'Endpoints whose planned hints changed.' });
   const writes = metrics.counter({
@@ -132,7 +131,7 @@ export const createFlowMetrics = (metrics: Metrics, figures: FlowFigures): FlowM
     labels: ['source'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });
-  const failures = metrics.counter({ name: 'list_watch_failures_total', help: 'Lists and watches that failed.' });
+  const failures = countFailures(metrics);
   return {
     changed(reason, endpoints) {
       changes.inc({ reason });

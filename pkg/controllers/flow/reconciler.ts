@@ -2,7 +2,8 @@
 // The turn of one Service: label, load, plan, slices, and what is told about it.
 import type { FlowPolicySpec } from '../../apis/flow-policy.ts';
 import { askOf } from '../../flow/assemble/ask.ts';
-import type { Ask, PlannedStrategy } from '../../flow/assemble/ask.ts';
+import type { Ask } from '../../flow/assemble/ask.ts';
+import type { PlannedStrategy } from '../../routing/strategy.ts';
 import { differs, patchFor, takeBackPatch } from '../../flow/assemble/patch.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
 import { planByWeight, turnByLoad } from '../../flow/assemble/turn.ts';

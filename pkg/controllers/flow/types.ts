@@ -2,7 +2,7 @@
 // What the flow controller's parts tell each other about one Service.
 import type { Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
-import type { PlannedStrategy } from '../../flow/assemble/ask.ts';
+import type { PlannedStrategy } from '../../routing/strategy.ts';
 import type { ClientZones } from '../../flow/assemble/nodes.ts';
 import type { PodCpu } from '../../flow/assemble/observation.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';

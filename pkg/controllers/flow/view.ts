@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the caches say about one Service, and which Services are ours to look at.
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
-import type { LabelSelector } from '../../apis/admission.ts';
-import type { StringMap } from '../../apis/meta.ts';
 import { clientZonesOf } from '../../flow/assemble/nodes.ts';
 import type { ClientZones } from '../../flow/assemble/nodes.ts';
 import type { PodCpu } from '../../flow/assemble/observation.ts';
+import { matchesSelector } from '../../routing/label-selector.ts';
 import { keyOf, slicesOf } from './landscape.ts';
 import type { Landscape } from './landscape.ts';
 import type { Snapshot } from './types.ts';
@@ -25,17 +24,6 @@ export const splitKey = (key: string): { namespace: string; name: string } => {
   return { namespace: key.slice(0, at), name: key.slice(at + 1) };
 };
 
-/** As Kubernetes matches labels; an empty selector matches everything. */
-export const matches = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: StringMap): boolean =>
-  Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
-  matchExpressions.every(({ key, operator, values = [] }) => {
-    const value = labels[key];
-    if (operator === 'Exists') return value !== undefined;
-    if (operator === 'DoesNotExist') return value === undefined;
-    const included = value !== undefined && values.includes(value);
-    return operator === 'In' ? included : !included;
-  });
-
 /** Pods that may not be read say nothing of their CPU. */
 const UNKNOWN: PodCpu = { requests: null, limits: null };
 
@@ -49,7 +37,7 @@ export const createView = (
   let zones: ClientZones | undefined;
   const isOurs = (namespace: string): boolean =>
     !excludedNamespaces.includes(namespace) &&
-    matches(namespaceSelector, namespaces.get({ name: namespace })?.metadata?.labels ?? {});
+    matchesSelector(namespaceSelector, namespaces.get({ name: namespace })?.metadata?.labels ?? {});
   return {
     snapshot(key) {
       const ref = splitKey(key);

@@ -5,6 +5,8 @@ import type { Service } from '../../apis/core.ts';
 import type { Etcd, Garden } from '../../apis/gardener.ts';
 import { GARDENS, apiVersionOf } from '../../apis/resources.ts';
 import { decideGardenRouting } from '../../gardener/decide.ts';
+import { heldByConfiguration } from '../../gardener/extension/select.ts';
+import type { Governing } from '../../gardener/extension/types.ts';
 import { decideObjects } from '../settings/decide-objects.ts';
 import { layerSevenOf } from '../settings/layer-seven.ts';
 import type { NamespaceDecision, RoutingContext } from '../settings/types.ts';
@@ -17,12 +19,14 @@ export interface GardenSnapshot {
   readonly services: readonly Service[];
   readonly etcds: readonly Etcd[];
   readonly gardener: GardenerInformation;
+  /** The Extension of class garden. */
+  readonly governing?: Governing | undefined;
   readonly context: RoutingContext;
 }
 
 export const decideGardenSettings = (snapshot: GardenSnapshot): NamespaceDecision => {
-  const { namespace, components, garden, services, etcds, gardener, context } = snapshot;
-  const decision = decideGardenRouting(garden);
+  const { namespace, components, garden, services, etcds, gardener, governing, context } = snapshot;
+  const decision = heldByConfiguration(decideGardenRouting(garden), governing);
   const { name, uid } = garden?.metadata ?? {};
   return {
     owner: 'garden-settings',
@@ -39,6 +43,7 @@ export const decideGardenSettings = (snapshot: GardenSnapshot): NamespaceDecisio
       services,
       etcds,
       layerSevenOf: layerSevenOf(services, gardener),
+      governing,
       context,
     }),
   };

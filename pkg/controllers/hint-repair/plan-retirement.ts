@@ -27,7 +27,8 @@ export const GRACE_MS = 30_000;
 const PLANS: TouchTask = {
   needsTouch: holdsPlan,
   failed: { reason: 'PlansRemain', summary: 'planned hints outlive their planner' },
-  symptom: 'keeps its planned hints although no flow-controller is alive: admission does not act',
+  symptom:
+    'keeps its planned hints although no flow-controller is alive: admission does not act; look whether what carries it is there',
   done: 'planned hints taken back, their planner is gone',
   recovered: 'planned hints are taken back again',
 };

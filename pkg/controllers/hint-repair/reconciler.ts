@@ -28,7 +28,8 @@ export interface TouchTask {
 export const UNHINTED: TouchTask = {
   needsTouch,
   failed: { reason: 'WebhookUnavailable', summary: 'webhook unavailable' },
-  symptom: 'came back without hints: the endpointslice-webhook does not act',
+  symptom:
+    'came back without hints: the endpointslice-webhook does not act; look whether it is ready, registered and reached by the API server',
   done: 'slices hinted again',
   recovered: 'webhook is back',
 };

@@ -16,6 +16,8 @@ import { projectEtcd, projectService } from './projections.ts';
 
 export interface CleanupOptions {
   client: Pick<Client, 'pages' | 'get' | 'patch'>;
+  /** Namespaces in which nothing is taken back, since another installation looks after them. Default: none. */
+  leaves?: (namespace: Namespace) => boolean;
   logger: Logger;
 }
 
@@ -25,6 +27,8 @@ export interface CleanupReport {
   readonly etcds: number;
   readonly namespaces: number;
   readonly slices: number;
+  /** Namespaces with a mark of ours in which nothing was taken back. */
+  readonly left: readonly string[];
 }
 
 /** An owner that writes at the same moment makes a write conflict; it will not do so many times in a row. */
@@ -104,40 +108,46 @@ const isTouched = (slice: EndpointSlice): EndpointSlice | undefined =>
     ? undefined
     : { metadata: { name: slice.metadata.name ?? '', namespace: slice.metadata.namespace ?? '' } };
 
-/** The annotation that hint repair leaves on slices. Last of all: a slice is written as its labels then say. */
-const untouch = async (options: CleanupOptions, signal: AbortSignal): Promise<number> => {
-  let count = 0;
-  const annotations = { [ANNOTATION_TOUCHED]: null };
-  for (const slice of await find<EndpointSlice>(ENDPOINT_SLICES, options, isTouched, signal)) {
-    count += (await unmark(ENDPOINT_SLICES, slice, { annotations }, options, signal)) ? 1 : 0;
-  }
-  return count;
+/** Splits what carries a mark of ours into what is taken back and the namespaces that are left. */
+const createBoundary = async ({ leaves, ...options }: CleanupOptions, signal: AbortSignal) => {
+  const isOthers = (item: Namespace): Namespace | undefined => (leaves?.(item) === true ? item : undefined);
+  const others = leaves === undefined ? [] : await find<Namespace>(NAMESPACES, options, isOthers, signal);
+  const names = new Set(others.map(({ metadata }) => metadata?.name ?? ''));
+  const left = new Set<string>();
+  return {
+    left,
+    /** Of a namespace itself, or of what is in one. */
+    within<T extends KubernetesObject>(items: readonly T[]): T[] {
+      const nameOf = ({ metadata }: T): string => metadata?.namespace ?? metadata?.name ?? '';
+      for (const item of items) if (names.has(nameOf(item))) left.add(nameOf(item));
+      return items.filter((item) => !names.has(nameOf(item)));
+    },
+  };
 };
 
-/** Whatever modes are configured: what carries our mark is found in the whole cluster. */
+/** What carries our mark is found in the whole cluster, whatever modes are configured, but for `leaves`. */
 export const cleanUp = async (options: CleanupOptions, signal: AbortSignal): Promise<CleanupReport> => {
   const report = { services: 0, etcds: 0, namespaces: 0, slices: 0 };
-  const services = await find<Service>(
-    SERVICES,
-    options,
-    (item) => (carriesApplied(item) ? projectService(item) : undefined),
-    signal,
-  );
-  for (const service of services) report.services += (await takeBack('Service', service, options, signal)) ? 1 : 0;
-  const etcds = await find<Etcd>(
-    ETCDS,
-    options,
-    (item) => (carriesApplied(item) ? projectEtcd(item) : undefined),
-    signal,
-  );
-  for (const etcd of etcds) report.etcds += (await takeBack('Etcd', etcd, options, signal)) ? 1 : 0;
+  const { left, within } = await createBoundary(options, signal);
+  const applied =
+    <T extends Managed>(project: (item: T) => T) =>
+    (item: T): T | undefined =>
+      carriesApplied(item) ? project(item) : undefined;
+  const services = await find<Service>(SERVICES, options, applied(projectService), signal);
+  for (const service of within(services))
+    report.services += (await takeBack('Service', service, options, signal)) ? 1 : 0;
+  const etcds = await find<Etcd>(ETCDS, options, applied(projectEtcd), signal);
+  for (const etcd of within(etcds)) report.etcds += (await takeBack('Etcd', etcd, options, signal)) ? 1 : 0;
   // Last: while the label is there, the settings webhook still knows our user's writes.
   const isLabelled = (item: Namespace) => (item.metadata?.labels?.[LABEL_ROUTING] === undefined ? undefined : item);
-  const namespaces = await find<Namespace>(NAMESPACES, options, isLabelled, signal);
   const labels = { [LABEL_ROUTING]: null };
-  for (const namespace of namespaces) {
+  for (const namespace of within(await find<Namespace>(NAMESPACES, options, isLabelled, signal))) {
     report.namespaces += (await unmark(NAMESPACES, namespace, { labels }, options, signal)) ? 1 : 0;
   }
-  report.slices = await untouch(options, signal);
-  return report;
+  // Last of all: a slice is written as its labels then say.
+  const annotations = { [ANNOTATION_TOUCHED]: null };
+  for (const slice of within(await find<EndpointSlice>(ENDPOINT_SLICES, options, isTouched, signal))) {
+    report.slices += (await unmark(ENDPOINT_SLICES, slice, { annotations }, options, signal)) ? 1 : 0;
+  }
+  return { ...report, left: [...left].sort() };
 };

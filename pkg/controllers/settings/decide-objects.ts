@@ -4,15 +4,18 @@ import type { Service } from '../../apis/core.ts';
 import type { Etcd } from '../../apis/gardener.ts';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
 import { ANNOTATION_APPLIED } from '../../apis/names.ts';
+import type { Strategy } from '../../apis/names.ts';
 import { selectEtcd, selectService } from '../../gardener/catalogue.ts';
 import type { Selection } from '../../gardener/catalogue.ts';
+import { configuredEtcdSelection, configuredSelection } from '../../gardener/extension/select.ts';
+import type { Governing } from '../../gardener/extension/types.ts';
 import { decideObjectRouting } from '../../gardener/decide.ts';
 import type { LayerSevenDecision } from '../../gardener/layer-seven.ts';
 import type { RoutingDecision, Scope } from '../../gardener/types.ts';
 import { etcdSettings } from '../../routing/etcd.ts';
 import { routingSettings, strategySettings, withOldProxies } from '../../routing/mechanism.ts';
 import { planSettings } from '../../routing/plan.ts';
-import { conflictingMode, requestedStrategy } from '../../routing/strategy.ts';
+import { conflictingMode, planRelease, requestedStrategy } from '../../routing/strategy.ts';
 import type { KubernetesVersion, RoutingSettings, SettingsPlan, SettingsTarget } from '../../routing/types.ts';
 import type { ObjectDecision, RoutingContext } from './types.ts';
 
@@ -25,6 +28,8 @@ export interface ObjectsInput {
   readonly etcds: readonly Etcd[];
   /** Whether the kube-apiserver Service of this name is behind L7 load balancing. */
   readonly layerSevenOf?: (service: string) => LayerSevenDecision;
+  /** The Extension whose configuration counts here. */
+  readonly governing?: Governing | undefined;
   readonly context: RoutingContext;
 }
 
@@ -33,7 +38,8 @@ type Refusal = Extract<RoutingDecision, { kind: 'refused' }>;
 const UNCHANGED: SettingsPlan = { kind: 'unchanged', foreign: [] };
 
 /** Causes that say nothing about what is wanted: objects stay as they are until the source is back. */
-const isHeld = ({ reason }: Refusal): boolean => reason === 'SourceMissing' || reason === 'VersionUnknown';
+const HELD: ReadonlySet<string> = new Set(['SourceMissing', 'VersionUnknown', 'ConfigurationInvalid']);
+const isHeld = ({ reason }: Refusal): boolean => HELD.has(reason);
 
 /** Whether the object carries something that we set. */
 export const carriesApplied = ({ metadata }: KubernetesObject): boolean =>
@@ -53,13 +59,13 @@ const VERSION_UNKNOWN: Refusal = {
 /** The settings that an enabled object shall have, or what stands in the way of them. */
 type Wanted = { readonly kind: 'want'; readonly want: RoutingSettings } | Refusal;
 
-const wantedOfService = (service: Service, version: KubernetesVersion): Wanted => {
+const wantedOfService = (service: Service, version: KubernetesVersion, configured: Strategy | undefined): Wanted => {
   const conflict = conflictingMode(service);
   if (conflict !== undefined) {
     const message = `${conflict.field} is ${JSON.stringify(conflict.value)} and a strategy is asked for; keep one of both`;
     return { kind: 'refused', reason: 'ConflictingMode', message, field: conflict.field };
   }
-  const strategy = requestedStrategy(service);
+  const strategy = requestedStrategy(service) ?? configured;
   return {
     kind: 'want',
     want: strategy === undefined ? routingSettings(version) : strategySettings(version, strategy),
@@ -78,22 +84,24 @@ const wantedOfEtcd = (etcd: Etcd, version: KubernetesVersion, context: RoutingCo
   return { kind: 'refused', reason, message: `Etcd ${namespace}/${name}: ${message}`, field };
 };
 
-/** The plan for one object whose own decision is known. */
+/** The plan for one object whose own decision is known; `configured` is the strategy for a Service that asks for none. */
 export const planObject = (
   kind: SettingsTarget,
   object: Service | Etcd,
   decision: RoutingDecision,
   context: RoutingContext,
+  configured?: Strategy,
 ): ObjectDecision => {
   const ref = refOf(object);
   const { version, mixedKubelets } = context;
   const refused = (refusal: Refusal): ObjectDecision => {
-    const plan = isHeld(refusal) ? UNCHANGED : planSettings({ target: kind, object, want: undefined });
+    const plan = isHeld(refusal) ? UNCHANGED : planRelease(kind, object);
     return { kind, ref, object, decision: refusal, want: undefined, plan };
   };
   if (decision.kind === 'refused') return refused(decision);
   if (version === undefined) return refused(VERSION_UNKNOWN);
-  const wanted = kind === 'Service' ? wantedOfService(object, version) : wantedOfEtcd(object as Etcd, version, context);
+  const wanted =
+    kind === 'Service' ? wantedOfService(object, version, configured) : wantedOfEtcd(object as Etcd, version, context);
   if (wanted.kind === 'refused') return refused(wanted);
   // A client Service of an Etcd is read by the same proxies, but its annotation would be lost without CRD support.
   const mixed = mixedKubelets && (kind === 'Service' || context.etcdSupport.annotations);
@@ -102,25 +110,38 @@ export const planObject = (
   return { kind, ref, object, decision, want, plan: planSettings({ target: kind, object, want }) };
 };
 
-const isOurs = (selection: Selection, object: KubernetesObject): boolean =>
-  selection.kind === 'catalogue' ||
-  selection.kind === 'labelled' ||
-  selection.kind === 'excluded' ||
-  carriesApplied(object);
+/** Selected, or with something on it that is to be taken back. */
+const isOurs = ({ kind }: Selection, target: SettingsTarget, object: KubernetesObject): boolean =>
+  (kind !== 'none' && kind !== 'writtenThroughEtcd') ||
+  (carriesApplied(object) && planRelease(target, object).kind !== 'unchanged');
 
 /** One decision for each object that is ours, or was: what carries `applied` without reason is taken back. */
 export const decideObjects = (input: ObjectsInput): ObjectDecision[] => {
-  const { decision, scope, layerSevenOf, context } = input;
-  const decide = (kind: SettingsTarget, object: Service | Etcd, selection: Selection): ObjectDecision[] => {
-    if (!isOurs(selection, object)) return [];
+  const { decision, scope, layerSevenOf, context, governing } = input;
+  const decide = (
+    kind: SettingsTarget,
+    object: Service | Etcd,
+    selection: Selection,
+    strategy?: Strategy,
+  ): ObjectDecision[] => {
+    if (!isOurs(selection, kind, object)) return [];
     const needed = selection.kind === 'catalogue' && selection.entry.condition === 'notLayerSeven';
     const layerSeven =
       needed && layerSevenOf !== undefined ? { layerSeven: layerSevenOf(selection.entry.service) } : {};
     const own = decideObjectRouting({ decision, selection, object, ...layerSeven });
-    return [planObject(kind, object, own, context)];
+    const decided = planObject(kind, object, own, context, strategy);
+    return [selection.kind === 'configured' ? { ...decided, configured: true } : decided];
   };
-  const services = input.services.flatMap((service) => decide('Service', service, selectService(service, scope)));
-  const etcds = scope === undefined ? [] : input.etcds.flatMap((etcd) => decide('Etcd', etcd, selectEtcd(etcd, scope)));
+  const services = input.services.flatMap((service) => {
+    const { selection, strategy } = configuredSelection(selectService(service, scope), service, governing);
+    return decide('Service', service, selection, strategy);
+  });
+  const etcds =
+    scope === undefined
+      ? []
+      : input.etcds.flatMap((etcd) =>
+          decide('Etcd', etcd, configuredEtcdSelection(selectEtcd(etcd, scope), etcd, governing)),
+        );
   return [...services, ...etcds].sort((one, other) => compare(nameOf(one), nameOf(other)));
 };
 

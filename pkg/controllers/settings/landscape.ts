@@ -4,12 +4,14 @@ import type { SettingsReconcilerConfiguration } from '../../apis/config/settings
 import type { EndpointSlice, Namespace, Node, Service } from '../../apis/core.ts';
 import type { Cluster, Etcd, Garden, Seed } from '../../apis/gardener.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
+import { createRoutingConfigReader } from '../../apis/routing-config-reader.ts';
 import { GROUP, LABEL_CONSIDER, LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import {
   CLUSTERS,
   CUSTOM_RESOURCE_DEFINITIONS,
   ENDPOINT_SLICES,
   ETCDS,
+  EXTENSIONS,
   GARDENS,
   NAMESPACES,
   NODES,
@@ -17,9 +19,11 @@ import {
   SERVICES,
 } from '../../apis/resources.ts';
 import { CATALOGUE } from '../../gardener/catalogue.ts';
+import type { ReadExtension } from '../../gardener/extension/types.ts';
 import type { Client, Indexers } from '../../kubernetes/types.ts';
 import { etcdFieldSupportFromCrd } from '../../routing/etcd.ts';
 import type { EtcdFieldSupport } from '../../routing/types.ts';
+import { createExtensionProjection } from '../extension/projection.ts';
 import { createCache } from './cache.ts';
 import type { Cache, CacheOptions } from './cache.ts';
 import {
@@ -44,6 +48,11 @@ export interface Landscape {
   readonly services: Cache<Service>;
   readonly nodes: Cache<Node>;
   readonly slices: Cache<EndpointSlice>;
+  /**
+   * Services, by namespace, whose slices are kept whole although neither name nor label tells that they matter: what the
+   * configuration of an Extension asks for. After an addition the slices have to be listed anew.
+   */
+  readonly alsoWhole: Map<string, ReadonlySet<string>>;
   /** With mode garden or seed. */
   readonly etcds?: Cache<Etcd>;
   readonly etcdDefinition?: Cache<EtcdDefinition>;
@@ -53,6 +62,8 @@ export interface Landscape {
   readonly liveSeed?: Cache<Seed>;
   /** With mode garden. */
   readonly gardens?: Cache<Garden>;
+  /** With mode garden or seed, unless they are not to be followed; those of other types without content. */
+  readonly extensions?: Cache<ReadExtension>;
   /** All of the above in the cluster that is written to (not the virtual garden). */
   readonly local: readonly Cache<never>[];
 }
@@ -65,6 +76,8 @@ export interface LandscapeOptions extends Pick<
   /** Of the virtual garden. */
   gardenClient: Pick<Client, 'list' | 'pages' | 'watch'> | undefined;
   modes: SettingsReconcilerConfiguration['modes'];
+  /** Follow Extension resources. Default true. */
+  extensions?: boolean;
 }
 
 const INDEX_NAMESPACE = 'namespace';
@@ -91,8 +104,9 @@ const isInteresting = (slice: EndpointSlice): boolean =>
   CATALOGUE_SERVICES.has(serviceOf(slice)) ||
   Object.keys(slice.metadata?.labels ?? {}).some((key) => key === LABEL_CONSIDER || key.startsWith(`${GROUP}/`));
 
-const projectInteresting = (slice: EndpointSlice): EndpointSlice => {
-  if (isInteresting(slice)) return projectSlice(slice);
+const projectInteresting = (slice: EndpointSlice, alsoWhole: Landscape['alsoWhole']): EndpointSlice => {
+  const asked = alsoWhole.get(slice.metadata?.namespace ?? '')?.has(serviceOf(slice)) === true;
+  if (asked || isInteresting(slice)) return projectSlice(slice);
   const { name, namespace, resourceVersion } = projectMeta(slice.metadata);
   return {
     metadata: { ...(name && { name }), ...(namespace && { namespace }), ...(resourceVersion && { resourceVersion }) },
@@ -111,10 +125,17 @@ const projectDefinition = (crd: EtcdDefinition): EtcdDefinition => ({
   support: etcdFieldSupportFromCrd(crd, ETCDS.version),
 });
 
-export const createLandscape = ({ client, gardenClient, modes, ...rest }: LandscapeOptions): Landscape => {
+export const createLandscape = ({
+  client,
+  gardenClient,
+  modes,
+  extensions = true,
+  ...rest
+}: LandscapeOptions): Landscape => {
   const etcdName = `${ETCDS.plural}.${ETCDS.group}`;
   const gardener = modes.garden !== undefined || modes.seed !== undefined;
   const common = { client, ...rest };
+  const alsoWhole: Landscape['alsoWhole'] = new Map();
   const core = {
     namespaces: createCache({ ...common, resource: NAMESPACES, transform: projectNamespace }),
     services: createCache({
@@ -124,7 +145,12 @@ export const createLandscape = ({ client, gardenClient, modes, ...rest }: Landsc
       indexers: namespaceIndex<Service>(),
     }),
     nodes: createCache({ ...common, resource: NODES, transform: projectNode }),
-    slices: createCache({ ...common, resource: ENDPOINT_SLICES, transform: projectInteresting, indexers: sliceIndex }),
+    slices: createCache<EndpointSlice>({
+      ...common,
+      resource: ENDPOINT_SLICES,
+      transform: (slice) => projectInteresting(slice, alsoWhole),
+      indexers: sliceIndex,
+    }),
   };
   const ofEtcd = gardener && {
     etcds: createCache({ ...common, resource: ETCDS, transform: projectEtcd, indexers: namespaceIndex<Etcd>() }),
@@ -142,6 +168,15 @@ export const createLandscape = ({ client, gardenClient, modes, ...rest }: Landsc
   const ofGarden = modes.garden !== undefined && {
     gardens: createCache({ ...common, resource: GARDENS, transform: projectGarden }),
   };
+  const ofExtensions = gardener &&
+    extensions && {
+      extensions: createCache<ReadExtension>({
+        ...common,
+        resource: EXTENSIONS,
+        transform: createExtensionProjection(createRoutingConfigReader()),
+        indexers: namespaceIndex<ReadExtension>(),
+      }),
+    };
   const seedName = modes.seed?.seedName;
   const live = gardenClient !== undefined &&
     seedName !== undefined && {
@@ -153,6 +188,6 @@ export const createLandscape = ({ client, gardenClient, modes, ...rest }: Landsc
         transform: projectSeed,
       }),
     };
-  const local = Object.values({ ...core, ...ofEtcd, ...ofSeed, ...ofGarden }) as unknown as Cache<never>[];
-  return { ...core, ...ofEtcd, ...ofSeed, ...ofGarden, ...live, local };
+  const ofCluster = { ...core, ...ofEtcd, ...ofSeed, ...ofGarden, ...ofExtensions };
+  return { ...ofCluster, ...live, alsoWhole, local: Object.values(ofCluster) as unknown as Cache<never>[] };
 };

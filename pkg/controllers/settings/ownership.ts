@@ -12,6 +12,20 @@ export type OwnershipRules = Pick<SettingsReconcilerConfiguration, 'modes' | 'ex
 /** gardener-operator names the namespaces of extensions in the garden runtime cluster so; gardenlet's begin with `extension-`. */
 const RUNTIME_EXTENSION = 'runtime-extension-';
 
+/**
+ * Whether the namespace is one for a mode that is not on here: an installation beside this one may look after it, as on a seed
+ * that is also the garden runtime.
+ */
+export const isOwnedElsewhere = (namespace: Namespace, { modes }: Pick<OwnershipRules, 'modes'>): boolean => {
+  const all = {
+    garden: modes.garden ?? { namespace: 'garden', gardener: {} },
+    seed: modes.seed ?? { extensionServices: true, gardener: {} },
+  };
+  const isOwned = (by: OwnershipRules['modes']): boolean =>
+    ownerOf(namespace, { modes: by, excludedNamespaces: [] }) !== undefined;
+  return !isOwned(modes) && isOwned(all);
+};
+
 /** The one reconciler that may write in a namespace; undefined where nobody may. */
 export const ownerOf = (namespace: Namespace, { modes, excludedNamespaces }: OwnershipRules): Owner | undefined => {
   const name = namespace.metadata?.name ?? '';

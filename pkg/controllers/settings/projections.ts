@@ -46,8 +46,18 @@ export const projectMeta = (meta: ObjectMeta | undefined): ObjectMeta => ({
   ...only('annotations', keep(meta?.annotations)),
 });
 
+/** Of a Service with more labels than anybody gives it, selectors see so many: nobody grows our memory at will. */
+const MAX_LABELS = 64;
+
+/** All labels of a Service: the configuration of an Extension selects by them. */
+const labelled = (meta: ObjectMeta | undefined): ObjectMeta => {
+  const kept = projectMeta(meta);
+  const labels = Object.entries(meta?.labels ?? {}).slice(0, MAX_LABELS);
+  return labels.length === 0 ? kept : { ...kept, labels: { ...Object.fromEntries(labels), ...kept.labels } };
+};
+
 export const projectService = ({ metadata, spec }: Service): Service => ({
-  metadata: projectMeta(metadata),
+  metadata: labelled(metadata),
   spec: {
     ...only('trafficDistribution', spec?.trafficDistribution),
     ...only('type', spec?.type),
@@ -112,7 +122,14 @@ const projectShoot = ({ metadata, spec, status }: Shoot): Shoot => {
     status: {
       ...only('technicalID', status?.technicalID),
       ...only('seedName', status?.seedName),
-      ...only('lastOperation', status?.lastOperation && { ...only('type', status.lastOperation.type) }),
+      ...only('observedGeneration', status?.observedGeneration),
+      ...only(
+        'lastOperation',
+        status?.lastOperation && {
+          ...only('type', status.lastOperation.type),
+          ...only('state', status.lastOperation.state),
+        },
+      ),
     },
   };
 };

@@ -72,7 +72,7 @@ export const createSettingsReconciler = (options: SettingsReconcilerOptions): Re
     const namespace = namespaceOf(decision.namespace);
     if (namespace === undefined) return;
     const manages = isEnabled(decision);
-    const labelled = isRoutingLabelled(namespace);
+    const labelled = isRoutingLabelled(namespace, label.value);
     await writeRoutingLabel(namespace, wantsRoutingLabel({ keep, manages, fighting, labelled }), label, signal);
   };
 

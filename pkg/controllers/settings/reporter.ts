@@ -20,6 +20,8 @@ export interface Reporter {
   counts(): { owner: string; reason: string; objects: number }[];
   /** Values of somebody else that stand in the way. */
   foreignValues(): number;
+  /** Namespaces whose settings are overwritten again and again. */
+  fights(): number;
 }
 
 interface Known {
@@ -30,7 +32,7 @@ interface Known {
   readonly fighting: boolean;
 }
 
-/** Events are cut at 1,024 characters by the API server. */
+/** Events are cut at 1,024 characters by the API server, and a log line quotes what somebody else wrote. */
 const MAX_MESSAGE = 1_000;
 const shorten = (message: string): string =>
   message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message;
@@ -44,7 +46,7 @@ const eventOf = (decision: NamespaceDecision, { reason, message }: DecisionSumma
 
 const fightOf = ({ regarding }: NamespaceDecision, fighting: readonly ObjectDecision[]): EventInput => {
   const names = fighting.map(({ kind, ref }) => `${kind} ${ref.name}`).join(', ');
-  const message = `${names}: routing settings are overwritten again and again; they are repaired at most once a minute`;
+  const message = `${names}: routing settings are overwritten again and again; they are repaired at most once a minute; metadata.managedFields names the other writer`;
   return { regarding, type: 'Warning', reason: 'SettingsOverwritten', message: shorten(message) };
 };
 
@@ -57,7 +59,7 @@ export const createReporter = ({ logger, events }: ReporterOptions): Reporter =>
     const before = known.get(namespace);
     const changed = before?.summary.fingerprint !== summary.fingerprint;
     const { reason, message } = summary;
-    if (changed) logger.info('routing decided', { namespace, owner, reason, detail: message });
+    if (changed) logger.info('routing decided', { namespace, owner, reason, detail: shorten(message) });
     // Nothing is written just because this process started: the same decision was told by the one before.
     const firstLook = before === undefined && adopted.has(namespace) && !summary.faulty;
     const worthTelling = before !== undefined || reason !== 'SettingDisabled';
@@ -115,5 +117,6 @@ export const createReporter = ({ logger, events }: ReporterOptions): Reporter =>
       return [...counts.values()];
     },
     foreignValues: () => [...known.values()].reduce((sum, { foreign }) => sum + foreign, 0),
+    fights: () => [...known.values()].filter(({ fighting }) => fighting).length,
   };
 };

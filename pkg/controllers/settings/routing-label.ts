@@ -24,24 +24,27 @@ export const wantsRoutingLabel = ({ keep, manages, fighting, labelled }: LabelWi
   return keep === 'on' || fighting || labelled;
 };
 
-export const isRoutingLabelled = ({ metadata }: Namespace): boolean => metadata?.labels?.[LABEL_ROUTING] === 'true';
+export const isRoutingLabelled = ({ metadata }: Namespace, value = 'true'): boolean =>
+  metadata?.labels?.[LABEL_ROUTING] === value;
 
 export interface LabelWriter {
   client: Pick<Client, 'patch'>;
   namespaces: RecentWrites<Namespace>;
+  /** What the label says of this installation. Default `true`. */
+  value?: string;
 }
 
 /** Sets or removes the label if it is not as wanted; true if it was written. */
 export const writeRoutingLabel = async (
   namespace: Namespace,
   wanted: boolean,
-  { client, namespaces }: LabelWriter,
+  { client, namespaces, value = 'true' }: LabelWriter,
   signal: AbortSignal,
 ): Promise<boolean> => {
   const name = namespace.metadata?.name ?? '';
   const present = namespace.metadata?.labels?.[LABEL_ROUTING] !== undefined;
-  if (wanted ? isRoutingLabelled(namespace) : !present) return false;
-  const patch = { metadata: { labels: { [LABEL_ROUTING]: wanted ? 'true' : null } } };
+  if (wanted ? isRoutingLabelled(namespace, value) : !present) return false;
+  const patch = { metadata: { labels: { [LABEL_ROUTING]: wanted ? value : null } } };
   try {
     const answer = await client.patch<Namespace>(NAMESPACES, { name }, 'merge', patch, {}, signal);
     namespaces.remember(name, projectNamespace(answer), namespace.metadata?.resourceVersion);

@@ -13,7 +13,14 @@ export interface DecisionSummary {
 }
 
 /** Refusals that are no state of normal operation. */
-const FAULTS = new Set(['SingleZone', 'DuplicateZones', 'NotHighlyAvailable', 'FieldNotSupported', 'ConflictingMode']);
+const FAULTS = new Set([
+  'SingleZone',
+  'DuplicateZones',
+  'NotHighlyAvailable',
+  'FieldNotSupported',
+  'ConflictingMode',
+  'ConfigurationInvalid',
+]);
 
 const titleOf = ({ kind, ref }: ObjectDecision): string => `${kind} ${ref.name}`;
 

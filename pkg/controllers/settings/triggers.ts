@@ -2,6 +2,8 @@
 // Which namespaces a change concerns: one for its own objects, all of an owner for what they share.
 import type { Node } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
+import { extensionClassOf } from '../../gardener/extension/governing.ts';
+import type { ReadExtension } from '../../gardener/extension/types.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { Cache } from './cache.ts';
 import type { Landscape } from './landscape.ts';
@@ -31,7 +33,26 @@ const onContent = <T extends KubernetesObject>(cache: Cache<T> | undefined, hand
 const zoneAndKubelet = ({ metadata, status }: Node): string =>
   JSON.stringify([metadata?.labels?.[LABEL_ZONE], status?.conditions, status?.nodeInfo?.kubeletVersion]);
 
-export const connectTriggers = ({ landscape, enqueue, enqueueAll }: TriggerOptions): void => {
+/** What of an Extension decides about Services: not what is written on it all the time. */
+const asked = (extension: ReadExtension): string => {
+  const { metadata, spec, status, reading } = extension;
+  const leaves = metadata?.deletionTimestamp !== undefined;
+  return JSON.stringify([spec?.type, spec?.class, reading, leaves, status?.lastOperation?.type === 'Migrate']);
+};
+
+/** Class shoot is about its own namespace, the others about all of an owner. */
+const connectExtensions = ({ landscape, enqueue, enqueueAll }: TriggerOptions): void =>
+  landscape.extensions?.onChange((extension, previous, deleted) => {
+    if (extension.reading === undefined) return;
+    if (!deleted && previous !== undefined && asked(extension) === asked(previous)) return;
+    const own = extensionClassOf(extension);
+    if (own === 'shoot') enqueue(extension.metadata?.namespace ?? '');
+    if (own === 'seed') enqueueAll(['extension-settings']);
+    if (own === 'garden') enqueueAll(['garden-settings']);
+  });
+
+export const connectTriggers = (options: TriggerOptions): void => {
+  const { landscape, enqueue, enqueueAll } = options;
   const ofObject = ({ metadata }: KubernetesObject): void => enqueue(metadata?.namespace ?? '');
   onContent(landscape.services, ofObject);
   onContent(landscape.etcds, ofObject);
@@ -45,6 +66,7 @@ export const connectTriggers = ({ landscape, enqueue, enqueueAll }: TriggerOptio
   onContent(landscape.liveSeed, () => enqueueAll(['shoot-settings', 'extension-settings']));
   onContent(landscape.gardens, () => enqueueAll(['garden-settings']));
   onContent(landscape.etcdDefinition, () => enqueueAll(['shoot-settings', 'garden-settings']));
+  connectExtensions(options);
   landscape.etcdDefinition?.onChange(() => landscape.etcds?.poke());
   landscape.nodes.onChange((node, previous, deleted) => {
     if (deleted || previous === undefined || zoneAndKubelet(node) !== zoneAndKubelet(previous)) enqueueAll();

@@ -33,6 +33,8 @@ export interface ObjectDecision {
   readonly decision: RoutingDecision;
   /** Settings that the object shall have; undefined: ours are taken back. */
   readonly want: RoutingSettings | undefined;
+  /** The configuration of an Extension asks for it, and nothing else does. */
+  readonly configured?: boolean;
   /** What to write; `unchanged` also where a decision is held because its source is missing. */
   readonly plan: SettingsPlan;
 }

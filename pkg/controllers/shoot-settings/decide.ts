@@ -5,6 +5,8 @@ import type { Service } from '../../apis/core.ts';
 import type { Cluster, Etcd } from '../../apis/gardener.ts';
 import { CLUSTERS, apiVersionOf } from '../../apis/resources.ts';
 import { decideShootRouting } from '../../gardener/decide.ts';
+import { heldByConfiguration } from '../../gardener/extension/select.ts';
+import type { Governing } from '../../gardener/extension/types.ts';
 import type { RoutingDecision } from '../../gardener/types.ts';
 import { decideObjects } from '../settings/decide-objects.ts';
 import { layerSevenOf } from '../settings/layer-seven.ts';
@@ -20,6 +22,8 @@ export interface ShootSnapshot {
   readonly services: readonly Service[];
   readonly etcds: readonly Etcd[];
   readonly gardener: GardenerInformation;
+  /** The Shoot's own Extension of our type. */
+  readonly governing?: Governing | undefined;
   readonly context: RoutingContext;
 }
 
@@ -36,8 +40,8 @@ const decideNamespace = ({ namespace, selfHosted, cluster, seed }: ShootSnapshot
 };
 
 export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision => {
-  const { namespace, cluster, seed, services, etcds, gardener, context } = snapshot;
-  const decision = decideNamespace(snapshot);
+  const { namespace, cluster, seed, services, etcds, gardener, governing, context } = snapshot;
+  const decision = heldByConfiguration(decideNamespace(snapshot), governing);
   const uid = cluster?.metadata?.uid;
   return {
     owner: 'shoot-settings',
@@ -57,6 +61,7 @@ export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision 
       services,
       etcds,
       layerSevenOf: layerSevenOf(services, gardener, cluster?.spec?.shoot?.metadata?.annotations),
+      governing,
       context,
     }),
   };

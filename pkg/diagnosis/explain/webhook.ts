@@ -2,7 +2,7 @@
 // Why a webhook (or a policy) that should write hints has not: missing, not selecting, without endpoint, expired, or away.
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { GROUP, LABEL_NAMESPACE_NAME } from '../../apis/names.ts';
+import { LABEL_NAMESPACE_NAME } from '../../apis/names.ts';
 import { keyOf, refOf } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { WebhookSummary } from '../snapshot.ts';
@@ -64,8 +64,6 @@ const whyDead = (facts: Facts, webhook: WebhookSummary): Cause | undefined => {
   return undefined;
 };
 
-const isOurPolicy = ({ name }: { readonly name: string }): boolean => name.endsWith(GROUP);
-
 /** `unhinted`: ready endpoints in slices that a strategy label asks hints for. */
 export const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]): Cause[] => {
   const { snapshot, ref, service } = facts;
@@ -76,7 +74,7 @@ export const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]):
     const evidence = `${what}; whether a webhook serves it could not be seen (${snapshot.webhooks.why}).`;
     return [cause('given', 'WebhookSkipped', evidence)];
   }
-  const policies = itemsOf(snapshot.policies).filter(isOurPolicy);
+  const policies = itemsOf(snapshot.policies).filter(({ ours }) => ours);
   const serving = snapshot.webhooks.items.filter((webhook) => webhook.slices);
   if (serving.length === 0 && policies.length === 0) {
     return [

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Webhook configurations, events and Cilium's configuration, reduced to what tells whether hints can come and be used.
 import type { LabelSelector } from '../../apis/admission.ts';
+import { EXTENSION_NAME } from '../../apis/names.ts';
 import type { CiliumConfig, EventSummary, PolicySummary, WebhookSummary } from '../snapshot.ts';
 import { asFields, asText, defined, listAt, objectAt, stringsAt, textAt } from './fields.ts';
 import type { Fields } from './fields.ts';
@@ -8,7 +9,7 @@ import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
 
-const selectorOf = (fields: Fields): LabelSelector => ({
+export const selectorOf = (fields: Fields): LabelSelector => ({
   matchLabels: stringsAt(fields, 'matchLabels') ?? {},
   matchExpressions: (listAt(fields, 'matchExpressions', asFields) ?? []).flatMap((inner) => {
     const operator = textAt(inner, 'operator') ?? '';
@@ -62,7 +63,10 @@ export const webhooksOf = (object: Fields): WebhookSummary[] => {
   return listAt(object, 'webhooks', read) ?? [];
 };
 
-export const policyOf = (object: Fields): PolicySummary => ({ name: metadataOf(object, false).name });
+export const policyOf = (object: Fields): PolicySummary => {
+  const { name, labels = {} } = metadataOf(object, false);
+  return { name, ours: labels['app.kubernetes.io/name'] === EXTENSION_NAME };
+};
 
 /** An event about a Service; undefined for any other. Reads core/v1 and events.k8s.io/v1. */
 export const eventOf = (object: Fields): EventSummary | undefined => {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a Service wants of the flow controller, and why it cannot have it yet.
 import type { Service } from '../../apis/core.ts';
-import type { Strategy } from '../../apis/names.ts';
 import { conflictingMode, requestedStrategy } from '../../routing/index.ts';
+import { isPlannedStrategy } from '../../routing/strategy.ts';
+import type { PlannedStrategy } from '../../routing/strategy.ts';
 import type { FlowSlice } from './slice.ts';
-
-/** Strategies whose hints the flow controller plans. */
-export type PlannedStrategy = Extract<Strategy, 'load-aware' | 'proportional'>;
 
 export type Ask =
   /** Nothing, or hints that admission alone gives. */
@@ -24,9 +22,6 @@ export type Ask =
       readonly message: string;
     };
 
-const isPlanned = (strategy: Strategy | undefined): strategy is PlannedStrategy =>
-  strategy === 'load-aware' || strategy === 'proportional';
-
 export interface AskInput {
   readonly service: Service;
   readonly slices: readonly FlowSlice[];
@@ -40,7 +35,7 @@ export interface AskInput {
  */
 export const askOf = ({ service, slices, observeOnly }: AskInput): Ask => {
   const strategy = requestedStrategy(service);
-  if (!isPlanned(strategy)) return { kind: 'none' };
+  if (!isPlannedStrategy(strategy)) return { kind: 'none' };
   const { namespace = '', name = '' } = service.metadata ?? {};
   const conflict = conflictingMode(service);
   if (conflict !== undefined) {

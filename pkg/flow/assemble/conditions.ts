@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is true of a Service's loop now, as conditions: is load known, is the plan in force, does it stay.
 import type { FlowSettings } from '../loop/from-spec.ts';
-import type { PlannedStrategy } from './ask.ts';
+import type { PlannedStrategy } from '../../routing/strategy.ts';
 import type { TurnFigures } from './figures.ts';
 import type { Turn } from './turn.ts';
 

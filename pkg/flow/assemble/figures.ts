@@ -28,6 +28,12 @@ export interface TurnFigures {
   readonly maxUtilization: number;
 }
 
+/**
+ * Zones that only endpoints name: as many as their slices' author likes. In status and metrics each is a line or a series, so
+ * that nobody gets more of them than this.
+ */
+const MAX_ZONES_WITHOUT_CLIENTS = 8;
+
 const hinted = ({ endpoints }: Observation, plan: HintsInForce) => {
   const hints = hintsOf(plan);
   return endpoints.map(({ name, zone, capacity }) => ({ name, zone, capacity, forZones: hints({ name, zone }) }));
@@ -56,7 +62,11 @@ export const figuresOf = (
   const { endpoints } = observation;
   const evaluated = evaluatePlan({ endpoints: hinted(observation, plan), demand, targetUtilization });
   const spill = spillOf(observation, plan);
-  const zones = Object.entries(evaluated.zones).map(([zone, figures]) => ({
+  const known = new Set(observation.zones);
+  const others = Object.keys(evaluated.zones).filter((zone) => !known.has(zone));
+  const left = new Set(others.slice(MAX_ZONES_WITHOUT_CLIENTS));
+  const told = Object.entries(evaluated.zones).filter(([zone]) => !left.has(zone));
+  const zones = told.map(([zone, figures]) => ({
     zone,
     demand: figures.demand,
     endpoints: endpoints.filter((one) => one.zone === zone).length,

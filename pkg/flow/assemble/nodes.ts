@@ -4,6 +4,7 @@ import type { Node } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { Demand } from '../types.ts';
 import { zoneWeights } from '../zone-weights.ts';
+import { amountOf } from '../own.ts';
 
 export interface ClientZones {
   /** In name order. */
@@ -22,5 +23,5 @@ export const clientZonesOf = (nodes: readonly Node[]): ClientZones => {
   const byCpu = zoneWeights({ nodes: ready, by: 'cpu' });
   const known = byCpu.kind === 'known' ? byCpu : zoneWeights({ nodes: ready, by: 'nodes' });
   const weights = known.kind === 'known' ? known.weights : Object.fromEntries(zones.map((zone) => [zone, 1]));
-  return { zones, weights: Object.fromEntries(zones.map((zone) => [zone, weights[zone] ?? 0])) };
+  return { zones, weights: Object.fromEntries(zones.map((zone) => [zone, amountOf(weights, zone)])) };
 };

@@ -57,9 +57,9 @@ const capacityOf = ({ capacity, podCpu }: ObservationInput, { pod }: SliceView):
 /** What clients of each zone ask for, over all zones that serve them. */
 const measuredOf = (load: Extract<Load, { kind: 'zone-pairs' }>): MeasuredDemand | undefined => {
   if (load.samples.length === 0) return undefined;
-  const demand: Record<string, number> = {};
-  for (const { sourceZone, load: cores } of load.samples) demand[sourceZone] = (demand[sourceZone] ?? 0) + cores;
-  return { demand, sampledAt: Math.max(...load.samples.map(({ sampledAt }) => sampledAt)) };
+  const demand = new Map<string, number>();
+  for (const { sourceZone, load: cores } of load.samples) demand.set(sourceZone, (demand.get(sourceZone) ?? 0) + cores);
+  return { demand: Object.fromEntries(demand), sampledAt: Math.max(...load.samples.map(({ sampledAt }) => sampledAt)) };
 };
 
 const windowOf = (load: Load | undefined): number =>
@@ -78,7 +78,7 @@ export const observationOf = (input: ObservationInput): ObservationResult => {
     if (!ready) continue;
     const capacity = capacityOf(input, endpoint);
     if (capacity === undefined) continue;
-    if (capacity === null || !(capacity > 0)) {
+    if (capacity === null || !(capacity > 0) || !Number.isFinite(capacity)) {
       without.push(name);
       continue;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An EndpointSlice reduced to what the loop reads of it, small enough to hold every slice of a cluster.
 import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
+import { isZoneName } from '../../hints/names.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_PLAN, LABEL_SERVICE_NAME, LABEL_STRATEGY, PLAN_SPREAD } from '../../apis/names.ts';
 
@@ -9,7 +10,7 @@ export interface FlowSliceEndpoint {
   readonly pod: string;
   /** The first one, which is the one that proxies use. */
   readonly address: string;
-  /** Empty where it has none. */
+  /** Empty where it has none, or one that no hint could name. */
   readonly zone: string;
   readonly ready: boolean;
   /** Zones of its hints; empty without. */
@@ -54,7 +55,8 @@ export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) =
   const project = ({ addresses, conditions, zone, targetRef, hints }: Endpoint): FlowSliceEndpoint => ({
     pod: targetRef?.kind === 'Pod' ? (targetRef.name ?? '') : '',
     address: addresses[0] ?? '',
-    zone: pooled([zone ?? ''])[0] ?? '',
+    // Nobody checks it but whoever hints for it: the API server takes any text.
+    zone: isZoneName(zone) ? (pooled([zone])[0] ?? '') : '',
     ready: conditions?.ready !== false,
     forZones: pooled((hints?.forZones ?? []).map(({ name }) => name)),
     hinted: hints !== undefined && hints !== null,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status of a FlowPolicy, and whether it says anything that the one before did not.
 import type { FlowPolicyCondition, FlowPolicyStatus, FlowPolicyZoneStatus } from '../../apis/flow-policy.ts';
+import { isZoneName, MAX_HINTS } from '../../hints/names.ts';
 import { hintsOf } from '../demand/in-force.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
 import type { Bounds, PlannedEndpoint } from '../types.ts';
@@ -163,9 +164,17 @@ export const newsIn = (previous: FlowPolicyStatus | undefined, next: FlowPolicyS
   return moved(previous, next) ? 'later' : 'no';
 };
 
+/** Whoever may write the status may have written anything; hints that no API server takes would be refused for ever. */
+const plannedIn = ({ name, forZones }: Partial<PlannedEndpoint>): PlannedEndpoint[] => {
+  const zones = [...new Set(forZones)].filter(isZoneName).slice(0, MAX_HINTS);
+  return name === undefined || zones.length === 0 ? [] : [{ name, forZones: zones }];
+};
+
 /** The plan that a status holds; undefined where it does not hold a whole one, or one that was never in force. */
 export const planInStatus = ({ plan, conditions }: FlowPolicyStatus): HintsInForce | undefined => {
   const observed = conditions?.some(({ type, reason }) => type === 'Effective' && reason === 'ObserveOnly') === true;
-  if (plan === undefined || observed || plan.omitted !== undefined) return undefined;
-  return { spread: plan.spread, endpoints: plan.endpoints };
+  if (plan?.endpoints === undefined || observed || plan.omitted !== undefined) return undefined;
+  return plan.spread
+    ? { spread: true, endpoints: [] }
+    : { spread: false, endpoints: plan.endpoints.flatMap(plannedIn) };
 };

@@ -2,6 +2,7 @@
 // What is believed about every zone's demand, and how sure: it widens with time and narrows with samples.
 import { at, matrixOf } from './matrix.ts';
 import type { Demand } from '../types.ts';
+import { amountOf } from '../own.ts';
 
 /** A normal distribution of demand; plain numbers, so that it can be stored. */
 export interface Belief {
@@ -31,8 +32,8 @@ export const meanOf = ({ zones, mean }: Belief): Record<string, number> =>
  */
 export const firstBelief = (zones: readonly string[], total: number, weights: Demand, time: number): Belief => {
   const sorted = [...zones].sort();
-  const sum = sorted.reduce((all, zone) => all + (weights[zone] ?? 0), 0);
-  const mean = sorted.map((zone) => total * (sum > 0 ? (weights[zone] ?? 0) / sum : 1 / sorted.length));
+  const sum = sorted.reduce((all, zone) => all + amountOf(weights, zone), 0);
+  const mean = sorted.map((zone) => total * (sum > 0 ? amountOf(weights, zone) / sum : 1 / sorted.length));
   const floor = total / Math.max(1, sorted.length);
   const deviation = mean.map((value) => Math.max(value, floor, 1e-6));
   return {
@@ -46,7 +47,7 @@ export const firstBelief = (zones: readonly string[], total: number, weights: De
 /** Demand that was measured: nothing to doubt but noise. Zones that it does not name have none. */
 export const exactly = (zones: readonly string[], demand: Demand, time: number): Belief => {
   const sorted = [...zones].sort();
-  const mean = sorted.map((zone) => demand[zone] ?? 0);
+  const mean = sorted.map((zone) => amountOf(demand, zone));
   return {
     zones: sorted,
     mean,

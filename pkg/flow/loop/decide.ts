@@ -76,7 +76,7 @@ const largest = (past: readonly PastDemand[], demand: Demand): Demand => {
   const most: Record<string, number> = { ...demand };
   for (const entry of past) {
     for (const [zone, value] of Object.entries(entry.demand))
-      if (zone in most) most[zone] = Math.max(most[zone] ?? 0, value);
+      if (Object.hasOwn(most, zone)) most[zone] = Math.max(most[zone] ?? 0, value);
   }
   return most;
 };

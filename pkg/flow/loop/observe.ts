@@ -8,6 +8,7 @@ import type { LoadRow, LoadSample } from '../demand/rows.ts';
 import type { Demand } from '../types.ts';
 import { readyOf, sharesBetween, zonesOf } from './topology.ts';
 import type { LoopPolicy, LoopState, MeasuredDemand, Observation, ObservedEndpoint } from './types.ts';
+import { ownValue } from '../own.ts';
 
 /** What the samples of one observation add. */
 export interface Observed {
@@ -38,8 +39,8 @@ const countedSamples = (observation: Observation, state: LoopState, { settleSeco
     const { name, load, sampledAt, capacity } = endpoint;
     if (load === null || sampledAt === null || sampledAt > observation.time) return [];
     const from = sampledAt - observation.window;
-    const since = Math.max(state.plannedAt ?? -Infinity, state.members[name]?.since ?? Infinity);
-    if (sampledAt <= (state.sampled[name] ?? -Infinity) || from < since + settleSeconds) return [];
+    const since = Math.max(state.plannedAt ?? -Infinity, ownValue(state.members, name)?.since ?? Infinity);
+    if (sampledAt <= (ownValue(state.sampled, name) ?? -Infinity) || from < since + settleSeconds) return [];
     const shares = sharesBetween(state, endpoint, from, sampledAt);
     return shares === undefined ? [] : [{ name, load, capacity, sampledAt, shares }];
   });
@@ -134,7 +135,7 @@ const observeSamples = (
 
 /** Ends of the newest windows, of those endpoints that are still known. */
 const sampledOf = (state: LoopState, counted: readonly Counted[]): Readonly<Record<string, number>> => {
-  const known = Object.entries(state.sampled).filter(([name]) => state.members[name] !== undefined);
+  const known = Object.entries(state.sampled).filter(([name]) => ownValue(state.members, name) !== undefined);
   return Object.fromEntries([...known, ...counted.map(({ name, sampledAt }) => [name, sampledAt] as const)]);
 };
 

@@ -10,6 +10,11 @@ export type ParsedObservation =
 /** Seconds, as metrics-server and the kubelet average. */
 const DEFAULT_WINDOW = 15;
 
+/** Beyond it nothing is real, and squares and sums of what the loop reckons with would not be finite. */
+const MOST = 1e15;
+/** A nano core, the smallest capacity that a quantity of Kubernetes can say. */
+const LEAST_CAPACITY = 1e-9;
+
 class Invalid extends Error {
   readonly field: string;
 
@@ -27,6 +32,7 @@ const isFields = (value: unknown): value is Fields =>
 const numberIn = (value: unknown, field: string, least: number, what: string): number => {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < least)
     throw new Invalid(field, `expected ${what}`);
+  if (Math.abs(value) > MOST) throw new Invalid(field, `expected ${what}, and no more than ${MOST}`);
   return value;
 };
 
@@ -48,7 +54,7 @@ const endpointFrom = (value: unknown, field: string): ObservedEndpoint => {
   const { ready, capacity } = value;
   if (typeof ready !== 'boolean') throw new Invalid(`${field}.ready`, 'expected true or false');
   const cores = numberIn(capacity, `${field}.capacity`, 0, 'cores above 0');
-  if (cores === 0) throw new Invalid(`${field}.capacity`, 'expected cores above 0');
+  if (cores < LEAST_CAPACITY) throw new Invalid(`${field}.capacity`, 'expected cores above 0, a nano core at least');
   return {
     name: textIn(value['name'], `${field}.name`),
     zone: textIn(value['zone'], `${field}.zone`),

@@ -3,6 +3,7 @@
 import { hintsOf, sharingOf } from '../demand/in-force.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
 import type { Era, LoopState, Member, Observation, ObservedEndpoint } from './types.ts';
+import { ownValue } from '../own.ts';
 
 export const readyOf = ({ endpoints }: Observation): readonly ObservedEndpoint[] =>
   endpoints.filter(({ ready }) => ready).sort((left, right) => (left.name < right.name ? -1 : 1));
@@ -14,7 +15,7 @@ export const zonesOf = ({ zones }: Observation): string[] => [...new Set(zones)]
 export const membersOf = (observation: Observation, known: LoopState['members']): Record<string, Member> =>
   Object.fromEntries(
     readyOf(observation).map(({ name, zone, capacity }) => {
-      const before = known[name];
+      const before = ownValue(known, name);
       const same = before !== undefined && before.zone === zone && before.capacity === capacity;
       return [name, same ? before : { zone, capacity, since: observation.time }];
     }),
@@ -23,7 +24,10 @@ export const membersOf = (observation: Observation, known: LoopState['members'])
 /** An endpoint came, went or changed. */
 export const membersDiffer = (left: LoopState['members'], right: LoopState['members']): boolean => {
   const names = Object.keys(left);
-  return names.length !== Object.keys(right).length || names.some((name) => left[name]?.since !== right[name]?.since);
+  return (
+    names.length !== Object.keys(right).length ||
+    names.some((name) => left[name]?.since !== ownValue(right, name)?.since)
+  );
 };
 
 /** The eras with one more from now on, without those that no sample from `oldest` on can be about. */

@@ -60,7 +60,7 @@ const rowOf = (target: SettingsTarget, options: AdmissionPoliciesOptions): Polic
     name: target === 'Service' ? 'service-settings' : 'etcd-settings',
     matches: {
       namespaceSelector: {
-        matchLabels: { [LABEL_ROUTING]: 'true' },
+        matchLabels: { [LABEL_ROUTING]: options.routingLabel ?? 'true' },
         matchExpressions: [{ key: LABEL_NAMESPACE_NAME, operator: 'NotIn', values: [...options.excludedNamespaces] }],
       },
       objectSelector: {},

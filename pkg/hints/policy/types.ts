@@ -90,6 +90,8 @@ export interface AdmissionPoliciesOptions {
   readonly settingsReconcilerUser: string;
   /** Whether dropped settings are put back, in namespaces labelled for it. */
   readonly keepSettings: boolean;
+  /** Value of the namespace label by which settings are kept. Default `true`. */
+  readonly routingLabel?: string;
   /** Rows to build policies of hints for. Default: the whole table. */
   readonly strategies?: readonly HintStrategy[];
 }

@@ -6,7 +6,7 @@ import type { AdmissionHandler } from '../types.ts';
 
 export interface EndpointSliceHintsOptions {
   /** Users whose planned hints pass untouched. */
-  flowControllerUsers: ReadonlySet<string>;
+  flowControllerUsers: Pick<ReadonlySet<string>, 'has'>;
   /** False while the flow controller is known to be gone. */
   plannerAlive: () => boolean;
   /** Whether the API knows `forNodes` (Kubernetes 1.33 and newer). */

@@ -53,13 +53,17 @@ const notTheReconciler = (user: string) => ({
 });
 
 /** Puts dropped settings back: only where the reconciler labelled the namespace. */
-const keepEntry = ({ excludedNamespaces, settingsReconcilerUser }: RegistrationOptions): WebhookEntry => ({
+const keepEntry = ({
+  excludedNamespaces,
+  settingsReconcilerUser,
+  routingLabel = 'true',
+}: RegistrationOptions): WebhookEntry => ({
   name: `${SETTINGS_NAME}.${GROUP}`,
   path: SETTINGS_PATH,
   mayFail: false,
   rules: [ruleFor(SERVICES, ['UPDATE']), ruleFor(ETCDS, ['UPDATE'])],
   namespaceSelector: {
-    matchLabels: { [LABEL_ROUTING]: 'true' },
+    matchLabels: { [LABEL_ROUTING]: routingLabel },
     matchExpressions: [notIn(LABEL_NAMESPACE_NAME, excludedNamespaces)],
   },
   objectSelector: notManaged,
@@ -86,5 +90,7 @@ const annotationEntry = ({ excludedNamespaces, settingsReconcilerUser }: Registr
 /** Without match conditions every write of every Service would be asked about: there the reconciler sets the label alone. */
 export const settingsEntries = (options: RegistrationOptions): WebhookEntry[] => [
   ...(options.keepSettings && options.carrier === 'webhook' ? [keepEntry(options)] : []),
-  ...(options.strategyAnnotation && atLeast(options.version, 28) ? [annotationEntry(options)] : []),
+  ...(options.strategyAnnotation && options.claimed !== false && atLeast(options.version, 28)
+    ? [annotationEntry(options)]
+    : []),
 ];

@@ -14,24 +14,32 @@ export const isolatedNamespace = (): string | undefined => process.env[namespace
 export interface IsolateOptions {
   /** Added to the environment of the program. Default: nothing. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Ends the program with SIGTERM. */
+  /** Ends the program with SIGTERM, and with SIGKILL where that does not help. */
   readonly signal?: AbortSignal;
+  /** How long it may take to end itself, in ms. Default 20,000. */
+  readonly graceMs?: number;
   /** An open file that takes what the program prints. Default: our own streams. */
   readonly output?: number;
 }
 
 const runChild = async (
   [program, ...args]: readonly [string, ...string[]],
-  { environment, signal, output }: IsolateOptions,
+  { environment, signal, graceMs = 20_000, output }: IsolateOptions,
 ): Promise<number> => {
   const child = spawn(program, args, {
     stdio: output === undefined ? 'inherit' : ['ignore', output, output],
     env: { ...process.env, ...environment },
   });
-  const end = (): boolean => child.kill('SIGTERM');
-  signal?.addEventListener('abort', end, { once: true });
+  let patience: NodeJS.Timeout | undefined;
+  const end = (): void => {
+    child.kill('SIGTERM');
+    patience = setTimeout(() => child.kill('SIGKILL'), graceMs);
+  };
+  if (signal?.aborted === true) end();
+  else signal?.addEventListener('abort', end, { once: true });
   const [code] = (await once(child, 'exit')) as [number | null];
   signal?.removeEventListener('abort', end);
+  clearTimeout(patience);
   return code ?? 128;
 };
 

@@ -20,15 +20,8 @@ export const serverUrl = `https://${controlPlaneAddresses.ipv4}:6443`;
 /** Group that RBAC lets do everything. */
 export const mastersGroup = 'system:masters';
 
-/** Writes `<directory>/<name>.kubeconfig` and returns its path. JSON is valid YAML. */
-export const writeKubeconfig = async (
-  directory: string,
-  name: string,
-  pki: Pki,
-  { user, groups = [] }: UserOptions,
-): Promise<string> => {
-  const client = await pki.client(user, groups);
-  const file = join(directory, `${name}.kubeconfig`);
+/** Writes a kubeconfig for a user with these credentials. JSON is valid YAML. */
+const writeConfig = (file: string, pki: Pki, user: string, credentials: object): void => {
   const config = {
     apiVersion: 'v1',
     kind: 'Config',
@@ -38,18 +31,29 @@ export const writeKubeconfig = async (
         cluster: { server: serverUrl, 'certificate-authority-data': base64Of(pki.authority.certificate) },
       },
     ],
-    users: [
-      {
-        name: user,
-        user: {
-          'client-certificate-data': base64Of(client.certificate),
-          'client-key-data': base64Of(client.key),
-        },
-      },
-    ],
+    users: [{ name: user, user: credentials }],
     contexts: [{ name: 'bed', context: { cluster: 'bed', user } }],
     'current-context': 'bed',
   };
   writeFileSync(file, JSON.stringify(config, undefined, 2), { mode: 0o600 });
+};
+
+/** Writes `<directory>/<name>.kubeconfig` with a certificate and returns its path. */
+export const writeKubeconfig = async (
+  directory: string,
+  name: string,
+  pki: Pki,
+  { user, groups = [] }: UserOptions,
+): Promise<string> => {
+  const client = await pki.client(user, groups);
+  const file = join(directory, `${name}.kubeconfig`);
+  writeConfig(file, pki, user, {
+    'client-certificate-data': base64Of(client.certificate),
+    'client-key-data': base64Of(client.key),
+  });
   return file;
 };
+
+/** Writes a kubeconfig with a bearer token, as Pods have one. */
+export const writeTokenKubeconfig = (file: string, pki: Pki, user: string, token: string): void =>
+  writeConfig(file, pki, user, { token });

@@ -51,7 +51,8 @@ const containerImage = 'bed';
 
 const familiesOf = ({ ipv4, ipv6 }: AddressPair): string[] => [ipv4, ipv6];
 
-const runningStatus = (ready: boolean, addresses: AddressPair, node: BedNode): object => {
+/** What a kubelet says of a Pod whose container runs. */
+export const runningStatus = (ready: boolean, addresses: AddressPair, node: BedNode): object => {
   const now = new Date().toISOString();
   const condition = (type: string, status: boolean): object => ({
     type,

@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kills, freezes and cuts off every process at random under churn; at the end everything is as if nothing had happened.
 // Alone: it judges time limits and memory while everything breaks.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { RECONCILER } from '../chart.ts';
 import { startChurn } from '../chaos-churn.ts';
+import type { ChurnedShoot } from '../chaos-churn.ts';
 import { deckOf } from '../chaos-faults.ts';
 import type { Fault } from '../chaos-faults.ts';
+import { BY_LOAD, BY_WEIGHT, CALM, HOT, createPlanned } from '../chaos-planned.ts';
+import type { PlannedShoot } from '../chaos-planned.ts';
 import { createRandom, seedOf } from '../chaos-random.ts';
-import { median, startHeapWatch } from '../chaos-heap.ts';
+import { median } from '../chaos-heap.ts';
 import type { HeapWatch } from '../chaos-heap.ts';
+import { startWitnesses } from '../chaos-witnesses.ts';
 import { isLongForm } from '../day-plan.ts';
 import { auditSince, auditSize, countByKind, lastingWrites } from '../faults-audit.ts';
 import { startProbes, untruths } from '../faults-probes.ts';
 import type { Probes } from '../faults-probes.ts';
-import { createShoot, finishShoot, install, webhookReplica } from '../faults-world.ts';
-import type { Installed, ShootHandle } from '../faults-world.ts';
+import { createShoot, finishShoot, install } from '../faults-world.ts';
+import type { Installed } from '../faults-world.ts';
+import { followLoad } from '../followed-load.ts';
+import type { FollowedLoad } from '../followed-load.ts';
+import { startMetricsApi } from '../metrics-api/index.ts';
+import type { MetricsApi } from '../metrics-api/index.ts';
 import type { AuditEvent } from '../settings-audit.ts';
 import { COMMAND_USERS } from '../settings-world.ts';
 import { keepResults } from '../results.ts';
@@ -35,6 +40,11 @@ const leaderElection = { leaseDurationSeconds: 6, renewDeadlineSeconds: 4, retry
 /** Wide enough for whatever is written with a back-off: the longest is the informers' 30 seconds. */
 const SETTLE_SECONDS = 150;
 const QUIET_MS = 10_000;
+/** Looks at a plan, half a second apart, that must all say the same: longer than the loop waits to change its mind. */
+const STEADY_LOOKS = 16;
+const CARRIES_OWN = /^(\S+): \1$/;
+const carriesOwn = (plan: readonly string[]): boolean => plan.every((one) => CARRIES_OWN.test(one));
+const helps = (plan: readonly string[]): boolean => plan.some((one) => !CARRIES_OWN.test(one));
 
 describe('chaos', function () {
   this.timeout(long ? LONG_MS + 600_000 : 300_000);
@@ -42,67 +52,85 @@ describe('chaos', function () {
   let supervisor: Supervisor;
   let probes: Probes;
   let heaps: HeapWatch | undefined;
+  let load: FollowedLoad | undefined;
+  let metricsApi: MetricsApi | undefined;
   // Registered before the bed's own, so that it runs before the bed is gone.
   after(async () => {
     await heaps?.stop();
     await probes?.stop();
     await supervisor?.stop();
+    await load?.stop();
+    await metricsApi?.stop();
     await installed?.stop();
   });
   const bed = useBed();
   const random = createRandom(seed);
   const injected: Pick<Fault, 'kind' | 'target'>[] = [];
-  let shoots: ShootHandle[];
+  let calm: ChurnedShoot;
+  let shoots: ChurnedShoot[];
   let undisturbed: string;
+  /** How the calm shoot helps its hot zone, by the planned Service that is under load. */
+  let undisturbedHelp: readonly string[];
   let programs: Component[];
   let convergedSeconds = 0;
   let changes = 0;
 
-  const textOf = async (shoot: ShootHandle): Promise<string> =>
-    JSON.stringify(await shoot.state(), undefined, 1).replaceAll(shoot.name, 'shoot');
+  const textOf = async ({ shoot, planned }: ChurnedShoot): Promise<string> => {
+    const state = { ...((await shoot.state()) as object), conditions: await planned.conditions() };
+    return JSON.stringify(state, undefined, 1).replaceAll(shoot.name, 'shoot');
+  };
 
-  /** Processes that are never ended, so that their memory can be followed. */
-  const startWitnesses = async (): Promise<HeapWatch> => {
-    const preload = join(bed().directory, 'collect.mjs');
-    writeFileSync(preload, `process.on('SIGUSR2', () => globalThis.gc());\n`);
-    const environment = { NODE_OPTIONS: `--expose-gc --import=${preload}` };
-    const { world } = installed;
-    const reconciler = await world.startReconciler({
-      name: `${RECONCILER}-witness`,
-      port: 18_091,
-      environment,
-      config: {
-        modes: { seed: { gardener: {}, extensionServices: true } },
-        // It stays a candidate, because it asks so seldom.
-        leaderElection: { leaseDurationSeconds: 3_600, renewDeadlineSeconds: 3_000, retryPeriodSeconds: 2_400 },
+  /** Waits until the loop has found a plan for this demand that it keeps. */
+  const untilPlanned = async (
+    planned: PlannedShoot,
+    accept: (plan: readonly string[]) => boolean,
+  ): Promise<readonly string[]> => {
+    let last = '';
+    let same = 0;
+    const { plan: found } = await waitFor(
+      `a lasting plan of ${planned.namespace}`,
+      async () => ({ plan: await planned.plan(BY_LOAD), conditions: await planned.conditions() }),
+      ({ plan }) => {
+        same = plan.join() === last ? same + 1 : 0;
+        last = plan.join();
+        return same >= STEADY_LOOKS && accept(plan);
       },
-    });
-    const webhook = await webhookReplica(world, 5, environment);
-    webhook.component.start();
-    return startHeapWatch([
-      { component: reconciler, metricsPort: 18_092 },
-      { component: webhook.component, metricsPort: webhook.healthPort + 1 },
-    ]);
+      { timeoutSeconds: SETTLE_SECONDS, intervalMs: 500 },
+    );
+    return found;
+  };
+
+  const createChurned = async (name: string, first: number): Promise<ChurnedShoot> => {
+    const { client } = installed.world;
+    return { shoot: await createShoot(client, name, first), planned: await createPlanned(client, name) };
   };
 
   before('two replicas of each command, and a shoot that is left alone', async () => {
     console.log(`      E2E_SEED=${seed} plays this again; ${long ? 'long' : 'short'} form`);
-    installed = await install(bed(), { leaderElection });
-    const { client } = installed.world;
-    const calm = await createShoot(client, 'shoot--chaos--calm', 1_000);
-    await finishShoot(calm);
-    shoots = [
-      await createShoot(client, 'shoot--chaos--one', 2_000),
-      await createShoot(client, 'shoot--chaos--two', 3_000),
-    ];
+    installed = await install(bed(), { leaderElection, flowControllers: 2 });
+    calm = await createChurned('shoot--chaos--calm', 1_000);
+    await finishShoot(calm.shoot);
+    shoots = [await createChurned('shoot--chaos--one', 2_000), await createChurned('shoot--chaos--two', 3_000)];
+    load = followLoad(
+      installed.world.client,
+      [calm, ...shoots].map(({ planned }) => planned.loaded),
+    );
+    metricsApi = await startMetricsApi(bed(), { readings: load.readings });
+    calm.planned.loaded.demand = HOT;
+    undisturbedHelp = await untilPlanned(calm.planned, helps);
+    calm.planned.loaded.demand = CALM;
+    await untilPlanned(calm.planned, carriesOwn);
     await waitFor(
-      'the calm shoot routes by zone',
+      'the calm shoot routes by zone and by plan',
       () => textOf(calm),
-      (text) => text.split('PreferSameZone').length > 8 && text.split('forZones').length > 40,
+      (text) =>
+        text.split('PreferSameZone').length > 8 &&
+        text.split('forZones').length > 52 &&
+        text.includes('Effective PlanInForce'),
     );
     await installed.world.quiet();
     undisturbed = await textOf(calm);
-    if (long) heaps = await startWitnesses();
+    if (long) heaps = await startWitnesses(bed(), installed.world);
     const { etcd, apiServer, controllerManager } = bed().controlPlane;
     programs = [etcd, apiServer, controllerManager, ...installed.programs.map(({ component }) => component)];
     supervisor = supervise(programs);
@@ -124,7 +152,13 @@ describe('chaos', function () {
         namespace: bed().namespace,
         programs,
         graceful: installed.programs.map(({ component }) => component),
-        ports: { 'kube-apiserver': 6443, etcd: 2379, 'webhook 1': 10_250, 'webhook 2': 10_251 },
+        ports: {
+          'kube-apiserver': 6443,
+          etcd: 2379,
+          'webhook 1': 10_250,
+          'webhook 2': 10_251,
+          'metrics API': 10_443,
+        },
         random,
         seconds: long ? [1, 10] : [0.5, 2.5],
       });
@@ -143,10 +177,10 @@ describe('chaos', function () {
   it('ends as if nothing had happened', async () => {
     const healed = performance.now();
     await bed().ready();
-    await Promise.all(shoots.map(finishShoot));
+    await Promise.all(shoots.flatMap(({ shoot, planned }) => [finishShoot(shoot), planned.finish()]));
     for (const shoot of shoots) {
       await waitFor(
-        `${shoot.name} as an undisturbed one`,
+        `${shoot.planned.namespace} as an undisturbed one`,
         async () => differences(await textOf(shoot), undisturbed),
         ({ length }) => length === 0,
         { timeoutSeconds: SETTLE_SECONDS, intervalMs: 250 },
@@ -172,7 +206,17 @@ describe('chaos', function () {
       () => performance.now() - since > QUIET_MS,
       { timeoutSeconds: SETTLE_SECONDS, intervalMs: 500 },
     );
-    for (const shoot of shoots) expect(differences(await textOf(shoot), undisturbed), shoot.name).to.deep.equal([]);
+    for (const shoot of shoots)
+      expect(differences(await textOf(shoot), undisturbed), shoot.planned.namespace).to.deep.equal([]);
+  });
+
+  it('plans as an undisturbed loop does: the hot zone is helped alike', async () => {
+    for (const { planned } of shoots) planned.loaded.demand = HOT;
+    for (const { planned } of shoots) await untilPlanned(planned, (plan) => plan.join() === undisturbedHelp.join());
+    for (const { planned } of shoots)
+      expect(new Set(await planned.plan(BY_WEIGHT)), planned.namespace).to.deep.equal(
+        new Set(await calm.planned.plan(BY_WEIGHT)),
+      );
   });
 
   it('was told the truth about liveness and readiness all the time', async () => {
@@ -196,7 +240,7 @@ describe('chaos', function () {
         expect(quarter, `${name}: samples in a quarter`).to.be.at.least(5);
         expect(last / first, `${name}: last quarter of the heap by the first`).to.be.at.most(1.05);
       }
-      expect(heaps?.samples.size).to.equal(2);
+      expect(heaps?.samples.size).to.equal(3);
     });
   }
 

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { parse } from 'yaml';
+import { EXTENSION_TYPE } from '../../../pkg/apis/names.ts';
+import { createRoutingConfigReader } from '../../../pkg/apis/routing-config-reader.ts';
+import { assessReading } from '../../../pkg/gardener/extension/assess.ts';
 import { defaultVersion, ensureBinaries } from '../bed/binaries.ts';
 import { run } from '../bed/command.ts';
 import { COMPONENTS, INJECTED, chart, documents, openHelm, root } from '../chart.ts';
@@ -68,23 +71,69 @@ describe('example', () => {
     }
   });
 
-  it('gardener registers nothing that a Shoot could depend on, with values that the chart accepts', async () => {
+  it('gardener enables nothing by itself, so that no Shoot depends on it that did not ask, with values that the chart accepts', async () => {
     const [extension] = read('gardener/extension.yaml');
     const [deployment, registration] = read('gardener/controllerregistration.yaml') as object[];
     const helmOf = (holder: unknown) => (holder as { helm: { values: object; ociRepository: { ref: string } } }).helm;
-    const { deployment: deployed } = extension!.spec as unknown as { deployment: { extension: object } };
+    const { deployment: deployed } = extension!.spec as unknown as {
+      deployment: { extension: { values: object; runtimeClusterValues: object } };
+    };
     expect(deployed.extension).to.deep.include({ policy: 'AlwaysExceptNoShoots', injectGardenKubeconfig: true });
     expect(deployment).to.deep.include({ injectGardenKubeconfig: true });
     expect(registration).to.have.nested.property('spec.deployment.policy', 'AlwaysExceptNoShoots');
     expect(registration).to.have.nested.property('spec.deployment.deploymentRefs[0].name', 'topology-aware-routing');
-    for (const holder of [extension, registration]) expect(holder).not.to.have.nested.property('spec.resources');
+    const resource = { kind: 'Extension', type: EXTENSION_TYPE, autoEnable: [], workerlessSupported: true };
+    for (const [holder, clusterCompatibility] of [
+      [extension, ['garden', 'seed', 'shoot']],
+      // gardener-apiserver knows no garden there.
+      [registration, ['seed', 'shoot']],
+    ] as const) {
+      const { resources } = (holder as { spec: { resources: object[] } }).spec;
+      expect(resources).to.have.lengthOf(1);
+      expect(resources[0]).to.deep.include({ ...resource, clusterCompatibility });
+    }
 
     const { version } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8')) as { version: string };
-    for (const { values, ociRepository } of [helmOf(deployed.extension), helmOf(deployment)]) {
-      expect(ociRepository.ref).to.match(new RegExp(`:${version.replaceAll('.', String.raw`\.`)}$`));
-      expect(documents(await helm.template({ ...values, ...INJECTED.seed }))).not.to.be.empty;
+    const { values: ofSeed, runtimeClusterValues } = deployed.extension;
+    for (const holder of [deployed.extension, deployment]) {
+      const { ref } = helmOf(holder).ociRepository;
+      expect(ref).to.match(new RegExp(`:${version.replaceAll('.', String.raw`\.`)}$`));
+    }
+    for (const values of [
+      { ...ofSeed, ...INJECTED.seed },
+      { ...helmOf(deployment).values, ...INJECTED.seed },
+      { ...runtimeClusterValues, ...INJECTED.runtime },
+    ]) {
+      expect(documents(await helm.template(values))).not.to.be.empty;
     }
   });
+
+  it('gardener has namespaces enforce the Pod Security Standard that the Pods comply with', () => {
+    const annotations = { 'security.gardener.cloud/pod-security-enforce': 'restricted' };
+    expect(read('gardener/extension.yaml')[0]).to.have.deep.nested.property(
+      'spec.deployment.extension.annotations',
+      annotations,
+    );
+    expect(read('gardener/controllerregistration.yaml')[1]?.metadata?.annotations).to.deep.equal(annotations);
+    expect(read('plain/namespace.yaml')[0]?.metadata?.labels).to.include({
+      'pod-security.kubernetes.io/enforce': 'restricted',
+    });
+  });
+
+  for (const [file, own] of [
+    ['shoot', 'shoot'],
+    ['seed', 'seed'],
+    ['garden', 'garden'],
+  ] as const) {
+    it(`gardener/${file}.yaml asks for what an Extension of class ${own} may`, () => {
+      const [holder] = read(`gardener/${file}.yaml`) as unknown as [
+        { spec: { extensions: { type: string; providerConfig: unknown }[] } },
+      ];
+      const [asked] = holder.spec.extensions;
+      expect(asked?.type).to.equal(EXTENSION_TYPE);
+      expect(assessReading(createRoutingConfigReader()(asked?.providerConfig), own)).to.have.property('kind', 'valid');
+    });
+  }
 
   it('garden-runtime-values makes an installation by hand what gardener-operator would make it', async () => {
     const values = parse(readFileSync(example('gardener/garden-runtime-values.yaml'), 'utf8')) as object;

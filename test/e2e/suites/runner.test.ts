@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows that the runner counts what it cannot run as skipped and says why, and that it refuses what it does not know.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
+import { runInPlace } from '../bed/isolate.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { runSuites } from '../runner.ts';
 
 const runner = fileURLToPath(new URL('../run.ts', import.meta.url));
 const soak = fileURLToPath(new URL('../soak.ts', import.meta.url));
@@ -61,6 +64,29 @@ describe('test/e2e/run', () => {
     const { status, stderr } = run('bed', 'nonsense');
     expect(status).to.equal(1);
     expect(stderr).to.match(/^test\/e2e\/run: no suite nonsense; suites: .*\bbed, build, .*hints.*\n$/);
+  });
+});
+
+describe('a suite that does not end', () => {
+  it('is ended at its limit and counts as failed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'limit-'));
+    after(() => rmSync(folder, { recursive: true, force: true }));
+    const options = { suites: ['completion'], folder, limitMs: 1, signal: new AbortController().signal };
+    const [result] = await runSuites({ ...options, jobs: 2 });
+    expect(result?.counts).to.deep.equal({ passed: 0, failed: 1, skipped: 0 });
+  });
+
+  it('is killed where it does not heed SIGTERM', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'stubborn-'));
+    after(() => rmSync(folder, { recursive: true, force: true }));
+    const deaf = join(folder, 'deaf');
+    const stubborn =
+      "process.on('SIGTERM', () => {}); require('fs').writeFileSync(process.argv[1], ''); setInterval(() => {}, 1_000)";
+    const stop = new AbortController();
+    const ended = runInPlace([process.execPath, '-e', stubborn, deaf], { signal: stop.signal, graceMs: 500 });
+    await waitFor('a program that does not hear SIGTERM', () => existsSync(deaf), Boolean);
+    stop.abort();
+    expect(await ended).to.equal(128);
   });
 });
 

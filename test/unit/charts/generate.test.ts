@@ -8,9 +8,13 @@ const SCHEMA = JSON.stringify({
     first: { properties: { name: { type: 'string' }, size: { $ref: '#/definitions/size' } } },
     kind: { enum: ['a', true, null] },
     list: { type: 'array' },
+    whole: { $ref: '#/definitions/whole' },
     free: { type: ['object', 'null'] },
   },
-  definitions: { size: { type: 'integer', minimum: 1, maximum: 9 } },
+  definitions: {
+    size: { type: 'integer', minimum: 1, maximum: 9 },
+    whole: { type: 'object', properties: { size: { type: 'integer' } } },
+  },
 });
 
 const VALUES = `first:
@@ -23,6 +27,8 @@ const VALUES = `first:
 kind: a
 # Many.
 list: [1]
+# A value of its own.
+whole: { size: 2 }
 # Anything.
 free: { a: { b: 1 } }
 `;
@@ -33,7 +39,8 @@ describe('the table of values', () => {
       ['`first.name`', 'string', '`"x"`', 'What it is called.'],
       ['`first.size`', 'integer 1–9', '`3`', 'How big.'],
       ['`kind`', '`"a"`, `true`, `null`', '`"a"`', 'Which one.'],
-      ['`list`', 'array', '`[]`', 'Many.'],
+      ['`list`', 'array', '`[1]`', 'Many.'],
+      ['`whole`', 'object', '`{"size":2}`', 'A value of its own.'],
       ['`free`', 'object or null', '`{"a":{"b":1}}`', 'Anything.'],
     ]);
   });

@@ -70,6 +70,18 @@ describe('values.schema.json', () => {
       ]),
     },
     { name: 'labels of Pods', values: withValue('flowController.podLabels', { 'example.com/a': 'allowed' }) },
+    {
+      name: 'quantities as numbers and with any suffix',
+      values: withValue('flowController.resources', { requests: { cpu: 1, memory: '1.5Gi' }, limits: { memory: 5e8 } }),
+    },
+    {
+      name: 'peers and addresses of both families',
+      values: withValue('networkPolicy', {
+        enabled: true,
+        scrapers: [{ podSelector: {} }, { ipBlock: { cidr: '192.0.2.0/24' } }],
+        apiServerCidrs: ['192.0.2.0/24', '2001:db8::/64'],
+      }),
+    },
     { name: 'no replicas', values: withValue('settingsReconciler.replicas', 0) },
   ];
   for (const { name, values } of accepted) {
@@ -125,6 +137,23 @@ describe('values.schema.json', () => {
     { path: 'flowController.podLabels', value: { a: 1 }, field: 'flowController.podLabels.a' },
     { path: 'flowController.nodeGroups', value: {} },
     { path: 'flowController.policies', value: true },
+    { path: 'flowController.egress', value: {} },
+    { path: 'flowController.resources', value: { request: {} }, field: 'flowController.resources.request' },
+    {
+      path: 'settingsReconciler.resources',
+      value: { limits: { memory: '384 Mi' } },
+      field: 'settingsReconciler.resources.limits.memory',
+    },
+    { path: 'vpa.enabled', value: 'yes' },
+    { path: 'vpa.updateMode', value: 'recreate' },
+    { path: 'vpa.minAllowed', value: { memory: '' }, field: 'vpa.minAllowed.memory' },
+    { path: 'vpa.maxAllowed', value: {} },
+    { path: 'networkPolicy.enabled', value: 'auto' },
+    { path: 'networkPolicy.scrapers', value: [] },
+    { path: 'networkPolicy.scrapers', value: [{ namespace: 'x' }], field: 'networkPolicy.scrapers.0.namespace' },
+    { path: 'networkPolicy.apiServerPorts', value: [0], field: 'networkPolicy.apiServerPorts.0' },
+    { path: 'networkPolicy.apiServerPorts', value: ['443'], field: 'networkPolicy.apiServerPorts.0' },
+    { path: 'networkPolicy.apiServerCidrs', value: ['192.0.2.1'], field: 'networkPolicy.apiServerCidrs.0' },
     { path: 'priorityClassName', value: 900 },
     { path: 'gardener', value: 'seed' },
     {

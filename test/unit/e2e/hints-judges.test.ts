@@ -4,8 +4,6 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { after, describe, it } from 'mocha';
 import type { Endpoint } from '../../../pkg/apis/core.ts';
-import { trendsOf } from '../../e2e/day-plan.ts';
-import type { Sample } from '../../e2e/day-plan.ts';
 import { readAudit, untilQuiet } from '../../e2e/hints-audit.ts';
 import { countWrites } from '../../e2e/hints-counts.ts';
 import { bareVersions, gapsIn, hiddenChanges } from '../../e2e/hints-history.ts';
@@ -149,28 +147,5 @@ describe('audit log', () => {
     let message = '';
     await untilQuiet(endless, 100, 200).catch((error: Error) => (message = error.message));
     expect(message).to.match(/writes of slices in 200 ms and no end/);
-  });
-});
-
-describe('memory of the compressed day', () => {
-  const series = (process: string, pid: number, megabytes: readonly number[], from = 0): Sample[] =>
-    megabytes.map((value, index) => ({ process, pid, hour: from + index, residentBytes: value * 1e6 }));
-
-  it('is a straight line through the hours of each process that lived through them', () => {
-    const samples = [...series('grows', 1, [9, 9, 10, 12, 14]), ...series('flat', 2, [7, 7, 8, 8, 8])];
-    const trends = trendsOf(samples, 2).map(({ process, bytesPerHour, samples: count }) => [
-      process,
-      bytesPerHour,
-      count,
-    ]);
-    expect(trends).to.deep.equal([
-      ['grows', 2e6, 3],
-      ['flat', 0, 3],
-    ]);
-  });
-
-  it('leaves out processes that were restarted', () => {
-    const samples = [...series('alive', 1, [1, 1, 1]), ...series('other', 2, [1, 1]), ...series('other', 3, [1], 2)];
-    expect(trendsOf(samples, 0).map(({ process }) => process)).to.deep.equal(['alive']);
   });
 });

@@ -101,4 +101,10 @@ describe('evaluatePlan', () => {
       'targetUtilization',
     );
   });
+
+  it('takes zones and endpoints that are called like what every object has', () => {
+    const figures = evaluate([endpoint('toString', 'constructor'), endpoint('valueOf', 'b', ['b'])], { b: 1 });
+    expect(figures.zones['constructor']).to.deep.equal({ demand: 0, endpoints: 2, utilization: 0.5 });
+    expect(figures).to.include({ inZoneShare: 0.5, maxUtilization: 0.5 });
+  });
 });

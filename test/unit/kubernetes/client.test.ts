@@ -2,7 +2,7 @@
 // The client on the wire: what it sends, what it makes of answers, what it tries again.
 import { inspect } from 'node:util';
 import { expect } from 'chai';
-import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
+import { beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ENDPOINT_SLICES, NODES, SECRETS, SERVICES } from '../../../pkg/apis/resources.ts';
@@ -21,6 +21,7 @@ import type { TestConfig } from '../../fixtures/config-source.ts';
 import { eventually, rejection } from '../../fixtures/eventually.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { passTimeUntil, useScriptedServer } from '../../fixtures/scripted-server.ts';
 
 const SERVER = 'https://kube.test:6443';
 const ref = { namespace: 'a', name: 'b' };
@@ -44,38 +45,17 @@ describe('client', () => {
   let clock: FakeClock;
   const api = (): nock.Scope => nock(SERVER);
 
-  before(() => {
-    if (!nock.isActive()) nock.activate();
-    nock.disableNetConnect();
-  });
-  after(() => {
-    nock.enableNetConnect();
-    nock.restore();
-  });
   beforeEach(() => {
     clock = createFakeClock();
     config = testConfig(SERVER);
     client = createClient({ config, userAgent: 'unit/1.0', clock, random: () => 0 });
   });
-  afterEach(async () => {
-    await client.close();
-    const unused = nock.pendingMocks();
-    nock.cleanAll();
-    expect(unused, 'requests that were expected and not made').to.deep.equal([]);
-    expect(clock.pending, 'timers left behind').to.equal(0);
-  });
+  useScriptedServer(
+    () => clock,
+    () => client.close(),
+  );
 
-  /** Lets time pass until `promise` settles: requests run on real sockets of the interceptor, waits on the fake clock. */
-  const through = async <T>(promise: Promise<T>): Promise<T> => {
-    let done = false;
-    const marked = promise.finally(() => (done = true));
-    marked.catch(() => undefined);
-    while (!done) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-      await clock.advance(250);
-    }
-    return marked;
-  };
+  const through = <T>(promise: Promise<T>): Promise<T> => passTimeUntil(clock, promise);
 
   describe('sends', () => {
     it('authorization, accept and user agent, and no content type without a body', async () => {
@@ -280,6 +260,15 @@ describe('client', () => {
       const error = await rejection(client.get(SECRETS, ref));
       expect(error).to.be.instanceOf(ConnectionError).and.include({ reason: 'InvalidResponse' });
       expect(inspect(error, { depth: 10 })).not.to.contain('aHVudGVy');
+    });
+
+    it('an answer that need not be JSON to text, and its errors all the same', async () => {
+      api().get('/log').reply(200, 'line 1\n{"not": json');
+      expect(await client.text('/log')).to.equal('line 1\n{"not": json');
+      api().get('/log').reply(403, { kind: 'Status', reason: 'Forbidden', message: 'no' });
+      expect(await rejection(client.text('/log')))
+        .to.be.instanceOf(ApiError)
+        .and.include({ status: 403 });
     });
 
     it('a refused connection to Unreachable, with the cause', async () => {

@@ -44,6 +44,13 @@ describe('apiErrorOf', () => {
       message: 'GET /api/v1/namespaces/a/services/b: 410 Gone',
     },
     {
+      name: 'says a Status in one line, without orders to a terminal, and its reason as a word',
+      status: 422,
+      body: status(422, `In\u001b[31mvalid${'x'.repeat(500)}`, 'one\ntwo\u009b3J'),
+      reason: `In [31mvalid${'x'.repeat(88)}`,
+      message: `GET /api/v1/namespaces/a/services/b: 422 In [31mvalid${'x'.repeat(88)}: one two 3J`,
+    },
+    {
       name: 'does not quote what is no Status',
       status: 502,
       body: { message: 'a proxy says: token abc' },

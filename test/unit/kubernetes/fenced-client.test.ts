@@ -19,7 +19,7 @@ describe('fenced client', () => {
       sent.push(name);
       return Promise.resolve({});
     };
-    const names = ['get', 'list', 'pages', 'watch', 'raw', 'create', 'update', 'patch', 'delete', 'close'];
+    const names = ['get', 'list', 'pages', 'watch', 'raw', 'text', 'create', 'update', 'patch', 'delete', 'close'];
     const inner = Object.fromEntries(names.map((name) => [name, note(name)])) as unknown as Client;
     client = createFencedClient({ ...inner, server: 'https://server' }, () => holds);
   });
@@ -45,10 +45,11 @@ describe('fenced client', () => {
     await client.get(SERVICES, ref);
     await client.list(SERVICES);
     await client.raw('/version');
+    await client.text('/log');
     client.pages(SERVICES);
     client.watch(SERVICES, {}, new AbortController().signal);
     await client.close();
-    expect(sent).to.deep.equal(['get', 'list', 'raw', 'pages', 'watch', 'close']);
+    expect(sent).to.deep.equal(['get', 'list', 'raw', 'text', 'pages', 'watch', 'close']);
     expect(client.server).to.equal('https://server');
   });
 });

@@ -337,6 +337,20 @@ describe('loadKubeConfig', () => {
         says: 'proxy-url must begin with http:// or https://',
       },
     ];
+    const mistyped: readonly [says: string, parts: Parameters<typeof kubeconfig>[0]][] = [
+      ['context "main": context.namespace is not a string', { context: { namespace: ['garden'] } }],
+      ['cluster.certificate-authority-data is not a string', { cluster: { 'certificate-authority-data': 7 } }],
+      ['cluster.proxy-url is not a string', { cluster: { 'proxy-url': {} } }],
+      ['user.token is not a string', { user: { token: { hunter2: true } } }],
+      ['user.as is not a string', { user: { as: ['root'] } }],
+      ['user.exec is not an object', { user: { exec: 'rm -rf' } }],
+      ['user.exec.command is not the name of a program', { user: { exec: { command: { toString: 1 } } } }],
+      ['user.exec.args is not a list of strings', { user: { exec: { command: 'x', args: [1] } } }],
+      ['user.exec.env is not a list of names and values', { user: { exec: { command: 'x', env: [{ name: 'A' }] } } }],
+      ['user.auth-provider is not an object', { user: { 'auth-provider': 'oidc' } }],
+      ['has no context (a value of type object)', { 'current-context': { toString: [] } }],
+    ];
+    for (const [says, parts] of mistyped) cases.push({ name: says, content: kubeconfig(parts), says });
     for (const { name, content, context, says } of cases) {
       it(name, () => expect(() => load(content, context)).to.throw(KubeConfigError, says));
     }
@@ -346,6 +360,28 @@ describe('loadKubeConfig', () => {
         KubeConfigError,
         /cannot load .*absent: ENOENT/u,
       );
+    });
+
+    it('aliases that multiply beyond reason', () => {
+      const again = Array.from({ length: 200 }, () => '*c').join(', ');
+      const cluster = `&c {name: c, cluster: {server: '${SERVER}'}}`;
+      const content = `current-context: main\ncontexts: [{name: main, context: {cluster: c}}]\nclusters: [${cluster}, ${again}]\n`;
+      expect(() => load(content)).to.throw(KubeConfigError, /cannot load .*: Excessive alias count/u);
+    });
+
+    it('a name as long as a book, in a line', () => {
+      const content = kubeconfig({ 'current-context': 'x'.repeat(70_000) });
+      expect(() => load(content)).to.throw(KubeConfigError, /^.{1,400}$/u);
+    });
+
+    it('what a plug-in prints where it is no credential, without quoting it', async () => {
+      const path = folder.write('plugin.mjs', `console.log('hunter2 is my password');`);
+      const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: process.execPath, args: [path] };
+      const refused = await rejection(load(kubeconfig({ user: { exec } })).credentials());
+      expect(refused).to.be.instanceOf(KubeConfigError);
+      expect(inspect(refused, { depth: 10 }))
+        .to.contain('gives no credential')
+        .and.not.contain('hunter2');
     });
 
     it('broken YAML, without quoting the token beside the fault', () => {

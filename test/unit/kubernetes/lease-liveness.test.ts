@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { ANNOTATION_INSTALLATION } from '../../../pkg/apis/names.ts';
 import type { Lease } from '../../../pkg/kubernetes/lease.ts';
 import { microTime } from '../../../pkg/kubernetes/lease.ts';
-import { createHolderLiveness, HOLDER_TIMEOUT_MS } from '../../../pkg/kubernetes/lease-liveness.ts';
+import { createHolderLiveness, createLeaseWatch, HOLDER_TIMEOUT_MS } from '../../../pkg/kubernetes/lease-liveness.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
+import { createModelApi } from '../../fixtures/model-api.ts';
+import { recordingLogger } from '../../fixtures/recording-logger.ts';
 
 const MINUTE = 60_000;
 const setup = () => {
@@ -87,5 +91,43 @@ describe('the dead man switch', () => {
     liveness.observe(renewed());
     clock.setWall(clock.now() + 60 * MINUTE);
     expect(liveness.alive()).to.equal(true);
+  });
+});
+
+describe('the watch of a Lease', () => {
+  it('tells who plans, also after the holder gave it up, and of every change of that', async () => {
+    const api = createModelApi();
+    const clock = createFakeClock();
+    let changes = 0;
+    const watch = createLeaseWatch({
+      client: api.client as unknown as Client,
+      lease: { namespace: 'garden', name: 'planner' },
+      clock,
+      random: () => 0,
+      logger: recordingLogger(),
+      onChange: () => (changes += 1),
+    });
+    const stop = new AbortController();
+    const running = watch.run(stop.signal);
+    const heldBy = (installation: string, holderIdentity = 'one') => ({
+      metadata: { annotations: { [ANNOTATION_INSTALLATION]: installation } },
+      spec: { holderIdentity, renewTime: microTime(clock.now()) },
+    });
+    await clock.settle();
+    expect([watch.installation(), watch.alive(), changes]).to.deep.equal(['', false, 1]);
+    const steps: [object, string, number][] = [
+      [heldBy('seed'), 'seed', 2],
+      [heldBy('seed', ''), 'seed', 2],
+      [heldBy('runtime'), 'runtime', 3],
+      [{ spec: heldBy('runtime').spec }, '', 4],
+    ];
+    for (const [object, installation, told] of steps) {
+      api.put('planner', object);
+      await clock.settle();
+      expect([watch.installation(), changes]).to.deep.equal([installation, told]);
+    }
+    stop.abort();
+    await clock.settle();
+    await running;
   });
 });

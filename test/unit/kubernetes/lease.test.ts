@@ -2,7 +2,8 @@
 // What a holder writes into its Lease.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { claimLease, holderOf, microTime, releaseLease } from '../../../pkg/kubernetes/lease.ts';
+import { ANNOTATION_INSTALLATION } from '../../../pkg/apis/names.ts';
+import { claimLease, holderOf, installationOf, microTime, releaseLease } from '../../../pkg/kubernetes/lease.ts';
 import type { Lease } from '../../../pkg/kubernetes/lease.ts';
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
@@ -51,6 +52,41 @@ describe('claimLease', () => {
       renewTime: time,
       leaseTransitions: 4,
     });
+  });
+
+  describe('with marks', () => {
+    const reference = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', name, uid: `u-${name}` });
+    const marks = { installation: 'mine', owner: reference('mine') };
+    const marked = (by: string): Lease => {
+      const lease = held(by);
+      const annotations = { theirs: 'x', [ANNOTATION_INSTALLATION]: by };
+      return { ...lease, metadata: { ...lease.metadata, annotations, ownerReferences: [reference(by)] } };
+    };
+
+    it('says whose a new Lease is', () => {
+      const lease = claimLease(ref, undefined, { ...claim, marks });
+      expect(installationOf(lease)).to.equal('mine');
+      expect(lease.metadata?.ownerReferences).to.deep.equal([marks.owner]);
+    });
+
+    it('replaces those of the holder before, and keeps what others wrote', () => {
+      const { metadata } = claimLease(ref, marked('other'), { ...claim, marks });
+      expect(metadata?.annotations).to.deep.equal({ theirs: 'x', [ANNOTATION_INSTALLATION]: 'mine' });
+      expect(metadata?.ownerReferences).to.deep.equal([marks.owner]);
+      expect(metadata?.labels).to.deep.equal({ kept: 'yes' });
+    });
+
+    it('takes those of the holder before away where it has none', () => {
+      const { metadata } = claimLease(ref, marked('other'), { ...claim, marks: { owner: undefined } });
+      expect(metadata).not.to.have.property('ownerReferences');
+      expect(metadata?.annotations).to.deep.equal({ theirs: 'x' });
+    });
+
+    it('are written when the Lease is taken, and not with each renewal', () => {
+      expect(claimLease(ref, held('me'), { ...claim, marks }).metadata).to.deep.equal(held('me').metadata);
+    });
+
+    it('tell of no installation where a Lease does not', () => expect(installationOf(held('me'))).to.equal(''));
   });
 
   for (const spec of [undefined, {}, { holderIdentity: null, leaseTransitions: null, acquireTime: null }]) {

@@ -49,6 +49,14 @@ describe("Prometheus' answer", () => {
     expect(read(answer([]))).to.deep.equal({ rows: [], problems: [] });
   });
 
+  it('leaves out a sample of no time at all', () => {
+    const body = answer([sample('1')]).replace(String(T), '-1e999');
+    expect(readVector(body, names)).to.deep.equal({
+      rows: [],
+      problems: ['1 sample left out: not a time and a number, of "a"'],
+    });
+  });
+
   it('takes labels under other names', () => {
     const body = answer([sample('1', { ns: 'shop', pod_name: 'a' })]);
     const [first] = readVector(body, { ...names, namespace: 'ns', pod: 'pod_name' }).rows;
@@ -61,6 +69,7 @@ describe("Prometheus' answer", () => {
     { name: 'infinity', given: sample('+Inf'), problem: `infinite${of}` },
     { name: 'minus infinity', given: sample('-Inf'), problem: `infinite${of}` },
     { name: 'a number beyond all', given: sample('1e999'), problem: `infinite${of}` },
+    { name: 'more than anything real', given: sample('1e308'), problem: `more than anything real${of}` },
     { name: 'a negative number', given: sample('-0.1'), problem: `negative${of}` },
     { name: 'no number', given: sample('many'), problem: `not a time and a number${of}` },
     { name: 'hexadecimal', given: sample('0x10'), problem: `not a time and a number${of}` },

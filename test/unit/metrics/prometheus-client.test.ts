@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { inspect } from 'node:util';
 import { expect } from 'chai';
-import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
+import { afterEach, beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
 import type { PrometheusSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
 import { systemClock } from '../../../pkg/kubernetes/clock.ts';
@@ -20,6 +20,7 @@ import type { FakeClock } from '../../fixtures/fake-clock.ts';
 import { createTestPki } from '../../fixtures/pki.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { useScriptedServer } from '../../fixtures/scripted-server.ts';
 
 const SERVER = 'https://prometheus.test:9090';
 const PATH = '/api/v1/query';
@@ -56,23 +57,10 @@ describe('Prometheus client', () => {
     const query = (more: Partial<PrometheusSourceConfiguration> = {}, promql = 'up', signal = never): Promise<string> =>
       open(more, clock).query(promql, signal);
 
-    before(() => {
-      if (!nock.isActive()) nock.activate();
-      nock.disableNetConnect();
-    });
-    after(() => {
-      nock.enableNetConnect();
-      nock.restore();
-    });
     beforeEach(() => {
       clock = createFakeClock();
     });
-    afterEach(() => {
-      const unused = nock.pendingMocks();
-      nock.cleanAll();
-      expect(unused, 'requests that were expected and not made').to.deep.equal([]);
-      expect(clock.pending, 'timers left behind').to.equal(0);
-    });
+    useScriptedServer(() => clock);
 
     it('are a form, sent with POST, with the time they may take and the age samples may have', async () => {
       const seen: string[] = [];

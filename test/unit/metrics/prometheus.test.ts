@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source as a whole: which query is asked for whom, how often, and what becomes of its answer.
 import { expect } from 'chai';
-import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
+import { beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
 import type { PrometheusSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
 import { createPrometheus } from '../../../pkg/metrics/prometheus.ts';
@@ -11,6 +11,7 @@ import type { LoadQuery, LoadReading } from '../../../pkg/metrics/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { useScriptedServer } from '../../fixtures/scripted-server.ts';
 
 const SERVER = 'http://prometheus.test:9090';
 const PATH = '/api/v1/query';
@@ -50,24 +51,13 @@ describe('Prometheus source', () => {
   const read = (source: PrometheusSource, of = query(), signal = never): Promise<LoadReading> =>
     source.read(of, signal);
 
-  before(() => {
-    if (!nock.isActive()) nock.activate();
-    nock.disableNetConnect();
-  });
-  after(() => {
-    nock.enableNetConnect();
-    nock.restore();
-  });
   beforeEach(() => {
     clock = createFakeClock(NOW * 1_000);
   });
-  afterEach(async () => {
-    await Promise.all(opened.splice(0).map((source) => source.close()));
-    const unused = nock.pendingMocks();
-    nock.cleanAll();
-    expect(unused, 'requests that were expected and not made').to.deep.equal([]);
-    expect(clock.pending, 'timers left behind').to.equal(0);
-  });
+  useScriptedServer(
+    () => clock,
+    () => Promise.all(opened.splice(0).map((source) => source.close())),
+  );
 
   it('has the name of its configuration', () => {
     expect(open({ name: 'mimir' }).name).to.equal('mimir');

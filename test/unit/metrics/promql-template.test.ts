@@ -44,8 +44,20 @@ const unquote = (literal: string): string => {
   return text;
 };
 
+interface Filled {
+  readonly name: string;
+  readonly template: string;
+  readonly filled: string;
+}
+
 describe('PromQL template', () => {
-  for (const { name, template, filled } of [
+  const fills = (title: string, cases: readonly Filled[], names = values): void => {
+    for (const { name, template, filled } of cases) {
+      it(`${title} ${name}`, () => expect(fillTemplate(template, names)).to.equal(filled));
+    }
+  };
+
+  fills('puts names', [
     { name: 'in double quotes', template: 'x{namespace="$namespace"}', filled: 'x{namespace="shop"}' },
     { name: 'in single quotes', template: "x{namespace='$namespace'}", filled: "x{namespace='shop'}" },
     { name: 'between backticks', template: 'x{namespace=`$namespace`}', filled: 'x{namespace=`shop`}' },
@@ -69,48 +81,44 @@ describe('PromQL template', () => {
       filled: 'sum by (pod) (rate(x[1m]))',
     },
     { name: 'nothing', template: '', filled: '' },
-  ]) {
-    it(`puts names ${name}`, () => {
-      expect(fillTemplate(template, values)).to.equal(filled);
-    });
-  }
+  ]);
 
   const hostile = String.raw`a"} or vector(1) #\'` + '\n`$namespace`';
-  for (const { name, template, filled } of [
-    {
-      name: 'double quotes',
-      template: 'x{a="$service"}',
-      filled: String.raw`x{a="a\"} or vector(1) #\\'\n` + '`$namespace`"}',
-    },
-    {
-      name: 'single quotes',
-      template: "x{a='$service'}",
-      filled: String.raw`x{a='a"} or vector(1) #\\\'\n` + "`$namespace`'}",
-    },
-    {
-      name: 'no quotes',
-      template: 'x{a=$service}',
-      filled: String.raw`x{a="a\"} or vector(1) #\\'\n` + '`$namespace`"}',
-    },
-  ]) {
-    it(`lets no name leave its string: ${name}`, () => {
-      expect(fillTemplate(template, { namespace: 'n', service: hostile })).to.equal(filled);
-    });
-  }
+  fills(
+    'lets no name leave its string:',
+    [
+      {
+        name: 'double quotes',
+        template: 'x{a="$service"}',
+        filled: String.raw`x{a="a\"} or vector(1) #\\'\n` + '`$namespace`"}',
+      },
+      {
+        name: 'single quotes',
+        template: "x{a='$service'}",
+        filled: String.raw`x{a='a"} or vector(1) #\\\'\n` + "`$namespace`'}",
+      },
+      {
+        name: 'no quotes',
+        template: 'x{a=$service}',
+        filled: String.raw`x{a="a\"} or vector(1) #\\'\n` + '`$namespace`"}',
+      },
+    ],
+    { namespace: 'n', service: hostile },
+  );
 
-  for (const { name, template, filled } of [
-    { name: '=~', template: 'x{a=~"$service"}', filled: 'x{a=~"a\\\\.b\\\\|c"}' },
-    { name: '!~ and a space', template: 'x{a!~ "$service"}', filled: 'x{a!~ "a\\\\.b\\\\|c"}' },
-    { name: '=~ and a comment', template: 'x{a=~ # "\n"$service"}', filled: 'x{a=~ # "\n"a\\\\.b\\\\|c"}' },
-    { name: '=~ and backticks', template: 'x{a=~`$service`}', filled: 'x{a=~`a\\.b\\|c`}' },
-    { name: '=~ without quotes', template: 'x{a=~$service}', filled: 'x{a=~"a\\\\.b\\\\|c"}' },
-    { name: 'but not behind =', template: 'x{a="$service"}', filled: 'x{a="a.b|c"}' },
-    { name: 'and not in the matcher behind it', template: 'x{a=~"b",c="$service"}', filled: 'x{a=~"b",c="a.b|c"}' },
-  ]) {
-    it(`makes a pattern match nothing but the name, behind ${name}`, () => {
-      expect(fillTemplate(template, { namespace: 'n', service: 'a.b|c' })).to.equal(filled);
-    });
-  }
+  fills(
+    'makes a pattern match nothing but the name, behind',
+    [
+      { name: '=~', template: 'x{a=~"$service"}', filled: 'x{a=~"a\\\\.b\\\\|c"}' },
+      { name: '!~ and a space', template: 'x{a!~ "$service"}', filled: 'x{a!~ "a\\\\.b\\\\|c"}' },
+      { name: '=~ and a comment', template: 'x{a=~ # "\n"$service"}', filled: 'x{a=~ # "\n"a\\\\.b\\\\|c"}' },
+      { name: '=~ and backticks', template: 'x{a=~`$service`}', filled: 'x{a=~`a\\.b\\|c`}' },
+      { name: '=~ without quotes', template: 'x{a=~$service}', filled: 'x{a=~"a\\\\.b\\\\|c"}' },
+      { name: 'but not behind =', template: 'x{a="$service"}', filled: 'x{a="a.b|c"}' },
+      { name: 'and not in the matcher behind it', template: 'x{a=~"b",c="$service"}', filled: 'x{a=~"b",c="a.b|c"}' },
+    ],
+    { namespace: 'n', service: 'a.b|c' },
+  );
 
   for (const { name, template, message } of [
     { name: 'a double quote', template: 'x{a="$service}', message: 'it begins with "' },

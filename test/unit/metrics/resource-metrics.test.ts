@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source on the wire: what it asks of metrics.k8s.io, what it makes of answers, and what failures are called.
 import { expect } from 'chai';
-import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
+import { beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
 import { createClient } from '../../../pkg/kubernetes/client.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
@@ -12,6 +12,7 @@ import { testConfig } from '../../fixtures/config-source.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { passTimeUntil, useScriptedServer } from '../../fixtures/scripted-server.ts';
 
 const SERVER = 'https://kube.test:6443';
 const PATH = '/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods';
@@ -49,39 +50,18 @@ describe('resource metrics', () => {
       .query({ limit: 500, ...more })
       .reply(200, list(items));
 
-  before(() => {
-    if (!nock.isActive()) nock.activate();
-    nock.disableNetConnect();
-  });
-  after(() => {
-    nock.enableNetConnect();
-    nock.restore();
-  });
   beforeEach(() => {
     clock = createFakeClock(NOW * 1_000);
     client = createClient({ config: testConfig(SERVER), userAgent: 'unit/1.0', clock, random: () => 0 });
     source = createResourceMetrics({ client, clock });
   });
-  afterEach(async () => {
-    await client.close();
-    const unused = nock.pendingMocks();
-    nock.cleanAll();
-    expect(unused, 'requests that were expected and not made').to.deep.equal([]);
-    expect(clock.pending, 'timers left behind').to.equal(0);
-  });
+  useScriptedServer(
+    () => clock,
+    () => client.close(),
+  );
 
   const read = (of: LoadQuery, signal = never): Promise<LoadReading> => source.read(of, signal);
-  /** Lets time pass until `promise` settles. */
-  const through = async <T>(promise: Promise<T>): Promise<T> => {
-    let done = false;
-    const marked = promise.finally(() => (done = true));
-    marked.catch(() => undefined);
-    while (!done) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-      await clock.advance(250);
-    }
-    return marked;
-  };
+  const through = <T>(promise: Promise<T>): Promise<T> => passTimeUntil(clock, promise);
 
   it('is named metrics.k8s.io', () => {
     expect(source.name).to.equal('metrics.k8s.io');

@@ -8,6 +8,7 @@ import { domainPrefixedMode, strategySettings } from '../../../pkg/routing/mecha
 import { planSettings } from '../../../pkg/routing/plan.ts';
 import {
   conflictingMode,
+  planRelease,
   planStrategyLabel,
   requestedStrategy,
   strategyFromAnnotation,
@@ -262,5 +263,73 @@ describe('planStrategyLabel', () => {
       kind: 'unchanged',
       foreign: [],
     });
+  });
+});
+
+describe('planRelease', () => {
+  const claim = (strategy: string, more: object = {}) => ({ labels: { [STRATEGY]: strategy }, ...more });
+  const cases: { name: string; object: ServiceLike; metadata: object | undefined }[] = [
+    ...['load-aware', 'proportional'].map((strategy) => ({
+      name: `leaves the label ${strategy} while the annotation asks for it`,
+      object: build({ [STRATEGY]: strategy }, { [MODE]: `${PREFIX}${strategy}` }, claim(strategy)),
+      metadata: undefined,
+    })),
+    {
+      name: 'takes back all else meanwhile, and remembers whose the label is',
+      object: build(
+        { [STRATEGY]: 'load-aware', [CONSIDER]: 'true' },
+        { [MODE]: `${PREFIX}load-aware` },
+        { labels: { [STRATEGY]: 'load-aware', [CONSIDER]: 'true' } },
+      ),
+      metadata: { labels: { [CONSIDER]: null }, annotations: { [APPLIED]: JSON.stringify(claim('load-aware')) } },
+    },
+    {
+      name: 'takes the label back once the annotation is gone',
+      object: build({ [STRATEGY]: 'load-aware' }, {}, claim('load-aware')),
+      metadata: { labels: { [STRATEGY]: null }, annotations: { [APPLIED]: null } },
+    },
+    {
+      name: 'takes it back where the annotation asks for something else',
+      object: build({ [STRATEGY]: 'load-aware' }, { [MODE]: `${PREFIX}same-zone` }, claim('load-aware')),
+      metadata: { labels: { [STRATEGY]: null }, annotations: { [APPLIED]: null } },
+    },
+    {
+      name: 'takes back the label of a strategy that nobody plans',
+      object: build({ [STRATEGY]: 'same-zone' }, { [MODE]: `${PREFIX}same-zone` }, claim('same-zone')),
+      metadata: { labels: { [STRATEGY]: null }, annotations: { [APPLIED]: null } },
+    },
+    {
+      name: "leaves the author's label alone",
+      object: build({ [STRATEGY]: 'load-aware' }, { [MODE]: `${PREFIX}load-aware` }),
+      metadata: undefined,
+    },
+  ];
+  for (const { name, object, metadata } of cases) {
+    it(name, () => {
+      const plan = planRelease('Service', deepFreeze(object));
+      expect(plan.kind === 'patch' ? plan.patch['metadata'] : undefined).to.deep.equal(metadata);
+    });
+  }
+
+  it('has nothing to take back of what the flow controller set, so that the two come to an end', () => {
+    for (const strategy of ['load-aware', 'proportional']) {
+      const before = build({}, { [MODE]: `${PREFIX}${strategy}` });
+      const labelled = planStrategyLabel(before);
+      const after = labelled.kind === 'patch' ? mergePatch(before, labelled.patch) : before;
+      expect(planRelease('Service', after).kind, strategy).to.equal('unchanged');
+      expect(planStrategyLabel(after).kind, strategy).to.equal('unchanged');
+    }
+  });
+
+  it('is what planSettings takes back everywhere else', () => {
+    fc.assert(
+      fc.property(arbitrarySettings, (settings) => {
+        const { [MODE]: _, ...annotations } = settings.annotations;
+        const object = build(settings.labels, annotations, { ...settings });
+        expect(planRelease('Service', object)).to.deep.equal(
+          planSettings({ target: 'Service', object, want: undefined }),
+        );
+      }),
+    );
   });
 });

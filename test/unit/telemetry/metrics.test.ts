@@ -48,10 +48,16 @@ describe('createMetrics', () => {
   it('lists what it created, by name', () => {
     const metrics = createMetrics({ defaultMetrics: false });
     metrics.histogram({ name: 'b_seconds', help: 'B.', labels: ['path', 'code'], buckets: LATENCY_BUCKETS_SECONDS });
-    metrics.counter({ name: 'a_total', help: 'A.' });
+    metrics.counter({ name: 'a_total', help: 'A.', since: '2.1.0' });
     expect(metrics.definitions()).to.deep.equal([
-      { name: 'topology_aware_routing_a_total', type: 'counter', help: 'A.', labels: [] },
-      { name: 'topology_aware_routing_b_seconds', type: 'histogram', help: 'B.', labels: ['path', 'code'] },
+      { name: 'topology_aware_routing_a_total', type: 'counter', help: 'A.', labels: [], since: '2.1.0' },
+      {
+        name: 'topology_aware_routing_b_seconds',
+        type: 'histogram',
+        help: 'B.',
+        labels: ['path', 'code'],
+        since: '0.1.0',
+      },
     ]);
   });
 

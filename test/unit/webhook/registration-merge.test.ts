@@ -45,6 +45,15 @@ describe('mergeRegistration', () => {
 
   it('writes nothing where nothing differs', () => expect(merge(stored())).to.equal(undefined));
 
+  it('is done after one write also where no webhook is left, which the API server stores without a list', () => {
+    const none = build({ claimed: false, keepSettings: false });
+    const emptied = merge(stored(), none) ?? expect.fail('nothing to write');
+    expect(emptied.webhooks).to.deep.equal([]);
+    const { webhooks: _empty, ...asStored } = emptied;
+    expect(merge(asStored, none)).to.equal(undefined);
+    expect(merge(asStored)?.webhooks).to.have.length(build().webhooks?.length ?? 0);
+  });
+
   const kept: { name: string; change: (webhook: MutatingWebhook) => Partial<MutatingWebhook> }[] = [
     {
       name: 'a requirement added to the namespace selector',

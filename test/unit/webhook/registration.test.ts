@@ -103,6 +103,17 @@ describe('buildRegistration', () => {
     }
   });
 
+  it('keeps settings by the label of its own installation', () => {
+    const { namespaceSelector } = byName('routing-settings', { routingLabel: 'runtime' });
+    expect(namespaceSelector?.matchLabels).to.deep.equal({ [LABEL_ROUTING]: 'runtime' });
+  });
+
+  it('leaves slices and annotations to the installation that has the claim, and keeps its settings', () => {
+    expect(namesOf({ claimed: false })).to.deep.equal(['routing-settings']);
+    expect(namesOf({ claimed: true })).to.deep.equal(namesOf());
+    expect(namesOf({ claimed: false, carrier: 'policy' })).to.deep.equal([]);
+  });
+
   it('leaves out what is switched off', () => {
     expect(namesOf({ keepSettings: false, strategyAnnotation: false })).to.deep.equal([
       'endpoint-slice-hints',

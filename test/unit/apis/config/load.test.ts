@@ -179,6 +179,21 @@ describe('loadConfiguration', () => {
     expect(failure(`${HEADER}name: &a [*a]`).problems[0]).to.deep.include({ field: 'name', line: 3 });
   });
 
+  const odd: readonly { name: string; kind: string }[] = [
+    { name: 'contains itself', kind: '&a [*a]' },
+    { name: 'is as long as a book', kind: 'x'.repeat(100_000) },
+    { name: 'is nested deeper than a stack is', kind: `${'['.repeat(9_000)}${']'.repeat(9_000)}` },
+  ];
+  for (const { name, kind } of odd) {
+    it(`says in a line what is wrong with a kind that ${name}`, () => {
+      const { message } = failure(`apiVersion: a\nkind: ${kind}`);
+      expect(
+        message.split('\n').every((line) => line.length < 300),
+        message.slice(0, 400),
+      ).to.equal(true);
+    });
+  }
+
   it('refuses aliases that would blow up', () => {
     const bomb = `${HEADER}a: &a [x,x,x,x,x,x,x,x,x]\n${['b', 'c', 'd', 'e', 'f']
       .map((key, index) => `${key}: &${key} [${Array(9).fill(`*${'abcde'[index]}`).join(',')}]`)

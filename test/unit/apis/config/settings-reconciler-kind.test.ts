@@ -22,10 +22,13 @@ describe('SettingsReconcilerConfiguration', () => {
       keep: 'auto',
       admission: 'auto',
       policies: { name: EXTENSION_NAME, includedNamespaces: [], excludedNamespaces: [] },
+      installation: { routingLabel: 'true' },
       flowController: { users: [], lease: { name: 'flow-controller' } },
       drift: { minIntervalSeconds: 60, fightAfterRepairs: 3, fightWindowSeconds: 900 },
       kubernetesVersion: { rereadSeconds: 60, stableSeconds: 300 },
       hintRepair: { enabled: true, writesPerSecond: 20, backoffSeconds: 60 },
+      extensions: { enabled: true, conditionIntervalSeconds: 30 },
+      heartbeat: { extension: 'topology-aware-routing', renewIntervalSeconds: 30 },
       leaderElection: {
         enabled: true,
         name: 'settings-reconciler',

@@ -2,6 +2,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { AdmissionCarrier } from '../../../../pkg/apis/config/admission.ts';
+import type { OwnerReference } from '../../../../pkg/apis/meta.ts';
+import { MUTATING_ADMISSION_POLICIES } from '../../../../pkg/apis/resources.ts';
 import { keyOf } from '../../../../pkg/controllers/admission-policies/objects.ts';
 import type { Managed } from '../../../../pkg/controllers/admission-policies/objects.ts';
 import {
@@ -26,6 +28,9 @@ const setup = (current: Managed[] = []) => {
     served: true,
     ready: true,
     known: true,
+    claim: { held: true, known: true },
+    planners: undefined as string[] | undefined,
+    owner: undefined as OwnerReference | undefined,
     alive: true,
     largest: 3,
     acts: { policy: true, webhook: true } as Record<Carrier, boolean>,
@@ -37,6 +42,7 @@ const setup = (current: Managed[] = []) => {
   const probes: Carrier[] = [];
   const events: EventInput[] = [];
   const carriers: string[] = [];
+  const choices: Carrier[] = [];
   const writer: PolicyWriter = {
     freshest: (cached) => [...cached],
     foreign: () => state.foreign,
@@ -53,7 +59,11 @@ const setup = (current: Managed[] = []) => {
   const reconciler = () =>
     createAdmissionPoliciesReconciler({
       admission: state.admission,
-      policies: policyOptions(NAMESPACE),
+      policies: () =>
+        policyOptions(NAMESPACE, state.planners === undefined ? {} : { flowControllerUsers: state.planners }),
+      claim: { held: () => state.claim.held, known: () => state.claim.known },
+      owner: () => Promise.resolve(state.owner),
+      onChoice: (carrier) => void choices.push(carrier),
       namespace: NAMESPACE,
       store: {
         get served() {
@@ -91,7 +101,7 @@ const setup = (current: Managed[] = []) => {
   const says = (): string | undefined => [...state.objects.values()].find(isCarrierObject)?.object.data?.['carrier'];
   /** As a new leader would begin. */
   const restart = (): void => void (leader = reconciler());
-  return { clock, state, writes, probes, events, carriers, turn, turns, says, restart };
+  return { clock, state, writes, probes, events, carriers, choices, turn, turns, says, restart };
 };
 
 describe('the carrier of admission', () => {
@@ -210,5 +220,69 @@ describe('the carrier of admission', () => {
     expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 1_000 });
     state.fails = failed(500);
     expect(await turn().catch((error: unknown) => error)).to.equal(state.fails);
+  });
+
+  it('goes with its owner: policies, bindings, and what says that they carry', async () => {
+    const { state, turns, writes } = setup();
+    const owner = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name: 'ours', uid: 'one' };
+    const owners = () => [...state.objects.values()].map(({ object }) => object.metadata?.ownerReferences?.[0]?.uid);
+    state.owner = owner;
+    await turns(SETTLE_MS + 2_000);
+    expect(new Set(owners())).to.deep.equal(new Set(['one']));
+    const { length } = writes;
+    state.owner = { ...owner, uid: 'two' };
+    await turns(20_000);
+    expect(new Set(owners()), 'after the owner was made anew').to.deep.equal(new Set(['two']));
+    expect(writes).to.have.lengthOf(length + 13);
+    state.owner = undefined;
+    await turns(20_000);
+    expect(writes, 'nobody knows the owner for a while').to.have.lengthOf(length + 13);
+  });
+
+  it('lets pass whom the Lease names as planner, once another installation plans', async () => {
+    const { state, turns, writes } = setup(installed('policy'));
+    state.planners = ['system:serviceaccount:other:flow-controller'];
+    await turns(20_000);
+    expect(writes).to.deep.equal(['update MutatingAdmissionPolicy', 'update MutatingAdmissionPolicy']);
+  });
+
+  describe('of an installation beside another one', () => {
+    const names = ({ objects }: { objects: ReadonlyMap<string, Managed> }): string[] =>
+      [...objects.values()]
+        .filter(({ resource }) => resource === MUTATING_ADMISSION_POLICIES)
+        .map(({ object }) => String(object.metadata?.name).replace('ours.', ''))
+        .sort();
+    const SETTINGS = ['etcd-settings', 'service-settings'];
+
+    it('is decided before the claim is known, and written after', async () => {
+      const { state, turn, writes, choices } = setup();
+      state.claim.known = false;
+      expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 1_000 });
+      expect([choices, writes]).to.deep.equal([['policy'], []]);
+      state.claim.known = true;
+      await turn();
+      expect(writes).to.have.lengthOf(13);
+    });
+
+    it('keeps settings alone, without a look at slices', async () => {
+      const { state, turns, says, probes } = setup();
+      state.claim.held = false;
+      state.acts.policy = false;
+      await turns(SETTLE_MS + 5_000);
+      expect([says(), names(state), probes]).to.deep.equal(['policy', SETTINGS, []]);
+    });
+
+    it('takes slices over with the claim, and gives them back', async () => {
+      const { state, turns, says } = setup();
+      state.claim.held = false;
+      await turns(10_000);
+      state.claim.held = true;
+      await turns(20_000);
+      const all = ['etcd-settings', 'load-aware', 'proportional', 'same-node', 'same-zone', 'service-settings'];
+      expect([says(), names(state)]).to.deep.equal(['policy', all]);
+      state.claim.held = false;
+      await turns(20_000);
+      expect([says(), names(state)]).to.deep.equal(['policy', SETTINGS]);
+    });
   });
 });

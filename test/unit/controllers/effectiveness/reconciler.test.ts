@@ -21,6 +21,7 @@ describe('effectiveness report', () => {
   let events: EventInput[];
   let log: RecordingLogger;
   let report: EffectivenessReport;
+  let changed: string[];
 
   const withHints = (): EndpointSlice[] => [
     slice({ endpoints: ['a', 'b'].map((zone) => endpoint({ zone, hints: { forZones: [{ name: zone }] } })) }),
@@ -36,11 +37,13 @@ describe('effectiveness report', () => {
     slices = withHints();
     nodes = ['a', 'b'].map((zone) => node({ zone }));
     events = [];
+    changed = [];
     log = recordingLogger();
     report = createEffectivenessReport({
       service: (_namespace, name) => services.get(name),
       slices: () => slices,
       nodes: () => nodes,
+      onChange: (namespace) => void changed.push(namespace),
       clock: { monotonic: () => now },
       events: { record: (event) => void events.push(event) },
       logger: log,
@@ -65,6 +68,35 @@ describe('effectiveness report', () => {
     await reconcile();
     expect(report.counts()).to.deep.equal([{ state: 'HintsMissing', services: 2 }]);
     expect(infos()).to.have.length(2);
+  });
+
+  it('says that the state of a Service changed, and nothing while it stays', async () => {
+    expect(report.effectOf(NS, 's'), 'nobody has looked').to.equal(undefined);
+    await reconcile();
+    await reconcile();
+    expect(changed).to.deep.equal([NS]);
+    expect(report.effectOf(NS, 's')).to.deep.equal({ kind: 'effective' });
+    slices = withoutHints();
+    await reconcile();
+    await reconcile();
+    expect(changed).to.have.length(2);
+    expect(report.effectOf(NS, 's')).to.include({ kind: 'ineffective', reason: 'HintsMissing' });
+    report.decided(NS, namespaceDecision({ objects: [serviceDecision('s')] }));
+    await reconcile();
+    expect(changed, 'one Service less').to.have.length(3);
+    expect(report.effectOf(NS, 't')).to.equal(undefined);
+  });
+
+  it('has figures of every Service as of its last look', async () => {
+    await reconcile();
+    const figures = () => [...report.figures()].map(({ service: name, figures: of }) => ({ name, ...of }));
+    expect(figures()).to.deep.equal(['s', 't'].map((name) => ({ name, hinted: 2, unhinted: 0, inZone: 1 })));
+    slices = withoutHints();
+    await reconcile();
+    expect(figures()).to.deep.equal(['s', 't'].map((name) => ({ name, hinted: 0, unhinted: 2, inZone: 0.5 })));
+    report.decided(NS, undefined);
+    await reconcile();
+    expect(figures()).to.deep.equal([]);
   });
 
   it('waits before it alarms anybody, then tells of all at once, once', async () => {

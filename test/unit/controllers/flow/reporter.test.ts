@@ -144,21 +144,18 @@ describe('the reporter of loops', () => {
   it('has figures for metrics, and forgets a Service that asks for nothing any more', async () => {
     for (const turn of turns([0.3, 0.3])) await report({ turn });
     const metrics = createMetrics({ defaultMetrics: false });
-    createFlowMetrics(metrics, {
-      services: () => reporter.services(),
-      staleness: () => [{ resource: 'pods', milliseconds: 2_000 }],
-    });
+    createFlowMetrics(metrics, { services: () => reporter.services() });
     const text = await metrics.text();
     for (const line of [
       'topology_aware_routing_flow_services{strategy="load-aware",condition="Effective",reason="PlanInForce"} 1',
-      'topology_aware_routing_flow_in_zone_ratio{namespace="shop",service="web"} 1',
-      'topology_aware_routing_flow_spill_ratio{namespace="shop",service="web",zone="a"} 0',
-      'topology_aware_routing_informer_staleness_seconds{resource="pods"} 2',
+      'topology_aware_routing_flow_in_zone_ratio{service_namespace="shop",service_name="web"} 1',
+      'topology_aware_routing_flow_spill_ratio{service_namespace="shop",service_name="web",zone="a"} 0',
+      'topology_aware_routing_services_without_series 0',
     ])
       expect(text).to.contain(line);
     await reporter.released(KEY, undefined, signal);
     expect([...reporter.services()]).to.deep.equal([]);
-    expect(await metrics.text()).not.to.contain('service="web"');
+    expect(await metrics.text()).not.to.contain('"web"');
   });
 
   const released: { name: string; policy: FlowPolicy; removes: string[]; writes: number }[] = [

@@ -4,7 +4,9 @@ import { beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_APPLIED, ANNOTATION_TOUCHED, LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
+import type { Namespace } from '../../../../pkg/apis/core.ts';
 import { cleanUp } from '../../../../pkg/controllers/settings/cleanup.ts';
+import type { CleanupOptions } from '../../../../pkg/controllers/settings/cleanup.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { service, slice } from '../../../fixtures/core.ts';
@@ -58,10 +60,11 @@ describe('cleanUp', () => {
       return Promise.resolve({ metadata: { name } });
     },
   };
-  const run = () => cleanUp({ client: client as unknown as Client, logger: recordingLogger() }, signal);
+  const run = (more: Pick<CleanupOptions, 'leaves'> = {}) =>
+    cleanUp({ client: client as unknown as Client, logger: recordingLogger(), ...more }, signal);
 
   it('takes back what applied names, under lock, the label, and the mark of a touch; nothing else', async () => {
-    expect(await run()).to.deep.equal({ services: 1, etcds: 0, namespaces: 1, slices: 1 });
+    expect(await run()).to.deep.equal({ services: 1, etcds: 0, namespaces: 1, slices: 1, left: [] });
     expect(patches).to.deep.equal([
       {
         of: 'services/ours',
@@ -73,6 +76,17 @@ describe('cleanUp', () => {
       { of: 'namespaces/labelled', patch: { metadata: { labels: { [LABEL_ROUTING]: null } } } },
       { of: 'endpointslices/touched', patch: { metadata: { annotations: { [ANNOTATION_TOUCHED]: null } } } },
     ]);
+  });
+
+  it('leaves what is in the namespaces of another installation, and says which', async () => {
+    const home = objects['services']?.[0]?.metadata?.namespace ?? expect.fail('no namespace');
+    objects['namespaces']!.push(namespace({ metadata: { name: home } }));
+    const leaves = ({ metadata }: Namespace): boolean => metadata?.name === home || metadata?.name === 'unmarked';
+    const report = await run({ leaves });
+    expect(report).to.deep.include({ services: 0, namespaces: 1, left: [home] });
+    expect(patches.map(({ of }) => of).filter((of) => of.startsWith('services/'))).to.deep.equal([]);
+    const labelled = await run({ leaves: ({ metadata }) => metadata?.name === 'labelled' });
+    expect(labelled).to.deep.include({ services: 1, namespaces: 0, left: ['labelled'] });
   });
 
   it('reads the object again after a conflict', async () => {
@@ -88,7 +102,7 @@ describe('cleanUp', () => {
 
   it('does not count what is gone meanwhile', async () => {
     failures = [apiError(404), apiError(404), apiError(404)];
-    expect(await run()).to.deep.equal({ services: 0, etcds: 0, namespaces: 0, slices: 0 });
+    expect(await run()).to.deep.equal({ services: 0, etcds: 0, namespaces: 0, slices: 0, left: [] });
   });
 
   const lists = [

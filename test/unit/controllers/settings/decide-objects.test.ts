@@ -67,6 +67,22 @@ describe('decideObjects', () => {
       result: { 'Etcd/etcd-main': 'SingleZone', 'Service/vpa-webhook': 'SingleZone' },
     },
     {
+      name: 'a label that the flow controller set is none of ours',
+      input: {
+        services: [
+          named(
+            'planned',
+            { [LABEL_STRATEGY]: 'load-aware' },
+            {
+              [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware`,
+              [ANNOTATION_APPLIED]: JSON.stringify({ labels: { [LABEL_STRATEGY]: 'load-aware' } }),
+            },
+          ),
+        ],
+      },
+      result: {},
+    },
+    {
       name: 'what was labelled is taken back',
       input: { services: [named('mine', {}, applied)] },
       result: { 'Service/mine': 'NotInCatalogue' },

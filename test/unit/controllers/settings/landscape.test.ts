@@ -65,12 +65,12 @@ const CORE = ['endpointslices', 'namespaces', 'nodes', 'services'];
 describe('landscape', () => {
   const cases: { name: string; modes: Modes; more: string[] }[] = [
     { name: 'cluster', modes: { cluster: { namespaces: [] } }, more: [] },
-    { name: 'garden', modes: GARDEN, more: ['customresourcedefinitions', 'etcds', 'gardens'] },
-    { name: 'seed', modes: SEED, more: ['clusters', 'customresourcedefinitions', 'etcds'] },
+    { name: 'garden', modes: GARDEN, more: ['customresourcedefinitions', 'etcds', 'extensions', 'gardens'] },
+    { name: 'seed', modes: SEED, more: ['clusters', 'customresourcedefinitions', 'etcds', 'extensions'] },
     {
       name: 'seed and garden',
       modes: { ...SEED, ...GARDEN },
-      more: ['clusters', 'customresourcedefinitions', 'etcds', 'gardens'],
+      more: ['clusters', 'customresourcedefinitions', 'etcds', 'extensions', 'gardens'],
     },
   ];
   for (const { name, modes, more } of cases) {
@@ -127,6 +127,28 @@ describe('landscape', () => {
       await fill(landscape, () => expect(landscape.slices.list()[0]?.endpoints !== undefined).to.equal(kept));
     });
   }
+
+  for (const [asked, kept] of [
+    ['server', 1],
+    ['another', 0],
+  ] as const) {
+    it(`keeps slices whole where the configuration of an Extension asks for ${asked}: ${kept} of Service server`, async () => {
+      const landscape = create(SEED, fakeClient({ endpointslices: [slice()] }).client);
+      landscape.alsoWhole.set('default', new Set([asked]));
+      await fill(landscape, () => {
+        const found = slicesOf(landscape.slices, 'default', 'server');
+        expect(found.filter(({ endpoints }) => endpoints !== undefined)).to.have.length(kept);
+      });
+    });
+  }
+
+  it('does not follow Extensions where they are not to be followed', () => {
+    const { client } = fakeClient();
+    const rest = { clock: createFakeClock(), random: () => 0, logger: recordingLogger() };
+    const landscape = createLandscape({ client, gardenClient: undefined, modes: SEED, extensions: false, ...rest });
+    expect(pluralsOf(landscape)).not.to.include('extensions');
+    expect(landscape.extensions).to.equal(undefined);
+  });
 
   it('reduces the Etcd CRD to what it lets us write', async () => {
     const landscape = create(

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Namespace } from '../../../../pkg/apis/core.ts';
-import { ownerOf } from '../../../../pkg/controllers/settings/ownership.ts';
+import { isOwnedElsewhere, ownerOf } from '../../../../pkg/controllers/settings/ownership.ts';
 import type { OwnershipRules } from '../../../../pkg/controllers/settings/ownership.ts';
 import { namespace } from '../../../fixtures/gardener.ts';
 
@@ -107,4 +107,46 @@ describe('ownerOf', () => {
       'cluster-settings',
     ]);
   });
+});
+
+describe('two installations of a cluster', () => {
+  const everyKind = [
+    named('garden', 'garden'),
+    named('shoot--a--b', 'shoot'),
+    named('kube-system', 'shoot'),
+    named('extension-x', 'extension'),
+    named('runtime-extension-x', 'extension'),
+    named('istio-ingress'),
+    named('default'),
+  ];
+  const ownersIn = (modes: OwnershipRules['modes']): string[] =>
+    everyKind.filter((of) => ownerOf(of, { modes, excludedNamespaces: [] }) !== undefined).map(nameOf);
+  const nameOf = ({ metadata }: Namespace): string => metadata?.name ?? '';
+
+  it('never own the same namespace', () => {
+    const [ofSeed, ofRuntime] = [ownersIn({ seed }), ownersIn({ garden })];
+    expect(ofSeed.filter((name) => ofRuntime.includes(name))).to.deep.equal([]);
+  });
+
+  it('own together what one installation of both kinds owns', () => {
+    const together = [...ownersIn({ seed }), ...ownersIn({ garden })].sort();
+    expect(together).to.deep.equal(ownersIn({ seed, garden }).sort());
+  });
+
+  const rows: { name: string; modes: OwnershipRules['modes']; elsewhere: string[] }[] = [
+    { name: 'a seed', modes: { seed }, elsewhere: ['garden', 'runtime-extension-x'] },
+    { name: 'a garden runtime', modes: { garden }, elsewhere: ['shoot--a--b', 'kube-system', 'extension-x'] },
+    { name: 'both in one', modes: { seed, garden }, elsewhere: [] },
+    { name: 'a plain cluster', modes: { cluster }, elsewhere: [] },
+  ];
+  for (const { name, modes, elsewhere } of rows) {
+    it(`leave to the other one, as ${name}: ${elsewhere.join(', ') || 'nothing'}`, () => {
+      expect(everyKind.filter((of) => isOwnedElsewhere(of, { modes })).map(nameOf)).to.deep.equal(elsewhere);
+      const own = ownersIn(modes);
+      expect(
+        own.filter((found) => elsewhere.includes(found)),
+        'both own and left',
+      ).to.deep.equal([]);
+    });
+  }
 });

@@ -63,6 +63,19 @@ describe('projections', () => {
     expect(projectService({}).spec).to.deep.equal({});
   });
 
+  it('of a Service keep its labels, which configuration selects by, and no more than people give', () => {
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`l${index}`, 'x']));
+    const kept = projectService(service({ metadata: { labels: { ...many, [LABEL_CONSIDER]: 'true' } } })).metadata
+      ?.labels;
+    expect(Object.keys(kept ?? {}))
+      .to.have.lengthOf(65)
+      .and.to.include.members(['l0', 'l63', LABEL_CONSIDER]);
+    expect(projectService(service({ metadata: { labels: { app: 'x' } } })).metadata?.labels).to.deep.equal({
+      app: 'x',
+    });
+    expect(projectService(service()).metadata).not.to.have.property('labels');
+  });
+
   it('of an Etcd leave its plan as it is', () => {
     const want = routingSettings({ major: 1, minor: 30 });
     for (const whole of [

@@ -40,6 +40,12 @@ describe('reporter', () => {
     expect(reasons()).to.deep.equal(['RoutingEnabled']);
   });
 
+  it('quotes no more of what somebody wrote than a line holds', () => {
+    const decision = { ...refusedFor('FailureToleranceNotZone'), message: 'x'.repeat(70_000) };
+    reporter.report(namespaceDecision({ decision }), [], []);
+    expect(JSON.stringify([log.entries, events]).length).to.be.below(4_000);
+  });
+
   it('tells of a fault even at the start', () => {
     reporter.adopt([NS]);
     reporter.report(single, [], []);
@@ -57,7 +63,11 @@ describe('reporter', () => {
 
   it('tells of a fight when it begins, and again when it begins anew', () => {
     const { objects } = on();
-    for (const fighting of [[], objects, objects, [], objects]) reporter.report(on(), [], fighting);
+    const fights = [[], objects, objects, [], objects].map((fighting) => {
+      reporter.report(on(), [], fighting);
+      return reporter.fights();
+    });
+    expect(fights).to.deep.equal([0, 1, 1, 0, 1]);
     expect(reasons().filter((reason) => reason === 'SettingsOverwritten')).to.have.length(2);
   });
 

@@ -6,7 +6,7 @@ import type { ChangeHandler } from '../../../../pkg/controllers/settings/cache.t
 import type { Landscape } from '../../../../pkg/controllers/settings/landscape.ts';
 import { connectTriggers, hasChanged } from '../../../../pkg/controllers/settings/triggers.ts';
 import { node, service } from '../../../fixtures/core.ts';
-import { cluster, etcd, garden, namespace, seed } from '../../../fixtures/gardener.ts';
+import { cluster, etcd, extension, garden, namespace, seed } from '../../../fixtures/gardener.ts';
 
 const fakeCache = () => {
   const handlers: ChangeHandler<KubernetesObject>[] = [];
@@ -32,6 +32,7 @@ const NAMES = [
   'clusters',
   'liveSeed',
   'gardens',
+  'extensions',
 ] as const;
 
 describe('triggers', () => {
@@ -47,7 +48,45 @@ describe('triggers', () => {
     });
   });
 
+  const ofClass = (name?: string, status: object = {}): KubernetesObject => {
+    const read = { reading: { kind: 'absent' }, status };
+    return {
+      ...extension(name === undefined ? {} : { spec: { type: 'topology-aware-routing', class: name } }),
+      ...read,
+    };
+  };
+
   const cases: { name: string; emit: () => void; enqueued: string[] }[] = [
+    { name: "a Shoot's Extension", emit: () => caches.extensions.emit(ofClass()), enqueued: ['shoot--foo--bar'] },
+    {
+      name: "a seed's Extension",
+      emit: () => caches.extensions.emit(ofClass('seed')),
+      enqueued: ['extension-settings'],
+    },
+    {
+      name: "a garden's Extension",
+      emit: () => caches.extensions.emit(ofClass('garden')),
+      enqueued: ['garden-settings'],
+    },
+    { name: 'an Extension of others', emit: () => caches.extensions.emit(extension()), enqueued: [] },
+    {
+      name: 'only the status of an Extension',
+      emit: () => caches.extensions.emit(ofClass(undefined, { observedGeneration: 2 }), ofClass()),
+      enqueued: [],
+    },
+    {
+      name: 'an Extension that leaves',
+      emit: () => {
+        const leaving = { ...ofClass(), metadata: { ...ofClass().metadata, deletionTimestamp: 'now' } };
+        caches.extensions.emit(leaving, ofClass());
+      },
+      enqueued: ['shoot--foo--bar'],
+    },
+    {
+      name: 'an Extension that is gone',
+      emit: () => caches.extensions.emit(ofClass(), ofClass(), true),
+      enqueued: ['shoot--foo--bar'],
+    },
     { name: 'a Service', emit: () => caches.services.emit(service()), enqueued: ['default'] },
     { name: 'an Etcd', emit: () => caches.etcds.emit(etcd()), enqueued: ['shoot--foo--bar'] },
     { name: 'a Namespace', emit: () => caches.namespaces.emit(namespace()), enqueued: ['shoot--foo--bar'] },

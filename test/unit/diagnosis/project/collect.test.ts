@@ -135,7 +135,7 @@ describe('diagnosis: collecting objects', () => {
       ['v', true, undefined],
       ['h', false, 7],
     ]);
-    expect(itemsOf(snapshot.policies)).to.deep.equal([{ name: 'p' }]);
+    expect(itemsOf(snapshot.policies)).to.deep.equal([{ name: 'p', ours: false }]);
     expect(itemsOf(snapshot.events)).to.deep.equal([
       { namespace: 'shop', service: 'web', type: 'Warning', reason: 'R', message: 'M', lastSeen: 'T' },
     ]);

@@ -112,3 +112,26 @@ describe('zones of clients', () => {
     expect(clientZonesOf([])).to.deep.equal({ zones: [], weights: {} });
   });
 });
+
+describe('names that every object has from its prototype', () => {
+  const ZONE = 'constructor';
+
+  it('are zones like others: of load between zones', () => {
+    const sample = { sourceZone: ZONE, load: 0.5, sampledAt: 90, window: 15 };
+    const load = { kind: 'zone-pairs' as const, samples: [sample, { ...sample, load: 0.25 }] };
+    const result = observationOf(input({ load }));
+    expect(result.kind === 'observation' && result.observation.measured?.demand).to.deep.equal({ [ZONE]: 0.75 });
+  });
+
+  it('are zones like others: of Nodes', () => {
+    const nodes = [node({ zone: ZONE }), node({ zone: 'toString' }), node({ zone: 'toString' })];
+    expect(clientZonesOf(nodes).weights).to.deep.equal({ [ZONE]: 2_000, toString: 4_000 });
+  });
+});
+
+describe('a capacity beyond all', () => {
+  it('is none', () => {
+    const result = observationOf(input({ podCpu: () => ({ requests: Infinity, limits: null }) }));
+    expect(result).to.deep.equal({ kind: 'no-capacity', endpoints: ['p'] });
+  });
+});

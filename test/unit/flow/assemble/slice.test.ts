@@ -52,6 +52,13 @@ describe('a slice reduced', () => {
     expect(one).to.deep.equal({ pod: '', address: '1', zone: '', ready: true, forZones: [], hinted: false });
   });
 
+  for (const zone of ['a b', '-a', 'z'.repeat(64), 'a\n', '\ud800']) {
+    it(`takes the zone ${JSON.stringify(zone)} for none: no hint could name it`, () => {
+      const [one] = project({ endpoints: [endpoint({ zone })] }).endpoints;
+      expect(one?.zone).to.equal('');
+    });
+  }
+
   it('shares equal lists of zones', () => {
     const hints = { forZones: [{ name: 'a' }, { name: 'b' }] };
     const [left, right] = project({ endpoints: [endpoint({ hints }), endpoint({ hints })] }).endpoints;

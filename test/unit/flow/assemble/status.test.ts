@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { describePlan, newsIn, planInStatus, statusOf } from '../../../../pkg/flow/assemble/status.ts';
 import type { StatusInput } from '../../../../pkg/flow/assemble/status.ts';
+import type { FlowPolicyStatus } from '../../../../pkg/apis/flow-policy.ts';
 import type { TurnFigures } from '../../../../pkg/flow/assemble/figures.ts';
 
 const finding = (reason: string, status: 'True' | 'False' = 'True') => ({ status, reason, message: `${reason}.` });
@@ -132,6 +133,16 @@ describe('the plan in a status', () => {
   it('is what was in force', () => {
     expect(planInStatus(statusOf(input()))).to.deep.equal(SHARED);
     expect(planInStatus(statusOf(input({ plan: SPREAD })))).to.deep.equal(SPREAD);
+  });
+
+  it('is what an API server takes as hints, whatever somebody wrote there', () => {
+    const forZones = ['b', 'a b', 'b', '', ...Array.from({ length: 20 }, (_, index) => `z${index}`)];
+    const plan = { spread: false, endpoints: [{ name: 'b1', forZones }, { name: 'c1', forZones: ['-'] }, {}] };
+    expect(planInStatus({ plan } as unknown as FlowPolicyStatus)).to.deep.equal({
+      spread: false,
+      endpoints: [{ name: 'b1', forZones: ['b', 'z0', 'z1', 'z2', 'z3', 'z4', 'z5', 'z6'] }],
+    });
+    expect(planInStatus({ plan: {} } as unknown as FlowPolicyStatus)).to.equal(undefined);
   });
 
   it('is none without a plan, and none of what was only observed', () => {

@@ -99,6 +99,19 @@ describe('an observation as JSON', () => {
     },
     { name: 'a negative weight', change: { clients: { a: -1 } }, field: 'clients.a', message: /a weight/ },
     { name: 'weights in a list', change: { clients: [1] }, field: 'clients', message: /weights by zone/ },
+    {
+      name: 'a load beyond anything real',
+      change: { endpoints: [{ ...endpoint, load: 1e308 }] },
+      field: 'endpoints[0].load',
+      message: /no more than/,
+    },
+    {
+      name: 'a capacity beneath anything real',
+      change: { endpoints: [{ ...endpoint, capacity: 1e-320 }] },
+      field: 'endpoints[0].capacity',
+      message: /a nano core at least/,
+    },
+    { name: 'a time beyond anything real', change: { time: -1e308 }, field: 'time', message: /no more than/ },
     { name: 'no window', change: { window: 0 }, field: 'window', message: /above 0/ },
   ];
   for (const { name, text, change, field, message } of refused) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { readOnly } from '../../../cmd/settings-reconciler/session.ts';
+import { readOnly } from '../../../cmd/shared/read-only.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 
 describe('readOnly client', () => {
@@ -13,6 +13,7 @@ describe('readOnly client', () => {
   const names = ['get', 'list', 'pages', 'watch', 'raw', 'close', 'create', 'update', 'patch', 'delete'] as const;
   const client = readOnly(
     Object.fromEntries(names.map((name) => [name, note(name)])) as unknown as Client,
+    'a dry run does not write',
   ) as unknown as Record<string, () => Promise<unknown>>;
 
   for (const name of names.slice(0, 6)) {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every controller of this project has while it runs: its configuration, a client, who it is, time, and where it speaks.
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type {
+  EndpointConfiguration,
+  LeaderElectionConfiguration,
+  LogConfiguration,
+} from '../../pkg/apis/config/common.ts';
+import type { InstallationConfiguration } from '../../pkg/apis/config/installation.ts';
+import { createClient } from '../../pkg/kubernetes/client.ts';
+import { systemClock } from '../../pkg/kubernetes/clock.ts';
+import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
+import type { Client, Clock } from '../../pkg/kubernetes/types.ts';
+import { createLogger } from '../../pkg/telemetry/log.ts';
+import type { Logger } from '../../pkg/telemetry/types.ts';
+
+/** The blocks that the configuration of every controller has. */
+export interface ControllerConfiguration {
+  leaderElection: LeaderElectionConfiguration;
+  health: EndpointConfiguration;
+  metrics: EndpointConfiguration;
+  log: LogConfiguration;
+  /** Default: the own namespace is all that is known of it. */
+  installation?: InstallationConfiguration;
+}
+
+/** `C`: the configuration of this controller. */
+export interface ControllerSession<C extends ControllerConfiguration = ControllerConfiguration> {
+  config: C;
+  /** Of the cluster that is written to. */
+  client: Client;
+  /** Namespace of the Lease. */
+  namespace: string;
+  /** Namespace of this process: several installations that share a Lease have one each. */
+  home: string;
+  /** Unique among all processes that ever ran. */
+  identity: string;
+  clock: Clock;
+  random: () => number;
+  logger: Logger;
+  /** Results for the person or program that started the command. */
+  print(text: string): void;
+}
+
+export interface OpenOptions<C> {
+  /** Name of the command, for its log and its requests. */
+  command: string;
+  config: C;
+  /** Path of a kubeconfig; undefined: the usual places. */
+  kubeconfig: string | undefined;
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What a command calls itself towards API servers and sources of load. */
+export const userAgentOf = (command: string): string => `${command} (${process.platform})`;
+
+/**
+ * Opens the cluster; nothing is asked of it yet. The caller closes the client.
+ * @throws KubeConfigError where no cluster is named.
+ */
+export const openSession = <C extends ControllerConfiguration>(options: OpenOptions<C>): ControllerSession<C> => {
+  const { command, config, kubeconfig, env } = options;
+  const source = loadKubeConfig(kubeconfig === undefined ? {} : { kubeconfig });
+  const own = env['LEADER_ELECTION_NAMESPACE'] ?? env['POD_NAMESPACE'] ?? source.namespace;
+  return {
+    config,
+    client: createClient({ config: source, userAgent: userAgentOf(command) }),
+    namespace: config.leaderElection.namespace ?? own ?? 'default',
+    home: env['POD_NAMESPACE'] ?? source.namespace ?? config.leaderElection.namespace ?? 'default',
+    identity: `${hostname()}_${randomUUID()}`,
+    clock: systemClock,
+    random: Math.random,
+    logger: createLogger({ name: command, ...config.log }),
+    print: (text) => void process.stdout.write(text),
+  };
+};

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The alert rules of the chart as data, for the docs and for tests.
+import { readFileSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parse } from 'yaml';
+
+export const CHART = 'charts/gardener-extension-topology-aware-routing';
+const FOLDER = `${CHART}/monitoring/alerts`;
+const root = resolve(import.meta.dirname, '../..');
+
+export interface AlertRule {
+  readonly alert: string;
+  readonly expr: string;
+  /** Prometheus' duration, for example `5m`. */
+  readonly for: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export interface AlertFile {
+  /** Name of the command that the file's alerts are about; `commands`: all of them. */
+  readonly about: string;
+  readonly path: string;
+  readonly rules: readonly AlertRule[];
+}
+
+export const alertFiles = (): AlertFile[] =>
+  readdirSync(join(root, FOLDER))
+    .sort()
+    .map((name) => {
+      const path = `${FOLDER}/${name}`;
+      const { groups } = parse(readFileSync(join(root, path), 'utf8')) as { groups: { rules: AlertRule[] }[] };
+      return { about: name.replace('.yaml', ''), path, rules: groups.flatMap(({ rules }) => rules) };
+    });

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the dashboard shows of admission and of the closed loop.
+import { P, one, p99, rare, rate } from './dashboard-types.ts';
+import type { Query, Row } from './dashboard-types.ts';
+
+export const ADMISSION: Row = {
+  title: 'Admission',
+  panels: [
+    {
+      title: 'Who carries admission',
+      unit: 'short',
+      queries: [
+        { expr: `max by (carrier) (${P}admission_carrier)`, legend: '{{carrier}}' },
+        { expr: `max by (carrier) (${P}admission_carrier_awaited)`, legend: '{{carrier}} awaited' },
+        { expr: `max(${P}webhook_unavailable)`, legend: 'hints do not come back' },
+        { expr: `max(${P}planner_alive)`, legend: 'planner alive' },
+      ],
+    },
+    {
+      title: 'Days until the certificate expires',
+      type: 'stat',
+      unit: 'd',
+      queries: one(`(min(${P}serving_certificate_expiration_timestamp_seconds) - time()) / 86400`, 'days'),
+    },
+    {
+      title: 'Reviews by outcome',
+      unit: 'ops',
+      stacked: true,
+      queries: one(rate('admission_duration_seconds_count', 'path, outcome'), '{{path}} {{outcome}}'),
+    },
+    {
+      title: 'Latency by outcome (p99)',
+      unit: 's',
+      queries: one(p99('admission_duration_seconds', 'path, outcome'), '{{path}} {{outcome}}'),
+    },
+    {
+      title: 'In flight',
+      unit: 'short',
+      queries: one(`sum by (instance) (${P}admission_in_flight_requests)`, '{{instance}}'),
+    },
+    {
+      title: 'Bodies in memory',
+      unit: 'bytes',
+      queries: one(`sum by (instance) (${P}admission_in_flight_bytes)`, '{{instance}}'),
+    },
+    {
+      title: 'Reviews not served, by reason (1 h)',
+      unit: 'short',
+      queries: one(rare('admission_unserved_total', 'path, reason'), '{{path}} {{reason}}'),
+    },
+  ],
+};
+
+const ofService = (metric: string): Query[] =>
+  one(`topk(10, max by (service_namespace, service_name) (${P}${metric}))`, '{{service_namespace}}/{{service_name}}');
+const ofZone = (metric: string): Query[] =>
+  one(
+    `topk(10, max by (service_namespace, service_name, zone) (${P}${metric}))`,
+    '{{service_namespace}}/{{service_name}} {{zone}}',
+  );
+
+export const CLOSED_LOOP: Row = {
+  title: 'Closed loop',
+  panels: [
+    {
+      title: 'Services by condition',
+      unit: 'short',
+      queries: one(`sum by (condition, reason) (${P}flow_services)`, '{{condition}} {{reason}}'),
+    },
+    {
+      title: 'Load that stays in its zone: the lowest',
+      unit: 'percentunit',
+      queries: one(
+        `bottomk(10, max by (service_namespace, service_name) (${P}flow_in_zone_ratio))`,
+        '{{service_namespace}}/{{service_name}}',
+      ),
+    },
+    { title: 'Busiest endpoints', unit: 'percentunit', queries: ofService('flow_busiest_endpoint_ratio') },
+    { title: 'Busiest zones', unit: 'percentunit', queries: ofZone('flow_utilization_ratio') },
+    {
+      title: 'Demand by zone (cores)',
+      unit: 'short',
+      stacked: true,
+      queries: one(`sum by (zone) (${P}flow_demand)`, '{{zone}}'),
+    },
+    { title: 'Demand that other zones serve: the highest', unit: 'percentunit', queries: ofZone('flow_spill_ratio') },
+    {
+      title: 'Plans changed, and hints with them (1 h)',
+      unit: 'short',
+      queries: [
+        { expr: rare('flow_plan_changes_total', 'reason'), legend: 'plans: {{reason}}' },
+        { expr: `sum(increase(${P}flow_hint_changes_total[1h]))`, legend: 'hints of endpoints' },
+      ],
+    },
+    {
+      title: 'Slices written (1 h)',
+      unit: 'short',
+      queries: one(rare('flow_slice_writes_total', 'cause'), '{{cause}}'),
+    },
+    {
+      title: 'Readings of load by outcome',
+      unit: 'ops',
+      queries: one(rate('flow_load_reads_total', 'source, outcome'), '{{source}} {{outcome}}'),
+    },
+    {
+      title: 'Duration of readings (p99)',
+      unit: 's',
+      queries: one(p99('flow_load_read_duration_seconds', 'source'), '{{source}}'),
+    },
+    { title: 'Age of samples: the oldest', unit: 's', queries: ofService('flow_sample_age_seconds') },
+    {
+      title: 'NodeGroups',
+      unit: 'short',
+      queries: [
+        { expr: `sum by (group, state) (${P}node_group_nodes) or vector(0)`, legend: 'Nodes {{group}} {{state}}' },
+        { expr: `sum by (state) (${P}node_group_services) or vector(0)`, legend: 'Services {{state}}' },
+        { expr: rare('node_group_touches_total', 'outcome'), legend: 'touches (1 h) {{outcome}}' },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every event that commands record, as data: what it is about, when it is told, and what to do. A test compares it with the code.
+import { COMMANDS } from '../../pkg/apis/names.ts';
+
+export interface EventRow {
+  readonly reason: string;
+  readonly type: 'Normal' | 'Warning';
+  /** When it is told, and when again. */
+  readonly when: string;
+  readonly todo: string;
+}
+
+export interface EventGroup {
+  readonly command: string;
+  /** The file that records them. */
+  readonly file: string;
+  /** What they are about. */
+  readonly about: string;
+  /** How reasons are written out of this union in the code, for the test. Default: literals of `file`. */
+  readonly union?: { readonly path: string; readonly type: string; readonly prefix?: string };
+  readonly rows: readonly EventRow[];
+}
+
+const NOTHING = 'nothing';
+const RECONCILER = COMMANDS.settingsReconciler;
+const FLOW = COMMANDS.flowController;
+const NODE_GROUPS = `${FLOW}, with NodeGroups`;
+
+const row = (type: EventRow['type'], reason: string, when: string, todo: string): EventRow => ({
+  reason,
+  type,
+  when,
+  todo,
+});
+
+const settings: EventGroup = {
+  command: RECONCILER,
+  file: 'pkg/controllers/settings/reporter.ts',
+  about: 'the Cluster, Garden or Namespace whose setting it is',
+  rows: [
+    row(
+      'Normal',
+      'RoutingEnabled',
+      'The setting is on; the message has the settings of each object and who is left out. Again when they change.',
+      NOTHING,
+    ),
+    row('Normal', 'SettingDisabled', 'The setting was switched off.', NOTHING),
+    row(
+      'Warning',
+      'SettingsOverwritten',
+      'Somebody overwrites settings again and again; once a fight.',
+      'find the other writer in `metadata.managedFields`; exclude the object with the label `managed: "false"`, or keep settings at admission ([runbook](../operations/alerts/TopologyRoutingSettingsOverwritten.md))',
+    ),
+  ],
+};
+
+const effect: EventGroup = {
+  command: RECONCILER,
+  file: 'pkg/controllers/effectiveness/reconciler.ts',
+  about: 'as above',
+  rows: [
+    row(
+      'Warning',
+      'RoutingNotEffective',
+      'Services that shall route by zone have not done so for five minutes; one event for all of a namespace, once.',
+      'the message names Service and cause; see [Wanted, but not effective](../operations/README.md#wanted-but-not-effective)',
+    ),
+    row('Normal', 'RoutingEffective', 'Those that were told of have effect again.', NOTHING),
+  ],
+};
+
+const repair: EventGroup = {
+  command: RECONCILER,
+  file: 'pkg/controllers/hint-repair/reconciler.ts',
+  about: 'the Namespace of the installation',
+  rows: [
+    row(
+      'Warning',
+      'WebhookUnavailable',
+      'A slice that was touched came back without hints; once until one helps.',
+      'see that the webhook is ready, registered and reached ([runbook](../operations/alerts/TopologyRoutingHintsNotKept.md))',
+    ),
+    row(
+      'Warning',
+      'PlansRemain',
+      'The flow-controller is gone, and a slice that was touched keeps its plan; once until one helps.',
+      'the same',
+    ),
+  ],
+};
+
+const carrier: EventGroup = {
+  command: RECONCILER,
+  file: 'pkg/controllers/admission-policies/reconciler.ts',
+  about: 'the Namespace of the installation',
+  rows: [
+    row('Normal', 'AdmissionCarrier', 'Webhook or policies have taken over admission.', NOTHING),
+    row(
+      'Warning',
+      'CarrierNotActing',
+      'The carrier that shall take over was not seen to act for a minute; once.',
+      'see its registration or its policies, and the log of the API server ([runbook](../operations/alerts/TopologyRoutingCarrierAwaited.md))',
+    ),
+    row(
+      'Warning',
+      'PolicyRefused',
+      'A policy of our name belongs to somebody else; once.',
+      'remove or rename the one that the message names',
+    ),
+    row(
+      'Warning',
+      'PolicyNotServed',
+      '`admission: policy`, and the API server serves no policies: the webhook carries; once.',
+      'upgrade to Kubernetes 1.36, or configure `webhook`',
+    ),
+    row(
+      'Warning',
+      'PolicyNotReadable',
+      '`admission: policy`, and RBAC does not let policies be read: the webhook carries; once.',
+      'render the ClusterRole of this version',
+    ),
+  ],
+};
+
+const loop: EventGroup = {
+  command: FLOW,
+  file: 'pkg/controllers/flow/reporter.ts',
+  about: 'the Service',
+  rows: [
+    row('Normal', 'PlanChanged', 'The hints of the plan changed; the message says why, and what they are.', NOTHING),
+    row('Warning', 'ConflictingMode', 'The Service asks for `Auto` and for a plan; once.', 'decide for one'),
+    row(
+      'Warning',
+      'InvalidPolicy',
+      'The FlowPolicy breaks a rule that the API server does not check; once.',
+      'mend the field that the message names',
+    ),
+    row(
+      'Warning',
+      'MetricsStale',
+      'No new samples: the plan is kept; once.',
+      'bring the source of load back ([runbook](../operations/alerts/TopologyRoutingFlowMetricsStale.md))',
+    ),
+    row('Warning', 'MetricsLost', 'No new samples for long: safe mode; once.', 'the same'),
+    row(
+      'Warning',
+      'NoCapacity',
+      'Endpoints have no CPU requests (or limits): each serves its own zone; once.',
+      'set them, or `capacity.value`',
+    ),
+    row(
+      'Warning',
+      'NotMirrored',
+      'The slices of a Service without selector do not carry its labels; once.',
+      'label the Endpoints or slices',
+    ),
+    row('Warning', 'TooManyZones', 'More zones have clients than hints can name; once.', 'use `same-zone`'),
+    row(
+      'Warning',
+      'UnknownSource',
+      'The FlowPolicy names a source that is not configured; once.',
+      'name one of those in the message',
+    ),
+    row(
+      'Warning',
+      'WebhookUnavailable',
+      'Hints that are written are lost again; once.',
+      'bring admission back ([runbook](../operations/alerts/TopologyRoutingFlowPlanNotInForce.md))',
+    ),
+  ],
+};
+
+const nodes: EventGroup = {
+  command: NODE_GROUPS,
+  file: 'pkg/controllers/node-groups/reports.ts',
+  about: 'the Node; refusals also the NodeGroup',
+  union: { path: 'pkg/kubeedge/decide.ts', type: 'ZoneWrite', prefix: 'Zone' },
+  rows: [
+    row('Normal', 'ZoneAssigned', 'The Node got the zone of its group.', NOTHING),
+    row('Normal', 'ZoneReasserted', 'The label was taken away, and written again.', NOTHING),
+    row('Normal', 'ZoneAdopted', 'The Node had that zone already.', NOTHING),
+    row('Normal', 'ZoneRestored', 'The Node has left its group and got its former zone back.', NOTHING),
+    row('Normal', 'ZoneReleased', 'The zone is not ours any more.', NOTHING),
+  ],
+};
+
+const refusals: EventGroup = {
+  ...nodes,
+  union: { path: 'pkg/kubeedge/decide.ts', type: 'ZoneRefusal' },
+  rows: [
+    row('Warning', 'InSeveralGroups', 'The Node is in several groups; once.', 'take it out of all but one'),
+    row('Warning', 'InvalidZoneName', "The group's name cannot be a zone; once.", 'rename the group'),
+    row('Warning', 'ForeignZone', 'Somebody else set the zone; once.', 'annotate the group if it may replace it'),
+    row(
+      'Warning',
+      'ZoneBoundVolumes',
+      'Volumes are bound to the zone that the Node has; once.',
+      'move the volumes, or leave the zone',
+    ),
+    row(
+      'Warning',
+      'ManagedByKubeEdge',
+      "KubeEdge's own controller writes this label; once.",
+      'let one of the two do it',
+    ),
+    row(
+      'Warning',
+      'LabelTakenAway',
+      'The label was taken away again and again; once.',
+      'find who does it in `metadata.managedFields`',
+    ),
+  ],
+};
+
+const followers: EventGroup = {
+  command: NODE_GROUPS,
+  file: 'pkg/controllers/node-groups/touch.ts',
+  about: 'the Service',
+  rows: [
+    row(
+      'Warning',
+      'ZoneNotFollowing',
+      'Its endpoints still name the former zone of a Node after several writes; once.',
+      'see whether kube-controller-manager runs',
+    ),
+  ],
+};
+
+const services: EventGroup = {
+  command: NODE_GROUPS,
+  file: 'pkg/controllers/node-groups/services.ts',
+  about: 'the Service',
+  rows: [
+    row('Normal', 'NodeGroupPreferred', 'Clients prefer the endpoints of their group.', NOTHING),
+    row(
+      'Warning',
+      'EdgeMeshIgnoresHints',
+      'EdgeMesh serves the Service, and knows no hints; once.',
+      'the message says what works instead',
+    ),
+    row('Warning', 'ConflictingMode', 'The Service asks for another mode as well; once.', 'decide for one'),
+  ],
+};
+
+export const EVENT_GROUPS: readonly EventGroup[] = [
+  settings,
+  effect,
+  repair,
+  carrier,
+  loop,
+  nodes,
+  refusals,
+  followers,
+  services,
+];

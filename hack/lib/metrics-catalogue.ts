@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every metric of every command, from the definitions that the commands register: docs, dashboard, alert rules and tests go by it.
+import { COMMANDS } from '../../pkg/apis/names.ts';
+import { createFlowMetrics } from '../../pkg/controllers/flow/metrics.ts';
+import { createNodeGroupMetrics } from '../../pkg/controllers/node-groups/metrics.ts';
+import { createSettingsMetrics } from '../../pkg/controllers/settings/metrics.ts';
+import { showStaleness } from '../../pkg/telemetry/cache-metrics.ts';
+import { createControllerMetrics } from '../../pkg/telemetry/controller-metrics.ts';
+import { createMetrics } from '../../pkg/telemetry/metrics.ts';
+import type { MetricDefinition, Metrics } from '../../pkg/telemetry/metrics.ts';
+import { createEventMetrics, createProcessMetrics } from '../../pkg/telemetry/process-metrics.ts';
+import { createBudget } from '../../pkg/webhook/budget.ts';
+import { createAdmissionMetrics } from '../../pkg/webhook/metrics.ts';
+
+export interface CommandMetrics {
+  readonly command: string;
+  /** By name. */
+  readonly metrics: readonly MetricDefinition[];
+}
+
+const none = (): [] => [];
+const no = (): number => 0;
+
+const registerController = (metrics: Metrics, command: string): void => {
+  createProcessMetrics(metrics, { command, readiness: [], leads: () => false });
+  createEventMetrics(metrics);
+  showStaleness(metrics, none);
+  createControllerMetrics(metrics);
+};
+
+const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => void>> = {
+  [COMMANDS.settingsReconciler](metrics, command) {
+    registerController(metrics, command);
+    createSettingsMetrics(metrics, {
+      decisions: none,
+      foreignValues: no,
+      fights: no,
+      effectiveness: none,
+      services: none,
+      webhookUnavailable: () => false,
+      carrier: () => undefined,
+      plannerAlive: () => undefined,
+    });
+  },
+  [COMMANDS.flowController](metrics, command) {
+    registerController(metrics, command);
+    createFlowMetrics(metrics, { services: none });
+    createNodeGroupMetrics(metrics, { zones: none, services: none });
+  },
+  [COMMANDS.endpointSliceWebhook](metrics, command) {
+    createProcessMetrics(metrics, { command, readiness: [] });
+    createAdmissionMetrics({ metrics, budget: createBudget(), certificateNotAfter: no });
+  },
+};
+
+export const metricsCatalogue = (): CommandMetrics[] =>
+  Object.entries(REGISTER).map(([command, register]) => {
+    const metrics = createMetrics({ defaultMetrics: false });
+    register(metrics, command);
+    return { command, metrics: metrics.definitions() };
+  });

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The schema of RoutingConfig, with the checks between fields.
+import type { ConfigKind, CrossFieldProblem } from './config/config-kind.ts';
+import { labelSelector, namespaceName, object } from './config/schema.ts';
+import { GROUP, STRATEGIES } from './names.ts';
+import type { RoutingConfig, ServiceSelection } from './routing-config.ts';
+
+const selection = {
+  name: { ...namespaceName, description: 'Name of one Service.' },
+  selector: labelSelector({ description: 'Services with these labels; must ask for something.' }),
+  namespace: {
+    ...namespaceName,
+    description: 'Classes `seed` and `garden` only: Services of this namespace; default: of all that are governed.',
+  },
+};
+
+const list = (properties: Record<string, object>, description: string) => ({
+  type: 'array',
+  maxItems: 100,
+  default: [],
+  items: object(properties),
+  description,
+});
+
+type Path = CrossFieldProblem['path'];
+
+const requirementProblems = ({ selector }: ServiceSelection, path: Path): CrossFieldProblem[] =>
+  (selector?.matchExpressions ?? []).flatMap(({ operator, values = [] }, index): CrossFieldProblem[] => {
+    const at = [...path, 'selector', 'matchExpressions', index, 'values'];
+    const takes = operator === 'In' || operator === 'NotIn';
+    if (takes && values.length === 0) return [{ path: at, message: `is required for ${operator}.` }];
+    return takes || values.length === 0 ? [] : [{ path: at, message: `must be left out for ${operator}.` }];
+  });
+
+const selectionProblems = (item: ServiceSelection, path: Path): CrossFieldProblem[] => {
+  const { name, selector } = item;
+  if ((name === undefined) === (selector === undefined)) {
+    const found = name === undefined ? 'neither is there' : 'both are there';
+    return [{ path, message: `needs name or selector, one of them; ${found}.` }];
+  }
+  if (selector === undefined) return [];
+  const parts = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length;
+  const message = 'would select every Service; name at least one label.';
+  if (parts === 0) return [{ path: [...path, 'selector'], message }];
+  return requirementProblems(item, path);
+};
+
+/** `apiVersion`, `kind` and these fields; unknown ones are refused. */
+export const ROUTING_CONFIG: ConfigKind<RoutingConfig> & { readonly apiVersion: string } = {
+  apiVersion: `${GROUP}/v1alpha1`,
+  kind: 'RoutingConfig',
+  schema: {
+    type: 'object',
+    properties: {
+      services: list(
+        {
+          ...selection,
+          strategy: {
+            type: 'string',
+            enum: [...STRATEGIES],
+            description:
+              'Default: `same-zone`, by whatever the Kubernetes version offers. What a Service says itself wins.',
+          },
+        },
+        'Services to be routed by zone beside those of Gardener and those labelled `managed`; the first entry that fits counts.',
+      ),
+      exclude: list(selection, "Services to be left alone, Gardener's own included; goes before `services`."),
+    },
+  },
+  check: ({ services, exclude }) => [
+    ...services.flatMap((item, index) => selectionProblems(item, ['services', index])),
+    ...exclude.flatMap((item, index) => selectionProblems(item, ['exclude', index])),
+  ],
+};

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where Extensions of each class are read from, and which one counts for a namespace; from the cache.
+import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
+import type { ExtensionClass } from '../../apis/extension.ts';
+import { governingExtension } from '../../gardener/extension/governing.ts';
+import type { Governing } from '../../gardener/extension/types.ts';
+import { byNamespace } from '../settings/landscape.ts';
+import type { Landscape } from '../settings/landscape.ts';
+
+type Modes = SettingsReconcilerConfiguration['modes'];
+
+/** Where gardenlet puts what belongs to the seed as a whole. */
+const SEED_HOME = 'garden';
+
+/** What the modes answer for: a garden runtime and a seed may be two installations in one cluster. */
+export const classesOf = ({ seed, garden }: Modes): ExtensionClass[] => [
+  ...(seed === undefined ? [] : (['shoot', 'seed'] as const)),
+  ...(garden === undefined ? [] : (['garden'] as const)),
+];
+
+/**
+ * The namespace that Extensions of a class are read from. Of class shoot it is each Shoot's own; of the others Gardener's
+ * alone, so that who may create objects in some other namespace has no say in all of them.
+ */
+export const homeOf = (extensionClass: ExtensionClass, own: string, { garden }: Modes): string => {
+  if (extensionClass === 'shoot') return own;
+  return extensionClass === 'garden' ? (garden?.namespace ?? SEED_HOME) : SEED_HOME;
+};
+
+/** The Extension of a class whose configuration counts for a namespace. */
+export const governingOf = (
+  landscape: Pick<Landscape, 'extensions'>,
+  extensionClass: ExtensionClass,
+  namespace: string,
+  modes: Modes,
+): Governing | undefined =>
+  governingExtension(byNamespace(landscape.extensions, homeOf(extensionClass, namespace, modes)), extensionClass);

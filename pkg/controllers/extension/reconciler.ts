@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries out what Gardener asks of our Extensions, and keeps their condition current; thin I/O over pkg/gardener/extension.
+import type { Extension, ExtensionClass, ExtensionCondition, OperationType } from '../../apis/extension.ts';
+import type { Shoot } from '../../apis/gardener.ts';
+import type { ObjectRef } from '../../apis/meta.ts';
+import { EXTENSIONS } from '../../apis/resources.ts';
+import { decideCondition, nextCondition } from '../../gardener/extension/condition.ts';
+import type { SeenNamespace } from '../../gardener/extension/condition.ts';
+import { extensionNameOf, isResponsible } from '../../gardener/extension/governing.ts';
+import { decideOperation } from '../../gardener/extension/operation.ts';
+import type { OperationDecision } from '../../gardener/extension/operation.ts';
+import { decideOutcome } from '../../gardener/extension/outcome.ts';
+import {
+  beginPatch,
+  conditionOf,
+  conditionPatch,
+  endPatch,
+  letGoPatch,
+  takeUpPatch,
+} from '../../gardener/extension/status.ts';
+import type { Governing, ReadExtension } from '../../gardener/extension/types.ts';
+import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import { createRecentWrites } from '../settings/recent-writes.ts';
+
+export interface ExtensionReconcilerOptions {
+  /** What this process answers for; Extensions of other classes are another installation's. */
+  classes: readonly ExtensionClass[];
+  client: Pick<Client, 'get' | 'patch'>;
+  /** From the cache. */
+  extension(ref: Required<ObjectRef>): ReadExtension | undefined;
+  /** Reads an Extension as the cache does. */
+  project(extension: Extension): ReadExtension;
+  /** The Shoot whose control plane is in the namespace. */
+  shoot(namespace: string): Pick<Shoot, 'metadata' | 'status'> | undefined;
+  /** The namespace that Extensions of the class of this one are read from, and the one that counts there. */
+  home(extension: ReadExtension): { namespace: string; governing: Governing | undefined };
+  /** The namespaces that it is about, with their Services and whether they have effect. */
+  seen(extension: ReadExtension): readonly SeenNamespace[];
+  /** Whether settings that it asked for are still to be taken back. */
+  isTakingBack(extension: ReadExtension): boolean;
+  clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** At least this long between two writes of a condition by itself, milliseconds. */
+  conditionIntervalMs: number;
+  /**
+   * How long a deletion waits for settings to be taken back, milliseconds. They are taken back afterwards just as well, and
+   * no Shoot is to wait for us. Default 30 seconds.
+   */
+  takeBackPatienceMs?: number;
+  logger: Logger;
+}
+
+const DONE: Result = { kind: 'done' };
+const TAKE_BACK_PATIENCE_MS = 30_000;
+const LOOK_AGAIN_MS = 500;
+
+/** `namespace/name` as two. */
+const refOf = (key: string): Required<ObjectRef> => {
+  const at = key.indexOf('/');
+  return { namespace: key.slice(0, at), name: key.slice(at + 1) };
+};
+
+/** What one process remembers of the Extensions that it looks after. */
+const createMemory = () => {
+  const seen = new Set<string>();
+  const deletingSince = new Map<string, number>();
+  const conditionAt = new Map<string, number>();
+  const recent = createRecentWrites<ReadExtension>();
+  return {
+    seen,
+    deletingSince,
+    conditionAt,
+    recent,
+    forget(key: string): void {
+      seen.delete(key);
+      deletingSince.delete(key);
+      conditionAt.delete(key);
+      recent.forget(key);
+    },
+  };
+};
+
+export const createExtensionReconciler = (options: ExtensionReconcilerOptions): Reconciler => {
+  const { client, clock, logger, takeBackPatienceMs = TAKE_BACK_PATIENCE_MS } = options;
+  const memory = createMemory();
+
+  const patch = async (
+    before: ReadExtension,
+    body: object | undefined,
+    subresource: 'status' | undefined,
+    signal: AbortSignal,
+  ): Promise<ReadExtension> => {
+    if (body === undefined) return before;
+    const key = extensionNameOf(before);
+    const write = subresource === undefined ? {} : { subresource };
+    const answer = options.project(await client.patch<Extension>(EXTENSIONS, refOf(key), 'merge', body, write, signal));
+    memory.recent.remember(key, answer, before.metadata?.resourceVersion);
+    return answer;
+  };
+
+  const decide = (extension: ReadExtension): OperationDecision =>
+    decideOperation({
+      extension,
+      shoot: options.shoot(extension.metadata?.namespace ?? ''),
+      firstSight: !memory.seen.has(extensionNameOf(extension)),
+    });
+
+  const conditionFor = (extension: ReadExtension): ExtensionCondition | undefined => {
+    const input = {
+      name: extensionNameOf(extension),
+      reading: extension.reading ?? ({ kind: 'absent' } as const),
+      namespaces: options.seen(extension),
+    };
+    return nextCondition(conditionOf(extension), decideCondition(input), clock.now());
+  };
+
+  /** A deletion waits until the caches show that nothing is left, for as long as its patience lasts. */
+  const waits = (cached: ReadExtension, key: string): boolean => {
+    const since = memory.deletingSince.get(key) ?? clock.monotonic();
+    memory.deletingSince.set(key, since);
+    if (clock.monotonic() - since >= takeBackPatienceMs) {
+      logger.warn('an Extension goes while settings that it asked for are still being taken back', { extension: key });
+      return false;
+    }
+    return cached.metadata?.deletionTimestamp === undefined || options.isTakingBack(cached);
+  };
+
+  const begin = (live: ReadExtension, type: OperationType, signal: AbortSignal): Promise<ReadExtension> => {
+    const last = live.status?.lastOperation;
+    const begun = last?.type === type && last.state === 'Processing';
+    return patch(live, begun ? undefined : beginPatch(live, type, clock.now()), 'status', signal);
+  };
+
+  const run = async (
+    cached: ReadExtension,
+    live: ReadExtension,
+    type: OperationType,
+    signal: AbortSignal,
+  ): Promise<Result> => {
+    const key = extensionNameOf(live);
+    let current = await begin(live, type, signal);
+    current = await patch(current, takeUpPatch(current, type), undefined, signal);
+    if (type === 'Delete' && waits(cached, key)) return { kind: 'requeue', afterMs: LOOK_AGAIN_MS };
+    const { namespace: home, governing } = options.home(current);
+    const outcome = decideOutcome({ extension: current, type, home, governing });
+    const leaves = type === 'Delete' || type === 'Migrate';
+    const condition = leaves ? undefined : conditionFor(current);
+    current = await patch(current, endPatch(current, type, outcome, condition, clock.now()), 'status', signal);
+    if (outcome.kind === 'succeeded') await patch(current, letGoPatch(current, type), undefined, signal);
+    const detail = outcome.kind === 'failed' ? { detail: outcome.description } : {};
+    logger.info('operation ended', { extension: key, operation: type, outcome: outcome.kind, ...detail });
+    memory.seen.add(key);
+    return DONE;
+  };
+
+  /** After an operation the condition follows what the Services do, and nothing else is written. */
+  const follow = async (extension: ReadExtension, signal: AbortSignal): Promise<Result> => {
+    const key = extensionNameOf(extension);
+    memory.seen.add(key);
+    const condition = conditionFor(extension);
+    if (condition === undefined) return DONE;
+    const afterMs = (memory.conditionAt.get(key) ?? -Infinity) + options.conditionIntervalMs - clock.monotonic();
+    if (afterMs > 0) return { kind: 'requeue', afterMs };
+    await patch(extension, conditionPatch(extension, condition), 'status', signal);
+    memory.conditionAt.set(key, clock.monotonic());
+    return DONE;
+  };
+
+  const look = async (key: string, cached: ReadExtension, signal: AbortSignal): Promise<Result> => {
+    const known = memory.recent.freshest(key, cached);
+    if (decide(known).kind === 'run') {
+      // The operation is decided on what the server holds: the cache may be behind our own last write.
+      const live = options.project(await client.get<Extension>(EXTENSIONS, refOf(key), signal));
+      const decision = decide(live);
+      if (decision.kind === 'run') return run(cached, live, decision.type, signal);
+    }
+    const decision = decide(known);
+    return decision.kind === 'none' && decision.why === 'settled' ? follow(known, signal) : DONE;
+  };
+
+  return {
+    async reconcile(key, signal) {
+      const cached = options.extension(refOf(key));
+      if (cached === undefined || !isResponsible(cached, options.classes)) {
+        memory.forget(key);
+        return DONE;
+      }
+      try {
+        return await look(key, cached, signal);
+      } catch (error) {
+        if (isNotFound(error)) return DONE;
+        // Somebody wrote in the same moment; what they wrote is looked at first.
+        if (isConflict(error)) return { kind: 'requeue', afterMs: LOOK_AGAIN_MS };
+        throw error;
+      }
+    },
+  };
+};

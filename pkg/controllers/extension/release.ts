@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gives up our finalizer on Extensions before this extension is uninstalled: nobody would be left to let them go.
+import type { Extension, ExtensionClass } from '../../apis/extension.ts';
+import { EXTENSION_FINALIZER } from '../../apis/names.ts';
+import { EXTENSIONS } from '../../apis/resources.ts';
+import { extensionNameOf, isResponsible } from '../../gardener/extension/governing.ts';
+import { hasFinalizer } from '../../gardener/extension/operation.ts';
+import { isConflict, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
+import type { Client } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+
+export interface ReleaseOptions {
+  client: Pick<Client, 'pages' | 'get' | 'patch'>;
+  /** Of other classes another installation takes care. */
+  classes: readonly ExtensionClass[];
+  logger: Logger;
+}
+
+/** Another writer at the same moment makes a write conflict; that does not happen many times in a row. */
+const TRIES = 5;
+
+const letGo = async (first: Extension, { client, logger }: ReleaseOptions, signal: AbortSignal): Promise<boolean> => {
+  const { namespace = '', name = '' } = first.metadata ?? {};
+  let extension = first;
+  for (let tries = 1; hasFinalizer(extension); tries += 1) {
+    const { finalizers = [], resourceVersion } = extension.metadata ?? {};
+    const others = finalizers.filter((finalizer) => finalizer !== EXTENSION_FINALIZER);
+    try {
+      const patch = { metadata: { resourceVersion, finalizers: others } };
+      await client.patch(EXTENSIONS, { namespace, name }, 'merge', patch, {}, signal);
+      logger.info('finalizer taken back', { extension: extensionNameOf(first) });
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      if (!isConflict(error) || tries === TRIES) throw error;
+      extension = await client.get<Extension>(EXTENSIONS, { namespace, name }, signal);
+    }
+  }
+  return false;
+};
+
+/** How many were let go; none where Extensions are not served, or not ours to read. */
+export const releaseExtensions = async (options: ReleaseOptions, signal: AbortSignal): Promise<number> => {
+  const ours: Extension[] = [];
+  try {
+    for await (const page of options.client.pages<Extension>(EXTENSIONS, {}, signal)) {
+      ours.push(...page.items.filter((item) => isResponsible(item, options.classes) && hasFinalizer(item)));
+    }
+  } catch (error) {
+    if (!isNotFound(error) && !isForbidden(error)) throw error;
+  }
+  let count = 0;
+  for (const extension of ours) count += (await letGo(extension, options, signal)) ? 1 : 0;
+  return count;
+};

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Renews the Lease by which gardenlet sees that this extension is alive: without it health reports count as outdated.
+import type { ObjectRef } from '../../apis/meta.ts';
+import { HEARTBEAT_LEASE } from '../../apis/names.ts';
+import { LEASES, apiVersionOf } from '../../apis/resources.ts';
+import { isAlreadyExists, isNotFound } from '../../kubernetes/errors.ts';
+import { microTime } from '../../kubernetes/lease.ts';
+import type { Lease } from '../../kubernetes/lease.ts';
+import { sleep } from '../../kubernetes/sleep.ts';
+import type { Client, Clock } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+
+export interface HeartbeatOptions {
+  client: Pick<Client, 'create' | 'patch'>;
+  /** Our own. */
+  namespace: string;
+  /** Name of the extension: who the Lease says is alive. */
+  extension: string;
+  /** How often it is renewed, seconds; the Lease says so too. Gardener's default is 30. */
+  renewIntervalSeconds: number;
+  clock: Clock;
+  logger: Logger;
+}
+
+const leaseSpec = ({ extension, renewIntervalSeconds, clock }: HeartbeatOptions): NonNullable<Lease['spec']> => ({
+  holderIdentity: extension,
+  leaseDurationSeconds: renewIntervalSeconds,
+  renewTime: microTime(clock.now()),
+});
+
+/** One beat: the Lease is patched, and created where there is none. */
+const beat = async (options: HeartbeatOptions, signal: AbortSignal): Promise<void> => {
+  const { client, namespace } = options;
+  const ref: ObjectRef = { namespace, name: HEARTBEAT_LEASE };
+  const spec = leaseSpec(options);
+  const renew = () => client.patch<Lease>(LEASES, ref, 'merge', { spec }, {}, signal);
+  try {
+    await renew();
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const lease: Lease = { apiVersion: apiVersionOf(LEASES), kind: LEASES.kind, metadata: { ...ref }, spec };
+    await client.create(LEASES, lease, {}, signal).catch((failed: unknown) => {
+      if (!isAlreadyExists(failed)) throw failed;
+      return renew();
+    });
+  }
+};
+
+/** Beats until the signal aborts; resolves then. What fails is logged, and tried again with the next beat. */
+export const runHeartbeat = async (options: HeartbeatOptions, signal: AbortSignal): Promise<void> => {
+  const { clock, logger, namespace, renewIntervalSeconds } = options;
+  while (!signal.aborted) {
+    try {
+      await beat(options, signal);
+    } catch (error) {
+      if (!signal.aborted) logger.warn('cannot renew the heartbeat', { namespace, lease: HEARTBEAT_LEASE, error });
+    }
+    await sleep(clock, renewIntervalSeconds * 1_000, signal).catch(() => undefined);
+  }
+};

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the Services that an Extension is about are really routed by zone, as one condition for a person. Pure.
+import type { ExtensionCondition } from '../../apis/extension.ts';
+import { CONDITION_EFFECTIVE } from '../../apis/names.ts';
+import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config-reader.ts';
+import type { RoutingConfigReading } from '../../apis/routing-config-reader.ts';
+import type { RoutingDecision } from '../types.ts';
+import { describeProblems } from './assess.ts';
+import { timeText } from './status.ts';
+
+/** What is seen of one Service of a namespace that the Extension is about. */
+export interface SeenService {
+  readonly name: string;
+  /** The decision for it, or for the Etcd that it is made from. */
+  readonly decision: RoutingDecision;
+  /** Undefined: on, but nobody has looked yet. */
+  readonly effect?: { readonly kind: 'effective' } | Trouble | undefined;
+}
+
+interface Trouble {
+  readonly kind: 'ineffective';
+  /** Stable word, for example `HintsMissing`. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface SeenNamespace {
+  readonly name: string;
+  readonly decision: RoutingDecision;
+  readonly services: readonly SeenService[];
+}
+
+export interface ConditionInput {
+  /** `namespace/name` of the Extension. */
+  readonly name: string;
+  readonly reading: RoutingConfigReading;
+  readonly namespaces: readonly SeenNamespace[];
+}
+
+/** The condition without its times. */
+export type ConditionState = Required<Pick<ExtensionCondition, 'type' | 'status' | 'reason' | 'message'>>;
+
+/** Of an object that is left out: what somebody has to mend; the rest is how it shall be. */
+const FAULTS = new Set(['ConflictingMode', 'FieldNotSupported', 'VersionUnknown', 'ConfigurationInvalid']);
+/** Pass by themselves: Pods start, a component is not installed yet, etcd-druid waits for its owner. */
+const PASSING = new Set(['NoReadyEndpoints', 'Pending', 'ServiceMissing', 'VersionUnknown']);
+
+const MAX_NAMED = 5;
+
+const state = (status: ConditionState['status'], reason: string, message: string): ConditionState => ({
+  type: CONDITION_EFFECTIVE,
+  status,
+  reason,
+  message,
+});
+
+type Refusal = Extract<RoutingDecision, { kind: 'refused' }>;
+
+const refusalOf = ({ decision }: { decision: RoutingDecision }): Refusal[] =>
+  decision.kind === 'refused' ? [decision] : [];
+
+/** Services that the configuration names and that no namespace has. */
+const missing = ({ reading, namespaces }: ConditionInput): Trouble[] => {
+  if (reading.kind !== 'valid') return [];
+  const on = namespaces.filter(({ decision }) => decision.kind === 'enabled');
+  return reading.config.services.flatMap(({ name, namespace }, index): Trouble[] => {
+    if (name === undefined || on.length === 0) return [];
+    const places = on.filter((place) => namespace === undefined || place.name === namespace);
+    if (places.some(({ services }) => services.some((service) => service.name === name))) return [];
+    const where = namespace ?? (on.length === 1 ? (on[0]?.name ?? '') : undefined);
+    const subject = where === undefined ? `Service ${name}` : `Service ${where}/${name}`;
+    const message = `${PROVIDER_CONFIG_FIELD}.services[${index}]: ${subject} does not exist`;
+    return [{ kind: 'ineffective', reason: 'ServiceMissing', message }];
+  });
+};
+
+const troublesOf = ({ services }: SeenNamespace): Trouble[] =>
+  services.flatMap((service): Trouble[] => {
+    if (service.decision.kind === 'refused') {
+      const { reason, message } = service.decision;
+      return FAULTS.has(reason) ? [{ kind: 'ineffective', reason, message }] : [];
+    }
+    return service.effect?.kind === 'ineffective' ? [service.effect] : [];
+  });
+
+const listOf = (texts: readonly string[], separator: string): string => {
+  const more = texts.length - MAX_NAMED;
+  return [...texts.slice(0, MAX_NAMED), ...(more > 0 ? [`${more} more`] : [])].join(separator);
+};
+
+const namesOf = (namespaces: readonly SeenNamespace[]): string[] => {
+  const several = namespaces.length > 1;
+  return namespaces.flatMap(({ name, services }) =>
+    services.flatMap((service) =>
+      service.decision.kind === 'enabled' ? [several ? `${name}/${service.name}` : service.name] : [],
+    ),
+  );
+};
+
+/** The same input gives the same words, so that a condition is written when something changed and at no other time. */
+export const decideCondition = (input: ConditionInput): ConditionState => {
+  const { name, reading, namespaces } = input;
+  if (reading.kind === 'invalid')
+    return state('False', 'ConfigurationInvalid', describeProblems(name, reading.problems));
+  const [refusal] = namespaces.flatMap(refusalOf);
+  const on = namespaces.filter(({ decision }) => decision.kind === 'enabled');
+  if (on.length === 0) {
+    return refusal === undefined
+      ? state('Unknown', 'NothingToRoute', `Extension ${name}: there is no namespace that it is about`)
+      : state('False', refusal.reason, refusal.message);
+  }
+  const troubles = [...on.flatMap(troublesOf), ...missing(input)];
+  const [worst] = [...troubles.filter(({ reason }) => !PASSING.has(reason)), ...troubles];
+  if (worst !== undefined) {
+    const others = troubles.filter((trouble) => trouble !== worst);
+    return state(
+      'False',
+      worst.reason,
+      listOf(
+        [worst, ...others].map(({ message }) => message),
+        '; ',
+      ),
+    );
+  }
+  const services = on.flatMap((place) => place.services.filter(({ decision }) => decision.kind === 'enabled'));
+  if (services.length === 0) return state('Unknown', 'NothingToRoute', 'there is no Service to be routed by zone');
+  if (services.some(({ effect }) => effect === undefined)) {
+    return state('Unknown', 'NotAssessed', 'the EndpointSlices have not been looked at yet');
+  }
+  const count = services.length === 1 ? '1 Service is' : `${services.length} Services are`;
+  return state('True', 'Effective', `${count} routed by zone: ${listOf(namesOf(on), ', ')}`);
+};
+
+/** The condition to write: undefined where the one that is there says the same, or more than we know yet. */
+export const nextCondition = (
+  before: ExtensionCondition | undefined,
+  decided: ConditionState,
+  epochMs: number,
+): ExtensionCondition | undefined => {
+  // A process that has just started has not looked yet, which is no news.
+  if (before !== undefined && decided.reason === 'NotAssessed') return undefined;
+  const { status, reason, message } = decided;
+  if (before?.status === status && before.reason === reason && before.message === message) return undefined;
+  const now = timeText(epochMs);
+  const moved = before?.status !== status;
+  return { ...decided, lastUpdateTime: now, lastTransitionTime: moved ? now : (before.lastTransitionTime ?? now) };
+};

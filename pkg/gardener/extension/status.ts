@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The patches that an operation writes on an Extension: its status, its finalizer, its annotation. Pure: time is an argument.
+import type { Extension, ExtensionCondition, LastOperation, OperationType } from '../../apis/extension.ts';
+import { ANNOTATION_OPERATION, CONDITION_EFFECTIVE, EXTENSION_FINALIZER } from '../../apis/names.ts';
+import { hasFinalizer, operationOf } from './operation.ts';
+
+/** How an operation ended. `code` is one of Gardener's error codes. */
+export type Outcome =
+  | { readonly kind: 'succeeded' }
+  | { readonly kind: 'failed'; readonly description: string; readonly code?: 'ERR_CONFIGURATION_PROBLEM' };
+
+type Patch = Readonly<Record<string, unknown>>;
+
+const WORDS: Readonly<Record<OperationType, readonly [doing: string, done: string, failed: string]>> = {
+  Create: ['Creating the Extension', 'Successfully created Extension', 'Error creating Extension'],
+  Reconcile: ['Reconciling the Extension', 'Successfully reconciled Extension', 'Error reconciling Extension'],
+  Restore: ['Restoring the Extension', 'Successfully restored Extension', 'Error restoring Extension'],
+  Migrate: ['Migrating the Extension', 'Successfully migrated Extension', 'Error migrating Extension'],
+  Delete: ['Deleting the Extension', 'Successfully deleted Extension', 'Error deleting Extension'],
+};
+
+/** metav1.Time: RFC 3339 in whole seconds, which Gardener compares its own timestamps with. */
+export const timeText = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+
+/** Another writer in the same moment makes it a conflict, so that nobody's annotation or condition is lost. */
+const locked = ({ metadata }: Extension, more: object = {}): Patch => ({
+  metadata: { resourceVersion: metadata?.resourceVersion, ...more },
+});
+
+/** Written before anything else, so that whoever comes after a crash sees what was begun. */
+export const beginPatch = (extension: Extension, type: OperationType, epochMs: number): Patch => {
+  const lastOperation: LastOperation = {
+    type,
+    state: 'Processing',
+    progress: 1,
+    description: WORDS[type][0],
+    lastUpdateTime: timeText(epochMs),
+  };
+  return { ...locked(extension), status: { lastOperation } };
+};
+
+/** The finalizer comes, and the order to reconcile goes: it is being carried out. Undefined where both are so already. */
+export const takeUpPatch = (extension: Extension, type: OperationType): Patch | undefined => {
+  const annotated = operationOf(extension) === 'reconcile';
+  const holds = hasFinalizer(extension) || type === 'Migrate' || type === 'Delete';
+  if (!annotated && holds) return undefined;
+  return locked(extension, {
+    ...(annotated ? { annotations: { [ANNOTATION_OPERATION]: null } } : {}),
+    ...(holds ? {} : { finalizers: [...(extension.metadata?.finalizers ?? []), EXTENSION_FINALIZER] }),
+  });
+};
+
+export const endPatch = (
+  extension: Extension,
+  type: OperationType,
+  outcome: Outcome,
+  condition: ExtensionCondition | undefined,
+  epochMs: number,
+): Patch => {
+  const lastUpdateTime = timeText(epochMs);
+  const failed = outcome.kind === 'failed';
+  const description = failed ? `${WORDS[type][2]}: ${outcome.description}` : WORDS[type][1];
+  const codes = failed && outcome.code !== undefined ? { codes: [outcome.code] } : {};
+  const status = {
+    lastOperation: {
+      type,
+      state: failed ? 'Error' : 'Succeeded',
+      progress: failed ? 50 : 100,
+      description,
+      lastUpdateTime,
+    },
+    // The whole of it: codes of an error before this one must not stay.
+    lastError: failed ? { codes: null, ...codes, description, lastUpdateTime } : null,
+    observedGeneration: extension.metadata?.generation,
+    ...(condition === undefined ? {} : { conditions: withCondition(extension, condition) }),
+  };
+  return { ...locked(extension), status };
+};
+
+/** Migrate and Delete give the finalizer up; migrate and restore take their annotation away at the end. */
+export const letGoPatch = (extension: Extension, type: OperationType): Patch | undefined => {
+  const releases = (type === 'Migrate' || type === 'Delete') && hasFinalizer(extension);
+  const annotated = operationOf(extension) === (type === 'Migrate' ? 'migrate' : 'restore');
+  const ends = annotated && (type === 'Migrate' || type === 'Restore');
+  if (!releases && !ends) return undefined;
+  const others = (extension.metadata?.finalizers ?? []).filter((name) => name !== EXTENSION_FINALIZER);
+  return locked(extension, {
+    ...(ends ? { annotations: { [ANNOTATION_OPERATION]: null } } : {}),
+    ...(releases ? { finalizers: others } : {}),
+  });
+};
+
+/** The conditions of others stay as they are. */
+const withCondition = ({ status }: Extension, condition: ExtensionCondition): ExtensionCondition[] => [
+  ...(status?.conditions ?? []).filter(({ type }) => type !== condition.type),
+  condition,
+];
+
+export const conditionOf = ({ status }: Extension): ExtensionCondition | undefined =>
+  status?.conditions?.find(({ type }) => type === CONDITION_EFFECTIVE);
+
+export const conditionPatch = (extension: Extension, condition: ExtensionCondition): Patch => ({
+  ...locked(extension),
+  status: { conditions: withCondition(extension, condition) },
+});

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows which of several installations a duty of the whole cluster belongs to, and takes it where nobody has it.
+import type { ObjectRef } from '../apis/meta.ts';
+import { LEASES } from '../apis/resources.ts';
+import type { Logger } from '../telemetry/types.ts';
+import { aborted } from './abortable.ts';
+import { createDeadline } from './deadline.ts';
+import { isNotFound } from './errors.ts';
+import type { InstallationOwner } from './installation-owner.ts';
+import { holderOf } from './lease.ts';
+import type { Lease } from './lease.ts';
+import { createLeaseLock } from './lease-lock.ts';
+import type { LeaseLock } from './lease-lock.ts';
+import { sleep } from './sleep.ts';
+import type { Client, Clock } from './types.ts';
+
+export interface ClaimOptions {
+  client: Pick<Client, 'get' | 'create' | 'update'>;
+  lease: Required<ObjectRef>;
+  /** Names the installation, not the process: all its processes hold the claim together. */
+  installation: string;
+  /** What the Lease goes with. */
+  owner: InstallationOwner;
+  clock: Clock;
+  /** Whether this process can do its part; where it cannot, it only watches. Default: always. */
+  able?: () => boolean;
+  /** In [0, 1): spreads the tries. */
+  random: () => number;
+  logger: Logger;
+}
+
+export interface Claim {
+  /** Whether the duty is this installation's; false until that is known. */
+  held(): boolean;
+  /** Whether a try has ended: before, `held` says nothing. */
+  known(): boolean;
+  /** Calls back when `held` changed; returns what ends that. */
+  onChange(callback: () => void): () => void;
+  /** Resolves once the first try has ended, or the signal aborts. Rejects never. */
+  settled(signal: AbortSignal): Promise<void>;
+  /** Takes, renews and watches until the signal aborts; rejects never. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Gives it up, so that another installation need not wait; after `run` has ended. Rejects never. */
+  release(): Promise<void>;
+}
+
+/** How long others wait after the last renewal that they saw. */
+export const CLAIM_DURATION_MS = 30_000;
+const PERIOD_MS = 5_000;
+const TRY_MS = 10_000;
+
+/** A claim that nobody else can have. */
+export const ownClaim = (): Claim => ({
+  held: () => true,
+  known: () => true,
+  onChange: () => () => undefined,
+  settled: () => Promise.resolve(),
+  run: () => Promise.resolve(),
+  release: () => Promise.resolve(),
+});
+
+/**
+ * Two installations may hold it for a moment, when the one was away for longer than its claim: what it stands for must bear
+ * that. A server that cannot be reached changes nothing: nobody could act on it anyway.
+ */
+export const createClaim = (options: ClaimOptions): Claim => {
+  const { client, lease, installation, owner, clock, random, logger } = options;
+  const callbacks = new Set<() => void>();
+  const first = new AbortController();
+  let held = false;
+
+  const lock: LeaseLock = createLeaseLock({
+    client,
+    ...lease,
+    identity: installation,
+    clock,
+    leaseDurationMs: CLAIM_DURATION_MS,
+    marks: async (signal) => ({ installation, owner: await owner(signal) }),
+  });
+
+  const tell = (next: boolean, holder: string): void => {
+    if (next === held) return;
+    held = next;
+    logger.info('the claim of the cluster changed hands', { lease: `${lease.namespace}/${lease.name}`, holder });
+    for (const callback of callbacks) callback();
+  };
+
+  const look = async (signal: AbortSignal): Promise<void> => {
+    try {
+      const holder = holderOf(await client.get<Lease>(LEASES, lease, signal));
+      tell(holder === installation, holder);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      tell(false, '');
+    }
+  };
+
+  const take = async (signal: AbortSignal): Promise<void> => {
+    const result = await lock.tryAcquireOrRenew(signal);
+    if (result.kind === 'held') tell(true, installation);
+    if (result.kind === 'other') tell(false, result.holder);
+  };
+
+  const attempt = async (signal: AbortSignal): Promise<void> => {
+    const deadline = createDeadline(clock, TRY_MS, signal);
+    try {
+      await (options.able?.() === false ? look : take)(deadline.signal);
+    } catch (error) {
+      if (!signal.aborted) logger.warn('cannot reach the claim, trying again', { lease: lease.name, error });
+    } finally {
+      deadline.dispose();
+    }
+  };
+
+  return {
+    held: () => held,
+    known: () => first.signal.aborted,
+    onChange(callback) {
+      const entry = (): void => callback();
+      callbacks.add(entry);
+      return () => void callbacks.delete(entry);
+    },
+    settled: (signal) => aborted(AbortSignal.any([signal, first.signal])),
+    async run(signal) {
+      while (!signal.aborted) {
+        await attempt(signal);
+        first.abort();
+        await sleep(clock, PERIOD_MS * (1 + random() / 5), signal).catch(() => undefined);
+      }
+    },
+    async release() {
+      if (!held) return;
+      const deadline = createDeadline(clock, TRY_MS);
+      try {
+        await lock.release(deadline.signal);
+      } catch (error) {
+        logger.warn('cannot give up the claim, others wait until it expires', { error });
+      } finally {
+        deadline.dispose();
+      }
+      tell(false, '');
+    },
+  };
+};

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scheduler and kubelet for Pods of our image: their containers run as processes on the nodes of the bed, with the arguments,
+// environment, configuration and ServiceAccount of the Pod; probes decide about readiness, ends of Jobs are told.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { AddressPair } from './bed/addresses.ts';
+import { ApiFailure } from './bed/api.ts';
+import type { KubernetesObject } from './bed/api.ts';
+import type { Component } from './bed/component.ts';
+import type { Bed, BedNode } from './bed/index.ts';
+import { writeTokenKubeconfig } from './bed/kubeconfig.ts';
+import { enterPrefix } from './bed/namespaces.ts';
+import { addAddresses, nodeDevice, removeAddresses } from './bed/network.ts';
+import { runningStatus } from './bed/pod.ts';
+import { root } from './chart.ts';
+
+interface Variable {
+  readonly name: string;
+  readonly value?: string;
+  readonly valueFrom?: { readonly fieldRef?: { readonly fieldPath: string } };
+}
+
+interface Container {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly env?: readonly Variable[];
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
+}
+
+export interface KubeletPod extends KubernetesObject {
+  metadata: KubernetesObject['metadata'] & { name: string; namespace: string; uid: string; deletionTimestamp?: string };
+  spec: {
+    nodeName?: string;
+    restartPolicy: 'Always' | 'OnFailure' | 'Never';
+    serviceAccountName: string;
+    containers: readonly [Container];
+    volumes?: readonly { readonly name: string; readonly configMap?: { readonly name: string } }[];
+  };
+  status?: { phase?: string };
+}
+
+export interface KubeletOptions {
+  readonly bed: Bed;
+  /** Two Pods of one command never share a node, as their spread constraints want it. */
+  readonly nodes: readonly BedNode[];
+  /** Added to the environment of a Pod's container, as webhooks of a landscape do. Default: nothing. */
+  readonly environment?: (pod: KubeletPod) => Readonly<Record<string, string>>;
+}
+
+export interface Kubelet {
+  /** Every program that was started, those that have ended included. */
+  readonly programs: readonly Component[];
+  /** Throws why it has stopped by itself. */
+  assertRunning(): void;
+  /** Ends the programs and the watch over them. */
+  stop(): Promise<void>;
+}
+
+interface Running {
+  readonly command: string;
+  readonly node: BedNode;
+  readonly addresses: AddressPair;
+  readonly component: Component;
+  /** Where the exit code appears. */
+  readonly codeFile: string;
+  /** The last status that was written. */
+  told: string;
+}
+
+const IMAGE = 'gardener-extension-topology-aware-routing';
+const INTERVAL_MS = 150;
+
+const podPath = ({ metadata: { namespace, name } }: KubeletPod): string =>
+  `/api/v1/namespaces/${namespace}/pods/${name}`;
+
+const fieldOf = (pod: KubeletPod, path: string): string =>
+  String(path.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], pod));
+
+const environmentOf = (pod: KubeletPod): Record<string, string> =>
+  Object.fromEntries(
+    (pod.spec.containers[0].env ?? []).map(({ name, value = '', valueFrom }) => [
+      name,
+      valueFrom?.fieldRef === undefined ? value : fieldOf(pod, valueFrom.fieldRef.fieldPath),
+    ]),
+  );
+
+/** Whether it answers that it is ready, as the Pod's probe asks. */
+const isReady = ({ addresses }: Running): Promise<boolean> =>
+  fetch(`http://${addresses.ipv4}:8081/readyz`, { signal: AbortSignal.timeout(1_000) }).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+
+/** The files of its ConfigMaps, and the arguments with their paths for those in the container. */
+const mount = async ({ api, directory }: Bed, pod: KubeletPod): Promise<readonly string[]> => {
+  const [{ args, volumeMounts = [] }] = pod.spec.containers;
+  let mounted = [...args];
+  for (const { name, mountPath } of volumeMounts) {
+    const map = pod.spec.volumes?.find((volume) => volume.name === name)?.configMap?.name;
+    if (map === undefined) continue;
+    const folder = join(directory, 'mounts', pod.metadata.uid, name);
+    mkdirSync(folder, { recursive: true });
+    const path = `/api/v1/namespaces/${pod.metadata.namespace}/configmaps/${map}`;
+    const { data = {} } = await api.get<{ data?: Record<string, string> }>(path);
+    for (const [file, content] of Object.entries(data)) writeFileSync(join(folder, file), content);
+    mounted = mounted.map((arg) => arg.replace(mountPath, folder));
+  }
+  return mounted;
+};
+
+/** A token of its ServiceAccount, bound to the Pod: it ends with it. */
+const credentials = async ({ api, directory, pki }: Bed, pod: KubeletPod): Promise<string> => {
+  const { namespace, name, uid } = pod.metadata;
+  const account = pod.spec.serviceAccountName;
+  const { status } = await api.create<{ status: { token: string } }>(
+    `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`,
+    { spec: { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid } } },
+  );
+  const file = join(directory, 'mounts', uid, 'kubeconfig');
+  mkdirSync(dirname(file), { recursive: true });
+  writeTokenKubeconfig(file, pki, account, status.token);
+  return file;
+};
+
+const describeProgram = async (options: KubeletOptions, pod: KubeletPod, node: BedNode): Promise<Running> => {
+  const { bed, environment } = options;
+  const { name, uid } = pod.metadata;
+  const [command = '', ...flags] = await mount(bed, pod);
+  const addresses = node.nextPodAddresses();
+  await addAddresses(node.namespace, nodeDevice, addresses);
+  const codeFile = join(bed.directory, 'mounts', `${uid}.code`);
+  const main = [process.execPath, join(root, 'cmd', command, 'main.ts'), ...flags, '--bind-address', addresses.ipv4];
+  const told = `"$@" & trap "kill -TERM $!" TERM; wait $!; code=$?; wait $!; echo $code > '${codeFile}'`;
+  const component = bed.program({
+    name,
+    command: [...enterPrefix(node.namespace), 'sh', '-c', told, 'sh', ...main],
+    environment: {
+      ...environmentOf(pod),
+      KUBECONFIG: await credentials(bed, pod),
+      ...environment?.(pod),
+    },
+  });
+  return { command, node, addresses, component, codeFile, told: '' };
+};
+
+const finishedStatus = (code: number): object => {
+  const at = new Date().toISOString();
+  const state = { terminated: { exitCode: code, finishedAt: at, startedAt: at } };
+  const container = { name: 'main', image: IMAGE, imageID: '', ready: false, restartCount: 0, state };
+  return {
+    phase: code === 0 ? 'Succeeded' : 'Failed',
+    conditions: ['Ready', 'ContainersReady'].map((type) => ({ type, status: 'False', lastTransitionTime: at })),
+    containerStatuses: [container],
+  };
+};
+
+/** Starts to run Pods of our image; the bed's own Pods are none of its business. */
+export const startKubelet = (options: KubeletOptions): Kubelet => {
+  const { bed, nodes } = options;
+  const { api } = bed;
+  const running = new Map<string, Running>();
+  const ending = new Set<string>();
+  const programs: Component[] = [];
+  const stopping = new AbortController();
+
+  const tell = async (pod: KubeletPod, one: Running, name: string, status: object): Promise<void> => {
+    if (one.told === name) return;
+    await api.patch(`${podPath(pod)}/status`, { status });
+    one.told = name;
+  };
+
+  const begin = async (pod: KubeletPod): Promise<void> => {
+    const command = pod.spec.containers[0].args[0];
+    const same = [...running.values()].filter((one) => one.command === command && one.component.pid !== undefined);
+    const taken = new Set(same.map(({ node }) => node));
+    const node = nodes.find((candidate) => !taken.has(candidate));
+    if (node === undefined) return;
+    await api.create(`${podPath(pod)}/binding`, {
+      apiVersion: 'v1',
+      kind: 'Binding',
+      metadata: { name: pod.metadata.name },
+      target: { kind: 'Node', name: node.name },
+    });
+    const one = await describeProgram(options, pod, node);
+    running.set(pod.metadata.uid, one);
+    programs.push(one.component);
+    one.component.start();
+  };
+
+  const follow = async (pod: KubeletPod, one: Running): Promise<void> => {
+    if (one.component.pid === undefined) {
+      if (pod.spec.restartPolicy === 'Always') return one.component.start();
+      const code = existsSync(one.codeFile) ? Number(readFileSync(one.codeFile, 'utf8')) : 1;
+      return tell(pod, one, 'finished', finishedStatus(code));
+    }
+    const ready = await isReady(one);
+    return tell(pod, one, `running ${ready}`, runningStatus(ready, one.addresses, one.node));
+  };
+
+  const end = async (pod: KubeletPod): Promise<void> => {
+    const { uid } = pod.metadata;
+    if (ending.has(uid)) return;
+    ending.add(uid);
+    const one = running.get(uid);
+    await one?.component.stop();
+    if (one !== undefined) await removeAddresses(one.node.namespace, nodeDevice, one.addresses);
+    running.delete(uid);
+    await api.delete(podPath(pod), { gracePeriodSeconds: 0 }).catch(() => ending.delete(uid));
+  };
+
+  const turn = async (): Promise<void> => {
+    const pods = await api.list<KubeletPod>('/api/v1/pods');
+    for (const pod of pods.filter(({ spec }) => spec.containers[0].image.includes(IMAGE))) {
+      const one = running.get(pod.metadata.uid);
+      if (pod.metadata.deletionTimestamp !== undefined) void end(pod);
+      else if (one === undefined) await (pod.status?.phase === 'Pending' ? begin(pod) : undefined);
+      else await follow(pod, one);
+    }
+  };
+
+  const loop = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      try {
+        await turn();
+      } catch (error) {
+        // A Pod went away between the list and the write; the next turn sees it.
+        if (!(error instanceof ApiFailure) || ![404, 409].includes(error.status)) throw error;
+      }
+      await pause(INTERVAL_MS);
+    }
+  };
+  let failure: unknown;
+  const looping = loop().catch((error: unknown) => (failure = error));
+  const assertRunning = (): void => {
+    if (failure !== undefined) throw failure as Error;
+  };
+  return {
+    programs,
+    assertRunning,
+    async stop() {
+      stopping.abort();
+      await looping;
+      for (const { component } of running.values()) await component.stop();
+      assertRunning();
+    },
+  };
+};

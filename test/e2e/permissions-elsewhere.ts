@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Permissions of the chart that its installation test cannot be made to use at will: why they are there, and what shows their use.
+import { FLOW, NAMESPACE, RECONCILER } from './chart.ts';
+
+const INSTALLATION = 'gardener-extension-topology-aware-routing-runtime';
+
+/** What no run can be made to do at will, and the test that shows the use of it. */
+interface Elsewhere {
+  readonly permissions: readonly string[];
+  readonly why: string;
+  readonly shownBy: { readonly file: string; readonly test: string };
+  /** Whether this run may make use of it after all. */
+  readonly sometimes?: boolean;
+}
+
+const ROWS = ['etcd-settings', 'load-aware', 'proportional', 'same-node', 'same-zone', 'service-settings'];
+const POLICY_OBJECTS = ['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings'].flatMap((resource) =>
+  ROWS.map((row) => `${resource}.admissionregistration.k8s.io/${INSTALLATION}.${row}`),
+);
+
+export const ELSEWHERE: readonly Elsewhere[] = [
+  {
+    permissions: ['services', 'etcds.druid.gardener.cloud'].map((resource) => `${RECONCILER} get ${resource}`),
+    why: '--cleanup reads again what somebody else wrote at the same moment',
+    shownBy: {
+      file: 'test/unit/controllers/settings/cleanup.test.ts',
+      test: 'reads the object again after a conflict',
+    },
+    sometimes: true,
+  },
+  {
+    permissions: ['services', 'endpointslices.discovery.k8s.io'].map((resource) => `${FLOW} get ${resource}`),
+    why: '--cleanup reads again what somebody else wrote at the same moment',
+    shownBy: { file: 'test/unit/controllers/flow/cleanup.test.ts', test: 'reads ${plural} again after a conflict' },
+    sometimes: true,
+  },
+  {
+    permissions: [`${FLOW} list persistentvolumes`],
+    why: 'a Node of a NodeGroup that has a zone already, with takeover, and Pods with volumes',
+    shownBy: {
+      file: 'test/e2e/suites/kubeedge.test.ts',
+      test: 'leaves it alone also with takeover, while a Pod there uses a volume of the zone',
+    },
+  },
+  {
+    permissions: [...POLICY_OBJECTS, `configmaps/admission-carrier in ${NAMESPACE}`].map(
+      (object) => `${RECONCILER} get ${object}`,
+    ),
+    why: 'somebody else has created an object of the same name, which the caches do not show yet',
+    shownBy: {
+      file: 'test/unit/controllers/admission-policies/writer.test.ts',
+      test: 'does not overwrite what somebody else has under the name',
+    },
+    sometimes: true,
+  },
+  {
+    permissions: [RECONCILER, FLOW].map((name) => `${name} patch events`),
+    why: 'an event that repeats is counted in the one that there is',
+    shownBy: { file: 'test/unit/kubernetes/events.test.ts', test: 'counts repeats on the same Event' },
+    sometimes: true,
+  },
+];

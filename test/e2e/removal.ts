@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an installation puts into the whole cluster, as the suites about its end look at it, and the ways in which it ends.
+import { EXTENSION_NAME } from '../../pkg/apis/names.ts';
+import type { Bed } from './bed/index.ts';
+import { waitFor } from './bed/wait-for.ts';
+import type { Component } from './chart.ts';
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
+export const WEBHOOKS = `${ADMISSION}/mutatingwebhookconfigurations`;
+export const POLICIES = `${ADMISSION}/mutatingadmissionpolicies`;
+export const BINDINGS = `${ADMISSION}/mutatingadmissionpolicybindings`;
+
+interface Named {
+  metadata: { name: string; ownerReferences?: { kind: string; name: string }[] };
+}
+
+/** `kind/name` of everything of ours that could block or change a write. */
+export const acting = async ({ api }: Bed): Promise<string[]> => {
+  const lists = await Promise.all(
+    [WEBHOOKS, POLICIES, BINDINGS].map(async (path) => {
+      const items = await api.list<Named>(path);
+      return items
+        .filter(({ metadata }) => metadata.name.startsWith(EXTENSION_NAME))
+        .map(({ metadata }) => `${path.split('/').at(-1)}/${metadata.name}`);
+    }),
+  );
+  return lists.flat().sort();
+};
+
+/** Kind and name of the one owner of each object of a collection of ours. */
+export const ownersOf = async ({ api }: Bed, path: string): Promise<Set<string>> => {
+  const items = (await api.list<Named>(path)).filter(({ metadata }) => metadata.name.startsWith(EXTENSION_NAME));
+  return new Set(
+    items.map(({ metadata }) => (metadata.ownerReferences ?? []).map(({ kind, name }) => `${kind}/${name}`).join()),
+  );
+};
+
+/** The collections that hold objects of a component, by what removing them takes away. */
+const collections = (namespace: string) => {
+  const inNamespace = (api: string, plural: string): string => `${api}/namespaces/${namespace}/${plural}`;
+  return {
+    /** The process loses its rights. */
+    rights: [
+      `${RBAC}/clusterrolebindings`,
+      inNamespace(RBAC, 'rolebindings'),
+      inNamespace(RBAC, 'roles'),
+      // Where installations meet.
+      `${RBAC}/namespaces/garden/rolebindings`,
+      `${RBAC}/namespaces/garden/roles`,
+      `${RBAC}/clusterroles`,
+    ],
+    /** The process ends, and nothing leads to it any more. */
+    workload: [
+      inNamespace('/api/v1', 'services'),
+      inNamespace('/apis/apps/v1', 'deployments'),
+      inNamespace('/api/v1', 'configmaps'),
+      inNamespace('/api/v1', 'serviceaccounts'),
+    ],
+  } as const;
+};
+
+/** Deletes what the chart rendered for the component, as any tool would: nothing of what the component wrote itself. */
+export const removeRendered = async (
+  { api }: Bed,
+  { namespace, release = 'tar' }: { readonly namespace: string; readonly release?: string },
+  component: Component,
+  what: 'rights' | 'workload',
+): Promise<void> => {
+  const selector = encodeURIComponent(`app.kubernetes.io/component=${component},app.kubernetes.io/instance=${release}`);
+  for (const path of collections(namespace)[what]) {
+    for (const { metadata } of await api.list(`${path}?labelSelector=${selector}`)) {
+      await api.delete(`${path}/${metadata.name}`);
+    }
+  }
+};
+
+/** Waits until nothing of ours is left that could block or change a write. */
+export const nothingActs = async (bed: Bed): Promise<void> =>
+  void (await waitFor(
+    'the end of webhooks and policies',
+    () => acting(bed),
+    (found) => found.length === 0,
+    { timeoutSeconds: 30 },
+  ));

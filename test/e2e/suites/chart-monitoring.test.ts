@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// How each place finds metrics, alert rules and the dashboard: Gardener by its labels and annotations, others as values say.
+// Needs no bed.
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { parse } from 'yaml';
+import { DASHBOARD } from '../../../hack/generate/dashboard.ts';
+import { alertFiles } from '../../../hack/lib/alerts.ts';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { COMPONENTS, INJECTED, NAMESPACE, documents, root } from '../chart.ts';
+import type { Rendered } from '../chart.ts';
+import { useHelm } from '../chart-renderings.ts';
+
+type Monitored = Rendered & { spec?: { endpoints?: { port: string }[]; groups?: object[] } };
+
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const groupsOf = (path: string): object[] => (parse(read(path)) as { groups: object[] }).groups;
+const ALL = { flowController: { enabled: true } };
+const monitoring = (values: object): object => ({ monitoring: values });
+
+describe('chart, monitoring', () => {
+  const { helm } = useHelm();
+  const render = async (...values: object[]): Promise<Monitored[]> =>
+    documents<Monitored>(await helm().template(Object.assign({}, ...values) as object));
+  const ofKind = (objects: readonly Monitored[], kind: string): Monitored[] =>
+    objects.filter((one) => one.kind === kind);
+  const namesOf = (objects: readonly KubernetesObject[]): string[] =>
+    objects.map(({ metadata }) => metadata?.name ?? '').sort();
+  const labelled = (objects: readonly Monitored[], label: string): Monitored[] =>
+    objects.filter(({ metadata }) => metadata?.labels?.[label] !== undefined);
+
+  it('annotates Pods with where their metrics are', async () => {
+    for (const { metadata, spec } of ofKind(await render(ALL), 'Deployment')) {
+      const { template } = spec ?? {};
+      expect(template?.metadata.annotations, metadata?.name).to.include({
+        'prometheus.io/scrape': 'true',
+        'prometheus.io/port': '8080',
+        'prometheus.io/name': metadata?.name,
+      });
+      const port = template?.spec.containers[0]?.ports.find(({ name }) => name === 'metrics');
+      expect(port?.containerPort, metadata?.name).to.equal(8080);
+    }
+    for (const { spec } of ofKind(await render(monitoring({ annotations: false })), 'Deployment'))
+      expect(Object.keys(spec?.template?.metadata.annotations ?? {})).to.deep.equal(['checksum/config']);
+  });
+
+  const places = [
+    { where: 'seed', prometheus: 'seed', monitors: false, name: 'gardener-extension-topology-aware-routing' },
+    {
+      where: 'runtime',
+      prometheus: 'garden',
+      monitors: true,
+      name: 'gardener-extension-topology-aware-routing-runtime',
+    },
+    {
+      where: 'seed and runtime',
+      prometheus: 'garden',
+      monitors: true,
+      name: 'gardener-extension-topology-aware-routing-runtime',
+    },
+  ] as const;
+  for (const { where, prometheus, monitors, name } of places) {
+    describe(`on ${where}`, () => {
+      it('gives rules to the Prometheus there', async () => {
+        const rules = ofKind(await render(INJECTED[where], ALL), 'PrometheusRule');
+        const files = alertFiles();
+        expect(namesOf(rules)).to.deep.equal(files.map(({ about }) => `${name}-${about}`).sort());
+        for (const { metadata, spec } of rules) {
+          expect(metadata?.labels).to.include({ prometheus });
+          const file = files.find(({ about }) => metadata?.name === `${name}-${about}`);
+          expect(spec?.groups).to.deep.equal(groupsOf(file?.path ?? ''));
+        }
+      });
+
+      it('gives the dashboard to the Plutono there', async () => {
+        const [map, ...others] = labelled(
+          await render(INJECTED[where]),
+          `dashboard.monitoring.gardener.cloud/${prometheus}`,
+        );
+        expect(others).to.be.empty;
+        expect(map?.metadata).to.deep.include({ name: `${name}-dashboards`, namespace: 'garden' });
+        expect(Object.keys(map?.data ?? {})).to.deep.equal([basename(DASHBOARD)]);
+        expect(JSON.parse(map?.data?.[basename(DASHBOARD)] ?? '')).to.deep.equal(JSON.parse(read(DASHBOARD)));
+      });
+
+      it(`has ${monitors ? '' : 'no '}ServiceMonitors`, async () => {
+        const objects = await render(INJECTED[where], ALL);
+        const found = ofKind(objects, 'ServiceMonitor');
+        expect(namesOf(found)).to.deep.equal(
+          monitors ? COMPONENTS.map((component) => `${name}-${component}`).sort() : [],
+        );
+        for (const { metadata, spec } of found) {
+          expect(metadata?.labels).to.include({ prometheus });
+          const selector = spec?.selector?.['matchLabels'] as Record<string, string>;
+          const services = ofKind(objects, 'Service').filter(({ metadata: of }) =>
+            Object.entries(selector).every(([key, value]) => of?.labels?.[key] === value),
+          );
+          expect(services, metadata?.name).to.have.lengthOf(1);
+          const [endpoint] = spec?.endpoints ?? [];
+          expect(services[0]?.spec?.ports?.map(({ name: port }) => port)).to.include(endpoint?.port);
+        }
+      });
+    });
+  }
+
+  it('renders no PrometheusRule on a seed of a Gardener that may not know the kind', async () => {
+    const gardener = { ...(INJECTED.seed as { gardener: object }).gardener, version: 'v1.90.0' };
+    expect(ofKind(await render({ gardener }), 'PrometheusRule')).to.be.empty;
+  });
+
+  it('renders only the rules of what is installed', async () => {
+    const rules = ofKind(await render(INJECTED.seed, { settingsReconciler: { enabled: false } }), 'PrometheusRule');
+    expect(rules.map(({ metadata }) => metadata?.name?.split('routing-')[1] ?? '').sort()).to.deep.equal([
+      'commands',
+      'endpointslice-webhook',
+    ]);
+  });
+
+  describe('outside Gardener', () => {
+    it('renders nothing that an API server may not know, and nothing that nobody reads', async () => {
+      const objects = await render(ALL);
+      expect(objects.filter(({ apiVersion }) => apiVersion?.startsWith('monitoring'))).to.be.empty;
+      expect(objects.filter(({ metadata }) => /-(?:alerts|dashboards)$/.test(metadata?.name ?? ''))).to.be.empty;
+    });
+
+    it('labels monitors and rules as their Prometheus wants them', async () => {
+      const labels = { release: 'kube-prometheus-stack' };
+      const objects = await render(ALL, monitoring({ serviceMonitors: true, alerts: 'prometheusRule', labels }));
+      for (const kind of ['ServiceMonitor', 'PrometheusRule']) {
+        const found = ofKind(objects, kind);
+        expect(found, kind).not.to.be.empty;
+        for (const { metadata } of found) {
+          expect(metadata?.labels, kind).to.include(labels).and.not.to.have.property('prometheus');
+          expect(metadata?.namespace, kind).to.equal(NAMESPACE);
+        }
+      }
+    });
+
+    it('renders rules as files, with runbooks where the docs are served', async () => {
+      const runbookBase = 'https://docs.example.com/topology/';
+      const objects = await render(ALL, monitoring({ alerts: 'configMap', runbookBase }));
+      const { data = {} } = objects.find(({ metadata }) => metadata?.name?.endsWith('-alerts') === true) ?? {};
+      expect(Object.keys(data).sort()).to.deep.equal(alertFiles().map(({ about }) => `${about}.yaml`));
+      for (const { about, path } of alertFiles()) {
+        const wanted = JSON.stringify(groupsOf(path)).replaceAll('"docs/operations', `"${runbookBase}docs/operations`);
+        expect((parse(data[`${about}.yaml`] ?? '') as { groups: object }).groups).to.deep.equal(JSON.parse(wanted));
+      }
+    });
+
+    it("labels the dashboard for Grafana's side-car", async () => {
+      const [map] = labelled(await render(monitoring({ dashboards: true })), 'grafana_dashboard');
+      expect(map?.metadata).to.deep.include({ namespace: NAMESPACE });
+    });
+  });
+});

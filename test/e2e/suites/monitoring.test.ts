@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real Prometheus that scrapes the three commands at work: every query of the dashboard has data, every alert rule is evaluated.
+// Needs: prometheus
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { alertFiles } from '../../../hack/lib/alerts.ts';
+import { ROWS } from '../../../hack/lib/dashboard-panels.ts';
+import { metricsCatalogue } from '../../../hack/lib/metrics-catalogue.ts';
+import { ANNOTATION_TOPOLOGY_MODE, COMMANDS, GROUP, LABEL_MANAGED } from '../../../pkg/apis/names.ts';
+import { FLOW_POLICIES } from '../../../pkg/apis/resources.ts';
+import { RELEASE } from '../../../pkg/apis/release.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { nodeGroup, nodeGroupCrd } from '../../fixtures/kubeedge.ts';
+import type { Component } from '../bed/component.ts';
+import type { BedNode, BedService } from '../bed/index.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { root } from '../chart.ts';
+import { restartWebhook, startWebhook } from '../commands.ts';
+import { QUICK, describeFlowController, installDefinitions, policyOf, startMeter } from '../flow-world.ts';
+import type { Meter } from '../flow-world.ts';
+import { startReconciler } from '../hints-commands.ts';
+import { connectAs } from '../hints-support.ts';
+import { startPrometheus } from '../prometheus.ts';
+import type { Prometheus } from '../prometheus.ts';
+
+const namespace = 'shop';
+const zones = ['a', 'b', 'c'];
+/** Where the helpers put the ports for metrics. */
+const TARGETS: Readonly<Record<string, string>> = {
+  [COMMANDS.endpointSliceWebhook]: '127.0.0.1:8080',
+  [COMMANDS.settingsReconciler]: '127.0.0.1:8084',
+  [COMMANDS.flowController]: '127.0.0.1:8086',
+};
+
+const PREFIX = 'topology_aware_routing_';
+
+/** Once a second a label that the EndpointSlice controller mirrors: reconciles, reviews and writes of slices. */
+const startWork = (...services: BedService[]): { stop(): Promise<void> } => {
+  let [stopped, round] = [false, 0];
+  const run = async (): Promise<void> => {
+    while (!stopped) {
+      round += 1;
+      for (const service of services) await service.patch({ metadata: { labels: { round: String(round) } } });
+      await delay(1_000);
+    }
+  };
+  const running = run();
+  return {
+    async stop() {
+      stopped = true;
+      await running;
+    },
+  };
+};
+
+describe('monitoring', () => {
+  let client: Client;
+  let meter: Meter;
+  let prometheus: Prometheus;
+  let webhook: Component;
+  let work: { stop(): Promise<void> };
+  // Before the bed ends.
+  after(async () => {
+    await work?.stop();
+    await prometheus?.stop();
+    await meter?.stop();
+    await client?.close();
+  });
+  const bed = useBed();
+
+  before('three commands at work, and a Prometheus that scrapes them', async () => {
+    client = await connectAs(bed(), 'tester');
+    await bed().api.create('/api/v1/namespaces', { metadata: { name: namespace } });
+    webhook = await startWebhook(bed());
+    await installDefinitions(client);
+    const nodes: BedNode[] = [];
+    for (const zone of zones) nodes.push(await bed().node({ name: zone, zone }));
+    for (const app of ['web', 'api']) await Promise.all(nodes.map((node) => bed().pod({ node, app, namespace })));
+    const [web, api] = [
+      await bed().service({ name: 'web', namespace }),
+      await bed().service({ name: 'api', namespace }),
+    ];
+    meter = startMeter(client, namespace, 'web');
+    meter.demand = { a: 0.4, b: 0.4, c: 0.4 };
+    await client.create(FLOW_POLICIES, policyOf(namespace, 'web', QUICK));
+    await startReconciler(bed());
+    await bed().api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', nodeGroupCrd());
+    const { controller, ready } = await describeFlowController(bed(), { nodeGroups: { enabled: true } });
+    controller.start();
+    await ready();
+    prometheus = await startPrometheus(bed(), {
+      jobs: Object.entries(TARGETS).map(([name, target]) => ({ name, targets: [target] })),
+      ruleFiles: alertFiles().map(({ path }) => join(root, path)),
+    });
+    await web.patch({ metadata: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` } } });
+    await bed().api.create('/apis/apps.kubeedge.io/v1alpha1/nodegroups', nodeGroup('north', { nodes: ['a'] }));
+    await api.patch({ metadata: { labels: { [LABEL_MANAGED]: 'true' } } });
+    work = startWork(web, api);
+  });
+
+  describe('what commands expose', () => {
+    for (const { command, metrics } of metricsCatalogue()) {
+      it(`${command}: exactly the metrics that are documented`, async () => {
+        const text = await (await fetch(`http://${TARGETS[command]}/metrics`)).text();
+        const exposed = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(
+          ([, name = '', type = '']) => `${name} ${type}`,
+        );
+        const own = exposed.filter((line) => line.startsWith(PREFIX)).sort();
+        expect(own).to.deep.equal(metrics.map(({ name, type }) => `${name} ${type}`).sort());
+        for (const { name, labels } of metrics) {
+          const series = [...text.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?\\{([^}]*)\\}`, 'gm'))];
+          const used = new Set(
+            series.flatMap((match) => [...(match[1] ?? '').matchAll(/(\w+)="/g)].map((label) => label[1])),
+          );
+          used.delete('le');
+          expect([...labels], name).to.include.members([...used]);
+        }
+      });
+    }
+
+    it('names release, readiness and leaders', async () => {
+      const up = await prometheus.waitForSamples(`${PREFIX}build_info{version="${RELEASE}"}`, 3);
+      expect(up.map(({ metric }) => metric['command'] ?? '').sort()).to.deep.equal(
+        Object.values(COMMANDS)
+          .filter((name) => name in TARGETS)
+          .sort(),
+      );
+      await prometheus.waitForSamples(`${PREFIX}ready == 1`, 3);
+      await prometheus.waitForSamples(`${PREFIX}leader == 1`, 2);
+    });
+
+    it('predicts that all traffic of a Service with an endpoint in each zone stays there', async () => {
+      const [sample] = await prometheus.waitForSamples(
+        `${PREFIX}service_predicted_in_zone_ratio{service_namespace="${namespace}",service_name="api"} == 1`,
+      );
+      expect(sample?.metric).to.include({ service_name: 'api' });
+      await prometheus.waitForSamples(`sum(${PREFIX}services{state="Effective"}) == sum(${PREFIX}services)`);
+      await prometheus.waitForSamples(`${PREFIX}ready_endpoints{hint="present"} >= 3`);
+      await prometheus.waitForSamples(`${PREFIX}ready_endpoints{hint="missing"} == 0`);
+    });
+  });
+
+  describe('the dashboard', () => {
+    for (const { title: row, panels } of ROWS)
+      for (const { title, queries } of panels)
+        for (const { expr, legend } of queries) {
+          it(`${row}: ${title} (${legend}) has data`, async () => {
+            // A quantile of nothing is NaN, which is above no number.
+            expect(await prometheus.waitForSamples(`(${expr}) > -Inf`)).not.to.be.empty;
+          });
+        }
+  });
+
+  describe('the alert rules', () => {
+    it('are all evaluated without an error', async () => {
+      const rules = await waitFor(
+        'every rule evaluated',
+        () => prometheus.rules(),
+        (all) => all.every(({ health }) => health !== 'unknown'),
+      );
+      expect(rules.filter(({ health }) => health !== 'ok')).to.deep.equal([]);
+      const names = alertFiles().flatMap(({ rules: own }) => own.map(({ alert }) => alert));
+      expect(rules.map(({ name }) => name)).to.have.members(names);
+    });
+
+    it('are quiet while all is well', async () => {
+      const active = await waitFor(
+        'no alert',
+        async () => (await prometheus.rules()).filter(({ state }) => state !== 'inactive').map(({ name }) => name),
+        ({ length }) => length === 0,
+      );
+      expect(active).to.deep.equal([]);
+    });
+
+    it('see that the webhook is gone, and that it is back', async () => {
+      const stateOf = async (): Promise<string | undefined> =>
+        (await prometheus.rules()).find(({ name }) => name === 'TopologyRoutingWebhookDown')?.state;
+      await webhook.kill();
+      await waitFor('an alert on its way', stateOf, (state) => state === 'pending');
+      await restartWebhook(webhook);
+      await waitFor('no alert', stateOf, (state) => state === 'inactive');
+    });
+  });
+});

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// A seed that is also the garden runtime, with both installations: disjoint writes, one claim, one planner, and the one that stays takes over.
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
+import { ANNOTATION_INSTALLATION, LABEL_ROUTING, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import { ZONES } from '../../fixtures/gardener.ts';
+import type { Component as Program } from '../bed/component.ts';
+import { useBed } from '../bed/mocha.ts';
+import type { BedService, Slice } from '../bed/service.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { COMPONENTS, FLOW, RECONCILER, WEBHOOK, openHelm } from '../chart.ts';
+import type { Component, Helm } from '../chart.ts';
+import { commandReady } from '../commands.ts';
+import { installedProgram } from '../installation.ts';
+import { POLICIES, removeRendered, WEBHOOKS } from '../removal.ts';
+import { isAccepted, openAudit, subjectOf } from '../settings-audit.ts';
+import { BOTH, install, openLandscape, OWNED, portsOf, RUNTIME, SEED } from '../side-by-side-world.ts';
+import type { Installation } from '../side-by-side-world.ts';
+
+describe('a seed and a garden runtime side by side', () => {
+  const bed = useBed();
+  const programs = new Map<string, Program>();
+  let helm: Helm;
+  let planned: BedService;
+  let slices = 0;
+
+  interface Routed {
+    metadata: { labels?: Record<string, string>; annotations?: Record<string, string> };
+    spec: { trafficDistribution?: string };
+  }
+  const serviceIn = (namespace: string): string =>
+    `/api/v1/namespaces/${namespace}/services/${OWNED[namespace]!.service}`;
+  const leasePath = (name: string): string =>
+    `/apis/coordination.k8s.io/v1/namespaces/garden/leases/topology-aware-routing-${name}`;
+  const holderOf = async (name: string): Promise<string | undefined> =>
+    (await bed().api.get<Routed>(leasePath(name))).metadata.annotations?.[ANNOTATION_INSTALLATION];
+  const userOf = ({ namespace }: Installation, component: Component): string =>
+    `system:serviceaccount:${namespace}:${component}`;
+
+  const start = async (installation: Installation, component: Component, ...more: string[]): Promise<Program> => {
+    const { health, flags } = portsOf(installation, component);
+    const name = `${component}-${installation.namespace}${more.join('')}`;
+    const program = await installedProgram(bed(), component, name, [...flags, ...more], installation.namespace);
+    program.start();
+    if (more.length > 0) return program;
+    programs.set(name, program);
+    await commandReady(program, health);
+    return program;
+  };
+
+  const hintPolicies = async (): Promise<string[]> =>
+    (await bed().api.list(POLICIES))
+      .map(({ metadata }) => metadata.name)
+      .filter((name) => !name.endsWith('-settings'))
+      .sort();
+  const entries = async ({ name }: Installation): Promise<string[]> =>
+    ((await bed().api.get<MutatingWebhookConfiguration>(`${WEBHOOKS}/${name}`)).webhooks ?? []).map(
+      (webhook) => webhook.name.split('.topology')[0] ?? '',
+    );
+  const writeSlice = async (): Promise<(string | undefined)[]> => {
+    const { endpoints } = await bed().api.create<Slice>('/apis/discovery.k8s.io/v1/namespaces/garden/endpointslices', {
+      metadata: { name: `web-${(slices += 1)}`, labels: { [LABEL_STRATEGY]: 'same-zone' } },
+      addressType: 'IPv4',
+      ports: [{ port: 80 }],
+      endpoints: [{ addresses: ['192.0.2.1'], zone: 'a', conditions: { ready: true } }],
+    });
+    return (endpoints ?? []).map(({ hints }) => hints?.forZones?.[0]?.name);
+  };
+
+  /** No endpoint is in the last zone: only a plan hints one for it. */
+  const plan = async (): Promise<Slice[]> =>
+    waitFor(
+      'a plan',
+      () => planned.slices(),
+      (found) =>
+        found
+          .flatMap(({ endpoints }) => endpoints ?? [])
+          .some(({ hints }) => hints?.forZones?.some(({ name }) => name === ZONES.at(-1))),
+    );
+
+  before('namespaces and Services of every kind, and both installations', async () => {
+    helm = await openHelm();
+    planned = await openLandscape(bed());
+    for (const installation of BOTH) await install(bed(), helm, installation);
+    // The first one has the claim and the plan.
+    for (const installation of BOTH) await Promise.all(COMPONENTS.map((component) => start(installation, component)));
+  });
+  after(async () => {
+    for (const program of programs.values()) await program.kill();
+    helm?.close();
+  });
+
+  it('changes slices in one installation, and keeps settings in both', async () => {
+    expect(await holderOf('admission')).to.equal(SEED.namespace);
+    await waitFor(
+      "the runtime's policies, which carry its settings",
+      async () =>
+        (await bed().api.list(POLICIES)).map(({ metadata }) => String(metadata.name.split('.').at(-1))).sort(),
+      (names) => names.join() === 'etcd-settings,service-settings',
+    );
+    await waitFor(
+      'registration of the runtime',
+      () => entries(RUNTIME),
+      (names) => names.length === 0,
+    );
+    expect(await entries(SEED)).to.deep.equal([
+      'endpoint-slice-hints',
+      'label-1.endpoint-slice-hints',
+      'routing-settings',
+      'strategy-annotation',
+    ]);
+    expect(await writeSlice()).to.deep.equal(['a']);
+  });
+
+  it('plans in one installation, whichever installation admits', async () => {
+    expect(await holderOf('flow-controller')).to.equal(SEED.namespace);
+    await plan();
+    const audit = openAudit(bed().auditLog);
+    const since = audit.mark();
+    const name = `${FLOW}-${SEED.namespace}`;
+    await programs.get(name)?.stop();
+    programs.delete(name);
+    await waitFor(
+      'another planner',
+      () => holderOf('flow-controller'),
+      (holder) => holder === RUNTIME.namespace,
+    );
+    // The webhook of the seed, which knows no flow-controller but its own by name, lets the runtime's plan pass.
+    const [slice] = await plan();
+    const path = `/apis/discovery.k8s.io/v1/namespaces/istio-ingress/endpointslices/${slice!.metadata.name}`;
+    const endpoints = slice!.endpoints?.map((endpoint) => ({ ...endpoint, hints: undefined, zone: ZONES[0] }));
+    await bed().api.patch(path, { endpoints });
+    await plan();
+    const writes = audit
+      .of(userOf(RUNTIME, FLOW), since)
+      .filter(({ objectRef }) => objectRef?.resource === 'endpointslices');
+    expect(writes).not.to.be.empty;
+    expect(
+      audit.of(userOf(SEED, FLOW), since).filter(({ objectRef }) => objectRef?.resource === 'endpointslices'),
+    ).to.deep.equal([]);
+  });
+
+  it('writes each object from one installation alone, and in every kind of namespace the one it belongs to', async () => {
+    for (const [namespace, { by }] of Object.entries(OWNED)) {
+      const get = () => bed().api.get<Routed>(serviceIn(namespace));
+      const wanted = by === undefined ? undefined : 'PreferSameZone';
+      await waitFor(`routing in ${namespace}`, get, ({ spec }) => spec.trafficDistribution === wanted);
+      const label = by === undefined ? undefined : by === SEED ? 'true' : 'runtime';
+      const { metadata } = await bed().api.get<Routed>(`/api/v1/namespaces/${namespace}`);
+      expect(metadata.labels?.[LABEL_ROUTING], namespace).to.equal(label);
+    }
+    const audit = openAudit(bed().auditLog);
+    const written = (installation: Installation): Set<string> =>
+      new Set(
+        COMPONENTS.filter((component) => component !== FLOW)
+          .flatMap((component) => audit.of(userOf(installation, component)))
+          .filter((event) => isAccepted(event) && !event.requestURI.includes('dryRun=All'))
+          .map(subjectOf),
+      );
+    const [ofSeed, ofRuntime] = [written(SEED), written(RUNTIME)];
+    for (const [namespace, { service, by }] of Object.entries(OWNED)) {
+      const subject = `services ${namespace}/${service}`;
+      expect([ofSeed.has(subject), ofRuntime.has(subject)], subject).to.deep.equal([by === SEED, by === RUNTIME]);
+    }
+    // What is as it shall be is left alone, also a registration without any webhook.
+    for (const installation of BOTH) {
+      const { length } = audit
+        .of(userOf(installation, WEBHOOK))
+        .filter(({ objectRef, verb }) => objectRef?.resource === 'mutatingwebhookconfigurations' && verb === 'update');
+      expect(length, `updates of ${installation.name}`).to.be.below(4);
+    }
+    const shared = [...ofSeed].filter((subject) => ofRuntime.has(subject));
+    expect(shared, 'written by both').to.deep.equal([]);
+  });
+
+  it('takes back with --cleanup what is its own, and leaves the rest', async () => {
+    const running = `${RECONCILER}-${SEED.namespace}`;
+    await programs.get(running)?.stop();
+    programs.delete(running);
+    const cleanup = await start(SEED, RECONCILER, '--cleanup');
+    await waitFor(
+      'the end of the clean-up',
+      () => cleanup.pid,
+      (pid) => pid === undefined,
+    );
+    const log = readFileSync(cleanup.logFile, 'utf8');
+    expect(log).to.contain('left to another installation: namespace garden\n');
+    const distribution = async (namespace: string): Promise<string | undefined> =>
+      (await bed().api.get<Routed>(serviceIn(namespace))).spec.trafficDistribution;
+    for (const [namespace, { by }] of Object.entries(OWNED)) {
+      expect(await distribution(namespace), namespace).to.equal(by === RUNTIME ? 'PreferSameZone' : undefined);
+    }
+    const flow = await start(SEED, FLOW, '--cleanup');
+    await waitFor(
+      'the end of the clean-up',
+      () => flow.pid,
+      (pid) => pid === undefined,
+    );
+    expect(readFileSync(flow.logFile, 'utf8')).to.contain(
+      `the flow-controller of namespace ${RUNTIME.namespace} plans`,
+    );
+    await plan();
+  });
+
+  /** What the charts do not render, nobody asks for. */
+  const nothingForbidden = (of: readonly Installation[]): void => {
+    const asked = [...programs].filter(([name]) => of.some(({ namespace }) => name.endsWith(namespace)));
+    expect(asked).not.to.be.empty;
+    for (const [name, { logFile }] of asked) {
+      const lines = readFileSync(logFile, 'utf8').split('\n');
+      expect(
+        lines.filter((line) => /forbidden/i.test(line)),
+        name,
+      ).to.deep.equal([]);
+    }
+  };
+
+  it('takes slices over when the other installation is removed', async () => {
+    nothingForbidden(BOTH);
+    expect(await hintPolicies()).to.deep.equal([]);
+    for (const component of COMPONENTS) {
+      for (const what of ['rights', 'workload'] as const)
+        await removeRendered(bed(), { namespace: SEED.namespace, release: SEED.namespace }, component, what);
+    }
+    await waitFor(
+      'the claim',
+      () => holderOf('admission'),
+      (holder) => holder === RUNTIME.namespace,
+    );
+    const wanted = ['load-aware', 'proportional', 'same-node', 'same-zone'].map((name) => `${RUNTIME.name}.${name}`);
+    await waitFor('its policies', hintPolicies, (names) => names.join() === wanted.join());
+    await waitFor('hints', writeSlice, ([zone]) => zone === 'a');
+    const gone = await bed()
+      .api.get(`${WEBHOOKS}/${SEED.name}`)
+      .then(
+        () => 200,
+        ({ status }: { status: number }) => status,
+      );
+    expect(gone, 'registration of the seed').to.equal(404);
+    nothingForbidden([RUNTIME]);
+  });
+});

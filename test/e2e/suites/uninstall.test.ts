@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Removes installations in every order and in the rudest ways: nothing that could block or change a write outlives them.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { ANNOTATION_PLAN, EXTENSION_NAME, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import { controlPlaneAddresses } from '../bed/addresses.ts';
+import { run } from '../bed/command.ts';
+import type { Component as Program } from '../bed/component.ts';
+import { mastersGroup } from '../bed/kubeconfig.ts';
+import { useBed } from '../bed/mocha.ts';
+import type { Slice } from '../bed/service.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { COMPONENTS, FLOW, NAMESPACE, RECONCILER, WEBHOOK, chart, openHelm } from '../chart.ts';
+import type { Component, Helm } from '../chart.ts';
+import { commandReady } from '../commands.ts';
+import { apply, installedProgram } from '../installation.ts';
+import { acting, BINDINGS, nothingActs, ownersOf, POLICIES, removeRendered, WEBHOOKS } from '../removal.ts';
+
+const HERE = { namespace: NAMESPACE };
+const PORTS: Record<Component, { health: number; flags: string[] }> = {
+  [WEBHOOK]: { health: 8081, flags: [] },
+  [RECONCILER]: { health: 18_081, flags: ['--health-port', '18081', '--metrics-port', '18080'] },
+  [FLOW]: { health: 28_081, flags: ['--health-port', '28081', '--metrics-port', '28080'] },
+};
+const ORDERS: Component[][] = COMPONENTS.flatMap((first) =>
+  COMPONENTS.filter((second) => second !== first).map((second) => [
+    first,
+    second,
+    ...COMPONENTS.filter((third) => third !== first && third !== second),
+  ]),
+);
+
+describe('the end of an installation', () => {
+  const bed = useBed();
+  const slicePath = '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices';
+  const leasePath = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/${FLOW}`;
+  const carrierPath = `/api/v1/namespaces/${NAMESPACE}/configmaps/admission-carrier`;
+  const deploymentPath = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/${WEBHOOK}`;
+  const programs = new Map<Component, Program>();
+  let helm: Helm;
+  let slices = 0;
+
+  /** The registration freezes slices while the webhook is away: whatever of it is left over shows. */
+  const values = (admission: string): object => ({
+    admission,
+    endpointsliceWebhook: { failurePolicy: 'Fail', timeoutSeconds: 1 },
+    flowController: { enabled: true },
+  });
+
+  const stopAll = async (): Promise<void> => {
+    for (const program of programs.values()) await program.kill();
+    programs.clear();
+  };
+
+  const start = async (...components: readonly Component[]): Promise<void> => {
+    await Promise.all(
+      components.map(async (component) => {
+        const program = await installedProgram(bed(), component, component, PORTS[component].flags);
+        programs.set(component, program);
+        program.start();
+        await commandReady(program, PORTS[component].health);
+      }),
+    );
+  };
+
+  const namespaceIs = async (wanted: 'there' | 'gone'): Promise<void> => {
+    const probe = () =>
+      bed()
+        .api.get(`/api/v1/namespaces/${NAMESPACE}`)
+        .then(
+          () => 'there',
+          () => 'gone',
+        );
+    await waitFor(`namespace ${wanted}`, probe, (is) => is === wanted);
+  };
+
+  const makeNamespace = async (): Promise<void> => {
+    await bed().api.create('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
+    // The webhook, as the API server finds it.
+    await bed().api.create(`/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`, {
+      metadata: { name: `${WEBHOOK}-bed`, labels: { 'kubernetes.io/service-name': WEBHOOK } },
+      addressType: 'IPv4',
+      ports: [{ name: 'https', port: 10_250, protocol: 'TCP' }],
+      endpoints: [{ addresses: [controlPlaneAddresses.ipv4], conditions: { ready: true } }],
+    });
+  };
+
+  /** Ready means registered; policies follow where they are asked for. */
+  const install = async (admission = 'auto', components: readonly Component[] = COMPONENTS): Promise<void> => {
+    await apply(bed(), 'chart.yaml', await helm.template(values(admission)), '--force-conflicts');
+    await start(...components);
+    if (admission === 'webhook') return;
+    await waitFor(
+      'policies',
+      () => bed().api.list(BINDINGS),
+      (found) => found.length === 6,
+    );
+  };
+
+  /** A slice that asks for hints, written by somebody else. */
+  const writeSlice = (strategy = 'same-zone', more: object = {}): Promise<Slice> =>
+    bed().api.create<Slice>(slicePath, {
+      metadata: { name: `web-${(slices += 1)}`, labels: { [LABEL_STRATEGY]: strategy } },
+      addressType: 'IPv4',
+      ports: [{ port: 80 }],
+      endpoints: [{ addresses: ['192.0.2.1'], zone: 'a', conditions: { ready: true }, ...more }],
+    });
+  const hintsOf = ({ endpoints }: Slice): string[] =>
+    (endpoints ?? []).flatMap(({ hints }) => (hints?.forZones ?? []).map(({ name }) => name));
+
+  /** API servers hear of what is gone a moment later. */
+  const unchanged = async (): Promise<void> =>
+    void (await waitFor(
+      'a slice that is written as it is',
+      () => writeSlice(),
+      (slice) => hintsOf(slice).length === 0,
+    ));
+
+  before(async () => {
+    helm = await openHelm();
+    await bed().api.create('/api/v1/namespaces', { metadata: { name: 'shop' } });
+    await makeNamespace();
+    await apply(bed(), 'flowpolicies.yaml', readFileSync(join(chart, 'crds/flowpolicies.yaml'), 'utf8'));
+  });
+  after(async () => {
+    await stopAll();
+    helm?.close();
+  });
+
+  it('is prepared: everything goes with the ClusterRole of who wrote it, and that with the namespace', async () => {
+    await install();
+    const role = (component: Component): string => `ClusterRole/${EXTENSION_NAME}:${component}`;
+    expect([...(await ownersOf(bed(), WEBHOOKS))]).to.deep.equal([role(WEBHOOK)]);
+    for (const path of [POLICIES, BINDINGS])
+      expect([...(await ownersOf(bed(), path))]).to.deep.equal([role(RECONCILER)]);
+    const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+    expect([...(await ownersOf(bed(), roles))]).to.deep.equal([`Namespace/${NAMESPACE}`]);
+    expect(hintsOf(await writeSlice())).to.deep.equal(['a']);
+  });
+
+  for (const [index, order] of ORDERS.entries()) {
+    // Every order in one of the two ways; each component comes first once in each way.
+    const rightsFirst = index % 2 === 0;
+    const way = rightsFirst ? 'rights before processes' : 'processes killed before anything else';
+    it(`leaves nothing after ${order.join(', ')}: ${way}`, async () => {
+      if (programs.size === 0) await install();
+      const endings: Promise<void>[] = [];
+      for (const component of order) {
+        if (rightsFirst) await removeRendered(bed(), HERE, component, 'rights');
+        else await programs.get(component)?.kill();
+        await removeRendered(bed(), HERE, component, 'workload');
+        if (rightsFirst) endings.push(programs.get(component)!.stop());
+        else await removeRendered(bed(), HERE, component, 'rights');
+      }
+      await nothingActs(bed());
+      await Promise.all(endings);
+      programs.clear();
+      await unchanged();
+      for (const path of [leasePath, carrierPath]) {
+        const status = () =>
+          bed()
+            .api.get(path)
+            .then(
+              () => 200,
+              (error: { status: number }) => error.status,
+            );
+        await waitFor(`the end of ${path}`, status, (code) => code === 404);
+      }
+    });
+  }
+
+  it('takes the webhook back itself where only its Deployment goes, and not when one replica ends', async () => {
+    await install('webhook', [WEBHOOK]);
+    const registered = await acting(bed());
+    expect(registered).to.deep.equal([`mutatingwebhookconfigurations/${EXTENSION_NAME}`]);
+    await programs.get(WEBHOOK)?.stop();
+    expect(await acting(bed()), 'after a restart').to.deep.equal(registered);
+    await start(WEBHOOK);
+    await bed().api.delete(deploymentPath);
+    await programs.get(WEBHOOK)?.stop();
+    expect(await acting(bed()), 'as soon as the process has ended').to.deep.equal([]);
+  });
+
+  it('lets the other carrier go on where only one component goes', async () => {
+    await stopAll();
+    await install();
+    await removeRendered(bed(), HERE, RECONCILER, 'rights');
+    const names = async (): Promise<string[]> => (await acting(bed())).filter((name) => !name.startsWith('mutatingw'));
+    await waitFor('the end of the policies', names, (found) => found.length === 0);
+    expect(hintsOf(await writeSlice()), 'by the webhook').to.deep.equal(['a']);
+  });
+
+  it('returns planned slices to spread with their next write once the flow-controller is removed', async () => {
+    const hints = { hints: { forZones: [{ name: 'a' }, { name: 'b' }] } };
+    const planner = await bed().kubeconfig({
+      user: `system:serviceaccount:${NAMESPACE}:${FLOW}`,
+      groups: [mastersGroup],
+    });
+    const plan = async (): Promise<Slice> => {
+      const [enter, ...prefix] = bed().enter;
+      const { metadata } = await writeSlice('load-aware');
+      const patch = JSON.stringify({
+        metadata: { annotations: { [ANNOTATION_PLAN]: 'zones' } },
+        endpoints: [{ addresses: ['192.0.2.1'], zone: 'a', conditions: { ready: true }, ...hints }],
+      });
+      const kubectl = [bed().binaries('kubectl'), '--kubeconfig', planner, '-n', 'shop'];
+      const words = ['patch', 'endpointslice', metadata.name, '--type=merge', '-o', 'json', '-p', patch];
+      const text = await run(enter, [...prefix, ...kubectl, ...words]);
+      return JSON.parse(text) as Slice;
+    };
+    const planned = await plan();
+    expect(hintsOf(planned)).to.deep.equal(['a', 'b']);
+    const touch = (at: string): Promise<Slice> =>
+      bed().api.patch<Slice>(`${slicePath}/${planned.metadata.name}`, { metadata: { annotations: { at } } });
+    expect(hintsOf(await touch('before')), 'while the planner lives').to.deep.equal(['a', 'b']);
+    await removeRendered(bed(), HERE, FLOW, 'rights');
+    await waitFor(
+      'spread',
+      () => touch(String((slices += 1))),
+      (slice) => hintsOf(slice).length === 0,
+    );
+  });
+
+  it('leaves nothing where processes crash and somebody deletes the namespace, and only that', async () => {
+    await stopAll();
+    await install();
+    await stopAll();
+    const frozen = await writeSlice().then(
+      () => 'written',
+      ({ message }: Error) => message,
+    );
+    expect(frozen, 'what a registration without a webhook does').to.contain('failed calling webhook');
+    await bed().api.delete(`/api/v1/namespaces/${NAMESPACE}`);
+    await namespaceIs('gone');
+    await nothingActs(bed());
+    await unchanged();
+    expect([...(await ownersOf(bed(), '/apis/rbac.authorization.k8s.io/v1/clusterroles'))]).to.deep.equal([]);
+  });
+
+  it('leaves nothing after helm uninstall', async () => {
+    await makeNamespace();
+    for (const component of COMPONENTS) await removeRendered(bed(), HERE, component, 'rights');
+    const kubeconfig = await bed().kubeconfig({ user: 'admin', groups: [mastersGroup] });
+    const cluster = { enter: bed().enter, kubeconfig, namespace: NAMESPACE };
+    await helm.install(cluster, values('auto'));
+    await start(...COMPONENTS);
+    await waitFor(
+      'webhook and policies',
+      () => acting(bed()),
+      (found) => found.length === 13,
+    );
+    await helm.uninstall(cluster);
+    await nothingActs(bed());
+    await unchanged();
+  });
+});

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests of controllers in this process share: a sandbox, sessions on a clock that tests can push forward, and an end.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ControllerSession } from '../../cmd/shared/session.ts';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
+import { createClient } from '../../pkg/kubernetes/client.ts';
+import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
+import { recordingLogger } from '../fixtures/recording-logger.ts';
+import type { RecordingLogger } from '../fixtures/recording-logger.ts';
+import { createSkippingClock } from '../fixtures/skipping-clock.ts';
+import type { SkippingClock } from '../fixtures/skipping-clock.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
+import type { Sandbox, SandboxOptions, SandboxRequest } from '../sandbox/types.ts';
+
+/** Polls until `check` stops throwing, up to a generous bound; then its last error is the failure. */
+export const eventually = async (check: () => unknown, boundMs = 10_000): Promise<void> => {
+  const deadline = performance.now() + boundMs;
+  for (;;) {
+    try {
+      await check();
+      return;
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+};
+
+/** YAML below a configuration's header: alone unless the test says otherwise, on free ports. */
+export const withTestDefaults = (yaml: string): string =>
+  `${yaml}${yaml.includes('leaderElection') ? '' : '\nleaderElection: {enabled: false}'}
+health: {port: 0, bindAddress: 127.0.0.1}
+metrics: {port: 0, bindAddress: 127.0.0.1}
+`;
+
+/** A controller that serves; stopped at the latest when its bed is closed. */
+export interface Serving {
+  stop(): Promise<void>;
+}
+
+export interface ControllerBed {
+  readonly sandbox: Sandbox;
+  readonly clock: SkippingClock;
+  readonly log: RecordingLogger;
+  /** What the command printed. */
+  readonly printed: string[];
+  /** A client of this sandbox, or of another one; closed with the bed. */
+  client(target?: Sandbox): Promise<Client>;
+  /** A session of its own, but for its configuration; the first is `test-1`. */
+  session(): Promise<Omit<ControllerSession, 'config'>>;
+  /** Serves until `stop`; resolves when the caches are filled and nothing is sent any more. */
+  start(serve: (signal: AbortSignal) => Promise<void>): Promise<Serving>;
+  apply(...objects: KubernetesObject[]): Promise<void>;
+  /** The controller's requests that change something, those of resources in `beside` (plural names) left out. */
+  writes(beside: readonly string[]): SandboxRequest[];
+  /** Waits until nobody sent anything for a while. */
+  quiet(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const READS = new Set(['get', 'list', 'watch', 'raw']);
+const QUIET_MS = 150;
+
+/** `user`: whom the sandbox takes the controller for. */
+export const openControllerBed = async (user: string, options: SandboxOptions = {}): Promise<ControllerBed> => {
+  const sandbox = await startSandbox(options);
+  const directory = await mkdtemp(join(tmpdir(), 'controller-'));
+  const log = recordingLogger();
+  const running = new Set<Serving>();
+  const clients = new Set<Client>();
+  let sessions = 0;
+  const fillings = (): number => log.entries.filter(({ message }) => message === 'caches are filled').length;
+  const bed: ControllerBed = {
+    sandbox,
+    clock: createSkippingClock(),
+    log,
+    printed: [],
+    async client(target = sandbox) {
+      const file = join(directory, `kubeconfig-${clients.size}`);
+      await writeFile(file, target.kubeconfig(user));
+      const client = createClient({ config: loadKubeConfig({ kubeconfig: file }), userAgent: 'test' });
+      clients.add(client);
+      return client;
+    },
+    async session() {
+      sessions += 1;
+      const identity = `test-${sessions}`;
+      return {
+        client: await bed.client(),
+        namespace: 'default',
+        home: 'default',
+        identity,
+        clock: bed.clock,
+        random: () => 0.5,
+        logger: log,
+        print: (text) => void bed.printed.push(text),
+      };
+    },
+    async start(serve) {
+      const stop = new AbortController();
+      const before = fillings();
+      const served = serve(stop.signal);
+      served.catch(() => undefined);
+      const handle: Serving = {
+        async stop() {
+          running.delete(handle);
+          stop.abort(new Error('test is over'));
+          await served;
+        },
+      };
+      running.add(handle);
+      await eventually(() => {
+        if (fillings() === before) throw new Error('caches are not filled');
+      });
+      await bed.quiet();
+      return handle;
+    },
+    async apply(...objects) {
+      for (const object of objects) await sandbox.apply(object);
+    },
+    writes: (beside) =>
+      sandbox.requests.filter(
+        ({ user: by, verb, resource }) => by === user && !READS.has(verb) && !beside.includes(resource),
+      ),
+    async quiet() {
+      let seen = -1;
+      let since = performance.now();
+      while (performance.now() - since < QUIET_MS) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        if (sandbox.requests.length !== seen) since = performance.now();
+        seen = sandbox.requests.length;
+      }
+    },
+    async close() {
+      for (const handle of running) await handle.stop();
+      for (const client of clients) await client.close();
+      await sandbox.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+  return bed;
+};

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every controller does as a command, whatever it controls: wrong flags, help, ports, and a dry run that only reads.
+import { expect } from 'chai';
+import { it } from 'mocha';
+import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
+import type { CommandProcess } from '../fixtures/command-process.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { eventually } from './controller-bed.ts';
+import type { ControllerBed } from './controller-bed.ts';
+
+/** Arguments that end a command at once; read when the test runs. */
+export interface WrongArguments {
+  readonly name: string;
+  args(): readonly string[];
+  /** What standard error says. */
+  readonly says: RegExp;
+}
+
+type Start = (...args: string[]) => CommandProcess;
+
+/** `flags`: with which the command would run. */
+const alwaysWrong = (flags: () => readonly string[]): readonly WrongArguments[] => [
+  { name: 'no configuration', args: () => [], says: /--config/ },
+  { name: 'an unknown flag', args: () => [...flags(), '--nope'], says: /unknown option '--nope'/ },
+  { name: 'a port out of range', args: () => [...flags(), '--health-port', '70000'], says: /0 to 65535/ },
+  { name: 'a file that is not there', args: () => ['--config', '/nowhere/none.yaml'], says: /none\.yaml/ },
+  {
+    name: 'dry run and cleanup at once',
+    args: () => [...flags(), '--dry-run', '--cleanup'],
+    says: /cannot be used with/,
+  },
+];
+
+/** Each ends with code 2 and a sentence on standard error, without a stack and without output. */
+export const refusesWrongArguments = (
+  start: Start,
+  flags: () => readonly string[],
+  own: readonly WrongArguments[],
+): void => {
+  for (const { name, args, says } of [...alwaysWrong(flags), ...own]) {
+    it(`exits with 2 for ${name}`, async () => {
+      const { code, stderr, stdout } = await start(...args()).ended;
+      expect(stderr).to.match(says);
+      expect(stderr).not.to.match(/\n\s+at /);
+      expect(stdout).to.equal('');
+      expect(code).to.equal(2);
+    });
+  }
+};
+
+/** `words`: what its help says beside what every help says. */
+export const explainsItself = (start: Start, ...words: string[]): void => {
+  it('explains itself with examples', async () => {
+    const { code, stdout } = await start('--help').ended;
+    expect(code).to.equal(0);
+    for (const part of ['Examples:', 'Exit codes:', ...words]) expect(stdout).to.contain(part);
+  });
+};
+
+/** The folder of a test's configuration files. */
+export interface CommandFolder extends Pick<TemporaryFolder, 'at' | 'remove'> {
+  /** By which the command takes `config.yaml` and is `user` on the sandbox. */
+  readonly flags: readonly string[];
+}
+
+/** `configurations`: what stands in each file below its first line, `config.yaml` among them. */
+export const openCommandFolder = (
+  { sandbox }: Pick<ControllerBed, 'sandbox'>,
+  user: string,
+  configurations: Readonly<Record<string, string>>,
+): CommandFolder => {
+  const folder = temporaryFolder();
+  for (const [name, text] of Object.entries(configurations))
+    folder.write(name, `apiVersion: ${CONFIG_API_VERSION}\n${text}\n`);
+  const kubeconfig = folder.write('kubeconfig', sandbox.kubeconfig(user));
+  return { ...folder, flags: ['--config', folder.at('config.yaml'), '--kubeconfig', kubeconfig] };
+};
+
+/** Of health and metrics, once it has printed them. */
+export const urlsOf = async (child: CommandProcess): Promise<{ health: string; metrics: string }> => {
+  const printed = /health on port (\d+), metrics on port (\d+)/;
+  await eventually(() => expect(child.output()).to.match(printed));
+  const [, health, metrics] = printed.exec(child.output()) ?? [];
+  return { health: `http://127.0.0.1:${health}`, metrics: `http://127.0.0.1:${metrics}/metrics` };
+};
+
+/** Fails while the process is not ready or not alive. */
+export const expectWell = async (health: string): Promise<void> => {
+  await eventually(async () => expect((await fetch(`${health}/readyz`)).status).to.equal(200));
+  expect((await fetch(`${health}/healthz`)).status).to.equal(200);
+};
+
+/** Fails where `user` sent anything but reads since the log was cleared. */
+export const expectOnlyReads = ({ sandbox }: Pick<ControllerBed, 'sandbox'>, user: string): void => {
+  const methods = new Set(sandbox.requests.filter((request) => request.user === user).map(({ method }) => method));
+  expect([...methods], 'methods of all requests').to.deep.equal(['GET']);
+};

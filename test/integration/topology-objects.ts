@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects of three zones that the models of `kubectl topology` are asked about, and how they reach it.
+import type { Node, Service } from '../../pkg/apis/core.ts';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
+import { ANNOTATION_TOPOLOGY_MODE } from '../../pkg/apis/names.ts';
+import { endpoint, node, service } from '../fixtures/core.ts';
+
+export const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'];
+export const nodes = (overrides: Parameters<typeof node>[0] = {}): Node[] =>
+  ZONES.map((zone) => node({ ...overrides, zone }));
+export const auto: Service = service({ metadata: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' } } });
+export const endpoints = (...zones: string[]) =>
+  zones.map((zone, index) => endpoint({ zone, addresses: [`198.18.0.${10 + index}`] }));
+export const own = (...zones: string[]) =>
+  endpoints(...zones).map((item) => ({ ...item, hints: { forZones: [{ name: item.zone! }] } }));
+
+export const stdin = (...objects: readonly KubernetesObject[]): string =>
+  JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });

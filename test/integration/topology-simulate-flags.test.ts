@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// `kubectl topology simulate` as it is called: its flags, its tables of prices and its exit codes.
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { clusterFile, runTopology } from '../fixtures/topology-command.ts';
+import { EXAMPLE, PRICES, example, simulated } from './topology-simulate-example.ts';
+
+describe('kubectl topology simulate, its flags', () => {
+  let folder: TemporaryFolder;
+  before(() => {
+    folder = temporaryFolder();
+  });
+  after(() => folder.remove());
+
+  const wrong: readonly [name: string, args: readonly string[], message: RegExp][] = [
+    ['capacity without demand', ['--capacity', '1'], /--capacity goes with --demand/],
+    ['a target without demand', ['--target-utilization', '70'], /--target-utilization goes with --demand/],
+    ['prices without bytes', ['--prices', 'gcp'], /--prices goes with --gb-per-day/],
+    ['negative bytes', ['--gb-per-day', '-1'], /expected gigabytes, 0 or more/],
+    ['bytes that are no number', ['--gb-per-day', 'lots'], /expected gigabytes/],
+    [
+      'replicas that are no number',
+      ['--replicas', 'eu-central-1a=two'],
+      /expected zone=number .*found "eu-central-1a=two"/,
+    ],
+    ['half a replica', ['--replicas', 'eu-central-1a=1.5'], /expected zone=number/],
+    ['too many replicas', ['--replicas', 'eu-central-1a=20000'], /up to 10000/],
+    ['replicas of no zone', ['--replicas', '3'], /expected zone=number .*found "3"/],
+    [
+      'replicas in a zone without Nodes',
+      ['--replicas', 'eu-central-1d=3'],
+      /no Node is in zone "eu-central-1d".*did you mean "eu-central-1/,
+    ],
+    ['CPU of 0', ['--node-cpu', 'eu-central-1a=0'], /expected node=cores or zone=cores/],
+    ['CPU of nobody', ['--node-cpu', 'ip-10-0-9-10=4'], /no Node and no zone "ip-10-0-9-10"; did you mean "ip-10-0-/],
+    [
+      'demand of a misspelt zone',
+      ['--demand', 'eu-central-1x=1'],
+      /demand: no ready Node is in zone "eu-central-1x"; did you mean/,
+    ],
+    [
+      'weights of a misspelt zone',
+      ['--weights', 'eu-central-1x=1'],
+      /weights: no ready Node is in zone "eu-central-1x"/,
+    ],
+    ['no demand', ['--demand', 'eu-central-1a=0'], /0 in every zone/],
+    ['a port that is not there', ['--port', 'https'], /has no port "https"; it has http \(80\)/],
+    ['a family without endpoints', ['--address-type', 'IPv6'], /has no ready IPv6 endpoint/],
+    [
+      'a reason nobody knows',
+      ['--fail-on', 'overload'],
+      /"overload" is neither "improvable" nor a reason; did you mean Overloads/,
+    ],
+    [
+      'a table of prices that is not there',
+      ['--gb-per-day', '1', '--prices', 'awz'],
+      /^error: awz: no such file or folder; built-in tables of prices are aws, gcp, azure$/m,
+    ],
+  ];
+  for (const [name, args, message] of wrong) {
+    it(`exit code 2: ${name}`, async () => {
+      const { code, err, out } = await runTopology(example(...args));
+      expect([code, out]).to.deep.equal([2, '']);
+      expect(err).to.match(message);
+    });
+  }
+
+  it('suggests the nearest Service', async () => {
+    const { code, err } = await runTopology(['simulate', 'chekout', '-f', EXAMPLE]);
+    expect([code, err]).to.deep.equal([2, 'error: no Service "chekout"; did you mean "shop/checkout"?\n']);
+  });
+
+  it('a table of prices from a file, YAML or JSON', async () => {
+    const [yaml, json] = await Promise.all([
+      simulated('--gb-per-day', '10', '--prices', PRICES),
+      simulated(
+        '--gb-per-day',
+        '10',
+        '--prices',
+        folder.write(
+          'prices.json',
+          JSON.stringify({
+            currency: 'EUR',
+            source: 'our contract',
+            date: '2026-11-01',
+            crossZone: { out: 0.008, in: 0.008 },
+            pairs: [{ between: ['eu-central-1b', 'eu-central-1a'], out: 0.002, in: 0.002 }],
+          }),
+        ),
+      ),
+    ]);
+    expect(yaml.prices).to.deep.equal({
+      gigabytesPerDay: 10,
+      currency: 'EUR',
+      source: 'our contract',
+      date: '2026-11-01',
+    });
+    expect(json).to.deep.equal(yaml);
+  });
+
+  const broken: readonly [name: string, file: string, text: string, place: RegExp][] = [
+    [
+      'a price in quotes',
+      'a.yaml',
+      "currency: EUR\ncrossZone:\n  out: 'x'\n  in: 0\n",
+      /a\.yaml:3:8: crossZone\.out: expected a price a gigabyte/,
+    ],
+    ['no price', 'b.yaml', 'currency: EUR\n', /b\.yaml:1:1: crossZone: expected the prices out and in, found nothing/],
+    [
+      'JSON with a stranger',
+      'c.json',
+      '{"currency":"EUR",\n"zones":{}}',
+      /c\.json:2:9: zones: expected one of the fields/,
+    ],
+    ['no YAML', 'd.yaml', 'currency: [EUR\n', /d\.yaml:\d+:\d+: not valid YAML/],
+    [
+      'two tables',
+      'e.yaml',
+      'currency: A\ncrossZone: { out: 0, in: 0 }\n---\ncurrency: A\ncrossZone: { out: 0, in: 0 }\n',
+      /e\.yaml: expected one table of prices, found 2/,
+    ],
+    ['nothing', 'f.yaml', '# none\n', /f\.yaml: expected one table of prices, found 0/],
+  ];
+  for (const [name, file, text, place] of broken) {
+    it(`prices with ${name}: exit code 2 with file, line and field`, async () => {
+      const { code, err } = await runTopology(example('--gb-per-day', '1', '--prices', folder.write(file, text)));
+      expect(code).to.equal(2);
+      expect(err).to.match(place);
+    });
+  }
+
+  it('prices decide: what is free is recommended by shares, what is dear by cost', async () => {
+    const azure = await simulated('--gb-per-day', '10', '--prices', 'azure');
+    expect(azure.recommendation.reason).to.equal('MostInZone');
+    expect(azure.now.costPerMonth).to.equal(0);
+    const gcp = await simulated('--gb-per-day', '10', '--prices', 'gcp');
+    const aws = await simulated('--gb-per-day', '10');
+    expect(aws.now.costPerMonth).to.be.closeTo(2 * gcp.now.costPerMonth!, 1e-9);
+  });
+
+  const failing: readonly [args: readonly string[], code: number][] = [
+    [['--fail-on', 'improvable'], 1],
+    [['--fail-on', 'OverloadThreshold'], 1],
+    [['--fail-on', 'Overloads,TooFewEndpoints'], 0],
+    [[], 0],
+  ];
+  for (const [args, code] of failing) {
+    it(`exit code ${code} with ${args.join(' ') || 'no --fail-on'}`, async () => {
+      expect((await runTopology(example(...args))).code).to.equal(code);
+    });
+  }
+
+  it('exit code 0 with --fail-on improvable where nothing is better', async () => {
+    const { code } = await runTopology(['simulate', 'web', '-f', clusterFile('effective'), '--fail-on', 'improvable']);
+    expect(code).to.equal(0);
+  });
+
+  it('help has examples; completion knows Services, flags and choices', async () => {
+    const help = await runTopology(['simulate', '--help']);
+    expect(help.out).to.contain('kubectl topology simulate shop/web --gb-per-day 500');
+    const complete = async (...words: string[]): Promise<string[]> =>
+      (await runTopology(['__complete', ...words])).out.split('\n').map((line) => line.split('\t')[0] ?? '');
+    expect(await complete('simulate', '-f', EXAMPLE, '-n', 'shop', '')).to.include('checkout');
+    expect(await complete('simulate', '--gb')).to.include('--gb-per-day');
+    expect(await complete('simulate', '--proxy', 'c')).to.include('cilium');
+    expect(await complete('sim')).to.include('simulate');
+  });
+});

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// The admission server over real TLS under pressure and change: its caps, failing handlers, new certificates, and its end.
+import { once } from 'node:events';
+import { Agent } from 'node:https';
+import { connect } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
+import { expect } from 'chai';
+import { afterEach, describe, it } from 'mocha';
+import { LABEL_CONSIDER } from '../../pkg/apis/names.ts';
+import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
+import { call, review } from '../fixtures/admission.ts';
+import { admissionRoutes, startAdmission } from '../fixtures/admission-server.ts';
+import type { AdmissionFixture } from '../fixtures/admission-server.ts';
+import { slice } from '../fixtures/core.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { useRealNetwork } from '../fixtures/real-network.ts';
+
+const labelled = (more: Parameters<typeof slice>[0] = {}) =>
+  slice({ ...more, metadata: { labels: { [LABEL_CONSIDER]: 'true' } } });
+const good = JSON.stringify(review(labelled()));
+
+/** Resolves when the connection is gone, whether it ended or was reset. */
+const closeOf = (socket: TLSSocket): Promise<void> =>
+  new Promise((resolve) => void socket.once('close', () => resolve()));
+
+describe('the admission server under pressure and change', () => {
+  useRealNetwork();
+  let fixture: AdmissionFixture | undefined;
+  afterEach(async () => {
+    await fixture?.stop();
+    fixture = undefined;
+  });
+
+  it('answers 503 and Retry-After beyond its cap of requests', async () => {
+    fixture = await startAdmission({ budget: { maxRequests: 0 } });
+    const { status, headers, text } = await call({ port: fixture.server.port, ca: fixture.ca, body: good });
+    expect({ status, retry: headers['retry-after'] }).to.deep.equal({ status: 503, retry: '1' });
+    expect(JSON.parse(text)).to.include({ kind: 'Status', code: 503, reason: 'ServiceUnavailable' });
+  });
+
+  it('answers 503 beyond its cap of bytes, announced or not', async () => {
+    fixture = await startAdmission({ budget: { maxBytes: 100 } });
+    const { port } = fixture.server;
+    expect((await call({ port, ca: fixture.ca, body: good })).status).to.equal(503);
+    expect((await call({ port, ca: fixture.ca, body: good, chunked: true })).status).to.equal(503);
+    expect(fixture.budget.bytes).to.equal(0);
+  });
+
+  it('counts the buffer that a body is gathered in, not its announced length, and gives it back', async () => {
+    fixture = await startAdmission({ budget: { maxBytes: 2 ** 20 } });
+    const { port } = fixture.server;
+    const { budget, ca } = fixture;
+    const slow = connect({ port, host: '127.0.0.1', ca });
+    await once(slow, 'secureConnect');
+    try {
+      slow.write(
+        `POST ${HINTS_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n`,
+      );
+      await eventually(
+        () => budget.requests === 1,
+        () => 'the request never arrived',
+      );
+      expect(budget.bytes).to.equal(2 ** 20);
+      expect((await call({ port, ca, body: good })).status, 'nothing is left for another body').to.equal(503);
+    } finally {
+      slow.destroy();
+    }
+    await eventually(
+      () => budget.bytes === 0,
+      () => `${budget.bytes} bytes held`,
+    );
+    expect((await call({ port, ca, body: good })).status).to.equal(200);
+  });
+
+  it('turns a handler that throws into an allowed review, and tells nobody but the log why', async () => {
+    const routes = admissionRoutes().map((route) => ({
+      ...route,
+      handle: () => {
+        throw new Error('secret detail');
+      },
+    }));
+    fixture = await startAdmission({ routes });
+    const { status, text } = await call({ port: fixture.server.port, ca: fixture.ca, body: good });
+    expect(status).to.equal(200);
+    expect(JSON.parse(text).response).to.deep.include({ allowed: true });
+    expect(text).to.not.contain('secret');
+    expect(fixture.logger.entries.at(-1)?.fields).to.include({ reason: 'InternalError' });
+  });
+
+  it('takes over a new certificate without losing a connection', async () => {
+    fixture = await startAdmission();
+    const { port } = fixture.server;
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    await call({ port, ca: fixture.ca, body: good, agent });
+    fixture.certificates.set({ ...fixture.pki.issue('second'), notAfter: Date.now() + 86_400_000 });
+    expect((await call({ port, ca: fixture.ca, body: good, agent })).status).to.equal(200);
+    agent.destroy();
+    const socket = connect({ port, host: '127.0.0.1', ca: fixture.ca });
+    await once(socket, 'secureConnect');
+    expect(socket.getPeerCertificate().subject.CN).to.equal('second');
+    socket.destroy();
+  });
+
+  it('while it drains, serves and asks for another connection', async () => {
+    fixture = await startAdmission();
+    fixture.drain();
+    const { status, headers } = await call({ port: fixture.server.port, ca: fixture.ca, body: good });
+    expect({ status, connection: headers['connection'] }).to.deep.equal({ status: 200, connection: 'close' });
+  });
+
+  it('answers what is in flight before it ends, and leaves no connection', async () => {
+    fixture = await startAdmission();
+    const { server, ca, budget } = fixture;
+    const idle = new Agent({ keepAlive: true });
+    await call({ port: server.port, ca, body: good, agent: idle });
+    const socket = connect({ port: server.port, host: '127.0.0.1', ca });
+    await once(socket, 'secureConnect');
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    socket.write(
+      `POST ${HINTS_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${good.length}\r\n\r\n`,
+    );
+    await eventually(
+      () => budget.requests === 1,
+      () => 'the request never arrived',
+    );
+    const closing = server.close(10_000);
+    fixture.drain();
+    socket.write(good);
+    await Promise.all([closing, closeOf(socket)]);
+    expect(text).to.match(/^HTTP\/1\.1 200 /);
+    await eventually(
+      () => server.connections === 0,
+      () => `${server.connections} connections`,
+    );
+    idle.destroy();
+  });
+
+  it('cuts what does not end within the grace', async () => {
+    fixture = await startAdmission();
+    const { server, ca } = fixture;
+    const socket = connect({ port: server.port, host: '127.0.0.1', ca });
+    await once(socket, 'secureConnect');
+    socket.on('error', () => undefined);
+    socket.write(
+      `POST ${HINTS_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n`,
+    );
+    const closed = closeOf(socket);
+    await server.close(1);
+    await closed;
+    await eventually(
+      () => server.connections === 0,
+      () => `${server.connections} connections`,
+    );
+  });
+
+  it('cannot start on a port that is taken', async () => {
+    fixture = await startAdmission();
+    const { certificates, logger, server } = fixture;
+    const { startAdmissionServer } = await import('../../pkg/webhook/server.ts');
+    let code: unknown;
+    try {
+      await startAdmissionServer({
+        address: '127.0.0.1',
+        port: server.port,
+        certificates,
+        logger,
+        listener: () => undefined,
+      });
+    } catch (error) {
+      ({ code } = error as NodeJS.ErrnoException);
+    }
+    expect(code).to.equal('EADDRINUSE');
+  });
+});

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { createRegistering } from '../../../cmd/endpointslice-webhook/registering.ts';
+import type { RegisteringOptions } from '../../../cmd/endpointslice-webhook/registering.ts';
+import { aborted } from '../../../pkg/kubernetes/abortable.ts';
+import { createFakeClock } from '../../fixtures/fake-clock.ts';
+import { recordingLogger } from '../../fixtures/recording-logger.ts';
+
+/** What happened, in order. */
+const setup = (more: Partial<RegisteringOptions> & { removed?: boolean; cleanup?: () => Promise<boolean> } = {}) => {
+  const happened: string[] = [];
+  const said = { registered: false };
+  const note = (what: string): void => void happened.push(what);
+  const clock = createFakeClock();
+  const logger = recordingLogger();
+  const settledBy: Record<string, () => void> = {};
+  const settles = (what: string, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      settledBy[what] = resolve;
+      void aborted(signal).then(resolve);
+    });
+  const registering = createRegistering({
+    cluster: {
+      removed: () => Promise.resolve(more.removed ?? true),
+      async cleanup() {
+        note('unregister');
+        return (more.cleanup ?? (() => Promise.resolve(true)))();
+      },
+    },
+    keeper: {
+      get registered() {
+        return said.registered;
+      },
+      async run(signal) {
+        note('keep');
+        await aborted(signal);
+        note('keep no more');
+      },
+    },
+    watch: { settled: (signal) => settles('carrier', signal), run: (signal) => aborted(signal) },
+    claim: {
+      held: () => true,
+      known: () => true,
+      onChange: () => () => undefined,
+      settled: (signal) => settles('claim', signal),
+      run: (signal) => aborted(signal),
+      release: () => Promise.resolve(note('release')),
+    },
+    clock,
+    logger,
+    ...more,
+  });
+  const stop = new AbortController();
+  return { registering, happened, said, settledBy, stop, clock, logger, running: registering.run(stop.signal) };
+};
+
+describe('the life of a registration', () => {
+  it('begins when it is known who carries and whose the slices are', async () => {
+    const { happened, settledBy, stop, running, clock } = setup();
+    settledBy['carrier']?.();
+    await clock.settle();
+    expect(happened).to.deep.equal([]);
+    settledBy['claim']?.();
+    await clock.settle();
+    expect(happened).to.deep.equal(['keep']);
+    stop.abort();
+    await running;
+    expect(happened).to.deep.equal(['keep', 'keep no more']);
+  });
+
+  it('goes on after a replica: nothing is taken back', async () => {
+    const { registering, happened, stop, running } = setup({ removed: false });
+    await registering.goodbye();
+    expect(happened).to.deep.equal([]);
+    stop.abort();
+    await running;
+  });
+
+  it('ends with the installation: kept no more, then taken back, then the claim given up', async () => {
+    const { registering, happened, settledBy, running, clock, logger } = setup();
+    settledBy['carrier']?.();
+    settledBy['claim']?.();
+    await clock.settle();
+    await registering.goodbye();
+    await running;
+    expect(happened).to.deep.equal(['keep', 'keep no more', 'unregister', 'release']);
+    expect(logger.entries.map(({ level }) => level)).to.deep.equal(['info']);
+    expect(clock.pending).to.equal(0);
+  });
+
+  it('gives the claim up also where the registration cannot be taken back, and says so', async () => {
+    const { registering, happened, settledBy, logger } = setup({
+      cleanup: () => Promise.reject(new Error('forbidden')),
+    });
+    settledBy['carrier']?.();
+    settledBy['claim']?.();
+    await registering.goodbye();
+    expect(happened.slice(-2)).to.deep.equal(['unregister', 'release']);
+    expect(logger.entries.map(({ level }) => level)).to.deep.equal(['warn']);
+  });
+
+  it('is somebody else’s where the chart registers: nothing is waited for and nothing deleted', async () => {
+    const { registering, happened } = setup({ keeper: undefined });
+    expect(registering.readiness).to.deep.equal([]);
+    await registering.goodbye();
+    expect(happened).to.deep.equal(['release']);
+  });
+
+  it('is what readiness waits for', () => {
+    const { registering, said } = setup();
+    const check = () => registering.readiness.map((each) => each.check());
+    expect(check()).to.deep.equal(['the webhooks are not registered yet']);
+    said.registered = true;
+    expect(check()).to.deep.equal([undefined]);
+  });
+});

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+import { hostname } from 'node:os';
+import { expect } from 'chai';
+import { afterEach, before, after, describe, it } from 'mocha';
+import { openSession, userAgentOf } from '../../../cmd/shared/session.ts';
+import type { ControllerSession, OpenOptions } from '../../../cmd/shared/session.ts';
+import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';
+import { fakeSession } from '../../fixtures/controller-session.ts';
+import { createMemoryServer } from '../../fixtures/memory-client.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
+
+const { config } = fakeSession(createMemoryServer());
+
+const kubeconfigWith = (namespace: string): string => `
+apiVersion: v1
+kind: Config
+current-context: here
+contexts: [{name: here, context: {cluster: c, user: u${namespace === '' ? '' : `, namespace: ${namespace}`}}}]
+clusters: [{name: c, cluster: {server: 'https://127.0.0.1:6443'}}]
+users: [{name: u, user: {token: t}}]
+`;
+
+describe('the session of a controller', () => {
+  let folder: TemporaryFolder;
+  let opened: ControllerSession[];
+  before(() => {
+    folder = temporaryFolder();
+    opened = [];
+  });
+  afterEach(async () => {
+    for (const { client } of opened.splice(0)) await client.close();
+  });
+  after(() => folder.remove());
+
+  const open = (more: Partial<OpenOptions<typeof config>> & { namespace?: string } = {}): ControllerSession => {
+    const { namespace = '', ...rest } = more;
+    const kubeconfig = folder.write('kubeconfig', kubeconfigWith(namespace));
+    const session = openSession({ command: 'thing', config, kubeconfig, env: {}, ...rest });
+    opened.push(session);
+    return session;
+  };
+
+  const both = { LEADER_ELECTION_NAMESPACE: 'elected', POD_NAMESPACE: 'pod' };
+  const withNamespace = { ...config, leaderElection: { ...config.leaderElection, namespace: 'configured' } };
+  const namespaces: { name: string; more: Parameters<typeof open>[0]; namespace: string }[] = [
+    {
+      name: 'what the configuration says',
+      more: { config: withNamespace, env: both, namespace: 'context' },
+      namespace: 'configured',
+    },
+    { name: "else gardenlet's", more: { env: both, namespace: 'context' }, namespace: 'elected' },
+    { name: "else the Pod's", more: { env: { POD_NAMESPACE: 'pod' }, namespace: 'context' }, namespace: 'pod' },
+    { name: "else the kubeconfig's", more: { namespace: 'context' }, namespace: 'context' },
+    { name: 'else default', more: {}, namespace: 'default' },
+  ];
+  for (const { name, more, namespace } of namespaces) {
+    it(`has its Lease in ${name}`, () => expect(open(more).namespace).to.equal(namespace));
+  }
+
+  it('has a client of the cluster', () => expect(open().client.server).to.equal('https://127.0.0.1:6443'));
+
+  it('is somebody else each time', () => {
+    const [first, second] = [open().identity, open().identity];
+    expect(first).to.match(new RegExp(`^${hostname()}_[0-9a-f-]{36}$`));
+    expect(second).not.to.equal(first);
+  });
+
+  it('names the command and the platform towards servers', () =>
+    expect(userAgentOf('thing')).to.equal(`thing (${process.platform})`));
+
+  it('says so where there is no cluster', () => {
+    expect(() => open({ kubeconfig: folder.write('empty', 'apiVersion: v1\nkind: Config\n') })).to.throw(
+      KubeConfigError,
+    );
+  });
+});

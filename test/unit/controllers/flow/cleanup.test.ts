@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Taking back what the flow controller wrote while others write: conflicts are read again, what is gone is not counted.
+import { expect } from 'chai';
+import { beforeEach, describe, it } from 'mocha';
+import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
+import { ANNOTATION_APPLIED, ANNOTATION_PLAN, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
+import type { Resource } from '../../../../pkg/apis/resources.ts';
+import { cleanUp } from '../../../../pkg/controllers/flow/cleanup.ts';
+import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../../../pkg/kubernetes/types.ts';
+import { service, slice } from '../../../fixtures/core.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
+
+const LABELS = { [LABEL_STRATEGY]: 'load-aware' };
+const apiError = (status: number) => new ApiError({ status, method: 'PATCH', path: '/x' });
+const { signal } = new AbortController();
+
+describe('cleanUp of the flow controller', () => {
+  let objects: Record<string, KubernetesObject[]>;
+  let failures: Record<string, Error[]>;
+  let calls: string[];
+
+  beforeEach(() => {
+    calls = [];
+    failures = {};
+    const applied = { [ANNOTATION_APPLIED]: JSON.stringify({ labels: LABELS }) };
+    objects = {
+      services: [
+        service({ metadata: { name: 'ours', labels: LABELS, annotations: applied } }),
+        service({ metadata: { name: 'theirs', labels: LABELS } }),
+      ],
+      endpointslices: [
+        slice({ metadata: { name: 'planned', annotations: { [ANNOTATION_PLAN]: 'spread' } } }),
+        slice({ metadata: { name: 'unplanned' } }),
+      ],
+      flowpolicies: [],
+    };
+  });
+
+  const client = {
+    async *pages({ plural }: Resource) {
+      await Promise.resolve();
+      yield { items: objects[plural] ?? [] };
+    },
+    patch({ plural }: Resource, { name }: ObjectRef) {
+      calls.push(`patch ${plural}/${name}`);
+      const failure = failures[plural]?.shift();
+      return failure === undefined ? Promise.resolve({}) : Promise.reject(failure);
+    },
+    get({ plural }: Resource, { name }: ObjectRef) {
+      calls.push(`get ${plural}/${name}`);
+      return Promise.resolve(objects[plural]?.find(({ metadata }) => metadata?.name === name));
+    },
+  };
+  const run = () => cleanUp({ client: client as unknown as Client, logger: recordingLogger() }, signal);
+
+  it('takes back its label and its hints, and leaves what others wrote', async () => {
+    expect(await run()).to.deep.equal({ services: 1, slices: 1, policies: 0 });
+    expect(calls).to.deep.equal(['patch services/ours', 'patch endpointslices/planned']);
+  });
+
+  for (const [plural, name] of [
+    ['services', 'ours'],
+    ['endpointslices', 'planned'],
+  ] as const) {
+    it(`reads ${plural} again after a conflict`, async () => {
+      failures = { [plural]: [apiError(409)] };
+      expect(await run()).to.include({ services: 1, slices: 1 });
+      expect(calls.filter((call) => call.includes(plural))).to.deep.equal([
+        `patch ${plural}/${name}`,
+        `get ${plural}/${name}`,
+        `patch ${plural}/${name}`,
+      ]);
+    });
+
+    it(`gives up on ${plural} that conflict again and again`, async () => {
+      failures = { [plural]: Array.from({ length: 5 }, () => apiError(409)) };
+      expect(await run().catch((error: unknown) => error)).to.include({ status: 409 });
+    });
+
+    it(`does not count ${plural} that are gone meanwhile`, async () => {
+      failures = { [plural]: [apiError(404)] };
+      expect(await run()).to.include(plural === 'services' ? { services: 0, slices: 1 } : { services: 1, slices: 0 });
+    });
+  }
+});

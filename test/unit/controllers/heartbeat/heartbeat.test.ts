@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { afterEach, beforeEach, describe, it } from 'mocha';
+import { HEARTBEAT_LEASE } from '../../../../pkg/apis/names.ts';
+import { LEASES } from '../../../../pkg/apis/resources.ts';
+import { runHeartbeat } from '../../../../pkg/controllers/heartbeat/heartbeat.ts';
+import type { Lease } from '../../../../pkg/kubernetes/lease.ts';
+import { createFakeClock } from '../../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+import { createMemoryServer } from '../../../fixtures/memory-client.ts';
+import type { Before, MemoryServer } from '../../../fixtures/memory-client.ts';
+import { recordingLogger } from '../../../fixtures/recording-logger.ts';
+import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
+
+const REF = { namespace: 'extension-tar', name: HEARTBEAT_LEASE };
+const lease = (spec: Lease['spec']): Lease => ({ metadata: { ...REF }, ...(spec === undefined ? {} : { spec }) });
+
+describe('the heartbeat', () => {
+  let server: MemoryServer;
+  let clock: FakeClock;
+  let log: RecordingLogger;
+  let stop: AbortController;
+  let running: Promise<void>;
+
+  beforeEach(() => {
+    server = createMemoryServer();
+    clock = createFakeClock();
+    log = recordingLogger();
+    stop = new AbortController();
+  });
+  afterEach(async () => {
+    stop.abort();
+    await running;
+    expect(clock.pending, 'timers after the end').to.equal(0);
+  });
+
+  const start = async (before?: Before): Promise<void> => {
+    const options = {
+      client: server.client(before),
+      namespace: REF.namespace,
+      extension: 'tar',
+      renewIntervalSeconds: 30,
+    };
+    running = runHeartbeat({ ...options, clock, logger: log }, stop.signal);
+    await clock.settle();
+  };
+  const spec = (): Lease['spec'] => server.read<Lease>(LEASES, REF)?.spec;
+
+  it('makes the Lease, and renews it every interval', async () => {
+    await start();
+    expect(spec()).to.deep.equal({
+      holderIdentity: 'tar',
+      leaseDurationSeconds: 30,
+      renewTime: '2026-01-01T00:00:00.000000Z',
+    });
+    await clock.advance(29_999);
+    expect(spec()?.renewTime).to.equal('2026-01-01T00:00:00.000000Z');
+    await clock.advance(1);
+    expect(spec()?.renewTime).to.equal('2026-01-01T00:00:30.000000Z');
+    expect(server.calls.map(({ verb }) => verb)).to.deep.equal(['patch', 'create', 'patch']);
+  });
+
+  it('goes on with the Lease of an earlier process, and leaves the rest of it as it is', async () => {
+    server.put(LEASES, lease({ holderIdentity: 'tar', leaseDurationSeconds: 30, leaseTransitions: 7 }));
+    await start();
+    expect(spec()).to.include({ leaseTransitions: 7, renewTime: '2026-01-01T00:00:00.000000Z' });
+  });
+
+  it('makes it again when somebody removed it', async () => {
+    await start();
+    server.remove(LEASES, REF);
+    await clock.advance(30_000);
+    expect(spec()?.renewTime).to.equal('2026-01-01T00:00:30.000000Z');
+  });
+
+  it('renews what another process made in the same moment', async () => {
+    await start(({ verb }) => {
+      if (verb === 'create') server.put(LEASES, lease({ renewTime: 'before' }));
+    });
+    expect(spec()?.renewTime).to.equal('2026-01-01T00:00:00.000000Z');
+  });
+
+  it('says what fails, and tries again with the next beat', async () => {
+    let broken = true;
+    await start(() => {
+      if (broken) throw new Error('no connection');
+    });
+    expect(spec()).to.equal(undefined);
+    expect(log.entries.map(({ message }) => message)).to.deep.equal(['cannot renew the heartbeat']);
+    broken = false;
+    await clock.advance(30_000);
+    expect(spec()?.holderIdentity).to.equal('tar');
+  });
+
+  it('ends quietly with the signal in the middle of a request', async () => {
+    let release = (): void => undefined;
+    const blocked = new Promise<void>((resolve) => (release = resolve));
+    await start(() => blocked);
+    stop.abort(new Error('over'));
+    release();
+    await running;
+    expect(log.entries).to.deep.equal([]);
+  });
+});

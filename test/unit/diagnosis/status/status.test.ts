@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
+import { COMMANDS, EXTENSION_NAME, HEARTBEAT_LEASE } from '../../../../pkg/apis/names.ts';
+import type { ExtensionFacts, StatusEvidence } from '../../../../pkg/diagnosis/status/evidence.ts';
+import { status } from '../../../../pkg/diagnosis/status/status.ts';
+import type { StatusReport } from '../../../../pkg/diagnosis/status/types.ts';
+import { installationDefaults } from '../../../fixtures/installation.ts';
+import { node } from '../../../fixtures/core.ts';
+import { changed, DAY_MS, STATUS_NOW, statusEvidence, WEBHOOK_POD } from '../../../fixtures/status-evidence.ts';
+
+const { namespace: OWN } = installationDefaults;
+const OPTIONS = { proxy: { kind: 'kube-proxy' }, events: 5 } as const;
+
+const reportOf = (
+  overrides: Partial<StatusEvidence> = {},
+  change?: (objects: KubernetesObject[]) => readonly KubernetesObject[],
+): StatusReport => status(statusEvidence(overrides, change), OPTIONS);
+
+const found = ({ findings }: StatusReport): string[] => findings.map(({ reason, message }) => `${reason}: ${message}`);
+
+const without =
+  (matches: (object: KubernetesObject) => boolean) =>
+  (objects: KubernetesObject[]): KubernetesObject[] =>
+    objects.filter((object) => !matches(object));
+
+const extension = (overrides: Partial<ExtensionFacts>): ExtensionFacts => ({
+  namespace: 'shoot--foo--bar',
+  name: 'routing',
+  lastError: '',
+  state: 'Succeeded',
+  conditions: [],
+  ...overrides,
+});
+
+describe('status', () => {
+  it('is healthy where nothing is wrong, with nothing found', () => {
+    const report = reportOf();
+    expect([report.verdict, report.findings, report.unseen]).to.deep.equal(['Healthy', [], []]);
+    expect(report.time).to.equal('2026-11-21T00:00:00.000Z');
+    expect(report.installations).to.have.lengthOf(1);
+    expect(report.installations[0]?.webhooks[0]).to.deep.include({
+      configuration: EXTENSION_NAME,
+      readyEndpoints: 2,
+      authority: { notAfter: '2026-12-16T00:00:00.000Z', daysLeft: 25, fingerprint: 'EF:01' },
+    });
+  });
+
+  it('is not installed where no Deployment was found, whatever else is left', () => {
+    const report = reportOf(
+      {},
+      without(({ kind }) => kind === 'Deployment'),
+    );
+    expect(report.verdict).to.equal('NotInstalled');
+    expect(found(report)).to.deep.equal([
+      `RegistrationWithoutInstallation: MutatingWebhookConfiguration ${EXTENSION_NAME}: Service ${OWN}/endpointslice-webhook.`,
+    ]);
+  });
+
+  it('does not take registrations for strays where it looked in one namespace only', () => {
+    const report = reportOf(
+      { namespace: 'other' },
+      without(({ kind }) => kind === 'Deployment'),
+    );
+    expect([report.admission.strays, report.lookedFor.namespace]).to.deep.equal([[], 'other']);
+  });
+
+  const CASES: readonly {
+    name: string;
+    overrides?: Partial<StatusEvidence>;
+    change?: (objects: KubernetesObject[]) => readonly KubernetesObject[];
+    found: readonly string[];
+    verdict?: StatusReport['verdict'];
+  }[] = [
+    {
+      name: 'replicas that are missing, with what the Deployment says of it',
+      change: changed('Deployment', 'flow-controller', () => ({
+        status: {
+          readyReplicas: 1,
+          updatedReplicas: 1,
+          conditions: [{ type: 'Progressing', status: 'False', message: 'timed out progressing' }],
+        },
+      })),
+      found: [`ReplicasNotReady: Deployment ${OWN}/flow-controller: 1 of 2 ready, 1 updated; timed out progressing.`],
+    },
+    {
+      name: 'a component that was switched off, which is no failure',
+      change: changed('Deployment', 'flow-controller', ({ spec }) => ({ spec: { ...spec, replicas: 0 }, status: {} })),
+      found: [`ScaledToZero: Deployment ${OWN}/flow-controller: no replica is wanted.`],
+      verdict: 'Healthy',
+    },
+    {
+      name: 'a container that crashes, and how it ended',
+      change: changed('Pod', WEBHOOK_POD, () => ({
+        status: {
+          containerStatuses: [
+            {
+              restartCount: 7,
+              state: { waiting: { reason: 'CrashLoopBackOff' } },
+              lastState: { terminated: { reason: 'OOMKilled', exitCode: 137, finishedAt: '2026-11-20T23:59:00Z' } },
+            },
+          ],
+        },
+      })),
+      found: [
+        `ContainerNotRunning: Pod ${OWN}/${WEBHOOK_POD}: CrashLoopBackOff, ended last with OOMKilled (exit code 137).`,
+      ],
+    },
+    {
+      name: 'versions that differ',
+      change: changed('Deployment', 'flow-controller', ({ metadata }) => ({
+        metadata: {
+          ...metadata,
+          labels: { ...(metadata as { labels?: object }).labels, 'app.kubernetes.io/version': '9.9.9' },
+        },
+      })),
+      found: [
+        `VersionsDiffer: Release ${OWN}/topology: endpointslice-webhook 0.1.0, flow-controller 9.9.9, settings-reconciler 0.1.0.`,
+      ],
+    },
+    {
+      name: 'a Lease that was given up',
+      change: changed('Lease', 'flow-controller', ({ spec }) => ({ spec: { ...spec, holderIdentity: '' } })),
+      found: [`NoLeader: Lease ${OWN}/flow-controller is held by nobody.`],
+    },
+    {
+      name: 'a leader that has never been',
+      change: without(({ kind, metadata }) => kind === 'Lease' && metadata?.name === 'flow-controller'),
+      found: [`NoLeader: flow-controller in namespace ${OWN}: there is no Lease of a leader.`],
+    },
+    {
+      name: 'a heartbeat that stopped',
+      change: changed('Lease', HEARTBEAT_LEASE, ({ spec }) => ({
+        spec: { ...spec, renewTime: new Date(STATUS_NOW - 60_000).toISOString() },
+      })),
+      found: [`LeaseStale: Lease ${OWN}/${HEARTBEAT_LEASE}: the last heartbeat is 60 seconds old.`],
+    },
+    {
+      name: 'a serving certificate in its last week',
+      overrides: {
+        serving: [
+          { namespace: OWN, certificate: { notAfter: STATUS_NOW + DAY_MS + 1, fingerprint: '' }, from: 'x', why: '' },
+        ],
+      },
+      found: [
+        `CertificateExpiring: The serving certificate behind MutatingWebhookConfiguration ${EXTENSION_NAME} ends in 1 day (2026-11-22T00:00:00.001Z).`,
+      ],
+    },
+    {
+      name: 'a caBundle without a certificate',
+      overrides: { authorities: new Map() },
+      found: [
+        `AuthorityMissing: MutatingWebhookConfiguration ${EXTENSION_NAME}: an entry has no certificate in its caBundle.`,
+      ],
+    },
+    {
+      name: 'a dry run that came back without hints',
+      overrides: { probes: [{ carrier: 'policy', namespace: 'shop', outcome: 'NotHinted', message: '' }] },
+      found: ['AdmissionNotActing: policy, slice in namespace shop: the dry run came back without hints.'],
+    },
+    {
+      name: 'a dry run that was not allowed, which says nothing',
+      overrides: { probes: [{ carrier: 'webhook', namespace: 'shop', outcome: 'Unknown', message: 'no' }] },
+      found: [],
+      verdict: 'Healthy',
+    },
+    {
+      name: 'policies without binding, and what the type checker says',
+      overrides: {
+        policies: [
+          { kind: 'policy', name: 'x.same-zone', warnings: ['undefined field'], namespaceSelector: {} },
+          { kind: 'binding', name: 'x.same-node', warnings: [], namespaceSelector: {} },
+        ],
+      },
+      found: [
+        'PolicyWarning: Policy x.same-zone: undefined field.',
+        'PolicyWarning: Policy x.same-zone has no binding of its name.',
+      ],
+    },
+    {
+      name: 'Nodes whose proxies want the annotation, which is no failure',
+      change: (objects) => [...objects, node({ zone: 'eu-1d', kubeletVersion: 'v1.30.9' })],
+      found: ['OldProxies: 1 of 1.30 among the Nodes.'],
+      verdict: 'Healthy',
+    },
+    {
+      name: 'Extensions with an error',
+      overrides: { extensions: [extension({}), extension({ name: 'broken', lastError: 'no such strategy' })] },
+      found: ['ExtensionFailing: Extension shoot--foo--bar/broken: no such strategy'],
+    },
+  ];
+  for (const { name, overrides, change, found: wanted, verdict = 'Degraded' } of CASES) {
+    it(`finds ${name}`, () => {
+      const report = reportOf(overrides, change);
+      expect(found(report)).to.deep.equal(wanted);
+      expect(report.verdict).to.equal(verdict);
+    });
+  }
+
+  it('judges nothing by what could not be seen', () => {
+    const unseen = ['pods', 'leases', 'webhooks', 'namespaces', 'extensions'].map((what) => ({
+      what,
+      why: 'forbidden',
+    }));
+    const report = reportOf({ unseen, pods: [], leases: [], registrations: [] });
+    expect([report.verdict, found(report)]).to.deep.equal(['Healthy', []]);
+    expect(report.installations[0]?.components.map(({ pods }) => pods)).to.deep.equal([null, null, null]);
+    expect([report.extensions, report.services?.keptNamespaces]).to.deep.equal([null, null]);
+  });
+
+  it('shows the newest events, no more than asked for', () => {
+    const event = (lastSeen: string) => ({
+      namespace: 'shop',
+      about: 'Service shop/web',
+      reason: 'ForeignValue',
+      message: '',
+      source: COMMANDS.settingsReconciler,
+      count: 1,
+      lastSeen,
+    });
+    const events = ['2026-11-20T01:00:00Z', '2026-11-20T03:00:00Z', '2026-11-20T02:00:00Z'].map(event);
+    const report = status(statusEvidence({ events }), { ...OPTIONS, events: 2 });
+    expect(report.events.map(({ lastSeen }) => lastSeen.slice(11, 13))).to.deep.equal(['03', '02']);
+  });
+});

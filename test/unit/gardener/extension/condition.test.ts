@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { CONDITION_EFFECTIVE } from '../../../../pkg/apis/names.ts';
+import { decideCondition, nextCondition } from '../../../../pkg/gardener/extension/condition.ts';
+import type { ConditionInput, SeenNamespace, SeenService } from '../../../../pkg/gardener/extension/condition.ts';
+import type { RefusalReason, RoutingDecision } from '../../../../pkg/gardener/types.ts';
+import { NAME, NOW, NOW_TEXT, read, readingOf } from './support.ts';
+
+const ON: RoutingDecision = { kind: 'enabled' };
+const refused = (reason: RefusalReason): RoutingDecision => ({ kind: 'refused', reason, message: `because ${reason}` });
+const good = (name: string): SeenService => ({ name, decision: ON, effect: { kind: 'effective' } });
+const bad = (name: string, reason: string): SeenService => ({
+  name,
+  decision: ON,
+  effect: { kind: 'ineffective', reason, message: `Service ${name}: ${reason}` },
+});
+const place = (services: SeenService[], overrides: Partial<SeenNamespace> = {}): SeenNamespace => ({
+  name: 'shoot--foo--bar',
+  decision: ON,
+  services,
+  ...overrides,
+});
+
+const cases: { name: string; input: Partial<ConditionInput>; is: [string, string, string | RegExp] }[] = [
+  {
+    name: 'all have effect',
+    input: { namespaces: [place([good('a'), good('b')])] },
+    is: ['True', 'Effective', '2 Services are routed by zone: a, b'],
+  },
+  {
+    name: 'one of several namespaces',
+    input: { namespaces: [place([good('a')], { name: 'x' }), place([good('a')], { name: 'y' })] },
+    is: ['True', 'Effective', '2 Services are routed by zone: x/a, y/a'],
+  },
+  {
+    name: 'many are counted, not listed',
+    input: { namespaces: [place(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map(good))] },
+    is: ['True', 'Effective', '7 Services are routed by zone: a, b, c, d, e, 2 more'],
+  },
+  {
+    name: 'one has none',
+    input: { namespaces: [place([good('a'), bad('b', 'HintsMissing')])] },
+    is: ['False', 'HintsMissing', 'Service b: HintsMissing'],
+  },
+  {
+    name: 'what does not pass by itself comes first',
+    input: { namespaces: [place([bad('a', 'NoReadyEndpoints'), bad('b', 'EndpointWithoutZone')])] },
+    is: ['False', 'EndpointWithoutZone', 'Service b: EndpointWithoutZone; Service a: NoReadyEndpoints'],
+  },
+  {
+    name: 'etcd-druid waits',
+    input: { namespaces: [place([good('a'), bad('etcd-main-client', 'Pending')])] },
+    is: ['False', 'Pending', /etcd-main-client/],
+  },
+  {
+    name: 'nobody has looked yet',
+    input: { namespaces: [place([good('a'), { name: 'b', decision: ON }])] },
+    is: ['Unknown', 'NotAssessed', /not been looked at/],
+  },
+  {
+    name: 'the setting is off',
+    input: { namespaces: [place([], { decision: refused('SettingDisabled') })] },
+    is: ['False', 'SettingDisabled', 'because SettingDisabled'],
+  },
+  {
+    name: 'left out on purpose is no trouble',
+    input: {
+      namespaces: [
+        place([
+          good('a'),
+          { name: 'b', decision: refused('Excluded') },
+          { name: 'kube-apiserver', decision: refused('LayerSevenLoadBalancing') },
+        ]),
+      ],
+    },
+    is: ['True', 'Effective', '1 Service is routed by zone: a'],
+  },
+  {
+    name: 'left out because something has to be mended',
+    input: { namespaces: [place([good('a'), { name: 'b', decision: refused('ConflictingMode') }])] },
+    is: ['False', 'ConflictingMode', 'because ConflictingMode'],
+  },
+  {
+    name: 'a wrong configuration',
+    input: { reading: read({}), namespaces: [place([good('a')])] },
+    is: ['False', 'ConfigurationInvalid', /^Extension shoot--foo--bar.*spec\.providerConfig\.apiVersion is required/],
+  },
+  {
+    name: 'a Service that is asked for and does not exist',
+    input: { reading: readingOf({ services: [{ name: 'a' }, { name: 'gone' }] }), namespaces: [place([good('a')])] },
+    is: ['False', 'ServiceMissing', 'spec.providerConfig.services[1]: Service shoot--foo--bar/gone does not exist'],
+  },
+  {
+    name: 'it need exist in one of several namespaces only',
+    input: {
+      reading: readingOf({ services: [{ name: 'a' }, { name: 'a', namespace: 'y' }, { name: 'b', namespace: 'x' }] }),
+      namespaces: [place([], { name: 'x' }), place([good('a')], { name: 'y' })],
+    },
+    is: ['False', 'ServiceMissing', 'spec.providerConfig.services[2]: Service x/b does not exist'],
+  },
+  { name: 'nothing to route', input: { namespaces: [place([])] }, is: ['Unknown', 'NothingToRoute', /no Service/] },
+  { name: 'no namespace yet', input: {}, is: ['Unknown', 'NothingToRoute', /no namespace/] },
+];
+
+describe('decideCondition', () => {
+  for (const { name, input, is } of cases) {
+    it(`${name}: ${is[0]}, ${is[1]}`, () => {
+      const { type, status, reason, message } = decideCondition({
+        name: NAME,
+        reading: { kind: 'absent' },
+        namespaces: [],
+        ...input,
+      });
+      expect([type, status, reason]).to.deep.equal([CONDITION_EFFECTIVE, is[0], is[1]]);
+      if (is[2] instanceof RegExp) expect(message).to.match(is[2]);
+      else expect(message).to.equal(is[2]);
+    });
+  }
+});
+
+describe('nextCondition', () => {
+  const is = { type: CONDITION_EFFECTIVE, status: 'True', reason: 'Effective', message: 'a' } as const;
+  const before = { ...is, lastUpdateTime: '2025-01-01T00:00:00Z', lastTransitionTime: '2024-01-01T00:00:00Z' };
+
+  it('is written where there is none', () => {
+    expect(nextCondition(undefined, is, NOW)).to.deep.equal({
+      ...is,
+      lastUpdateTime: NOW_TEXT,
+      lastTransitionTime: NOW_TEXT,
+    });
+  });
+
+  it('is not written again', () => expect(nextCondition(before, is, NOW)).to.equal(undefined));
+
+  it('keeps its transition while the status stays', () => {
+    const next = nextCondition(before, { ...is, message: 'b' }, NOW);
+    expect(next).to.include({ message: 'b', lastUpdateTime: NOW_TEXT, lastTransitionTime: before.lastTransitionTime });
+    expect(nextCondition({ ...is, message: 'b' }, is, NOW)).to.include({ lastTransitionTime: NOW_TEXT });
+  });
+
+  it('moves with the status', () => {
+    const next = nextCondition(before, { ...is, status: 'False', reason: 'HintsMissing' }, NOW);
+    expect(next).to.include({ status: 'False', lastTransitionTime: NOW_TEXT });
+  });
+
+  it('does not forget what was known because a new process has not looked yet', () => {
+    const unknown = { ...is, status: 'Unknown', reason: 'NotAssessed' } as const;
+    expect(nextCondition(before, unknown, NOW)).to.equal(undefined);
+    expect(nextCondition(undefined, unknown, NOW)).to.include({ status: 'Unknown' });
+  });
+});

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { ANNOTATION_APPLIED, LABEL_MANAGED } from '../../../../pkg/apis/names.ts';
+import { selectEtcd, selectService } from '../../../../pkg/gardener/catalogue.ts';
+import {
+  configuredEtcdSelection,
+  configuredSelection,
+  heldByConfiguration,
+} from '../../../../pkg/gardener/extension/select.ts';
+import type { Governing } from '../../../../pkg/gardener/extension/types.ts';
+import { service } from '../../../fixtures/core.ts';
+import { etcd } from '../../../fixtures/gardener.ts';
+import { NAME, governing, read, readingOf } from './support.ts';
+
+const named = (name: string, labels: Record<string, string> = {}, annotations: Record<string, string> = {}) =>
+  service({ metadata: { name, namespace: 'shoot--foo--bar', labels, annotations } });
+const select = (object: ReturnType<typeof named>, by: Governing | undefined) =>
+  configuredSelection(selectService(object, 'shoot'), object, by);
+const INVALID = governing({}, { reading: read({}) });
+const applied = { [ANNOTATION_APPLIED]: '{}' };
+const selector = { matchLabels: { app: 'x' } };
+
+const cases: { name: string; object: ReturnType<typeof named>; by: Governing | undefined; is: object }[] = [
+  { name: 'nobody governs', object: named('a'), by: undefined, is: { selection: { kind: 'none' } } },
+  {
+    name: 'nothing is asked for',
+    object: named('a'),
+    by: governing({}, { reading: { kind: 'absent' } }),
+    is: { selection: { kind: 'none' } },
+  },
+  {
+    name: 'a Service by name',
+    object: named('a'),
+    by: governing({ services: [{ name: 'b' }, { name: 'a', strategy: 'same-node' }] }),
+    is: {
+      selection: { kind: 'configured', extension: NAME, field: 'spec.providerConfig.services[1]' },
+      strategy: 'same-node',
+    },
+  },
+  {
+    name: 'a Service by label, the first entry that fits',
+    object: named('a', { app: 'x' }),
+    by: governing({ services: [{ selector }, { name: 'a', strategy: 'same-node' }] }),
+    is: { selection: { kind: 'configured', extension: NAME, field: 'spec.providerConfig.services[0]' } },
+  },
+  {
+    name: 'a Service of another label',
+    object: named('a', { app: 'y' }),
+    by: governing({ services: [{ selector }] }),
+    is: { selection: { kind: 'none' } },
+  },
+  {
+    name: 'another namespace',
+    object: named('a'),
+    by: governing({ services: [{ name: 'a', namespace: 'extension-x' }] }, { class: 'seed' }),
+    is: { selection: { kind: 'none' } },
+  },
+  {
+    name: 'the namespace that is named',
+    object: named('a'),
+    by: governing({ services: [{ name: 'a', namespace: 'shoot--foo--bar' }] }, { class: 'seed' }),
+    is: { selection: { kind: 'configured', extension: NAME, field: 'spec.providerConfig.services[0]' } },
+  },
+  {
+    name: 'excluded goes before services',
+    object: named('a'),
+    by: governing({ services: [{ name: 'a' }], exclude: [{ name: 'b' }, { name: 'a' }] }),
+    is: { selection: { kind: 'excludedBy', extension: NAME, field: 'spec.providerConfig.exclude[1]' } },
+  },
+  {
+    name: "the owner's own label goes before everything",
+    object: named('a', { [LABEL_MANAGED]: 'false' }),
+    by: governing({ services: [{ name: 'a' }] }),
+    is: { selection: { kind: 'excluded' } },
+  },
+  {
+    name: 'a Service that an Etcd makes stays with its Etcd',
+    object: named('etcd-main-client'),
+    by: governing({ services: [{ name: 'etcd-main-client' }] }),
+    is: { selection: selectService(named('etcd-main-client'), 'shoot') },
+  },
+  {
+    name: 'a wrong configuration holds what carries settings',
+    object: named('a', {}, applied),
+    by: INVALID,
+    is: { selection: { kind: 'configured', extension: NAME, field: 'spec.providerConfig' } },
+  },
+  {
+    name: 'and takes nothing more on',
+    object: named('a'),
+    by: INVALID,
+    is: { selection: { kind: 'none' } },
+  },
+];
+
+describe('configuredSelection', () => {
+  for (const { name, object, by, is } of cases) it(name, () => expect(select(object, by)).to.deep.equal(is));
+
+  it("gives a Service of Gardener's a strategy, and leaves its conditions to the catalogue", () => {
+    const { selection, strategy } = select(
+      named('kube-apiserver'),
+      governing({ services: [{ name: 'kube-apiserver', strategy: 'load-aware' }] }),
+    );
+    expect(selection).to.have.nested.property('entry.condition', 'notLayerSeven');
+    expect(strategy).to.equal('load-aware');
+  });
+
+  it("keeps off a Service of Gardener's, and a labelled one", () => {
+    const by = governing({ exclude: [{ name: 'vpa-webhook' }, { selector }] });
+    expect(select(named('vpa-webhook'), by).selection.kind).to.equal('excludedBy');
+    expect(select(named('mine', { [LABEL_MANAGED]: 'true', app: 'x' }), by).selection.kind).to.equal('excludedBy');
+    expect(select(named('kube-apiserver'), by).selection.kind).to.equal('catalogue');
+  });
+});
+
+describe('configuredEtcdSelection', () => {
+  const selectOf = (by: Governing | undefined, name = 'etcd-main') => {
+    const object = etcd({ metadata: { name, namespace: 'shoot--foo--bar' } });
+    return configuredEtcdSelection(selectEtcd(object, 'shoot'), object, by).kind;
+  };
+
+  it('is excluded by the name of its Service', () => {
+    expect(selectOf(governing({ exclude: [{ name: 'etcd-main-client' }] }))).to.equal('excludedBy');
+    expect(selectOf(governing({ exclude: [{ name: 'etcd-main' }] })), 'the name of the Etcd').to.equal('catalogue');
+    expect(selectOf(governing({ exclude: [{ name: 'etcd-main-client' }] }), 'etcd-events')).to.equal('catalogue');
+  });
+
+  it('is nothing that a configuration could add, or a selector of Services find', () => {
+    expect(selectOf(governing({ services: [{ name: 'etcd-other-client' }] }), 'etcd-other')).to.equal('none');
+    expect(selectOf(governing({ exclude: [{ selector }] }))).to.equal('catalogue');
+    expect(selectOf(INVALID)).to.equal('catalogue');
+    expect(selectOf(undefined)).to.equal('catalogue');
+  });
+});
+
+describe('heldByConfiguration', () => {
+  const on = { kind: 'enabled' } as const;
+  const off = { kind: 'refused', reason: 'SettingDisabled', message: 'off' } as const;
+
+  it('holds what is on while the configuration is wrong, and says where', () => {
+    const held = heldByConfiguration(on, INVALID);
+    expect(held).to.include({ reason: 'ConfigurationInvalid', field: 'spec.providerConfig.apiVersion' });
+    expect(held).to.have.property('message').that.contains(`Extension ${NAME}: spec.providerConfig.apiVersion`);
+  });
+
+  it('changes nothing else', () => {
+    expect(heldByConfiguration(off, INVALID), 'off is off').to.equal(off);
+    expect(heldByConfiguration(on, undefined)).to.equal(on);
+    expect(heldByConfiguration(on, governing({}, { reading: readingOf({}) }))).to.equal(on);
+  });
+});

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { ExtensionCondition } from '../../../../pkg/apis/extension.ts';
+import { ANNOTATION_OPERATION, CONDITION_EFFECTIVE, EXTENSION_FINALIZER } from '../../../../pkg/apis/names.ts';
+import {
+  beginPatch,
+  conditionOf,
+  conditionPatch,
+  endPatch,
+  letGoPatch,
+  takeUpPatch,
+} from '../../../../pkg/gardener/extension/status.ts';
+import { NOW, NOW_TEXT, extensionIn, settled } from './support.ts';
+
+const LOCK = { resourceVersion: '7' };
+const GONE = { [ANNOTATION_OPERATION]: null };
+const OTHER = 'example.com/other';
+const others: ExtensionCondition = { type: 'Other', status: 'True', reason: 'Because', message: 'of others' };
+const ours: ExtensionCondition = { type: CONDITION_EFFECTIVE, status: 'True', reason: 'Effective', message: 'all' };
+
+describe('patches of an Extension', () => {
+  it('begin with what is being done', () => {
+    expect(beginPatch(extensionIn(), 'Create', NOW)).to.deep.equal({
+      metadata: LOCK,
+      status: {
+        lastOperation: {
+          type: 'Create',
+          state: 'Processing',
+          progress: 1,
+          description: 'Creating the Extension',
+          lastUpdateTime: NOW_TEXT,
+        },
+      },
+    });
+  });
+
+  it('end with success: the generation that was looked at, no error, conditions of others kept', () => {
+    const before = extensionIn({ status: { ...settled, conditions: [others, { ...ours, status: 'False' }] } });
+    expect(endPatch(before, 'Reconcile', { kind: 'succeeded' }, ours, NOW)).to.deep.equal({
+      metadata: LOCK,
+      status: {
+        lastOperation: {
+          type: 'Reconcile',
+          state: 'Succeeded',
+          progress: 100,
+          description: 'Successfully reconciled Extension',
+          lastUpdateTime: NOW_TEXT,
+        },
+        lastError: null,
+        observedGeneration: 2,
+        conditions: [others, ours],
+      },
+    });
+  });
+
+  it('end with an error that has a code, and say nothing about the condition where there is no news', () => {
+    const outcome = { kind: 'failed', description: 'x is wrong', code: 'ERR_CONFIGURATION_PROBLEM' } as const;
+    const { status } = endPatch(extensionIn(), 'Create', outcome, undefined, NOW) as { status: object };
+    expect(status).to.have.property('observedGeneration', 2);
+    expect(status).not.to.have.property('conditions');
+    expect(status).to.have.nested.property('lastOperation.state', 'Error');
+    expect(status).to.have.deep.property('lastError', {
+      description: 'Error creating Extension: x is wrong',
+      codes: ['ERR_CONFIGURATION_PROBLEM'],
+      lastUpdateTime: NOW_TEXT,
+    });
+  });
+
+  it('an error without a code takes the code of the one before away', () => {
+    const patch = endPatch(extensionIn(), 'Create', { kind: 'failed', description: 'x' }, undefined, NOW);
+    expect(patch).to.have.nested.property('status.lastError.codes', null);
+  });
+
+  const metadata = (patch: { metadata?: unknown } | undefined): unknown => patch?.metadata;
+  const cases: { name: string; patch: unknown; is: unknown }[] = [
+    {
+      name: 'take up: finalizer comes, order to reconcile goes',
+      patch: metadata(takeUpPatch(extensionIn({ operation: 'reconcile' }), 'Create')),
+      is: { ...LOCK, annotations: GONE, finalizers: [EXTENSION_FINALIZER] },
+    },
+    {
+      name: 'take up: only the order, where the finalizer is there',
+      patch: metadata(takeUpPatch(extensionIn({ operation: 'reconcile', finalizer: true }), 'Reconcile')),
+      is: { ...LOCK, annotations: GONE },
+    },
+    {
+      name: 'take up: the order to restore stays until the end',
+      patch: metadata(takeUpPatch(extensionIn({ operation: 'restore' }), 'Restore')),
+      is: { ...LOCK, finalizers: [EXTENSION_FINALIZER] },
+    },
+    {
+      name: 'take up: nothing to write',
+      patch: takeUpPatch(extensionIn({ finalizer: true }), 'Reconcile'),
+      is: undefined,
+    },
+    {
+      name: 'take up: no finalizer for who leaves',
+      patch: takeUpPatch(extensionIn({ operation: 'migrate' }), 'Migrate'),
+      is: undefined,
+    },
+    { name: 'take up: nor for who is deleted', patch: takeUpPatch(extensionIn(), 'Delete'), is: undefined },
+    {
+      name: 'let go: Delete, and the finalizers of others stay',
+      patch: metadata(letGoPatch(extensionIn({ finalizer: true }), 'Delete')),
+      is: { ...LOCK, finalizers: [OTHER] },
+    },
+    {
+      name: 'let go: Migrate, in one write with its order',
+      patch: metadata(letGoPatch(extensionIn({ operation: 'migrate', finalizer: true }), 'Migrate')),
+      is: { ...LOCK, annotations: GONE, finalizers: [OTHER] },
+    },
+    {
+      name: 'let go: Restore keeps its finalizer',
+      patch: metadata(letGoPatch(extensionIn({ operation: 'restore', finalizer: true }), 'Restore')),
+      is: { ...LOCK, annotations: GONE },
+    },
+    {
+      name: 'let go: another order that came meanwhile stays',
+      patch: letGoPatch(extensionIn({ operation: 'reconcile', finalizer: true }), 'Restore'),
+      is: undefined,
+    },
+    {
+      name: 'let go: Reconcile lets nothing go',
+      patch: letGoPatch(extensionIn({ finalizer: true }), 'Reconcile'),
+      is: undefined,
+    },
+  ];
+  for (const { name, patch, is } of cases) it(name, () => expect(patch).to.deep.equal(is));
+
+  it('a condition by itself leaves the operation alone', () => {
+    const before = extensionIn({ status: { ...settled, conditions: [others] } });
+    expect(conditionOf(before)).to.equal(undefined);
+    expect(conditionPatch(before, ours)).to.deep.equal({ metadata: LOCK, status: { conditions: [others, ours] } });
+    expect(conditionOf(extensionIn({ status: { conditions: [others, ours] } }))).to.equal(ours);
+  });
+});

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { BundledPackage } from '../../../hack/lib/packages.ts';
+import { licencesOf } from '../../../hack/lib/packages.ts';
+import { sbomOf } from '../../../hack/lib/sbom.ts';
+import type { LockFile } from '../../../hack/lib/sbom.ts';
+
+interface Bill {
+  serialNumber: string;
+  metadata: { component: object };
+  components: Record<string, unknown>[];
+  dependencies: { ref: string; dependsOn: string[] }[];
+}
+
+const bundled = (folder: string, more: Partial<BundledPackage> = {}): BundledPackage => ({
+  folder,
+  name: folder.split('node_modules/').at(-1)!,
+  version: '1.0.0',
+  license: 'MIT',
+  texts: [],
+  ...more,
+});
+const project = { name: 'project', version: '2.0.0', license: 'Apache-2.0' };
+const ROOT = 'pkg:npm/project@2.0.0';
+
+const lock: LockFile = {
+  packages: {
+    '': { dependencies: { a: '^1', '@s/b': '^1' } },
+    'node_modules/a': {
+      integrity: `sha512-${Buffer.from('ab').toString('base64')}`,
+      dependencies: { '@s/b': '2', c: '1' },
+    },
+    'node_modules/a/node_modules/@s/b': { optionalDependencies: { c: '1' } },
+    'node_modules/@s/b': { peerDependencies: { a: '1', types: '1' } },
+    'node_modules/c': {},
+    'node_modules/types': {},
+  },
+};
+const folders = ['node_modules/@s/b', 'node_modules/a', 'node_modules/a/node_modules/@s/b', 'node_modules/c'];
+const billOf = (packages: readonly BundledPackage[]): Bill => JSON.parse(sbomOf({ project, packages, lock })) as Bill;
+
+describe('the bill of materials', () => {
+  it('names the project', () => {
+    expect(billOf([]).metadata.component).to.deep.include({ type: 'application', version: '2.0.0', purl: ROOT });
+  });
+
+  it('has one component a package, with hash, licence and package URL', () => {
+    const [component] = billOf([bundled('node_modules/a')]).components;
+    expect(component).to.deep.equal({
+      type: 'library',
+      'bom-ref': 'node_modules/a',
+      name: 'a',
+      version: '1.0.0',
+      scope: 'required',
+      hashes: [{ alg: 'SHA-512', content: '6162' }],
+      licenses: [{ license: { id: 'MIT' } }],
+      purl: 'pkg:npm/a@1.0.0',
+    });
+  });
+
+  it('parts a scope from the name and encodes its @', () => {
+    const [component] = billOf([bundled('node_modules/@s/b')]).components;
+    expect(component).to.include({ group: '@s', name: 'b', purl: 'pkg:npm/%40s/b@1.0.0' });
+    expect(component, 'no hash in the lock file').not.to.have.property('hashes');
+  });
+
+  const licenses = [
+    { license: '(MIT OR Apache-2.0)', wanted: [{ expression: '(MIT OR Apache-2.0)' }] },
+    { license: 'ISC', wanted: [{ license: { id: 'ISC' } }] },
+    { license: undefined, wanted: undefined },
+  ];
+  for (const { license, wanted } of licenses) {
+    it(`writes the licence ${license ?? 'that only a text gives'}`, () => {
+      expect(billOf([bundled('node_modules/c', { license })]).components[0]?.['licenses']).to.deep.equal(wanted);
+    });
+  }
+
+  it('says what depends on what, by the nearest copy, and leaves out what is not inside', () => {
+    const { dependencies } = billOf(folders.map((folder) => bundled(folder)));
+    expect(Object.fromEntries(dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]))).to.deep.equal({
+      [ROOT]: ['node_modules/@s/b', 'node_modules/a'],
+      'node_modules/@s/b': ['node_modules/a'],
+      'node_modules/a': ['node_modules/a/node_modules/@s/b', 'node_modules/c'],
+      'node_modules/a/node_modules/@s/b': ['node_modules/c'],
+      'node_modules/c': [],
+    });
+  });
+
+  it('is the same for the same content, and has another number for another', () => {
+    const once = sbomOf({ project, packages: [bundled('node_modules/a')], lock });
+    expect(sbomOf({ project, packages: [bundled('node_modules/a')], lock })).to.equal(once);
+    const serials = [[], [bundled('node_modules/a')]].map((packages) => billOf(packages).serialNumber);
+    expect(new Set(serials).size).to.equal(2);
+    const uuid = /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/;
+    for (const serial of serials) expect(serial).to.match(uuid);
+  });
+});
+
+describe('the text of licences', () => {
+  it('has a heading a package and says where there is no text', () => {
+    const text = licencesOf([
+      bundled('node_modules/a', { texts: ['You may.'] }),
+      bundled('node_modules/c', { license: undefined }),
+    ]);
+    expect(text).to.match(
+      /^a 1\.0\.0 \(MIT\)\n\nYou may\.\n\n-{80}\n\nc 1\.0\.0 \(see below\)\n\nThe package holds no licence text\.\n$/,
+    );
+  });
+});
