@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// `npm run bundle`: every command as a file in dist/bundle/ that needs no node_modules, with the licences of what is inside.
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { join, resolve } from 'node:path';
+// `npm run bundle`: every command as a file in dist/bundle/ that needs no node_modules, with licences and bill of materials.
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { COMPLETION_SCRIPTS } from '../cmd/kubectl-topology/completion-scripts.ts';
+import { licencesOf, packagesOf } from './lib/packages.ts';
+import { sbomOf } from './lib/sbom.ts';
+import type { LockFile } from './lib/sbom.ts';
 
 const root = resolve(import.meta.dirname, '..');
-const target = join(root, 'dist/bundle');
+/** What packages use if it is there, and do without else. Here it is only there for the tools of development. */
+const OPTIONAL = ['supports-color'] as const;
+
+/** Of the image: it takes the command's name as its first argument. */
+const LAUNCHER = 'launch';
 
 /** CommonJS packages inside an ES module still call `require` for Node's own modules. */
 const REQUIRE =
@@ -29,16 +28,20 @@ const findCommands = (): string[] =>
     .sort();
 
 /**
- * Bundles the commands and returns the source files that went into them, relative to the root.
+ * Bundles the commands and the launcher; returns the source files that went into them, relative to the root, and a line
+ * for each file that came out.
  *
  * ES modules, because commands end in a top-level await. What is imported only when needed (the cluster's client, for a
  * webhook that runs without one) stays in chunks of its own, and comments and white space go: together that is 15 MB of
  * resident memory. Names stay, for the sake of stack traces.
  */
-const bundle = async (commands: readonly string[]): Promise<string[]> => {
+const bundle = async (target: string, commands: readonly string[]): Promise<{ inputs: string[]; lines: string[] }> => {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: commands.map((command) => ({ in: `cmd/${command}/main.ts`, out: command })),
+    entryPoints: [
+      { in: 'hack/image/launch.ts', out: LAUNCHER },
+      ...commands.map((command) => ({ in: `cmd/${command}/main.ts`, out: command })),
+    ],
     outdir: target,
     chunkNames: 'chunks/[name]-[hash]',
     bundle: true,
@@ -49,20 +52,23 @@ const bundle = async (commands: readonly string[]): Promise<string[]> => {
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: 'none',
+    external: [...OPTIONAL],
     banner: { js: REQUIRE },
     metafile: true,
     logLevel: 'warning',
   });
   const outputs = Object.entries(metafile.outputs);
-  for (const [file, { bytes, entryPoint }] of outputs) {
-    if (entryPoint !== undefined && !file.includes('/chunks/')) makeExecutable(join(root, file));
-    console.log(`${file}: ${(bytes / 1e6).toFixed(1)} MB`);
-  }
-  return outputs.flatMap(([, { inputs }]) =>
-    Object.entries(inputs)
+  const lines = outputs.map(([path, { bytes, entryPoint }]) => {
+    const file = resolve(root, path);
+    if (entryPoint !== undefined && !path.includes('/chunks/')) makeExecutable(file);
+    return `${relative(target, file)}: ${(bytes / 1e6).toFixed(1)} MB`;
+  });
+  const inputs = outputs.flatMap(([, { inputs: parts }]) =>
+    Object.entries(parts)
       .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
       .map(([file]) => file),
   );
+  return { inputs, lines };
 };
 
 const SHEBANG = '#!/usr/bin/env node\n';
@@ -78,46 +84,41 @@ const makeExecutable = (file: string): void => {
  * kubectl finds a plug-in by its bare name (Node takes the format from package.json beside it), and what completes it by
  * a name of its own.
  */
-const makePlugin = (command: string): void => {
+const makePlugin = (target: string, command: string): void => {
   copyFileSync(join(target, `${command}.js`), join(target, command));
   const completion = join(target, command.replace('kubectl-', 'kubectl_complete-'));
   writeFileSync(completion, COMPLETION_SCRIPTS.kubectl);
   chmodSync(completion, 0o755);
 };
 
-/** The package folder that a file belongs to; undefined for our own sources. */
-const packageOf = (file: string): string | undefined => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0];
-
-const LICENCE_FILE = /^(?:licen[cs]e|copying|notice)(?:[.-].*)?$/i;
-
-const describePackage = (folder: string): string => {
-  const directory = join(root, folder);
-  const { name, version, license } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as Record<
-    string,
-    string
-  >;
-  const texts = readdirSync(directory)
-    .filter((file) => LICENCE_FILE.test(file))
-    .sort()
-    .map((file) => readFileSync(join(directory, file), 'utf8').trim());
-  if (license === undefined && texts.length === 0)
-    throw new Error(`${name}@${version} names no licence and has no licence text`);
-  return [
-    `${name} ${version} (${license ?? 'see below'})`,
-    '',
-    ...(texts.length > 0 ? texts : ['The package holds no licence text.']),
-  ].join('\n');
+/** What goes beside the commands: licences, bill of materials, and what makes Node take the files for ES modules. */
+const describe = (target: string, inputs: readonly string[]): number => {
+  const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+  const packages = packagesOf(root, inputs);
+  const project = JSON.parse(read('package.json')) as { name: string; version: string; license: string };
+  const lock = JSON.parse(read('package-lock.json')) as LockFile;
+  const stray = packages.filter(({ folder }) => lock.packages[folder]?.dev === true).map(({ name }) => name);
+  if (stray.length > 0) throw new Error(`only for development, yet inside the bundle: ${stray.join(', ')}`);
+  writeFileSync(join(target, 'LICENSE'), read('LICENSE'));
+  writeFileSync(join(target, 'LICENSES.txt'), licencesOf(packages));
+  writeFileSync(join(target, 'sbom.cdx.json'), sbomOf({ project, packages, lock }));
+  const { name, version } = project;
+  // Without a type, a bundle that is copied out of this repository would be taken for CommonJS first and parsed twice.
+  writeFileSync(join(target, 'package.json'), `${JSON.stringify({ name, version, private: true, type: 'module' })}\n`);
+  return packages.length;
 };
 
-const RULE = `\n\n${'-'.repeat(80)}\n\n`;
+/** Empties the folder and fills it anew; returns one line a file that `npm run bundle` prints. */
+export const makeBundle = async (target: string): Promise<string[]> => {
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(target, { recursive: true });
+  const commands = findCommands();
+  const { inputs, lines } = await bundle(target, commands);
+  for (const command of commands) if (command.startsWith('kubectl-')) makePlugin(target, command);
+  return [...lines, `LICENSES.txt and sbom.cdx.json: ${describe(target, inputs)} packages`];
+};
 
-rmSync(target, { recursive: true, force: true });
-mkdirSync(target, { recursive: true });
-const commands = findCommands();
-const inputs = await bundle(commands);
-for (const command of commands) if (command.startsWith('kubectl-')) makePlugin(command);
-const folders = [...new Set(inputs.map(packageOf).filter((folder) => folder !== undefined))].sort();
-writeFileSync(join(target, 'LICENSES.txt'), `${folders.map(describePackage).join(RULE)}\n`);
-// Without it, a bundle that is copied out of this repository would be taken for CommonJS first and parsed twice.
-writeFileSync(join(target, 'package.json'), `${JSON.stringify({ private: true, type: 'module' })}\n`);
-console.log(`dist/bundle/LICENSES.txt: ${folders.length} packages`);
+if (import.meta.main) {
+  const target = join(root, 'dist/bundle');
+  for (const line of await makeBundle(target)) console.log(`dist/bundle/${line}`);
+}
