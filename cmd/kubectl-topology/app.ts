@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs kubectl-topology: parses, runs the command, turns errors of the person who calls into exit code 2.
 import { CommanderError } from 'commander';
+import { clean } from '../../pkg/report/table.ts';
 import { EXIT_USAGE } from '../shared/exit.ts';
 import type { ExitCode } from './command.ts';
 import { InputError, UsageError } from './errors.ts';
@@ -15,10 +16,18 @@ const isExpected = (error: unknown): error is Error =>
   error instanceof InputError ||
   (error instanceof Error && OTHER_ERRORS.has(error.name));
 
-/** The message with those of its causes, as far as they say more. */
+/** No name is longer; whoever wants the rest has the file. */
+const MAX_LINE = 1_000;
+
+const shown = (line: string): string => clean(line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line);
+
+/**
+ * The message with those of its causes, as far as they say more. It quotes files and objects, which anybody may have written:
+ * nothing of them may give orders to the terminal.
+ */
 const messageOf = (error: Error): string => {
   const cause = error.cause instanceof Error && error.cause.message !== '' ? `: ${error.cause.message}` : '';
-  return `error: ${error.message}${cause}`;
+  return `error: ${error.message}${cause}`.split('\n').map(shown).join('\n');
 };
 
 /** Runs with these arguments (without the program's name); resolves with the exit code. */

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `explain` and `watch` share: their flags, and the options that follow from them.
-import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import type { ExplainOptions } from '../../pkg/diagnosis/explain/types.ts';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
-import { nearest } from '../../pkg/diagnosis/nearest.ts';
 import type { ClusterSnapshot, CollectionName } from '../../pkg/diagnosis/snapshot.ts';
 import { REASONS } from '../../pkg/upstream/reasons.ts';
 import { addInputFlags, addVersionFlags } from './flags.ts';
@@ -12,6 +10,7 @@ import type { InputFlags, VersionFlags } from './flags.ts';
 import type { Io } from './io.ts';
 import { addProxyFlags, proxyOf } from './proxy-flags.ts';
 import type { ProxyFlags } from './proxy-flags.ts';
+import { reasonsFlag } from './reasons-flag.ts';
 
 export interface ExplainFlags extends InputFlags, VersionFlags, ProxyFlags {
   crossing?: boolean;
@@ -52,19 +51,8 @@ const ANY = 'any';
 const INEFFECTIVE = 'ineffective';
 
 /** `any`, `ineffective` or reasons, separated by commas; `more`: reasons beside those of explain. */
-export const failOnReasons =
-  (more: readonly string[]) =>
-  (text: string): readonly string[] => {
-    const known = [ANY, INEFFECTIVE, ...Object.keys(REASONS), ...Object.keys(DIAGNOSIS_REASONS), ...more];
-    const wanted = text.split(',').map((part) => part.trim());
-    for (const part of wanted) {
-      if (known.includes(part)) continue;
-      const meant = nearest(part, known);
-      const hint = meant === undefined ? 'see the reference of reasons.' : `did you mean ${meant}?`;
-      throw new InvalidArgumentError(`"${part}" is no reason; ${hint}`);
-    }
-    return wanted;
-  };
+export const failOnReasons = (more: readonly string[]): ((text: string) => readonly string[]) =>
+  reasonsFlag([ANY, INEFFECTIVE, ...Object.keys(REASONS), ...Object.keys(DIAGNOSIS_REASONS), ...more], 'no reason');
 
 export const failOnFlag = failOnReasons([]);
 

@@ -34,7 +34,11 @@ export const collect = (value: string, previous: string[] | undefined): string[]
 /** `everywhere`: all namespaces are looked at unless one is named. */
 export const addInputFlags = (command: Command, everywhere = false): Command =>
   command
-    .option('-f, --filename <file|dir|->', 'objects from YAML or JSON instead of a cluster; may be repeated', collect)
+    .option(
+      '-f, --filename <file|dir|->',
+      'objects from YAML, JSON or a bundle of status instead of a cluster; may be repeated',
+      collect,
+    )
     .option('--kubeconfig <file>', 'how to reach the cluster; default: $KUBECONFIG, then ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig')
     .option('-n, --namespace <namespace>', `namespace; default: ${everywhere ? 'all' : 'that of the context'}`)

@@ -5,7 +5,8 @@ import type { ExitCode, TopologyCommand } from './command.ts';
 import { COMMANDS } from './commands/index.ts';
 import type { Io } from './io.ts';
 
-const EXIT_CODES = '\nExit codes: 0 fine, 1 findings (with --fail-on), 2 the question cannot be answered.';
+const EXIT_CODES =
+  '\nExit codes: 0 fine, 1 findings (with --fail-on, or of status), 2 the question cannot be answered,\n3 nothing is installed (status).';
 
 const OVERVIEW = `
 Examples:

@@ -36,7 +36,8 @@ export const connect = async ({ kubeconfig, context, namespace }: InputFlags): P
   return { client, namespace: namespace ?? config.namespace ?? 'default' };
 };
 
-const checkFlags = ({ filename, kubeconfig, context, namespace, allNamespaces }: InputFlags): void => {
+/** @throws UsageError for flags that exclude each other. */
+export const checkInputFlags = ({ filename, kubeconfig, context, namespace, allNamespaces }: InputFlags): void => {
   if (namespace === '') throw new UsageError('--namespace must not be empty');
   if (namespace !== undefined && allNamespaces === true) {
     throw new UsageError('--namespace and --all-namespaces exclude each other');
@@ -46,18 +47,35 @@ const checkFlags = ({ filename, kubeconfig, context, namespace, allNamespaces }:
   }
 };
 
-const progressOn = ({ err }: Io): ((what: string, count: number) => void) | undefined =>
+/** Told what is being read, and how many objects came so far. */
+type OnProgress = (what: string, count: number) => void;
+
+const progressOn = ({ err }: Io): OnProgress | undefined =>
   err.terminal
     ? (what, count) => {
         if (count % PROGRESS_STEP === 0) err.write(`${CLEAR_LINE}reading ${what}: ${count}`);
       }
     : undefined;
 
-const fromCluster = async (flags: InputFlags, needs: readonly CollectionName[], io: Io): Promise<Loaded> => {
-  const { client, namespace } = await connect(flags);
-  const within = flags.allNamespaces === true ? undefined : namespace;
+/** Connects, shows what is being read, and takes both away in the end. */
+export const withConnection = async <T>(
+  flags: InputFlags,
+  io: Io,
+  use: (connection: Connection, onProgress: OnProgress | undefined) => Promise<T>,
+): Promise<T> => {
+  const connection = await connect(flags);
   const onProgress = progressOn(io);
   try {
+    return await use(connection, onProgress);
+  } finally {
+    if (onProgress !== undefined) io.err.write(CLEAR_LINE);
+    await connection.client.close();
+  }
+};
+
+const fromCluster = (flags: InputFlags, needs: readonly CollectionName[], io: Io): Promise<Loaded> =>
+  withConnection(flags, io, async ({ client, namespace }, onProgress) => {
+    const within = flags.allNamespaces === true ? undefined : namespace;
     const { readCluster } = await import('./input/cluster.ts');
     const options = {
       namespace: within,
@@ -66,11 +84,7 @@ const fromCluster = async (flags: InputFlags, needs: readonly CollectionName[], 
       ...(onProgress === undefined ? {} : { onProgress }),
     };
     return { snapshot: await readCluster(client, options), namespace: within };
-  } finally {
-    if (onProgress !== undefined) io.err.write(CLEAR_LINE);
-    await client.close();
-  }
-};
+  });
 
 /** Says what could not be read; the command goes on without. */
 const reportMissing = ({ snapshot }: Loaded, needs: readonly CollectionName[], io: Io): void => {
@@ -88,7 +102,7 @@ const withValidity = async (snapshot: ClusterSnapshot, needs: readonly Collectio
 
 /** Gathers the snapshot; `needs` are the collections that the command looks at. */
 export const load = async (flags: InputFlags, needs: readonly CollectionName[], io: Io): Promise<Loaded> => {
-  checkFlags(flags);
+  checkInputFlags(flags);
   if (flags.filename === undefined) {
     const loaded = await fromCluster(flags, needs, io);
     reportMissing(loaded, needs, io);

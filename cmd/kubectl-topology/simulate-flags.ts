@@ -2,7 +2,6 @@
 // Flags of `simulate`: demand, what-ifs, and on what to fail; and the options that follow from them.
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import { nearest } from '../../pkg/diagnosis/nearest.ts';
 import { VERDICT_REASONS } from '../../pkg/diagnosis/simulate/reasons.ts';
 import type { SimulateOptions, SimulationReport } from '../../pkg/diagnosis/simulate/types.ts';
 import type { ClusterSnapshot } from '../../pkg/diagnosis/snapshot.ts';
@@ -23,6 +22,7 @@ import { addPriceFlags, readPrices } from './price-flags.ts';
 import type { PriceFlags } from './price-flags.ts';
 import { addProxyFlags, proxyOf } from './proxy-flags.ts';
 import type { ProxyFlags } from './proxy-flags.ts';
+import { reasonsFlag } from './reasons-flag.ts';
 
 export interface SimulateFlags extends InputFlags, VersionFlags, ProxyFlags, OutputFlags, PriceFlags {
   port?: string;
@@ -67,17 +67,10 @@ const aboveZero = (text: string): number => {
 
 const IMPROVABLE = 'improvable';
 
-const failOnFlag = (text: string): readonly string[] => {
-  const known = [IMPROVABLE, ...Object.keys(VERDICT_REASONS), ...Object.keys(REASONS)];
-  const wanted = text.split(',').map((part) => part.trim());
-  for (const part of wanted) {
-    if (known.includes(part)) continue;
-    const meant = nearest(part, known);
-    const hint = meant === undefined ? 'see the reference of reasons.' : `did you mean ${meant}?`;
-    throw new InvalidArgumentError(`"${part}" is neither "${IMPROVABLE}" nor a reason; ${hint}`);
-  }
-  return wanted;
-};
+const failOnFlag = reasonsFlag(
+  [IMPROVABLE, ...Object.keys(VERDICT_REASONS), ...Object.keys(REASONS)],
+  `neither "${IMPROVABLE}" nor a reason`,
+);
 
 /** Whether what was found is what the caller wants to fail on: a better mode, or the verdict on the one in force. */
 export const shallFail = ({ modes, recommendation }: SimulationReport, failOn: readonly string[] = []): boolean =>

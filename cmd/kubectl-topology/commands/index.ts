@@ -10,6 +10,7 @@ import { plan } from './plan.ts';
 import { replay } from './replay.ts';
 import { route } from './route.ts';
 import { simulate } from './simulate.ts';
+import { status } from './status.ts';
 import { watch } from './watch.ts';
 
 export const COMMANDS: readonly TopologyCommand[] = [
@@ -17,6 +18,7 @@ export const COMMANDS: readonly TopologyCommand[] = [
   watch,
   simulate,
   audit,
+  status,
   hints,
   route,
   plan,

@@ -8,8 +8,7 @@ import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import { ApiError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client, ListOptions } from '../../../pkg/kubernetes/types.ts';
-import type { KubernetesVersion } from '../../../pkg/routing/types.ts';
-import { parseVersion } from '../../../pkg/routing/version.ts';
+import { versionIn } from './cluster-version.ts';
 import { SOURCES } from './resources.ts';
 import type { Source } from './resources.ts';
 
@@ -37,17 +36,18 @@ const listOnce = async (
 };
 
 /** A list whose pages grew too old begins anew: items that came already are replaced by themselves. */
-const list = async (
+export const listObjects = async (
   client: Client,
   source: Source,
   take: (object: unknown) => void,
-  { namespace, signal }: ReadOptions,
+  { namespace, signal }: Pick<ReadOptions, 'namespace' | 'signal'>,
 ): Promise<void> => {
-  const { resource, fieldSelector } = source;
+  const { resource, fieldSelector, labelSelector } = source;
   const within = resource.namespaced ? (source.namespace ?? namespace) : undefined;
   const options: ListOptions = {
     ...(within === undefined ? {} : { namespace: within }),
     ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    ...(labelSelector === undefined ? {} : { labelSelector }),
   };
   try {
     await listOnce(client, source, options, take, signal);
@@ -58,16 +58,17 @@ const list = async (
 };
 
 /** Why a kind may not be read; undefined for errors that end the command. */
-const refusalOf = (error: unknown, { resource }: Source): string | undefined => {
+export const refusalOf = (error: unknown, { resource }: Pick<Source, 'resource'>): string | undefined => {
   if (isForbidden(error)) return `you may not list ${resource.plural}`;
   return error instanceof ApiError && error.status === 404 ? `the cluster serves no ${resource.plural}` : undefined;
 };
 
-const versionOf = async (client: Client, signal: AbortSignal): Promise<KubernetesVersion | undefined> => {
+/** What the API server says of its version; undefined where it does not tell. */
+export const serverVersion = async (client: Client, signal: AbortSignal): Promise<unknown> => {
   try {
-    return parseVersion(await client.raw('/version', signal));
+    return await client.raw('/version', signal);
   } catch (error) {
-    if (error instanceof ApiError || (error instanceof Error && error.name === 'InvalidVersionError')) return undefined;
+    if (error instanceof ApiError) return undefined;
     throw error;
   }
 };
@@ -95,7 +96,7 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
   const { needs, onProgress, signal } = options;
   const collector = createCollector();
   const missing = new Map<CollectionName, string>();
-  const version = await versionOf(client, signal);
+  const version = versionIn(await serverVersion(client, signal));
   for (const name of needs) {
     let count = 0;
     const take = (object: unknown): void => {
@@ -105,7 +106,7 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
     };
     for (const source of SOURCES[name]) {
       try {
-        await list(client, source, take, options);
+        await listObjects(client, source, take, options);
       } catch (error) {
         const why = refusalOf(error, source);
         if (why === undefined) throw error;

@@ -3,8 +3,11 @@
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { COLLECTIONS, createCollector } from '../../../pkg/diagnosis/project/collect.ts';
+import type { Fields } from '../../../pkg/diagnosis/project/fields.ts';
 import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import { InputError, UsageError } from '../errors.ts';
+import { isObservations } from './observations-kind.ts';
+import { versionIn } from './cluster-version.ts';
 import type { TakeObject } from './items.ts';
 import { readJson } from './json.ts';
 
@@ -15,6 +18,7 @@ export interface FileInput {
 
 const STDIN = '-';
 const EXTENSION = /\.(?:json|ya?ml)$/i;
+const BUNDLE = /\.(?:tar\.gz|tgz)$/i;
 
 /** Why a file cannot be read, in words. */
 export const reasonOf = (error: unknown): string => {
@@ -24,13 +28,43 @@ export const reasonOf = (error: unknown): string => {
   return error instanceof Error ? error.message : String(error);
 };
 
-/** The file itself, or the YAML and JSON files of the folder in name order. */
-const filesOf = async (path: string): Promise<string[]> => {
+interface TextFile {
+  /** As messages name it. */
+  readonly name: string;
+  read(): Promise<Buffer>;
+}
+
+const textFile = (name: string): TextFile => ({
+  name,
+  read: () =>
+    readFile(name).catch((error: unknown) => {
+      throw new InputError(name, undefined, reasonOf(error));
+    }),
+});
+
+/** Files of objects in a bundle of `kubectl topology status`. */
+const filesInBundle = async (path: string): Promise<TextFile[]> => {
+  const [{ gunzipBounded }, { entriesOf }] = await Promise.all([
+    import('../bundle/gzip.ts'),
+    import('../bundle/untar.ts'),
+  ]);
+  const packed = await textFile(path).read();
   try {
-    if (!(await stat(path)).isDirectory()) return [path];
+    return entriesOf(gunzipBounded(packed))
+      .filter(({ name }) => EXTENSION.test(name))
+      .map(({ name, content }) => ({ name: `${path}/${name}`, read: () => Promise.resolve(content) }));
+  } catch (error) {
+    throw new InputError(path, undefined, reasonOf(error));
+  }
+};
+
+/** The file itself, the YAML and JSON files of the folder in name order, or those of a bundle. */
+const filesOf = async (path: string): Promise<TextFile[]> => {
+  try {
+    if (!(await stat(path)).isDirectory()) return BUNDLE.test(path) ? await filesInBundle(path) : [textFile(path)];
     const names = (await readdir(path)).filter((name) => EXTENSION.test(name)).sort();
     if (names.length === 0) throw new InputError(path, undefined, 'expected .yaml, .yml or .json files in the folder');
-    return names.map((name) => join(path, name));
+    return names.map((name) => textFile(join(path, name)));
   } catch (error) {
     if (error instanceof InputError) throw error;
     throw new InputError(path, undefined, reasonOf(error));
@@ -58,29 +92,59 @@ const readText = async (content: Buffer, file: string, take: TakeObject): Promis
 const REQUIRED: ReadonlySet<CollectionName> = new Set(['nodes', 'services', 'slices']);
 
 /**
- * The objects of all files. A kind of which the files hold nothing is unknown, but for Nodes, Services and EndpointSlices.
+ * Hands over every object of all files.
  *
- * @throws InputError for a file that cannot be read or used, UsageError where there is no object at all.
+ * @throws InputError for a file that cannot be read or used.
  */
-export const readFiles = async (paths: readonly string[], { readStdin }: FileInput): Promise<ClusterSnapshot> => {
-  const collector = createCollector();
-  const take = (object: unknown): void => collector.add(object);
+export const readObjects = async (
+  paths: readonly string[],
+  { readStdin }: FileInput,
+  take: TakeObject,
+): Promise<void> => {
   for (const path of new Set(paths)) {
     if (path === STDIN) {
       await readText(await readStdin(), 'standard input', take);
       continue;
     }
-    for (const file of await filesOf(path)) {
-      const content = await readFile(file).catch((error: unknown) => {
-        throw new InputError(file, undefined, reasonOf(error));
-      });
-      await readText(content, file, take);
-    }
+    for (const { name, read } of await filesOf(path)) await readText(await read(), name, take);
   }
-  if (collector.count === 0) throw new UsageError(`${paths.join(', ')}: expected Kubernetes objects, found none`);
+};
+
+/** Collections of which the files hold nothing although they might, and the words for that. */
+export const missingIn = (seen: ReadonlySet<CollectionName>): Map<CollectionName, string> => {
   // Whoever exports the workloads would have exported what scales them.
   const complete = (name: CollectionName): boolean =>
-    collector.seen.has(name) || (name === 'autoscalers' && collector.seen.has('workloads'));
+    seen.has(name) || (name === 'autoscalers' && seen.has('workloads'));
   const missing = COLLECTIONS.filter((name) => !REQUIRED.has(name) && !complete(name));
-  return collector.snapshot(new Map(missing.map((name) => [name, 'the files hold none'])));
+  return new Map(missing.map((name) => [name, 'the files hold none']));
+};
+
+/** A bundle of `status` holds these of its own components, and nothing of the Services that are looked at. */
+const NOT_IN_BUNDLES = new Map(
+  (['pods', 'workloads', 'autoscalers', 'events'] as const).map((name) => [name, 'the bundle holds none of Services']),
+);
+
+/** There is nothing in the files that could be looked at. */
+export const noObjects = (paths: readonly string[]): UsageError =>
+  new UsageError(`${paths.join(', ')}: expected Kubernetes objects, found none`);
+
+/**
+ * The objects of all files. A kind of which the files hold nothing is unknown, but for Nodes, Services and EndpointSlices.
+ *
+ * @throws InputError for a file that cannot be read or used, UsageError where there is no object at all.
+ */
+export const readFiles = async (paths: readonly string[], input: FileInput): Promise<ClusterSnapshot> => {
+  const collector = createCollector();
+  let bundle: Fields | undefined;
+  await readObjects(paths, input, (object) => {
+    if (isObservations(object)) bundle = object;
+    collector.add(object);
+  });
+  if (collector.count === 0) throw noObjects(paths);
+  return bundle === undefined
+    ? collector.snapshot(missingIn(collector.seen))
+    : collector.snapshot(
+        new Map([...missingIn(collector.seen), ...NOT_IN_BUNDLES]),
+        versionIn(bundle['serverVersion']),
+      );
 };

@@ -72,7 +72,17 @@ const expectByte = (text: Uint8Array, at: number, byte: number): number => {
   return at + 1;
 };
 
-const parseText = (text: Buffer, { start, end }: Range): unknown => JSON.parse(text.toString('utf8', start, end));
+/** `range` is a string from quote to quote; what is between may still be none. */
+const parseKey = (text: Buffer, { start, end }: Range): string => {
+  try {
+    return String(JSON.parse(text.toString('utf8', start, end)));
+  } catch {
+    throw new JsonSyntaxError(
+      start,
+      'not valid JSON: expected a key without raw control characters or unknown escapes',
+    );
+  }
+};
 
 /** Items of the list that begins at `start`. */
 export function* itemsOf(text: Buffer, start: number): Generator<Range> {
@@ -95,7 +105,7 @@ export function* fieldsOf(text: Buffer, start: number): Generator<Range & { read
   for (;;) {
     if (text[at] !== QUOTE) throw new JsonSyntaxError(at, 'expected a key in double quotes');
     const keyEnd = skipString(text, at);
-    const key = String(parseText(text, { start: at, end: keyEnd }));
+    const key = parseKey(text, { start: at, end: keyEnd });
     const valueStart = skipSpace(text, expectByte(text, skipSpace(text, keyEnd), COLON));
     const end = skipValue(text, valueStart);
     if (end === valueStart) throw new JsonSyntaxError(valueStart, 'expected a value');

@@ -12,22 +12,36 @@ import { describeProblem } from './problem.ts';
 const OPEN_OBJECT = 0x7b;
 const OPEN_LIST = 0x5b;
 
-/** The first value that is none, for parsers that do not tell where; the end of the text if all look right. */
-const findBroken = (text: Buffer, { start, end }: Range): number => {
-  const isNested = text[start] === OPEN_OBJECT || text[start] === OPEN_LIST;
-  if (!isNested) {
-    try {
-      JSON.parse(text.toString('utf8', start, end));
-      return end;
-    } catch {
-      return start;
-    }
+const isJson = (text: Buffer, { start, end }: Range): boolean => {
+  try {
+    JSON.parse(text.toString('utf8', start, end));
+    return true;
+  } catch {
+    return false;
   }
-  for (const part of text[start] === OPEN_OBJECT ? fieldsOf(text, start) : itemsOf(text, start)) {
-    const found = findBroken(text, part);
-    if (found < part.end) return found;
+};
+
+const isNested = (text: Buffer, { start }: Range): boolean => text[start] === OPEN_OBJECT || text[start] === OPEN_LIST;
+
+const firstBroken = (text: Buffer, { start }: Range): Range | undefined => {
+  const parts = text[start] === OPEN_OBJECT ? fieldsOf(text, start) : itemsOf(text, start);
+  for (const part of parts) if (!isJson(text, part)) return part;
+  return undefined;
+};
+
+/**
+ * The first value that is none, for parsers that do not tell where; the end of the text if all look right. A loop, because
+ * text may be nested deeper than a stack is.
+ */
+const findBroken = (text: Buffer, range: Range): number => {
+  let broken: Range | undefined = range;
+  let inner = range;
+  while (broken !== undefined) {
+    inner = broken;
+    if (!isNested(text, inner)) return isJson(text, inner) ? inner.end : inner.start;
+    broken = firstBroken(text, inner);
   }
-  return end;
+  return inner.end;
 };
 
 const parseAt = (text: Buffer, range: Range): unknown => {

@@ -4,12 +4,16 @@ import { renderPath } from '../../../pkg/apis/config/field-path.ts';
 import { isFields } from '../../../pkg/diagnosis/project/fields.ts';
 import type { FieldError } from '../../../pkg/diagnosis/project/fields.ts';
 
+/** Names of Kubernetes are shorter; what is longer is no name, and not repeated in full. */
+const MAX_NAME = 300;
+
 /** `Service default/web`; empty where the object does not say. */
 const nameOf = (object: unknown): string => {
   if (!isFields(object) || typeof object['kind'] !== 'string') return '';
   const metadata = isFields(object['metadata']) ? object['metadata'] : {};
   const parts = [metadata['namespace'], metadata['name']].filter((part) => typeof part === 'string');
-  return `${object['kind']} ${parts.join('/')}`.trim();
+  const name = `${object['kind']} ${parts.join('/')}`.trim();
+  return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
 };
 
 /** The object that holds the field, in lists of lists the innermost, and the rest of the path. */

@@ -17,6 +17,7 @@ export interface Source {
   /** Instead of the namespaces asked for. */
   readonly namespace?: string;
   readonly fieldSelector?: string;
+  readonly labelSelector?: string;
   /** Not every cluster serves it: where it is not served there are none. */
   readonly optional?: boolean;
 }

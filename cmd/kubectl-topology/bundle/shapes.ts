@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which fields of an object a bundle keeps, kind by kind. What is not named is left out: environments, arguments, volumes,
+// annotations of others, managed fields.
+import { CONFIG_GROUP, GROUP } from '../../../pkg/apis/names.ts';
+
+/**
+ * `keep`: the value, masked. `certificate`: fingerprint and end of a caBundle. `yaml`: the values of a YAML text, masked.
+ * `annotations`: those that routing goes by. Else fields by name, or a list of what is the same for each item.
+ */
+export type Shape =
+  'keep' | 'certificate' | 'yaml' | 'annotations' | readonly [Shape] | { readonly [field: string]: Shape };
+
+const METADATA: Shape = {
+  name: 'keep',
+  namespace: 'keep',
+  generation: 'keep',
+  creationTimestamp: 'keep',
+  deletionTimestamp: 'keep',
+  labels: 'keep',
+  annotations: 'annotations',
+};
+
+/** Begin the names of annotations that say how a Service is routed, and what was done about it. */
+export const ANNOTATION_PREFIXES: readonly string[] = [
+  `${GROUP}/`,
+  `${CONFIG_GROUP}/`,
+  'service.kubernetes.io/',
+  'service.cilium.io/',
+  'apps.kubeedge.io/',
+  'deployment.kubernetes.io/revision',
+];
+
+const CONDITIONS: Shape = [
+  { type: 'keep', status: 'keep', reason: 'keep', message: 'keep', lastTransitionTime: 'keep' },
+];
+
+const CONTAINERS: Shape = [{ name: 'keep', image: 'keep', resources: 'keep' }];
+
+const POD_SPEC: Shape = {
+  nodeName: 'keep',
+  nodeSelector: 'keep',
+  affinity: 'keep',
+  topologySpreadConstraints: 'keep',
+  priorityClassName: 'keep',
+  serviceAccountName: 'keep',
+  containers: CONTAINERS,
+};
+
+const STATES: Shape = {
+  running: { startedAt: 'keep' },
+  waiting: { reason: 'keep', message: 'keep' },
+  terminated: {
+    reason: 'keep',
+    message: 'keep',
+    exitCode: 'keep',
+    signal: 'keep',
+    startedAt: 'keep',
+    finishedAt: 'keep',
+  },
+};
+
+const REFERENCE: Shape = { apiVersion: 'keep', kind: 'keep', namespace: 'keep', name: 'keep' };
+
+/** Fields beside apiVersion, kind and metadata; kinds that are missing here never get into a bundle. */
+export const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
+  Node: {
+    spec: { unschedulable: 'keep', taints: [{ key: 'keep', effect: 'keep' }] },
+    status: {
+      allocatable: { cpu: 'keep' },
+      capacity: { cpu: 'keep' },
+      conditions: CONDITIONS,
+      nodeInfo: { kubeletVersion: 'keep', kubeProxyVersion: 'keep' },
+    },
+  },
+  Namespace: { status: { phase: 'keep' } },
+  Service: { spec: 'keep' },
+  EndpointSlice: { addressType: 'keep', ports: 'keep', endpoints: 'keep' },
+  Deployment: {
+    spec: {
+      replicas: 'keep',
+      strategy: 'keep',
+      selector: 'keep',
+      template: { metadata: { labels: 'keep' }, spec: POD_SPEC },
+    },
+    status: {
+      replicas: 'keep',
+      readyReplicas: 'keep',
+      updatedReplicas: 'keep',
+      availableReplicas: 'keep',
+      observedGeneration: 'keep',
+      conditions: CONDITIONS,
+    },
+  },
+  Pod: {
+    spec: POD_SPEC,
+    status: {
+      phase: 'keep',
+      reason: 'keep',
+      message: 'keep',
+      startTime: 'keep',
+      conditions: CONDITIONS,
+      containerStatuses: [
+        { name: 'keep', image: 'keep', ready: 'keep', restartCount: 'keep', state: STATES, lastState: STATES },
+      ],
+    },
+  },
+  Lease: { spec: 'keep' },
+  MutatingWebhookConfiguration: {
+    webhooks: [
+      {
+        name: 'keep',
+        clientConfig: { url: 'keep', service: 'keep', caBundle: 'certificate' },
+        rules: 'keep',
+        failurePolicy: 'keep',
+        matchPolicy: 'keep',
+        namespaceSelector: 'keep',
+        objectSelector: 'keep',
+        matchConditions: 'keep',
+        sideEffects: 'keep',
+        timeoutSeconds: 'keep',
+        reinvocationPolicy: 'keep',
+      },
+    ],
+  },
+  MutatingAdmissionPolicy: { spec: 'keep', status: 'keep' },
+  MutatingAdmissionPolicyBinding: { spec: 'keep' },
+  ConfigMap: {
+    data: {
+      carrier: 'keep',
+      'config.yaml': 'yaml',
+      'kube-proxy-replacement': 'keep',
+      'bpf-lb-sock': 'keep',
+      'bpf-lb-sock-hostns-only': 'keep',
+      'enable-service-topology': 'keep',
+    },
+  },
+  FlowPolicy: { spec: 'keep', status: 'keep' },
+  Extension: {
+    spec: { type: 'keep', class: 'keep' },
+    status: {
+      lastError: 'keep',
+      lastOperation: 'keep',
+      observedGeneration: 'keep',
+      conditions: CONDITIONS,
+    },
+  },
+  Event: {
+    type: 'keep',
+    reason: 'keep',
+    message: 'keep',
+    note: 'keep',
+    count: 'keep',
+    firstTimestamp: 'keep',
+    lastTimestamp: 'keep',
+    eventTime: 'keep',
+    series: 'keep',
+    source: 'keep',
+    reportingComponent: 'keep',
+    involvedObject: REFERENCE,
+    regarding: REFERENCE,
+  },
+};
+
+/** What every kind keeps. */
+export const COMMON: Readonly<Record<string, Shape>> = { apiVersion: 'keep', kind: 'keep', metadata: METADATA };

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The version of a cluster, from what somebody says of it.
+import type { KubernetesVersion } from '../../../pkg/routing/types.ts';
+import { InvalidVersionError, parseVersion } from '../../../pkg/routing/version.ts';
+
+/** Undefined where it is no version. */
+export const versionIn = (answer: unknown): KubernetesVersion | undefined => {
+  try {
+    return parseVersion(answer);
+  } catch (error) {
+    if (error instanceof InvalidVersionError) return undefined;
+    throw error;
+  }
+};

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tries admission with a slice that is created as a dry run: what comes back has hints where a carrier acts. Nothing is stored.
+import type { EndpointSlice } from '../../../pkg/apis/core.ts';
+import { LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import { ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
+import { probePlan } from '../../../pkg/diagnosis/status/probe-plan.ts';
+import type { ProbeResult, StatusObjects } from '../../../pkg/diagnosis/status/evidence.ts';
+import { ANNOTATION_PROBE } from '../../../pkg/hints/policy/index.ts';
+import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+
+export interface ProbeOptions {
+  readonly client: Pick<Client, 'create'>;
+  readonly objects: StatusObjects;
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+}
+
+const NAME = 'topology-status-probe';
+const ZONE = 'probe-zone';
+
+/** Ready, with a zone and without hints; the address is one for documentation. */
+const sliceFor = (namespace: string, carrier: ProbeResult['carrier']): EndpointSlice => ({
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: {
+    name: NAME,
+    namespace,
+    labels: { [LABEL_SERVICE_NAME]: NAME, [LABEL_STRATEGY]: 'same-zone' },
+    annotations: { [ANNOTATION_PROBE]: carrier },
+  },
+  addressType: 'IPv4',
+  ports: [],
+  endpoints: [{ addresses: ['192.0.2.1'], zone: ZONE, conditions: { ready: true } }],
+});
+
+const isHinted = ({ endpoints }: EndpointSlice): boolean =>
+  endpoints?.[0]?.hints?.forZones?.some(({ name }) => name === ZONE) ?? false;
+
+/** A webhook that fails, as API servers word it, under `failurePolicy: Fail`. */
+const isRefusal = ({ status, message }: ApiError): boolean =>
+  status === 500 && message.includes('failed calling webhook');
+
+const failureOf = (error: unknown): Pick<ProbeResult, 'outcome' | 'message'> => {
+  if (error instanceof ConnectionError) return { outcome: 'Unknown', message: error.message };
+  if (!(error instanceof ApiError)) throw error;
+  const { message } = error;
+  if (isRefusal(error)) return { outcome: 'Refused', message };
+  const needed = error.status === 403 ? 'it needs the right to create endpointslices there, even as a dry run: ' : '';
+  return { outcome: 'Unknown', message: `${needed}${message}` };
+};
+
+const probe = async (
+  carrier: ProbeResult['carrier'],
+  namespace: string,
+  { client, now, signal }: ProbeOptions,
+): Promise<ProbeResult> => {
+  const before = now();
+  try {
+    const stored = await client.create(ENDPOINT_SLICES, sliceFor(namespace, carrier), { dryRun: true }, signal);
+    const milliseconds = now() - before;
+    return { carrier, namespace, outcome: isHinted(stored) ? 'Hinted' : 'NotHinted', milliseconds, message: '' };
+  } catch (error) {
+    return { carrier, namespace, ...failureOf(error) };
+  }
+};
+
+/** One result for each carrier that is registered. */
+export const probeAdmission = async (options: ProbeOptions): Promise<ProbeResult[]> => {
+  const results: ProbeResult[] = [];
+  for (const { carrier, namespace } of probePlan(options.objects)) {
+    results.push(
+      namespace === undefined
+        ? { carrier, namespace: '', outcome: 'Unknown', message: 'no namespace is known that it serves' }
+        : await probe(carrier, namespace, options),
+    );
+  }
+  return results;
+};

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with an installation, the gravest first.
+import { COMMANDS } from '../../apis/names.ts';
+import { proxyNeedsAnnotation } from '../../routing/version.ts';
+import type { DeployedComponent, StatusEvidence } from './evidence.ts';
+import { DEAD_MANS_SWITCH_SECONDS } from './leases.ts';
+import { STATUS_REASONS } from './reasons.ts';
+import type { StatusReason } from './reasons.ts';
+import type {
+  AdmissionStatus,
+  ClusterStatus,
+  ComponentStatus,
+  InstallationStatus,
+  ServicesStatus,
+  StatusFinding,
+  WebhookStatus,
+} from './types.ts';
+
+/** Days before the end. The webhook renews when ten of thirty are left, so this is no longer a matter of course. */
+export const WARN_DAYS = 7;
+
+export const finding = (reason: StatusReason, message: string): StatusFinding => ({
+  reason,
+  message,
+  remedy: STATUS_REASONS[reason].remedy,
+});
+
+const componentFindings = (
+  { name, component, replicas }: ComponentStatus,
+  { namespace }: InstallationStatus,
+  evidence: StatusEvidence,
+): StatusFinding[] => {
+  const { desired, ready, updated } = replicas;
+  const title = `Deployment ${namespace}/${name}`;
+  const own = ({ namespace: other, name: another }: DeployedComponent): boolean =>
+    other === namespace && another === name;
+  const problems = evidence.deployments.find(own)?.problems ?? [];
+  const waiting = evidence.pods.filter(
+    (pod) => pod.namespace === namespace && pod.component === component && pod.waiting !== '',
+  );
+  const few = ready < desired || updated < desired;
+  return [
+    ...(desired === 0 ? [finding('ScaledToZero', `${title}: no replica is wanted.`)] : []),
+    ...(few
+      ? [
+          finding(
+            'ReplicasNotReady',
+            `${title}: ${ready} of ${desired} ready, ${updated} updated${problems.map((text) => `; ${text}`).join('')}.`,
+          ),
+        ]
+      : []),
+    ...waiting.map((pod) => {
+      const { lastTermination: last } = pod;
+      const ended = last === undefined ? '' : `, ended last with ${last.reason} (exit code ${last.exitCode})`;
+      return finding('ContainerNotRunning', `Pod ${namespace}/${pod.name}: ${pod.waiting}${ended}.`);
+    }),
+  ];
+};
+
+/** Components that work through one leader; every replica of the webhook serves. */
+const LED: ReadonlySet<string> = new Set([COMMANDS.settingsReconciler, COMMANDS.flowController]);
+
+/** A component that is there and shall run, and works through a leader. */
+const leaderFindings = (installation: InstallationStatus, unseenLeases: boolean): StatusFinding[] =>
+  installation.components.flatMap(({ component, replicas }) => {
+    if (!LED.has(component) || replicas.desired === 0 || unseenLeases) return [];
+    const lease = installation.leases.find((each) => each.purpose === 'leader' && each.component === component);
+    if (lease === undefined) {
+      return [
+        finding('NoLeader', `${component} in namespace ${installation.namespace}: there is no Lease of a leader.`),
+      ];
+    }
+    const title = `Lease ${lease.namespace}/${lease.name}`;
+    if (lease.state === 'Released') return [finding('NoLeader', `${title} is held by nobody.`)];
+    if (lease.state === 'Held') return [];
+    const age = lease.ageSeconds ?? 0;
+    const stale = finding('LeaseStale', `${title}: ${lease.holder} renewed it ${age} seconds ago, for the last time.`);
+    return component === COMMANDS.flowController && age >= DEAD_MANS_SWITCH_SECONDS
+      ? [
+          stale,
+          finding(
+            'HintsNotCarried',
+            `${title} was renewed ${age} seconds ago; after ${DEAD_MANS_SWITCH_SECONDS} seconds plans are dropped.`,
+          ),
+        ]
+      : [stale];
+  });
+
+/** A heartbeat by which gardenlet judges the extension; Leases of others are theirs. */
+const heartbeatFindings = ({ namespace, leases }: InstallationStatus): StatusFinding[] =>
+  leases
+    .filter(({ purpose, state }) => purpose === 'heartbeat' && state === 'Stale')
+    .map(({ name, ageSeconds }) =>
+      finding('LeaseStale', `Lease ${namespace}/${name}: the last heartbeat is ${ageSeconds} seconds old.`),
+    );
+
+const daysText = (days: number): string =>
+  days < 0 ? 'has ended' : days === 0 ? 'ends within a day' : `ends in ${days} day${days === 1 ? '' : 's'}`;
+
+const webhookFindings = (webhook: WebhookStatus): StatusFinding[] => {
+  const { configuration, authority, serving, readyEndpoints, service } = webhook;
+  const title = `MutatingWebhookConfiguration ${configuration}`;
+  const found: StatusFinding[] = [];
+  if (readyEndpoints === 0 && service !== null) {
+    found.push(
+      finding('NoReadyWebhook', `Service ${service.namespace}/${service.name} behind ${title} has no ready endpoint.`),
+    );
+  }
+  if (authority === null) {
+    found.push(finding('AuthorityMissing', `${title}: an entry has no certificate in its caBundle.`));
+  } else if (authority.daysLeft < WARN_DAYS) {
+    found.push(
+      finding(
+        'AuthorityExpiring',
+        `The authority in ${title} ${daysText(authority.daysLeft)} (${authority.notAfter}).`,
+      ),
+    );
+  }
+  if ('notAfter' in serving && serving.daysLeft < WARN_DAYS) {
+    found.push(
+      finding(
+        'CertificateExpiring',
+        `The serving certificate behind ${title} ${daysText(serving.daysLeft)} (${serving.notAfter}).`,
+      ),
+    );
+  }
+  return found;
+};
+
+const carrierFindings = (
+  installations: readonly InstallationStatus[],
+  { policies, probes }: AdmissionStatus,
+  evidence: StatusEvidence,
+): StatusFinding[] => {
+  const cannotSee = evidence.unseen.some(({ what }) => what === 'webhooks');
+  const installed = installations.filter(({ components }) =>
+    components.some(({ component, replicas }) => component === COMMANDS.endpointSliceWebhook && replicas.desired > 0),
+  );
+  const registered = evidence.registrations.some(({ slices }) => slices) || policies.length > 0;
+  const missing = installed.length > 0 && !registered && !cannotSee;
+  const bound = new Set(policies.filter(({ kind }) => kind === 'binding').map(({ name }) => name));
+  return [
+    ...(missing
+      ? [finding('AdmissionMissing', 'No MutatingWebhookConfiguration and no policy of ours serves EndpointSlices.')]
+      : []),
+    ...probes.flatMap(({ carrier, namespace, outcome, message }) => {
+      const where = `${carrier}, slice in namespace ${namespace}`;
+      if (outcome === 'NotHinted')
+        return [finding('AdmissionNotActing', `${where}: the dry run came back without hints.`)];
+      return outcome === 'Refused' ? [finding('AdmissionRefuses', `${where}: ${message}`)] : [];
+    }),
+    ...policies.flatMap(({ kind, name, warnings }) => [
+      ...warnings.map((warning) => finding('PolicyWarning', `Policy ${name}: ${warning}.`)),
+      ...(kind === 'policy' && !bound.has(name)
+        ? [finding('PolicyWarning', `Policy ${name} has no binding of its name.`)]
+        : []),
+    ]),
+  ];
+};
+
+const versionFindings = ({ namespace, release, components }: InstallationStatus): StatusFinding[] => {
+  const versions = new Set(components.map(({ version, image }) => version || image));
+  if (versions.size < 2) return [];
+  const text = components.map(({ component, version, image }) => `${component} ${version || image}`).join(', ');
+  return [finding('VersionsDiffer', `Release ${namespace}/${release}: ${text}.`)];
+};
+
+const clusterFindings = ({ mechanism, nodes }: ClusterStatus): StatusFinding[] => {
+  const byField = mechanism.startsWith('Prefer');
+  const old = Object.entries(nodes?.versions ?? {}).filter(
+    ([version]) => version !== 'unknown' && proxyNeedsAnnotation(version),
+  );
+  if (!byField || old.length === 0) return [];
+  return [
+    finding('OldProxies', `${old.map(([version, count]) => `${count} of ${version}`).join(', ')} among the Nodes.`),
+  ];
+};
+
+const serviceFindings = (services: ServicesStatus | null): StatusFinding[] => {
+  if (services === null || services.ineffective === 0) return [];
+  const causes = services.causes.map(({ reason, services: count }) => `${reason} ${count}`).join(', ');
+  return [finding('ServicesIneffective', `${services.ineffective} of ${services.count}: ${causes}.`)];
+};
+
+export interface Judged {
+  readonly cluster: ClusterStatus;
+  readonly installations: readonly InstallationStatus[];
+  readonly admission: AdmissionStatus;
+  readonly services: ServicesStatus | null;
+}
+
+export const statusFindings = (
+  { cluster, installations, admission, services }: Judged,
+  evidence: StatusEvidence,
+): StatusFinding[] => {
+  const unseenLeases = evidence.unseen.some(({ what }) => what === 'leases');
+  const webhooks = installations.flatMap((installation) => installation.webhooks);
+  return [
+    ...carrierFindings(installations, admission, evidence),
+    ...installations.flatMap((installation) => [
+      ...installation.components.flatMap((component) => componentFindings(component, installation, evidence)),
+      ...leaderFindings(installation, unseenLeases),
+      ...heartbeatFindings(installation),
+      ...versionFindings(installation),
+    ]),
+    ...[...webhooks, ...admission.strays].flatMap(webhookFindings),
+    ...admission.strays.map(({ configuration, service }) =>
+      finding(
+        'RegistrationWithoutInstallation',
+        `MutatingWebhookConfiguration ${configuration}: ${service === null ? 'a URL' : `Service ${service.namespace}/${service.name}`}.`,
+      ),
+    ),
+    ...evidence.extensions
+      .filter(({ lastError }) => lastError !== '')
+      .map(({ namespace, name, lastError }) =>
+        finding('ExtensionFailing', `Extension ${namespace}/${name}: ${lastError}`),
+      ),
+    ...serviceFindings(services),
+    ...clusterFindings(cluster),
+  ];
+};

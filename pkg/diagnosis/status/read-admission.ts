@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registrations, policies, configuration, Extensions and events reduced to what a status says of them.
+import { COMMANDS, EXTENSION_NAME, EXTENSION_TYPE, GROUP } from '../../apis/names.ts';
+import { CARRIER_NAME } from '../../hints/policy/index.ts';
+import { selectorOf, webhooksOf } from '../project/admission.ts';
+import { asFields, asText, isFields, listAt, objectAt, stringsAt, textAt, wholeAt } from '../project/fields.ts';
+import type { Fields } from '../project/fields.ts';
+import { DEFAULT_NAMESPACE, metadataOf } from '../project/metadata.ts';
+import type {
+  ConfigFacts,
+  ExtensionFacts,
+  LeaseUse,
+  NamespaceFacts,
+  PolicyFacts,
+  RegistrationEntry,
+  WarningEvent,
+} from './evidence.ts';
+import { isOfChart } from './read-workloads.ts';
+
+const section = (object: Fields, key: string): Fields => objectAt(object, key, (inner) => inner) ?? {};
+
+const DEFAULT_TIMEOUT_SECONDS = 10;
+
+/** The entries of a configuration that are ours, by their names. */
+export const registrationsOf = (object: Fields): RegistrationEntry[] => {
+  const timeouts = listAt(object, 'webhooks', (item) => wholeAt(asFields(item), 'timeoutSeconds')) ?? [];
+  return webhooksOf(object).flatMap(({ objectSelector: _, ...webhook }, index) =>
+    webhook.name.endsWith(`.${GROUP}`)
+      ? [{ ...webhook, timeoutSeconds: timeouts[index] ?? DEFAULT_TIMEOUT_SECONDS }]
+      : [],
+  );
+};
+
+const warningsOf = (object: Fields): string[] =>
+  objectAt(section(object, 'status'), 'typeChecking', (checking) =>
+    listAt(checking, 'expressionWarnings', (item) => textAt(asFields(item), 'warning') ?? ''),
+  ) ?? [];
+
+/** A policy of ours or its binding; undefined for anybody else's. */
+export const policyFactsOf = (object: Fields, kind: PolicyFacts['kind']): PolicyFacts | undefined => {
+  if (!isOfChart(object, EXTENSION_NAME)) return undefined;
+  const constraints = section(section(object, 'spec'), 'matchConstraints');
+  return {
+    kind,
+    name: metadataOf(object, false).name,
+    warnings: warningsOf(object),
+    namespaceSelector: objectAt(constraints, 'namespaceSelector', selectorOf) ?? {},
+  };
+};
+
+/** Reads the YAML in a ConfigMap; undefined where it is none. */
+export type ParseYaml = (text: string) => unknown;
+
+const fieldsAt = (object: unknown, key: string): Fields => {
+  const value = isFields(object) ? object[key] : undefined;
+  return isFields(value) ? value : {};
+};
+
+/** The Lease that a section of the configuration names; `namespace` is where it is unless the section says so. */
+const leaseUse = (named: Fields, use: Pick<LeaseUse, 'component' | 'purpose' | 'namespace'>): LeaseUse[] => {
+  const { name, namespace } = named;
+  if (typeof name !== 'string') return [];
+  return [{ ...use, name, namespace: typeof namespace === 'string' ? namespace : use.namespace }];
+};
+
+const COMPONENTS: ReadonlySet<string> = new Set(Object.values(COMMANDS));
+
+/** What the ConfigMap says that a status needs; undefined for all others. */
+export const configOf = (object: Fields, parse: ParseYaml): ConfigFacts | undefined => {
+  const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
+  const data = stringsAt(object, 'data') ?? {};
+  if (name === CARRIER_NAME) return { namespace, name, carrier: data['carrier'] ?? '', leases: [] };
+  if (!COMPONENTS.has(name) || !isOfChart(object, EXTENSION_NAME)) return undefined;
+  const config = parse(data['config.yaml'] ?? '');
+  const modes = Object.keys(fieldsAt(config, 'modes')).sort();
+  const claim = fieldsAt(fieldsAt(config, 'installation'), 'claim');
+  return {
+    namespace,
+    name,
+    ...(modes.length === 0 ? {} : { modes }),
+    leases: [
+      ...leaseUse(fieldsAt(config, 'leaderElection'), { component: name, purpose: 'leader', namespace }),
+      ...leaseUse(claim, { component: name, purpose: 'claim', namespace }),
+    ],
+  };
+};
+
+export const extensionOf = (object: Fields): ExtensionFacts | undefined => {
+  if (textAt(section(object, 'spec'), 'type') !== EXTENSION_TYPE) return undefined;
+  const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
+  const status = section(object, 'status');
+  const conditions = (listAt(status, 'conditions', asFields) ?? []).map((condition) => ({
+    type: textAt(condition, 'type') ?? '',
+    status: textAt(condition, 'status') ?? '',
+    reason: textAt(condition, 'reason') ?? '',
+  }));
+  return {
+    namespace,
+    name,
+    lastError: textAt(section(status, 'lastError'), 'description') ?? '',
+    state: textAt(section(status, 'lastOperation'), 'state') ?? '',
+    conditions: conditions.filter(({ status: state }) => state !== 'True'),
+  };
+};
+
+export const namespaceOf = (object: Fields): NamespaceFacts => {
+  const { name, labels = {} } = metadataOf(object, false);
+  return { name, labels };
+};
+
+const OURS: ReadonlySet<string> = new Set(Object.values(COMMANDS));
+
+const isAboutOurs = (about: Fields): boolean =>
+  (about['kind'] === 'Pod' || about['kind'] === 'Deployment' || about['kind'] === 'ReplicaSet') &&
+  [...OURS].some((name) => asText(about['name'] ?? '').startsWith(name));
+
+/** A Warning that one of our components wrote, or that is about its Pods; undefined for all others. */
+export const warningOf = (object: Fields): WarningEvent | undefined => {
+  if (textAt(object, 'type') !== 'Warning') return undefined;
+  const source = textAt(object, 'reportingComponent') || textAt(section(object, 'source'), 'component') || '';
+  const about = objectAt(object, 'involvedObject', (inner) => inner) ?? section(object, 'regarding');
+  if (!OURS.has(source) && !isAboutOurs(about)) return undefined;
+  const series = textAt(section(object, 'series'), 'lastObservedTime');
+  const name = [textAt(about, 'namespace'), textAt(about, 'name')].filter((part) => part !== undefined && part !== '');
+  return {
+    namespace: metadataOf(object, true).namespace ?? DEFAULT_NAMESPACE,
+    about: `${textAt(about, 'kind') ?? ''} ${name.join('/')}`,
+    reason: textAt(object, 'reason') ?? '',
+    message: textAt(object, 'message') ?? textAt(object, 'note') ?? '',
+    source,
+    count: wholeAt(section(object, 'series'), 'count') ?? wholeAt(object, 'count') ?? 1,
+    lastSeen: textAt(object, 'lastTimestamp') ?? series ?? textAt(object, 'eventTime') ?? '',
+  };
+};

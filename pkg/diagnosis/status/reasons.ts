@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why an installation is not healthy: stable code, what it says, and the remedy.
+
+export const STATUS_REASONS = {
+  ReplicasNotReady: {
+    sentence: 'A component has fewer ready or fewer updated replicas than it shall have.',
+    remedy: 'See `kubectl describe` and the logs of its Pods.',
+  },
+  ScaledToZero: {
+    sentence:
+      'A component is installed and shall run no replica; a webhook takes its registration away with its last one.',
+    remedy: 'Scale it up again if that was not meant.',
+  },
+  ContainerNotRunning: {
+    sentence: 'A container of a component does not run.',
+    remedy: 'See the logs of its last run: `kubectl logs --previous`.',
+  },
+  VersionsDiffer: {
+    sentence: 'Components of one installation have different versions.',
+    remedy: 'Let the upgrade come to its end, or install the chart once more.',
+  },
+  LeaseStale: {
+    sentence: 'The holder of a Lease has stopped renewing it, and nobody else has taken over.',
+    remedy: 'See the logs of the component: it is down, hangs, or cannot reach the API server.',
+  },
+  NoLeader: {
+    sentence: 'A component that works through one leader has none.',
+    remedy: 'See why its Pods do not start, or whether they may write the Lease.',
+  },
+  HintsNotCarried: {
+    sentence:
+      'The Lease of the flow-controller is older than ten minutes: admission no longer carries its plans over, so planned Services return to spread.',
+    remedy: 'Bring the flow-controller back; it plans anew at once.',
+  },
+  AdmissionMissing: {
+    sentence:
+      'Neither a webhook nor policies of ours serve EndpointSlices, although an endpointslice-webhook is installed.',
+    remedy:
+      'See the log of the endpointslice-webhook: it registers itself, unless the chart does (`registration: chart`).',
+  },
+  RegistrationWithoutInstallation: {
+    sentence: 'A MutatingWebhookConfiguration of ours points to a Service of which no installation was found.',
+    remedy: 'Delete the MutatingWebhookConfiguration if that installation is gone for good.',
+  },
+  AuthorityMissing: {
+    sentence:
+      'An entry of the MutatingWebhookConfiguration has no caBundle with a certificate, so API servers do not trust the webhook.',
+    remedy: 'See whether somebody empties the field; the webhook writes it again at its next look.',
+  },
+  AuthorityExpiring: {
+    sentence: 'The certificate authority that the MutatingWebhookConfiguration names ends soon or has ended.',
+    remedy:
+      'It should have been rotated: see the log of the endpointslice-webhook, or renew the certificates that are mounted.',
+  },
+  CertificateExpiring: {
+    sentence: 'The serving certificate of the webhook ends soon or has ended.',
+    remedy:
+      'It should have been renewed: see the log of the endpointslice-webhook, or renew the certificates that are mounted.',
+  },
+  NoReadyWebhook: {
+    sentence: 'The Service behind the registration has no ready endpoint.',
+    remedy: 'See why the Pods of the endpointslice-webhook are not ready.',
+  },
+  AdmissionNotActing: {
+    sentence:
+      'A slice that was written as a dry run came back without hints: API servers do not reach the webhook, or the policies do not act.',
+    remedy:
+      'See whether API servers reach the Service of the webhook (network policies, firewall, its certificate), and its log.',
+  },
+  AdmissionRefuses: {
+    sentence:
+      'A slice that was written as a dry run was refused: with `failurePolicy: Fail`, endpoints in the cluster do not change any more.',
+    remedy: 'Bring the webhook back, or set `failurePolicy: Ignore` until it is.',
+  },
+  PolicyWarning: {
+    sentence: 'The API server warns of a policy, or a policy lacks its binding.',
+    remedy: 'See the log of the settings-reconciler, which installs policies and bindings.',
+  },
+  ServicesIneffective: {
+    sentence: 'Services that ask for routing by zone do not get it.',
+    remedy: 'See `kubectl topology audit` for all of them, or `kubectl topology explain` for one.',
+  },
+  OldProxies: {
+    sentence:
+      'Nodes with Kubernetes 1.30 or older in a newer cluster use hints of annotated Services only; the settings-reconciler adds the annotation while there are such Nodes.',
+    remedy: 'Upgrade those Nodes.',
+  },
+  ExtensionFailing: {
+    sentence: 'An Extension resource of type topology-aware-routing has an error.',
+    remedy: 'See its `status.lastError` and the log of the settings-reconciler.',
+  },
+} as const satisfies Readonly<Record<string, { readonly sentence: string; readonly remedy: string }>>;
+
+/** Stable code of what a status finds. */
+export type StatusReason = keyof typeof STATUS_REASONS;
+
+/** Worth a word, but nothing is broken by it. */
+export const NOTES: ReadonlySet<StatusReason> = new Set(['ScaledToZero', 'ServicesIneffective', 'OldProxies']);

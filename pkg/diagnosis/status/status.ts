@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges installations of the chart: what runs, who leads, whether admission acts, and what went wrong last.
+import { EXTENSION_NAME, GROUP } from '../../apis/names.ts';
+import type { Proxy } from '../../upstream/index.ts';
+import { byText } from '../models/lookup.ts';
+import { clusterStatus } from './cluster.ts';
+import type { StatusEvidence } from './evidence.ts';
+import { statusFindings } from './findings.ts';
+import { installationStatuses } from './installations.ts';
+import { LABEL_NAME } from './read-workloads.ts';
+import { NOTES } from './reasons.ts';
+import { flowStatus, servicesStatus } from './services.ts';
+import type { StatusReport } from './types.ts';
+import { webhookStatuses } from './webhooks.ts';
+
+/** Selects everything that the chart renders. */
+export const CHART_SELECTOR = `${LABEL_NAME}=${EXTENSION_NAME}`;
+/** apiVersion of what a status prints and of what a bundle keeps. */
+export const STATUS_API_VERSION = `status.${GROUP}/v1alpha1`;
+
+export interface StatusOptions {
+  readonly proxy: Proxy;
+  /** Most events that are reported, the newest first. */
+  readonly events: number;
+}
+
+const extensionsOf = ({ extensions, unseen }: StatusEvidence): StatusReport['extensions'] => {
+  if (unseen.some(({ what }) => what === 'extensions')) return null;
+  const failing = extensions.filter(({ lastError, conditions }) => lastError !== '' || conditions.length > 0);
+  return { count: extensions.length, failing };
+};
+
+export const status = (evidence: StatusEvidence, { proxy, events }: StatusOptions): StatusReport => {
+  const { snapshot, namespace, serverVersion, probes, policies } = evidence;
+  const cluster = clusterStatus(snapshot, serverVersion);
+  const webhooks = webhookStatuses(evidence);
+  const installations = installationStatuses(evidence, webhooks);
+  const found = new Set(installations.map((installation) => installation.namespace));
+  // Where one namespace was looked at, others may have installations as well.
+  const strays = namespace === undefined ? webhooks.filter(({ service }) => !found.has(service?.namespace ?? '')) : [];
+  const admission = {
+    strays,
+    policies: policies.map(({ kind, name, warnings }) => ({ kind, name, warnings })),
+    probes,
+  };
+  const services = servicesStatus(evidence, proxy);
+  const findings = statusFindings({ cluster, installations, admission, services }, evidence);
+  const bad = findings.some(({ reason }) => !NOTES.has(reason));
+  return {
+    apiVersion: STATUS_API_VERSION,
+    kind: 'TopologyStatus',
+    time: new Date(evidence.now).toISOString(),
+    verdict: installations.length === 0 ? 'NotInstalled' : bad ? 'Degraded' : 'Healthy',
+    lookedFor: { labelSelector: CHART_SELECTOR, namespace: namespace ?? null },
+    cluster,
+    installations,
+    admission,
+    services,
+    flowPolicies: flowStatus(snapshot),
+    extensions: extensionsOf(evidence),
+    events: evidence.events.toSorted((a, b) => byText(b.lastSeen, a.lastSeen)).slice(0, events),
+    findings,
+    unseen: evidence.unseen,
+  };
+};

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// The status of installations on one screen.
+import { WARN_DAYS } from '../diagnosis/status/findings.ts';
+import { NOTES } from '../diagnosis/status/reasons.ts';
+import type {
+  ComponentStatus,
+  InstallationStatus,
+  StatusFinding,
+  StatusReport,
+  WebhookStatus,
+} from '../diagnosis/status/types.ts';
+import { countText } from './figures.ts';
+import { paintFor, wrapText } from './paint.ts';
+import type { Paint } from './paint.ts';
+import { ageText, countsText, daysText, entriesText, holderText, imageText } from './status-parts.ts';
+import { clean, renderTable } from './table.ts';
+
+export interface StatusStyle {
+  readonly color: boolean;
+  /** Whole images and messages. */
+  readonly wide: boolean;
+  readonly columns: number;
+}
+
+interface Drawing extends StatusStyle {
+  readonly paint: Paint;
+}
+
+const INDENT = ' '.repeat(14);
+const SECOND_MS = 1_000;
+
+const mark = (ok: boolean | null, paint: Paint): string =>
+  ok === null ? paint.faint('?') : ok ? paint.good('✓') : paint.bad('✗');
+
+/** A title, a mark and a sentence that is wrapped under itself. */
+const line = (title: string, ok: boolean | null, text: string, { paint, columns }: Drawing): string => {
+  const body = wrapText(clean(text), columns, INDENT).slice(INDENT.length);
+  return `${paint.strong(title.padEnd(12))}${mark(ok, paint)} ${body}`;
+};
+
+/** The same under a table. */
+const tableLines = (text: string): string => text.replace(/^/gm, '  ').replace(/ {2}$/, '');
+
+const verdictText = ({ verdict, findings, lookedFor }: StatusReport, { paint }: Drawing): string => {
+  if (verdict === 'NotInstalled') {
+    const where = lookedFor.namespace === null ? 'any namespace' : `namespace ${lookedFor.namespace}`;
+    return `${paint.bad('Not installed')}: no Deployment with ${lookedFor.labelSelector} in ${where}\n`;
+  }
+  const reasons = [...new Set(findings.filter(({ reason }) => !NOTES.has(reason)).map(({ reason }) => reason))];
+  return verdict === 'Healthy' ? `${paint.good('Healthy')}\n` : `${paint.bad('Degraded')}: ${reasons.join(', ')}\n`;
+};
+
+const clusterText = ({ cluster }: StatusReport, drawing: Drawing): string => {
+  const { version, mechanism, nodes } = cluster;
+  const zones = nodes === null ? '' : Object.keys(nodes.zones).filter((zone) => zone !== '');
+  const seen =
+    nodes === null
+      ? 'Nodes not seen'
+      : `${nodes.ready} of ${countText(nodes.count, 'Node')} ready in ${countText(zones.length, 'zone')}${
+          nodes.zones[''] === undefined ? '' : ` (${nodes.zones['']} without)`
+        }, kubelet ${countsText(nodes.versions, '-')}`;
+  return wrapText(clean(`Kubernetes ${version} (${mechanism}); ${seen}`), drawing.columns, '');
+};
+
+const findingText = ({ reason, message, remedy }: StatusFinding, { paint, columns }: Drawing): string =>
+  [
+    `${NOTES.has(reason) ? paint.faint('-') : paint.bad('✗')} ${paint.strong(reason)}\n`,
+    wrapText(clean(message), columns, '    '),
+    wrapText(clean(remedy), columns, '    ').replace(/^ {4}/, '  → '),
+  ].join('');
+
+/** `2/2`, and how many are new while that is not all of them. */
+const readyText = ({ desired, ready, updated }: ComponentStatus['replicas']): string =>
+  `${ready}/${desired}${updated === desired ? '' : ` (${updated} new)`}`;
+
+const componentsText = ({ namespace, components, leases }: InstallationStatus, { wide }: Drawing): string => {
+  const leaderOf = (component: string): string => {
+    const lease = leases.find((each) => each.component === component);
+    if (lease === undefined) return '-';
+    const elsewhere = lease.installation === '' || lease.installation === namespace ? '' : ` in ${lease.installation}`;
+    return `${holderText(lease).replace(`${component}-`, '')}${elsewhere}`;
+  };
+  const rows = components.map(({ component, replicas, version, image, pods }) => [
+    component,
+    readyText(replicas),
+    version === '' ? '-' : version,
+    ...(wide ? [image] : []),
+    pods === null ? '?' : String(pods.restarts),
+    pods === null ? '?' : `${pods.nodes}/${pods.zones.length}`,
+    leaderOf(component),
+  ]);
+  const image = wide ? ['IMAGE'] : [];
+  return tableLines(
+    renderTable(['COMPONENT', 'READY', 'VERSION', ...image, 'RESTARTS', 'NODES/ZONES', 'LEADER'], rows),
+  );
+};
+
+/** Why containers ended last. */
+const endingsText = ({ components }: InstallationStatus, now: number, drawing: Drawing): string =>
+  components
+    .flatMap(({ pods }) => pods?.lastTermination ?? [])
+    .map(({ pod, reason, exitCode, finishedAt }) => {
+      const age = ageText(Math.round((now - Date.parse(finishedAt)) / SECOND_MS));
+      return line('  ended', exitCode === 0, `${pod}: ${reason} (exit code ${exitCode}) ${age} ago`, drawing);
+    })
+    .join('');
+
+const leasesText = ({ namespace, leases }: InstallationStatus, drawing: Drawing): string =>
+  leases
+    .filter(({ purpose }) => purpose === 'heartbeat' || purpose === 'claim')
+    .map((lease) => {
+      const { purpose, installation, name, state } = lease;
+      const whose = installation === '' || installation === namespace ? '' : ` in ${installation}`;
+      return line(`  ${purpose}`, state === 'Held', `${name}: ${holderText(lease)}${whose}`, drawing);
+    })
+    .join('');
+
+const servingText = ({ serving }: WebhookStatus): string =>
+  'notAfter' in serving
+    ? `serving certificate ${daysText(serving)}, seen by ${serving.from}`
+    : `serving certificate not seen (${serving.why})`;
+
+const webhookText = (webhook: WebhookStatus, drawing: Drawing): string => {
+  const { configuration, authority, service, readyEndpoints } = webhook;
+  const ready = readyEndpoints === null ? 'endpoints not seen' : countText(readyEndpoints, 'ready endpoint');
+  const target = service === null ? 'a URL' : `${service.namespace}/${service.name}, ${ready}`;
+  const short = [authority, 'notAfter' in webhook.serving ? webhook.serving : null].some(
+    (certificate) => certificate !== null && certificate.daysLeft < WARN_DAYS,
+  );
+  return [
+    line(
+      '  webhook',
+      readyEndpoints === null ? null : readyEndpoints > 0,
+      `${configuration}: ${entriesText(webhook)} → ${target}`,
+      drawing,
+    ),
+    line(
+      '  certs',
+      authority !== null && !short,
+      `authority ${authority === null ? 'missing' : daysText(authority)}; ${servingText(webhook)}`,
+      drawing,
+    ),
+  ].join('');
+};
+
+/** The namespace, then facts that are wrapped under it. */
+const headText = (namespace: string, facts: string, { paint, columns }: Drawing): string => {
+  const title = `Namespace ${clean(namespace)}`;
+  const text = wrapText(`${title}: ${clean(facts)}`, columns, '  ').slice(2);
+  return text.startsWith(title) ? `${paint.strong(title)}${text.slice(title.length)}` : text;
+};
+
+const installationText = (installation: InstallationStatus, now: number, drawing: Drawing): string => {
+  const { namespace, release, modes, carrier, webhooks, components } = installation;
+  const images = [...new Set(components.map(({ image }) => imageText(image)))].join(', ');
+  const facts = [
+    `release ${release}`,
+    images,
+    ...(modes === null ? [] : [`modes ${modes.join(', ')}`]),
+    ...(carrier === null ? [] : [`admission by ${carrier}`]),
+  ];
+  return [
+    `\n${headText(namespace, facts.join('; '), drawing)}`,
+    componentsText(installation, drawing),
+    endingsText(installation, now, drawing),
+    leasesText(installation, drawing),
+    ...webhooks.map((webhook) => webhookText(webhook, drawing)),
+  ].join('');
+};
+
+const OUTCOMES = {
+  Hinted: 'hints came back',
+  NotHinted: 'came back without hints',
+  Refused: 'refused',
+  Unknown: 'not tried',
+} as const;
+
+const admissionText = ({ admission }: StatusReport, drawing: Drawing): string => {
+  const { policies, probes, strays } = admission;
+  const count = policies.filter(({ kind }) => kind === 'policy').length;
+  const bindings = policies.length - count;
+  return [
+    ...strays.map((stray) => webhookText(stray, drawing)),
+    ...(policies.length === 0
+      ? []
+      : [
+          line(
+            'POLICIES',
+            count === bindings,
+            `${count} polic${count === 1 ? 'y' : 'ies'}, ${countText(bindings, 'binding')}`,
+            drawing,
+          ),
+        ]),
+    ...probes.map(({ carrier, namespace, outcome, milliseconds, message }) => {
+      const took = milliseconds === undefined ? '' : ` in ${milliseconds} ms`;
+      const why = message === '' ? '' : `: ${message}`;
+      const where = namespace === '' ? '' : ` in namespace ${namespace}`;
+      const ok = outcome === 'Unknown' ? null : outcome === 'Hinted';
+      return line('DRY RUN', ok, `${carrier}: slice${where}: ${OUTCOMES[outcome]}${took}${why}`, drawing);
+    }),
+  ].join('');
+};
+
+const servicesText = ({ services }: StatusReport, drawing: Drawing): string => {
+  if (services === null) return line('SERVICES', null, 'not seen', drawing);
+  const { count, effective, ineffective, notWanted, causes, keptNamespaces } = services;
+  const why = causes.map(({ reason, services: own }) => `${reason} ${own}`).join(', ');
+  const kept =
+    keptNamespaces === null || keptNamespaces === 0
+      ? ''
+      : `; kept at admission in ${countText(keptNamespaces, 'namespace')}`;
+  const rest = [
+    ...(ineffective === 0 ? [] : [`${ineffective} not`]),
+    ...(notWanted === 0 ? [] : [`${notWanted} not wanted`]),
+  ].map((text) => `, ${text}`);
+  const text = `${countText(count, 'Service')} of ours: ${effective} effective${rest.join('')}${why === '' ? '' : ` (${why})`}${kept}`;
+  return line('SERVICES', ineffective === 0, text, drawing);
+};
+
+const flowText = ({ flowPolicies }: StatusReport, drawing: Drawing): string => {
+  if (flowPolicies === null || flowPolicies.count === 0) return '';
+  const { count, conditions } = flowPolicies;
+  const text = conditions
+    .map(({ type, status, reason, count: own }) => `${type}=${status} ${reason} ${own}`)
+    .join(', ');
+  const ok = conditions.every(({ type, status }) => type === 'Stable' || status === 'True');
+  return line('FLOW', ok, `${count} FlowPolic${count === 1 ? 'y' : 'ies'}: ${text}`, drawing);
+};
+
+const extensionsText = ({ extensions }: StatusReport, drawing: Drawing): string => {
+  if (extensions === null || extensions.count === 0) return '';
+  const failing = extensions.failing.map(
+    ({ namespace, name, conditions, lastError }) =>
+      `${namespace}/${name} ${lastError === '' ? conditions.map(({ reason }) => reason).join(', ') : lastError}`,
+  );
+  const text = `${countText(extensions.count, 'Extension')}${failing.length === 0 ? ', none with an error' : `: ${failing.join('; ')}`}`;
+  return line('EXTENSIONS', failing.length === 0, text, drawing);
+};
+
+const eventsText = ({ events, time }: StatusReport, { columns, wide, paint }: Drawing): string => {
+  if (events.length === 0) return '';
+  const rows = events.map(({ lastSeen, about, reason, count, message }) => [
+    ageText(Math.round((Date.parse(time) - Date.parse(lastSeen)) / SECOND_MS)),
+    about,
+    `${reason}${count > 1 ? ` ×${count}` : ''}`,
+    message,
+  ]);
+  const table = tableLines(renderTable(['AGE', 'ABOUT', 'REASON', 'MESSAGE'], rows));
+  const cut = (text: string): string =>
+    Array.from(text).length > columns
+      ? `${Array.from(text)
+          .slice(0, columns - 1)
+          .join('')}…`
+      : text;
+  return `\n${paint.strong('Last warnings')}\n${wide ? table : table.split('\n').map(cut).join('\n')}`;
+};
+
+const unseenText = ({ unseen }: StatusReport, { paint, columns }: Drawing): string => {
+  if (unseen.length === 0) return '';
+  const text = unseen.map(({ what, why }) => `${what} (${why})`).join('; ');
+  return `\n${paint.faint(wrapText(`Not seen: ${clean(text)}.`, columns, '').trimEnd())}\n`;
+};
+
+export const renderStatus = (report: StatusReport, style: StatusStyle): string => {
+  const drawing: Drawing = { ...style, columns: Math.max(style.columns, 60), paint: paintFor(style.color) };
+  const now = Date.parse(report.time);
+  const findings = report.findings.map((each) => findingText(each, drawing)).join('');
+  const admission = [
+    admissionText(report, drawing),
+    servicesText(report, drawing),
+    flowText(report, drawing),
+    extensionsText(report, drawing),
+  ].join('');
+  const installed = report.verdict !== 'NotInstalled';
+  return [
+    verdictText(report, drawing),
+    clusterText(report, drawing),
+    findings === '' ? '' : `\n${findings}`,
+    ...report.installations.map((installation) => installationText(installation, now, drawing)),
+    installed || report.admission.strays.length > 0 ? `\n${admission}` : '',
+    eventsText(report, drawing),
+    unseenText(report, drawing),
+  ].join('');
+};

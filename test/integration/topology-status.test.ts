@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// `kubectl topology status` on the sandbox: what it shows, asks for, and needs.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
+import { COMMANDS } from '../../pkg/apis/names.ts';
+import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
+import { installationDefaults } from '../fixtures/installation.ts';
+import { runTopology } from '../fixtures/topology-command.ts';
+import { shellBlocks } from '../support/docs/markdown.ts';
+import { useStatusWorld } from './topology-status-support.ts';
+
+const { namespace: OWN } = installationDefaults;
+
+describe('kubectl topology status', function onSandbox() {
+  this.timeout(60_000);
+  const world = useStatusWorld();
+
+  it('is healthy: everything on one screen, and exit code 0', async () => {
+    world.install();
+    world.seedCertificate();
+    await world.openShop();
+    const { out, err, code } = await world.run();
+    expect(out.split('\n')[0]).to.equal('Healthy');
+    expect([code, err]).to.deep.equal([0, '']);
+    const lines = out.trimEnd().split('\n');
+    expect(lines.length, out).to.be.at.most(40);
+    expect(lines.filter((line) => Array.from(line).length > 100)).to.deep.equal([]);
+    for (const word of [
+      '2/2',
+      '0.1.0',
+      '5d8f7-abcde, 2 s ago',
+      'modes garden, seed',
+      '29 days left',
+      'hints came back',
+    ])
+      expect(out).to.contain(word);
+  });
+
+  it('tells it all to programs', async () => {
+    world.install();
+    world.seedCertificate();
+    await world.openShop();
+    const report = await world.status();
+    expect([report.kind, report.verdict]).to.deep.equal(['TopologyStatus', 'Healthy']);
+    expect(report.cluster).to.deep.equal({
+      version: 'v1.33.2',
+      mechanism: 'PreferClose',
+      nodes: { count: 3, ready: 3, zones: { 'eu-1a': 1, 'eu-1b': 1, 'eu-1c': 1 }, versions: { '1.33': 3 } },
+    });
+    const [installed] = report.installations;
+    expect(installed).to.include({ namespace: OWN, release: 'topology', carrier: null });
+    expect(installed?.components.map(({ replicas, pods }) => [replicas.ready, pods?.zones])).to.deep.equal(
+      installationDefaults.components.map(() => [2, ['eu-1a', 'eu-1b']]),
+    );
+    expect(installed?.leases.map(({ name, state, ageSeconds }) => [name, state, ageSeconds])).to.deep.equal([
+      ['flow-controller', 'Held', 2],
+      ['gardener-extension-heartbeat', 'Held', 2],
+      ['settings-reconciler-leader-election', 'Held', 2],
+    ]);
+    expect(report.admission.probes).to.have.lengthOf(1);
+    expect(report.admission.probes[0]).to.include({ carrier: 'webhook', namespace: 'shop', outcome: 'Hinted' });
+    expect(report.services).to.include({ count: 1, effective: 1, ineffective: 0 });
+    expect(report.unseen).to.deep.equal([]);
+  });
+
+  it('changes nothing: reads, and one write that is a dry run', async () => {
+    world.install();
+    await world.openShop();
+    const slices = world.sandbox.list(ENDPOINT_SLICES);
+    world.sandbox.clearRequests();
+    await world.run();
+    const own = world.sandbox.requests.filter(({ user }) => user === 'reader');
+    const writes = own.filter(({ method }) => method !== 'GET');
+    expect(writes.map(({ method, resource, query }) => [method, resource, query['dryRun']])).to.deep.equal([
+      ['POST', 'endpointslices', 'All'],
+    ]);
+    expect(world.sandbox.list(ENDPOINT_SLICES)).to.deep.equal(slices);
+    world.sandbox.clearRequests();
+    await world.run('--no-probe');
+    const methods = world.sandbox.requests.filter(({ user }) => user === 'reader').map(({ method }) => method);
+    expect(new Set(methods)).to.deep.equal(new Set(['GET']));
+  });
+
+  it('says what was looked for where nothing is installed, with exit code 3', async () => {
+    const { out, code } = await world.run();
+    expect(code).to.equal(3);
+    expect(out).to.match(/^Not installed: no Deployment with app\.kubernetes\.io\/name=\S+ in any namespace\n/);
+    world.install();
+    expect((await world.run('-n', 'shop')).out).to.contain('in namespace shop');
+    expect((await world.run('-n', OWN)).code).to.equal(0);
+  });
+
+  it('shows installations side by side', async () => {
+    world.install({ components: [COMMANDS.endpointSliceWebhook, COMMANDS.flowController] });
+    const runtime = { namespace: 'runtime-extension-topology', release: 'topology-runtime' };
+    world.install({ ...runtime, components: [COMMANDS.settingsReconciler] });
+    const report = await world.status();
+    expect(report.installations.map(({ namespace, components }) => [namespace, components.length])).to.deep.equal([
+      [OWN, 2],
+      [runtime.namespace, 1],
+    ]);
+    expect(report.verdict).to.equal('Healthy');
+  });
+
+  it('names what may not be read, and shows the rest', async () => {
+    world.install();
+    await world.openShop();
+    const forbidden = ['pods', 'leases', 'nodes', 'secrets', 'mutatingwebhookconfigurations', 'events'];
+    for (const resource of forbidden) world.sandbox.addFault({ kind: 'status', match: { resource }, code: 403 });
+    const { out, code } = await world.run();
+    expect(code, out).to.equal(0);
+    for (const what of ['pods', 'leases', 'nodes', 'webhooks', 'events'])
+      expect(out).to.contain(`${what} (you may not list`);
+    expect(out).to.contain('2/2');
+    const report = await world.status();
+    expect(report.installations[0]?.components[0]?.pods).to.equal(null);
+    expect(report.cluster.nodes).to.equal(null);
+  });
+
+  it('shows the rest where somebody has spoilt an object', async () => {
+    world.install();
+    await world.openShop();
+    world.sandbox.seed([
+      {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name: 'spoilt' },
+        status: { conditions: 'ready' },
+      } as KubernetesObject,
+    ]);
+    const report = await world.status();
+    expect(report.unseen).to.deep.equal([
+      { what: 'nodes (in part)', why: 'Node spoilt: status.conditions: expected a list, found "ready"' },
+    ]);
+    expect([report.verdict, report.cluster.nodes?.count]).to.deep.equal(['Healthy', 3]);
+  });
+
+  it('asks for a namespace where Deployments of all may not be listed', async () => {
+    world.sandbox.addFault({ kind: 'status', match: { resource: 'deployments' }, code: 403 });
+    const { err, code } = await world.run();
+    expect([code, err]).to.deep.equal([
+      2,
+      'error: installations cannot be looked for: you may not list deployments of all namespaces; name the one of the installation with --namespace\n',
+    ]);
+  });
+
+  it('needs the right to create slices for the dry run, and says so', async () => {
+    world.install();
+    await world.openShop();
+    world.sandbox.addFault({ kind: 'status', match: { resource: 'endpointslices', verb: 'create' }, code: 403 });
+    const report = await world.status();
+    expect(report.verdict).to.equal('Healthy');
+    expect(report.admission.probes[0]?.outcome).to.equal('Unknown');
+    expect(report.admission.probes[0]?.message).to.contain('the right to create endpointslices');
+  });
+
+  it('tells where the serving certificate was seen, or that it was not', async () => {
+    world.install();
+    const serving = async () => (await world.status()).installations[0]?.webhooks[0]?.serving;
+    expect((await serving()) ?? {})
+      .to.have.property('why')
+      .that.contains('Secret endpointslice-webhook-webhook-server');
+    world.seedCertificate();
+    expect((await serving()) ?? {}).to.include({ daysLeft: 29, from: 'Secret endpointslice-webhook-webhook-server' });
+    world.sandbox.addFault({ kind: 'status', match: { resource: 'secrets' }, code: 403 });
+    expect((await serving()) ?? {})
+      .to.have.property('why')
+      .that.contains('(get secrets): not allowed');
+  });
+
+  describe('docs/usage/status.md', () => {
+    const page = resolve(import.meta.dirname, '../../docs/usage/status.md');
+    const SCREEN = /<!-- status -->\n\n```text\n([\s\S]*?)```\n\n<!-- \/status -->/;
+    /** Days and times differ from run to run. */
+    const timeless = (text: string): string =>
+      text.replaceAll(/\d{4}-\d\d-\d\d/g, 'DATE').replaceAll(/\b\d+ ms\b/g, 'N ms');
+
+    it('shows what its commands print (UPDATE_DOCS=1 writes it anew)', async () => {
+      world.install();
+      world.seedCertificate();
+      await world.openShop();
+      const text = readFileSync(page, 'utf8');
+      const lines = shellBlocks('docs/usage/status.md').flatMap((block) => block.text.trim().split('\n'));
+      expect(lines).to.have.lengthOf.above(3);
+      const printed: string[] = [];
+      let time = world.now;
+      const tick = (): number => (time += 6);
+      for (const line of lines) {
+        const words = line.replace('status.tar.gz', world.folder.at('status.tar.gz')).split(' ');
+        expect(words.slice(0, 2)).to.deep.equal(['kubectl', 'topology']);
+        const args = words.slice(2);
+        const { out, err, code } = await runTopology([...args, ...(args.includes('-f') ? [] : world.access)], {
+          now: tick,
+        });
+        expect(code, `${line}: ${out}${err}`).to.equal(0);
+        printed.push(out);
+      }
+      if (process.env['UPDATE_DOCS'] === '1') {
+        const block = `<!-- status -->\n\n\`\`\`text\n${printed[0]}\`\`\`\n\n<!-- /status -->`;
+        writeFileSync(
+          page,
+          text.replace(SCREEN, () => block),
+        );
+        return;
+      }
+      expect(timeless(printed[0] ?? '')).to.equal(timeless(SCREEN.exec(text)?.[1] ?? ''));
+    });
+  });
+});
