@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configuration files of the three processes, FlowPolicies in files and providerConfigs: a value with all defaults, or what is wrong where.
+import { isDeepStrictEqual } from 'node:util';
+import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
+import { CONFIG_API_VERSION } from '../../../pkg/apis/config/config-kind.ts';
+import type { ConfigKind } from '../../../pkg/apis/config/config-kind.ts';
+import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../../pkg/apis/config/endpointslice-webhook.ts';
+import { FLOW_CONTROLLER_CONFIGURATION } from '../../../pkg/apis/config/flow-controller.ts';
+import { loadConfiguration } from '../../../pkg/apis/config/load.ts';
+import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler-kind.ts';
+import { createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy-check.ts';
+import { FLOW_POLICY_API_VERSION } from '../../../pkg/apis/flow-policy-schema.ts';
+import { createRoutingConfigReader } from '../../../pkg/apis/routing-config-reader.ts';
+import type { RoutingConfigReader } from '../../../pkg/apis/routing-config-reader.ts';
+import { settingsFromSpec } from '../../../pkg/flow/loop/from-spec.ts';
+import { FLOW_POLICY_SPEC } from '../documents/flow.ts';
+import { PROVIDER_CONFIG } from '../documents/landscape.ts';
+import { print } from '../print.ts';
+import type { Input, OpenTarget, Sample, Target } from '../types.ts';
+import { must } from '../types.ts';
+import { yamlStyle } from '../yaml-style.ts';
+
+const FILE = 'config.yaml';
+
+const common = {
+  health: { port: 8081, bindAddress: '127.0.0.1' },
+  metrics: { port: 0 },
+  log: { level: 'debug', format: 'console' },
+};
+const leaderElection = { enabled: true, namespace: 'garden', name: 'a-lease' };
+
+const DOCUMENTS: Readonly<Record<string, object>> = {
+  [ENDPOINTSLICE_WEBHOOK_CONFIGURATION.kind]: {
+    kubernetesVersion: '1.33',
+    admission: 'auto',
+    server: { port: 10_250, bindAddress: '::', drainSeconds: 5, maxInFlightRequests: 256 },
+    certificates: { directory: '/etc/tls' },
+    flowController: {
+      users: ['system:serviceaccount:garden:flow-controller'],
+      lease: { namespace: 'garden', name: 'l' },
+    },
+    settingsReconciler: { user: 'system:serviceaccount:garden:settings-reconciler' },
+    registration: {
+      mode: 'self',
+      name: 'hints',
+      address: { service: { namespace: 'garden', name: 'webhook', port: 443 } },
+      failurePolicy: 'Fail',
+      timeoutSeconds: 5,
+      strategyAnnotation: true,
+      keepSettings: false,
+      includedNamespaces: ['default'],
+      excludedNamespaces: ['a', 'b'],
+    },
+    ...common,
+  },
+  [SETTINGS_RECONCILER_CONFIGURATION.kind]: {
+    modes: {
+      garden: { namespace: 'garden', gardener: { version: 'v1.144.0', featureGates: { IstioTLSTermination: true } } },
+      seed: {
+        seedName: 'aws-eu',
+        seed: {
+          name: 'aws-eu',
+          spec: { provider: { zones: ['a', 'b'] }, settings: { topologyAwareRouting: { enabled: true } } },
+        },
+        extensionServices: true,
+      },
+      cluster: { namespaces: ['shop'] },
+    },
+    excludedNamespaces: ['kube-system'],
+    keep: 'auto',
+    admission: 'policy',
+    policies: { name: 'p', includedNamespaces: ['kube-system'], excludedNamespaces: ['x'], user: 'system:admin' },
+    drift: { minIntervalSeconds: 60, fightAfterRepairs: 3, fightWindowSeconds: 900 },
+    kubernetesVersion: { override: '1.31', rereadSeconds: 60, stableSeconds: 300 },
+    hintRepair: { enabled: true, writesPerSecond: 20, backoffSeconds: 60 },
+    leaderElection,
+    ...common,
+  },
+  [FLOW_CONTROLLER_CONFIGURATION.kind]: {
+    namespaceSelector: {
+      matchLabels: { team: 'shop' },
+      matchExpressions: [{ key: 'stage', operator: 'In', values: ['prod', 'test'] }],
+    },
+    excludedNamespaces: ['kube-system'],
+    metricSources: [
+      { type: 'ResourceMetrics', name: 'metrics.k8s.io', cacheSeconds: 10, timeoutSeconds: 8 },
+      {
+        type: 'Prometheus',
+        name: 'prometheus',
+        url: 'https://prometheus.example:9090/prefix',
+        query: 'sum by (namespace, pod) (rate(container_cpu_usage_seconds_total{namespace="$namespace"}[1m]))',
+        sampleTimeQuery: 'timestamp(up)',
+        windowSeconds: 60,
+        cacheSeconds: 10,
+        timeoutSeconds: 8,
+        labels: { namespace: 'namespace', pod: 'pod', sourceZone: 's', destinationZone: 'd' },
+      },
+    ],
+    status: { create: true, minIntervalSeconds: 60 },
+    nodeGroups: { enabled: false, touchesPerSecond: 5 },
+    leaderElection,
+    ...common,
+  },
+};
+
+const KINDS: readonly ConfigKind<unknown>[] = [
+  ENDPOINTSLICE_WEBHOOK_CONFIGURATION as ConfigKind<unknown>,
+  SETTINGS_RECONCILER_CONFIGURATION as ConfigKind<unknown>,
+  FLOW_CONTROLLER_CONFIGURATION as ConfigKind<unknown>,
+];
+
+const POLICY = 'FlowPolicy';
+const PROVIDER = 'providerConfig';
+
+const samples: readonly Sample[] = [
+  { name: PROVIDER, value: PROVIDER_CONFIG },
+  ...KINDS.map(({ kind }) => ({ name: kind, value: { apiVersion: CONFIG_API_VERSION, kind, ...DOCUMENTS[kind] } })),
+  {
+    name: POLICY,
+    value: {
+      apiVersion: FLOW_POLICY_API_VERSION,
+      kind: POLICY,
+      metadata: { name: 'web', namespace: 'shop' },
+      spec: FLOW_POLICY_SPEC,
+    },
+  },
+];
+
+const MAX_LINE = 1_000;
+
+/** Every problem has a place in the file and one readable sentence. */
+const checkError = ({ problems, message }: ConfigError, text: string): void => {
+  const lines = text.split(/\r\n|\n|\r/).length;
+  must(problems.length > 0, () => 'an error without a problem');
+  for (const { line, column, field, message: sentence } of problems) {
+    must(line >= 1 && line <= lines + 1 && column >= 1, () => `line ${line}, column ${column} of ${lines} lines`);
+    must(sentence !== '' && !sentence.includes('does not match the schema'), () => `says nothing: ${sentence}`);
+    must(field.length < MAX_LINE, () => `a path of ${field.length} characters`);
+  }
+  const long = message.split('\n').find((one) => one.length > MAX_LINE);
+  must(long === undefined, () => `a line of ${long?.length} characters: ${long?.slice(0, 200)}`);
+};
+
+/** Loading what was loaded changes nothing: all defaults are in it. */
+const checkLoaded = (kind: ConfigKind<unknown>, loaded: unknown): void => {
+  const again = loadConfiguration(kind, JSON.stringify(loaded), FILE);
+  must(isDeepStrictEqual(JSON.parse(JSON.stringify(loaded)), again), () => 'loading it again gives something else');
+};
+
+/** It comes parsed, from an API server; whatever it is, it is told what is wrong by field. */
+const checkProviderConfig = (read: RoutingConfigReader, text: string): void => {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return;
+  }
+  const reading = read(value);
+  if (reading.kind !== 'invalid') return;
+  const { problems } = reading;
+  must(problems.length >= 1 && problems.length <= 5, () => `${problems.length} problems`);
+  for (const { field, message } of problems) {
+    must(field.startsWith('spec.providerConfig') && message !== '', () => `${field}: ${message}`);
+    must(
+      field.length < MAX_LINE && message.length < MAX_LINE,
+      () => `${field.length} and ${message.length} characters`,
+    );
+  }
+};
+
+const tolerated = (text: string, load: () => void): void => {
+  try {
+    load();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    checkError(error, text);
+  }
+};
+
+export const configuration: Target = {
+  name: 'configuration',
+  bytes: true,
+  covers: ['pkg/apis/'],
+  open: () => {
+    const checkSpec = createSpecCheck();
+    const reader = createRoutingConfigReader();
+    const load = (text: string, sample: string): void => {
+      if (sample === PROVIDER) return checkProviderConfig(reader, text);
+      const kind = KINDS.find((one) => one.kind === sample);
+      if (kind !== undefined) return checkLoaded(kind, loadConfiguration(kind, text, FILE));
+      const { spec } = readFlowPolicy(text, FILE);
+      must(checkSpec(spec ?? {}) === undefined, () => `the file is accepted, its spec is not: ${checkSpec(spec)}`);
+      settingsFromSpec(spec ?? {});
+    };
+    // They have to be valid before anything is changed.
+    for (const { name, value } of samples) load(JSON.stringify(value), name);
+    must(reader(PROVIDER_CONFIG).kind === 'valid', () => 'the providerConfig is not valid to begin with');
+    const run = ({ text: bytes, sample }: Input): void => {
+      const text = bytes.toString('utf8');
+      tolerated(text, () => load(text, sample));
+    };
+    const asText: OpenTarget['print'] = (value, random, sample) =>
+      sample === PROVIDER ? print(value) : yamlStyle(value, random);
+    return Promise.resolve({ samples, print: asText, run });
+  },
+};

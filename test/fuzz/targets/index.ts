@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The targets by name; one is loaded only in the thread that feeds it, so that coverage begins before it.
+import type { Target } from '../types.ts';
+
+/** How many inputs each gets, relative to the others: more where more parties may write what is read. */
+export const SHARES: Readonly<Record<string, number>> = {
+  admission: 40,
+  configuration: 10,
+  kubeconfig: 8,
+  files: 12,
+  load: 15,
+  flow: 8,
+  settings: 5,
+};
+
+const LOADERS: Readonly<Record<string, () => Promise<Target>>> = {
+  admission: async () => (await import('./admission.ts')).admission,
+  configuration: async () => (await import('./configuration.ts')).configuration,
+  kubeconfig: async () => (await import('./kubeconfig.ts')).kubeconfigs,
+  files: async () => (await import('./files.ts')).files,
+  load: async () => (await import('./load.ts')).load,
+  flow: async () => (await import('./flow.ts')).flow,
+  settings: async () => (await import('./settings.ts')).settings,
+};
+
+export const loadTarget = async (name: string): Promise<Target> => {
+  const load = LOADERS[name];
+  if (load === undefined) throw new Error(`there is no target ${name}: ${Object.keys(LOADERS).join(', ')}`);
+  return load();
+};

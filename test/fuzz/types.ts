@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a fuzz target is: valid documents, a place that takes hostile ones, and an oracle that says what may come of it.
+import type { Random } from '../e2e/chaos-random.ts';
+
+/** A valid document: JSON, printed as such or as YAML. */
+export interface Sample {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** `fields`: a valid document with one to three fields changed; `bytes`: one whose text was damaged, or no document at all. */
+export type InputKind = 'fields' | 'bytes';
+
+export interface Input {
+  /** Counts from 0; with the seed and the target it brings the same input back. */
+  readonly index: number;
+  readonly kind: InputKind;
+  /** Name of the valid document that it began as. */
+  readonly sample: string;
+  readonly text: Buffer;
+  /** What was done to the document, in words. */
+  readonly changes: readonly string[];
+  /** For choices of the target, such as the flags of a command. */
+  readonly random: Random;
+}
+
+/** A target that is ready to take inputs. */
+export interface OpenTarget {
+  readonly samples: readonly Sample[];
+  /** Default: JSON. What it throws is taken as "print it as JSON"; the value may hold `Raw`. */
+  readonly print?: ((value: unknown, random: Random, sample: string) => string) | undefined;
+  /** Throws whatever is not documented: a `Violation` of the oracle, or what the code under test threw itself. */
+  run(input: Input): Promise<void> | void;
+  /** What must hold after all inputs, for example that nothing is held any more. */
+  finish?(): Promise<void> | void;
+  close?(): Promise<void> | void;
+}
+
+export interface Target {
+  readonly name: string;
+  /** False where only parsed objects arrive, so that damaged text would test JSON.parse. */
+  readonly bytes: boolean;
+  /** Paths below the root that its coverage is told of. */
+  readonly covers: readonly string[];
+  /** `folder` is temporary, and removed afterwards. */
+  open(folder: string): Promise<OpenTarget>;
+}
+
+/** Something that the protocol or the documentation rules out. */
+export class Violation extends Error {
+  override readonly name = 'Violation';
+}
+
+export const must = (condition: boolean, message: () => string): void => {
+  if (!condition) throw new Violation(message());
+};
