@@ -1,62 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+// Pages are titled, linked and reachable, and what they list is what there is.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { STORY } from '../../demo/story.ts';
+import { anchorOf, headingsOf, linksOf, markdownPages, readText, root } from '../../support/docs/markdown.ts';
+import { unionMembers } from '../../fixtures/union-members.ts';
 
-const root = resolve(import.meta.dirname, '../../..');
-const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-
-const markdown = (folder: string): string[] =>
-  readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return /^(?:node_modules|dist|coverage|\..*)$/.test(entry.name) ? [] : markdown(path);
-    return entry.name.endsWith('.md') ? [path] : [];
-  });
-
-/** The members of an exported union of string literals, read from its source: types leave nothing to import. */
-const members = (path: string, type: string): string[] => {
-  const declaration = new RegExp(`export type ${type} =([^;]*);`).exec(read(path))?.[1];
-  if (declaration === undefined) throw new Error(`${path} exports no type ${type}`);
-  return [...declaration.matchAll(/'([^']+)'/g)].map((match) => match[1] ?? '');
-};
-
-const headings = (text: string): Set<string> =>
-  new Set(
-    [...text.matchAll(/^#+ (.+)$/gm)].map((match) =>
-      (match[1] ?? '')
-        .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
+/** Anchors of a page; where a heading comes again, GitHub counts. */
+const anchorsOf = (page: string): Set<string> => new Set(headingsOf(readText(page)).map(anchorOf));
 
 describe('the documentation', () => {
-  for (const path of markdown('')) {
+  const pages = markdownPages();
+
+  for (const path of pages) {
     it(`${path}: every relative link leads somewhere`, () => {
-      const broken = [...read(path).matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)]
-        .map((match) => match[1] ?? '')
-        .filter((link) => {
-          const [file = '', anchor] = link.split('#');
-          const target = file === '' ? path : join(dirname(path), file);
-          if (!existsSync(join(root, target))) return true;
-          return anchor !== undefined && target.endsWith('.md') && !headings(read(target)).has(anchor);
-        });
-      expect(broken).to.deep.equal([]);
+      const broken = linksOf(path).filter(({ target, anchor }) => {
+        if (!existsSync(join(root, target))) return true;
+        return anchor !== undefined && target.endsWith('.md') && !anchorsOf(target).has(anchor);
+      });
+      expect(broken.map(({ written }) => written)).to.deep.equal([]);
+    });
+
+    it(`${path}: has one title, at its head`, () => {
+      const text = readText(path);
+      expect(headingsOf(text, '#'), 'titles').to.have.lengthOf(1);
+      expect(text.replace(/^(?:<!--[\s\S]*?-->\s*)*/, '')).to.match(/^# \S/);
     });
   }
 
+  it('every page of docs is reached from docs/README.md', () => {
+    const reached = new Set<string>();
+    const follow = (page: string): void => {
+      if (reached.has(page)) return;
+      reached.add(page);
+      const nextPages = linksOf(page).map(({ target }) =>
+        pages.includes(target) ? target : join(target, 'README.md'),
+      );
+      for (const next of nextPages) if (pages.includes(next)) follow(next);
+    };
+    follow('docs/README.md');
+    expect(pages.filter((page) => page.startsWith('docs/') && !reached.has(page))).to.deep.equal([]);
+  });
+
+  it('the README leads to docs/README.md', () => {
+    expect(linksOf('README.md').map(({ target }) => target)).to.include('docs/README.md');
+  });
+
   it('the README shows the demo that there is, step by step', () => {
-    const readme = read('README.md');
+    const readme = readText('README.md');
     const absent = STORY.map(({ title }, index) => `${index + 1}. ${title}`).filter((title) => !readme.includes(title));
     expect(absent).to.deep.equal([]);
   });
 
   it('every make target that the docs name exists', () => {
-    const targets = new Set([...read('Makefile').matchAll(/^([a-z0-9-]+):/gm)].map((match) => match[1]));
-    const named = markdown('').flatMap((path) =>
-      [...read(path).matchAll(/(?:^|`)make ([a-z0-9-]+)/gm)].map((match) => `${path}: make ${match[1]}`),
+    const targets = new Set([...readText('Makefile').matchAll(/^([a-z0-9-]+):/gm)].map((match) => match[1]));
+    const named = markdownPages().flatMap((path) =>
+      [...readText(path).matchAll(/(?:^|`)make ([a-z0-9-]+)/gm)].map((match) => `${path}: make ${match[1]}`),
     );
     expect(named).not.to.be.empty;
     expect(named.filter((entry) => !targets.has(entry.split('make ')[1]))).to.deep.equal([]);
@@ -68,14 +69,14 @@ describe('the documentation', () => {
   ];
   for (const { path, type } of reasons) {
     it(`docs/operations/README.md says what to do about every ${type}`, () => {
-      const text = read('docs/operations/README.md');
+      const text = readText('docs/operations/README.md');
       const rows = new Set(
         text
           .split('\n')
           .filter((line) => line.startsWith('| `'))
           .flatMap((line) => line.split('|')[1]?.match(/[A-Z]\w+/g) ?? []),
       );
-      expect(members(path, type).filter((reason) => !rows.has(reason))).to.deep.equal([]);
+      expect(unionMembers(path, type).filter((reason) => !rows.has(reason))).to.deep.equal([]);
     });
   }
 });

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the commands of the documentation run. A page that stands here is run whole; every other command runs in
+// test/integration/docs-commands.test.ts, or has a reason here why it is only checked there.
+
+import { markdownPages } from './markdown.ts';
+
+const OPERATOR = 'test/e2e/suites/operator.test.ts';
+
+/** Pages whose every block is run in order, and by what; a folder stands for its pages. */
+export const PAGES_RUN: Readonly<Record<string, readonly string[]>> = {
+  'docs/usage/diagnose.md': ['test/integration/diagnose-doc.test.ts', 'test/e2e/suites/topology.test.ts'],
+  'docs/concepts/admission-policies.md': [OPERATOR],
+  'docs/operations/alerts/': [OPERATOR],
+  'docs/operations/first-hour.md': [OPERATOR],
+  'docs/operations/install.md': [OPERATOR],
+  'docs/usage/audit.md': [OPERATOR],
+  'docs/usage/enable.md': [OPERATOR],
+  'docs/usage/extension-resource.md': ['test/e2e/suites/extension.test.ts', OPERATOR],
+  'docs/usage/kubeedge.md': [OPERATOR],
+  'docs/usage/load-aware.md': [OPERATOR],
+  'docs/usage/migrate.md': [OPERATOR],
+  'docs/usage/status.md': ['test/integration/topology-status.test.ts', OPERATOR],
+};
+
+/** What runs a page whole; nothing where its commands are each looked at. */
+export const runnersOf = (page: string): readonly string[] =>
+  Object.entries(PAGES_RUN).find(([path]) => (path.endsWith('/') ? page.startsWith(path) : page === path))?.[1] ?? [];
+
+/** Pages that a suite or test runs whole. */
+export const pagesRunBy = (file: string): string[] => markdownPages().filter((page) => runnersOf(page).includes(file));
+
+export interface CheckedOnly {
+  /** What its page begins with; undefined: any. */
+  readonly page?: string;
+  /** What the command begins with. */
+  readonly command: string;
+  /** Why checking that its files, targets, scripts and flags exist has to do. */
+  readonly why: string;
+}
+
+export const CHECKED_ONLY: readonly CheckedOnly[] = [
+  { command: 'make', why: 'a target takes minutes, and CI runs those that matter' },
+  { command: 'npm run', why: 'a script takes minutes, and CI runs those that matter' },
+  { command: 'npm install gardener-extension', why: 'test/integration/package.test.ts installs the packed package' },
+  { page: 'example/', command: 'kubectl apply -k example/', why: 'the suite operator applies it, as install.md says' },
+  {
+    page: 'docs/development/release.md',
+    command: 'docker buildx',
+    why: 'there is no container engine; test/unit/hack/dockerfile.test.ts reads the Dockerfile',
+  },
+  {
+    page: 'docs/development/release.md',
+    command: 'helm upgrade ...',
+    why: 'shows one more flag; the chart suites render the digest',
+  },
+  { command: 'hack/node hack/', why: 'test/integration/krew.test.ts runs it on bundles of its own' },
+];
