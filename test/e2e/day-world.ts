@@ -34,11 +34,11 @@ export interface DayWorld {
 const stride = 7_919;
 /** A loop that looks, and changes its mind, within the quiet at the end of an hour or two. */
 const POLICY = {
-  metrics: { interval: '5s' },
+  metrics: { interval: '10s' },
   capacity: { from: 'Value', value: '1' },
-  upDwell: '5s',
+  upDwell: '10s',
   downDwell: '10s',
-  planInterval: '5s',
+  planInterval: '10s',
 };
 const CORES = 0.3;
 const concurrency = 8;

@@ -256,13 +256,18 @@ describe('a new operator', () => {
     read(FIRST_HOUR, '4. Switch on one seed');
     read(FIRST_HOUR, '5. Watch');
     it('is told of it in an event on the namespace', async () => {
-      const events = await bed().api.list<{ reason: string; involvedObject: { name: string } }>(
-        '/api/v1/namespaces/default/events',
+      interface Event {
+        reason: string;
+        involvedObject: { name: string };
+      }
+      await waitFor(
+        'event',
+        () => bed().api.list<Event>('/api/v1/namespaces/default/events'),
+        (events) =>
+          events.some(
+            ({ reason, involvedObject }) => reason === 'RoutingEnabled' && involvedObject.name === SHOOT_NAMESPACE,
+          ),
       );
-      const reasons = events
-        .filter(({ involvedObject }) => involvedObject.name === SHOOT_NAMESPACE)
-        .map(({ reason }) => reason);
-      expect(reasons).to.include('RoutingEnabled');
     });
     it('has its traffic in its zone', async () => {
       expect(await fieldOf(SHOOT_SERVICE, SHOOT_NAMESPACE)).to.equal('PreferSameZone');

@@ -243,7 +243,8 @@ describe('settings of a seed and a garden', () => {
       await waitFor(
         'the label of the namespace',
         () => world.client.get(NAMESPACES, { name: FOUGHT }),
-        ({ metadata }) => metadata?.labels?.[LABEL_ROUTING] === 'true',
+        // The value of a garden runtime's installation.
+        ({ metadata }) => metadata?.labels?.[LABEL_ROUTING] === 'runtime',
         { timeoutSeconds: 120, assert: () => reconciler.assertRunning() },
       );
       await waitFor(
