@@ -3,14 +3,14 @@
 import type { Service } from '../../pkg/apis/core.ts';
 import { refOf } from '../../pkg/diagnosis/models/lookup.ts';
 import type { ClusterSnapshot } from '../../pkg/diagnosis/snapshot.ts';
-import { requestedStrategy, strategyFromLabels } from '../../pkg/routing/strategy.ts';
+import { effectiveStrategy, strategyFromLabels } from '../../pkg/routing/strategy.ts';
 import type { InputFlags } from './flags.ts';
 import type { Io } from './io.ts';
 import { load } from './session.ts';
 
 /** Its hints are planned by the flow-controller. */
 export const asksForPlan = (service: Service): boolean => {
-  const strategy = requestedStrategy(service) ?? strategyFromLabels(service.metadata?.labels);
+  const strategy = effectiveStrategy(service) ?? strategyFromLabels(service.metadata?.labels);
   return strategy === 'load-aware' || strategy === 'proportional';
 };
 

@@ -26,6 +26,7 @@ export {
   conflictingMode,
   planStrategyLabel,
   requestedStrategy,
+  effectiveStrategy,
   strategyFromAnnotation,
   strategyFromLabels,
 } from './strategy.ts';

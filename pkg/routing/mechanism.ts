@@ -90,6 +90,17 @@ export const strategySettings = (version: KubernetesVersion, strategy: Strategy)
 };
 
 /**
+ * Settings of a Service for which somebody else than its author names a strategy: a planned one is told in the annotation as well,
+ * or the flow controller would take the label for a leftover.
+ */
+export const configuredSettings = (version: KubernetesVersion, strategy: Strategy): RoutingSettings => {
+  const settings = strategySettings(version, strategy);
+  if (strategy !== 'load-aware' && strategy !== 'proportional') return settings;
+  const annotations = { ...settings.annotations, [ANNOTATION_TOPOLOGY_MODE]: domainPrefixedMode(strategy) };
+  return { ...settings, annotations };
+};
+
+/**
  * The same settings for a cluster where some kube-proxy is 1.30 or older and uses hints only of annotated Services.
  * Never `auto`: from 1.31 that would beat the field in kube-controller-manager.
  */

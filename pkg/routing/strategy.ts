@@ -50,6 +50,19 @@ export const requestedStrategy = (service: ServiceLike): Strategy | undefined =>
 };
 
 /**
+ * The strategy that counts: the author's, else the planned one that we wrote as annotation because a RoutingConfig names it.
+ * Other annotations of ours only tell old proxies to use hints, and ask for nothing.
+ */
+export const effectiveStrategy = (service: ServiceLike): Strategy | undefined => {
+  const requested = requestedStrategy(service);
+  if (requested !== undefined) return requested;
+  const configured = strategyFromAnnotation(valueOf(read(service).applied, MODE_SLOT));
+  return isPlannedStrategy(configured) && strategyFromAnnotation(valueOf(read(service).own, MODE_SLOT)) === configured
+    ? configured
+    : undefined;
+};
+
+/**
  * The author's own `auto`/`Auto` beside a strategy: kube-controller-manager and the strategy would both write hints.
  * Gardener's consider label with `auto` is its documented form and no conflict.
  */
@@ -69,7 +82,7 @@ export const conflictingMode = (service: ServiceLike): ForeignValue | undefined 
  * Service, and what `applied` says about it, stays as it is.
  */
 export const planStrategyLabel = (service: ServiceLike): SettingsPlan => {
-  const strategy = requestedStrategy(service);
+  const strategy = effectiveStrategy(service);
   const labels = strategy === undefined ? {} : { [STRATEGY_SLOT.key]: strategy };
   return planSlots({ target: 'Service', object: service, want: { labels, annotations: {} }, slots: [STRATEGY_SLOT] });
 };

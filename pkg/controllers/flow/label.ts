@@ -2,7 +2,7 @@
 // The strategy label that a Service's annotation asks for, as far as it is the flow controller's to write.
 import type { Service } from '../../apis/core.ts';
 import { ANNOTATION_APPLIED, LABEL_STRATEGY } from '../../apis/names.ts';
-import { parseApplied, planStrategyLabel, requestedStrategy } from '../../routing/index.ts';
+import { parseApplied, planStrategyLabel, effectiveStrategy } from '../../routing/index.ts';
 import type { SettingsPlan } from '../../routing/index.ts';
 import { isPlannedStrategy } from '../../routing/strategy.ts';
 
@@ -32,6 +32,6 @@ export const takeBackLabel = (service: Service): SettingsPlan =>
  * no label of ours: with it admission would give hints.
  */
 export const labelPlan = (service: Service, observeOnly: boolean): SettingsPlan => {
-  if (!isPlannedStrategy(requestedStrategy(service)) && !isPlannedStrategy(ownLabel(service))) return NOTHING;
+  if (!isPlannedStrategy(effectiveStrategy(service)) && !isPlannedStrategy(ownLabel(service))) return NOTHING;
   return observeOnly ? takeBackLabel(service) : planStrategyLabel(service);
 };

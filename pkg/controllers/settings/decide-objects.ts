@@ -13,7 +13,7 @@ import { decideObjectRouting } from '../../gardener/decide.ts';
 import type { LayerSevenDecision } from '../../gardener/layer-seven.ts';
 import type { RoutingDecision, Scope } from '../../gardener/types.ts';
 import { etcdSettings } from '../../routing/etcd.ts';
-import { routingSettings, strategySettings, withOldProxies } from '../../routing/mechanism.ts';
+import { configuredSettings, routingSettings, strategySettings, withOldProxies } from '../../routing/mechanism.ts';
 import { planSettings } from '../../routing/plan.ts';
 import { conflictingMode, planRelease, requestedStrategy } from '../../routing/strategy.ts';
 import type { KubernetesVersion, RoutingSettings, SettingsPlan, SettingsTarget } from '../../routing/types.ts';
@@ -65,10 +65,11 @@ const wantedOfService = (service: Service, version: KubernetesVersion, configure
     const message = `${conflict.field} is ${JSON.stringify(conflict.value)} and a strategy is asked for; keep one of both`;
     return { kind: 'refused', reason: 'ConflictingMode', message, field: conflict.field };
   }
-  const strategy = requestedStrategy(service) ?? configured;
+  const requested = requestedStrategy(service);
+  if (requested !== undefined) return { kind: 'want', want: strategySettings(version, requested) };
   return {
     kind: 'want',
-    want: strategy === undefined ? routingSettings(version) : strategySettings(version, strategy),
+    want: configured === undefined ? routingSettings(version) : configuredSettings(version, configured),
   };
 };
 

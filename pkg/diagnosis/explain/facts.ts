@@ -4,7 +4,7 @@ import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { HINT_STRATEGIES, strategyOf } from '../../hints/table.ts';
 import type { HintStrategy } from '../../hints/types.ts';
-import { requestedStrategy } from '../../routing/strategy.ts';
+import { effectiveStrategy } from '../../routing/strategy.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { hintRequest, zoneShares } from '../../upstream/index.ts';
 import type { ZoneShares } from '../../upstream/index.ts';
@@ -121,7 +121,7 @@ export const labelsOf = (service: Service, slices: readonly EndpointSlice[]): Re
 
 /** Labels decide where they ask; the flow controller follows the annotation, with a label or (observing) without. */
 const plannedOf = (service: Service, strategy: HintStrategy | undefined): HintStrategy | undefined => {
-  const asked = strategy ?? HINT_STRATEGIES.find(({ name }) => name === requestedStrategy(service));
+  const asked = strategy ?? HINT_STRATEGIES.find(({ name }) => name === effectiveStrategy(service));
   return asked?.planned === true ? asked : undefined;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a Service wants of the flow controller, and why it cannot have it yet.
 import type { Service } from '../../apis/core.ts';
-import { conflictingMode, requestedStrategy } from '../../routing/index.ts';
+import { conflictingMode, effectiveStrategy } from '../../routing/index.ts';
 import { isPlannedStrategy } from '../../routing/strategy.ts';
 import type { PlannedStrategy } from '../../routing/strategy.ts';
 import type { FlowSlice } from './slice.ts';
@@ -34,7 +34,7 @@ export interface AskInput {
  * controller copies the label from the Service within a second; nobody does it for a Service without selector.
  */
 export const askOf = ({ service, slices, observeOnly }: AskInput): Ask => {
-  const strategy = requestedStrategy(service);
+  const strategy = effectiveStrategy(service);
   if (!isPlannedStrategy(strategy)) return { kind: 'none' };
   const { namespace = '', name = '' } = service.metadata ?? {};
   const conflict = conflictingMode(service);

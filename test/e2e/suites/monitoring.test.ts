@@ -28,11 +28,12 @@ import type { Prometheus } from '../prometheus.ts';
 
 const namespace = 'shop';
 const zones = ['a', 'b', 'c'];
-/** Where the helpers put the ports for metrics. */
+/** Ports for metrics: the webhook's default, and two that nothing else here takes. */
+const PORTS = { webhook: 8080, reconciler: 18_084, flow: 18_086 } as const;
 const TARGETS: Readonly<Record<string, string>> = {
-  [COMMANDS.endpointSliceWebhook]: '127.0.0.1:8080',
-  [COMMANDS.settingsReconciler]: '127.0.0.1:8084',
-  [COMMANDS.flowController]: '127.0.0.1:8086',
+  [COMMANDS.endpointSliceWebhook]: `127.0.0.1:${PORTS.webhook}`,
+  [COMMANDS.settingsReconciler]: `127.0.0.1:${PORTS.reconciler}`,
+  [COMMANDS.flowController]: `127.0.0.1:${PORTS.flow}`,
 };
 
 const PREFIX = 'topology_aware_routing_';
@@ -86,9 +87,12 @@ describe('monitoring', () => {
     meter = startMeter(client, namespace, 'web');
     meter.demand = { a: 0.4, b: 0.4, c: 0.4 };
     await client.create(FLOW_POLICIES, policyOf(namespace, 'web', QUICK));
-    await startReconciler(bed());
+    await startReconciler(bed(), { config: { metrics: { port: PORTS.reconciler } } });
     await bed().api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', nodeGroupCrd());
-    const { controller, ready } = await describeFlowController(bed(), { nodeGroups: { enabled: true } });
+    const { controller, ready } = await describeFlowController(bed(), {
+      nodeGroups: { enabled: true },
+      metrics: { port: PORTS.flow },
+    });
     controller.start();
     await ready();
     prometheus = await startPrometheus(bed(), {

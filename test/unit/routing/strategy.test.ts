@@ -8,6 +8,7 @@ import { domainPrefixedMode, strategySettings } from '../../../pkg/routing/mecha
 import { planSettings } from '../../../pkg/routing/plan.ts';
 import {
   conflictingMode,
+  effectiveStrategy,
   planRelease,
   planStrategyLabel,
   requestedStrategy,
@@ -128,6 +129,36 @@ describe('requestedStrategy', () => {
       }),
     );
   });
+});
+
+describe('effectiveStrategy', () => {
+  const mode = (strategy: string) => ({ [MODE]: `${PREFIX}${strategy}` });
+  const cases: { name: string; annotations: StringMap; ours?: string; is: string | undefined }[] = [
+    { name: 'the annotation of its author', annotations: mode('proportional'), is: 'proportional' },
+    {
+      name: 'a planned strategy that a RoutingConfig names',
+      annotations: mode('load-aware'),
+      ours: 'load-aware',
+      is: 'load-aware',
+    },
+    {
+      name: 'nothing, where our annotation only serves old proxies',
+      annotations: mode('same-zone'),
+      ours: 'same-zone',
+      is: undefined,
+    },
+    { name: 'nothing, where our annotation is gone', annotations: {}, ours: 'load-aware', is: undefined },
+    {
+      name: 'what its author made of our annotation',
+      annotations: mode('same-node'),
+      ours: 'load-aware',
+      is: 'same-node',
+    },
+  ];
+  for (const { name, annotations, ours, is } of cases) {
+    const object = build({}, annotations, ours === undefined ? undefined : { annotations: mode(ours) });
+    it(`is ${name}`, () => expect(effectiveStrategy(object)).to.equal(is));
+  }
 });
 
 describe('conflictingMode', () => {
