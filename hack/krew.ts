@@ -6,45 +6,14 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { parseDocument } from 'yaml';
+import { tar } from '../cmd/kubectl-topology/bundle/tar.ts';
+import type { TarEntry } from '../cmd/kubectl-topology/bundle/tar.ts';
 
-const BLOCK = 512;
 const EXECUTABLE = 0o755;
 const PLAIN = 0o644;
 
-interface Entry {
-  /** In the archive; at most 100 bytes. */
-  readonly name: string;
-  readonly content: Buffer;
-  readonly mode: number;
-}
-
-const octal = (value: number, width: number): string => `${value.toString(8).padStart(width - 1, '0')}\0`;
-
-/** A header of POSIX ustar, without owner and time: the same files are the same archive, wherever it is made. */
-const headerOf = ({ name, content, mode }: Entry): Buffer => {
-  if (Buffer.byteLength(name) > 100) throw new Error(`${name} is too long a name for an archive`);
-  const header = Buffer.alloc(BLOCK);
-  header.write(name, 0);
-  header.write(octal(mode, 8), 100);
-  header.write(octal(0, 8), 108);
-  header.write(octal(0, 8), 116);
-  header.write(octal(content.length, 12), 124);
-  header.write(octal(0, 12), 136);
-  header.write('        ', 148);
-  header.write('0', 156);
-  header.write('ustar\u000000', 257);
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
-  return header;
-};
-
-const archiveOf = (entries: readonly Entry[]): Buffer => {
-  const parts = entries.flatMap((entry) => {
-    const padding = (BLOCK - (entry.content.length % BLOCK)) % BLOCK;
-    return [headerOf(entry), entry.content, Buffer.alloc(padding)];
-  });
-  return gzipSync(Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]), { level: 9 });
-};
+/** Without owner and time: the same files are the same archive, wherever it is made. */
+const archiveOf = (entries: readonly TarEntry[]): Buffer => gzipSync(tar(entries, 0), { level: 9 });
 
 /** Of a chunk: what the bundler's own names look like. */
 const IMPORT = /\b(?:from|import)\s*\(?\s*["'](\.{1,2}\/[\w./-]+-[A-Z0-9]{8}\.js)["']/g;
@@ -74,7 +43,7 @@ export interface Release {
 export const krewRelease = (bundle: string, manifest: string, license: Buffer): Release => {
   const document = parseDocument(manifest);
   const program = String(document.getIn(['spec', 'platforms', 0, 'bin']));
-  const read = (name: string): Entry => ({
+  const read = (name: string): TarEntry => ({
     name,
     content: readFileSync(join(bundle, name)),
     mode: name === program || name.startsWith('kubectl_complete') ? EXECUTABLE : PLAIN,

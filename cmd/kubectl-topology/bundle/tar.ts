@@ -5,12 +5,13 @@ export interface TarEntry {
   /** Path in the archive; its last part takes at most 100 bytes, the rest at most 155. */
   readonly name: string;
   readonly content: Buffer;
+  /** Permission bits; default: read and written by the owner alone. */
+  readonly mode?: number;
 }
 
 export const BLOCK_BYTES = 512;
 const MAX_NAME_BYTES = 100;
 const MAX_PREFIX_BYTES = 155;
-/** Read and written by the owner alone. */
 const FILE_MODE = 0o600;
 
 /** Octal digits that fill the field but for the byte that ends it. */
@@ -28,11 +29,11 @@ const divided = (path: string): { prefix: string; name: string } => {
 };
 
 /** `seconds`: time of the last change, since the epoch. */
-const headerOf = ({ name: path, content }: TarEntry, seconds: number): Buffer => {
+const headerOf = ({ name: path, content, mode = FILE_MODE }: TarEntry, seconds: number): Buffer => {
   const { prefix, name } = divided(path);
   const header = Buffer.alloc(BLOCK_BYTES);
   header.write(name, 0);
-  header.write(octal(FILE_MODE, 8), 100);
+  header.write(octal(mode, 8), 100);
   header.write(octal(0, 8), 108);
   header.write(octal(0, 8), 116);
   header.write(octal(content.length, 12), 124);
@@ -52,7 +53,10 @@ const padded = (content: Buffer): Buffer[] => {
   return rest === 0 ? [content] : [content, Buffer.alloc(BLOCK_BYTES - rest)];
 };
 
-/** `now`: milliseconds since the epoch. @throws RangeError for a name that does not fit. */
+/**
+ * `now`: milliseconds since the epoch; the same entries and the same time are the same archive.
+ * @throws RangeError for a name that does not fit.
+ */
 export const tar = (entries: readonly TarEntry[], now: number): Buffer =>
   Buffer.concat([
     ...entries.flatMap((entry) => [headerOf(entry, Math.floor(now / 1_000)), ...padded(entry.content)]),
