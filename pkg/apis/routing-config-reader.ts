@@ -6,26 +6,11 @@ import { pathOfPointer, renderPath } from './config/positions.ts';
 import type { FieldPath } from './config/positions.ts';
 import { sentenceOf } from './config/sentences.ts';
 import { ROUTING_CONFIG } from './routing-config-kind.ts';
-import type { RoutingConfig } from './routing-config.ts';
-
-/** One thing wrong with a providerConfig. */
-export interface RoutingConfigProblem {
-  /** Below the Extension, for example `spec.providerConfig.services[0].strategy`. */
-  readonly field: string;
-  /** One sentence, the allowed values included. */
-  readonly message: string;
-}
-
-/** `absent`: nothing is asked for beyond the setting. */
-export type RoutingConfigReading =
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'valid'; readonly config: RoutingConfig }
-  | { readonly kind: 'invalid'; readonly problems: readonly RoutingConfigProblem[] };
+import { PROVIDER_CONFIG_FIELD } from './routing-config.ts';
+import type { RoutingConfig, RoutingConfigProblem, RoutingConfigReading } from './routing-config.ts';
 
 /** Takes anything, changes nothing and never throws. */
 export type RoutingConfigReader = (providerConfig: unknown) => RoutingConfigReading;
-
-export const PROVIDER_CONFIG_FIELD = 'spec.providerConfig';
 
 /** A hundred entries with selectors fit; more would only cost time for every Service. */
 const MAX_CHARACTERS = 65_536;

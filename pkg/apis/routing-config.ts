@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RoutingConfig: what the providerConfig of an Extension may ask for beyond the setting of Seed or Garden.
+// RoutingConfig: what the providerConfig of an Extension may ask for beyond the setting of Seed or Garden, and how reading it ends.
 import type { LabelSelector } from './admission.ts';
 import type { Strategy } from './names.ts';
 
@@ -25,3 +25,20 @@ export interface RoutingConfig {
   /** Services that are left alone, Gardener's own included; goes before `services`. */
   exclude: ServiceSelection[];
 }
+
+/** Where it stands in an Extension. */
+export const PROVIDER_CONFIG_FIELD = 'spec.providerConfig';
+
+/** One thing wrong with a providerConfig. */
+export interface RoutingConfigProblem {
+  /** Below the Extension, for example `spec.providerConfig.services[0].strategy`. */
+  readonly field: string;
+  /** One sentence, the allowed values included. */
+  readonly message: string;
+}
+
+/** `absent`: nothing is asked for beyond the setting. */
+export type RoutingConfigReading =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'valid'; readonly config: RoutingConfig }
+  | { readonly kind: 'invalid'; readonly problems: readonly RoutingConfigProblem[] };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Judges a configuration by where it stands: what no schema can say, because it depends on the Extension's class. Pure.
 import type { ExtensionClass } from '../../apis/extension.ts';
-import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config-reader.ts';
-import type { RoutingConfigProblem, RoutingConfigReading } from '../../apis/routing-config-reader.ts';
-import type { RoutingConfig } from '../../apis/routing-config.ts';
+import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config.ts';
+import type { RoutingConfig, RoutingConfigProblem, RoutingConfigReading } from '../../apis/routing-config.ts';
 import { entryOfService } from '../catalogue.ts';
 import type { Scope } from '../types.ts';
 

@@ -2,8 +2,8 @@
 // Whether the Services that an Extension is about are really routed by zone, as one condition for a person. Pure.
 import type { ExtensionCondition } from '../../apis/extension.ts';
 import { CONDITION_EFFECTIVE } from '../../apis/names.ts';
-import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config-reader.ts';
-import type { RoutingConfigReading } from '../../apis/routing-config-reader.ts';
+import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config.ts';
+import type { RoutingConfigReading } from '../../apis/routing-config.ts';
 import type { RoutingDecision } from '../types.ts';
 import { describeProblems } from './assess.ts';
 import { timeText } from './status.ts';

@@ -3,7 +3,7 @@
 import { ANNOTATION_APPLIED } from '../../apis/names.ts';
 import type { Strategy } from '../../apis/names.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config-reader.ts';
+import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config.ts';
 import type { RoutingConfig, ServiceSelection } from '../../apis/routing-config.ts';
 import { matchesSelector } from '../../routing/label-selector.ts';
 import type { Selection } from '../catalogue.ts';

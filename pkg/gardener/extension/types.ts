@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is kept of an Extension of ours, and what its configuration means for the Services that it is about.
 import type { Extension, ExtensionClass } from '../../apis/extension.ts';
-import type { RoutingConfigReading } from '../../apis/routing-config-reader.ts';
+import type { RoutingConfigReading } from '../../apis/routing-config.ts';
 
 /** An Extension with its providerConfig read: once for each change, not once for each decision. */
 export interface ReadExtension extends Extension {

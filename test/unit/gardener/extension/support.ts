@@ -4,7 +4,7 @@ import type { Extension, ExtensionStatus, LastOperation } from '../../../../pkg/
 import type { ObjectMeta } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_OPERATION, EXTENSION_FINALIZER } from '../../../../pkg/apis/names.ts';
 import { createRoutingConfigReader } from '../../../../pkg/apis/routing-config-reader.ts';
-import type { RoutingConfigReading } from '../../../../pkg/apis/routing-config-reader.ts';
+import type { RoutingConfigReading } from '../../../../pkg/apis/routing-config.ts';
 import type { Governing, ReadExtension } from '../../../../pkg/gardener/extension/types.ts';
 import { extension, routingConfig } from '../../../fixtures/gardener.ts';
 
