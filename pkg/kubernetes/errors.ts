@@ -154,3 +154,13 @@ export const isAlreadyExists = (error: unknown): error is ApiError =>
 export const isGone = hasStatus(410);
 export const isTooManyRequests = hasStatus(429);
 export const isServiceUnavailable = hasStatus(503);
+
+/** The API server's words for a JSON Patch that does not apply; an object that is not valid is told field by field. */
+const NOT_APPLICABLE = 'the server rejected our request due to an error in our request';
+
+/**
+ * Somebody else changed the object that a JSON Patch was made for. Versions are compared only after the patch was applied to the
+ * newest object, so that a patch which removes what is gone ends in 422 and not in a conflict.
+ */
+export const isStalePatch = (error: unknown): error is ApiError =>
+  isConflict(error) || (hasStatus(422)(error) && error.message.endsWith(NOT_APPLICABLE));

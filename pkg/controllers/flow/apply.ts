@@ -5,7 +5,7 @@ import type { EndpointSlice, Service } from '../../apis/core.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
 import { ENDPOINT_SLICES, SERVICES } from '../../apis/resources.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
-import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import { isConflict, isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import type { SettingsPlan } from '../../routing/index.ts';
 import type { RecentWrites } from '../settings/recent-writes.ts';
@@ -50,7 +50,7 @@ export const writeSlices = async (
       recent.remember(pathOf(slice), project(answer), slice.metadata?.resourceVersion);
       result.written += 1;
     } catch (error) {
-      if (isConflict(error)) result.conflicts += 1;
+      if (isStalePatch(error)) result.conflicts += 1;
       else if (!isNotFound(error)) throw error;
     }
   }

@@ -8,7 +8,7 @@ import { ENDPOINT_SLICES, FLOW_POLICIES, SERVICES } from '../../apis/resources.t
 import type { Resource } from '../../apis/resources.ts';
 import { takeBackPatch } from '../../flow/assemble/patch.ts';
 import { createSliceProjection } from '../../flow/assemble/slice.ts';
-import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import { patchService, refOf } from './apply.ts';
@@ -58,7 +58,7 @@ const persist = async <T extends KubernetesObject>(
       return await write(object);
     } catch (error) {
       if (isNotFound(error)) return false;
-      if (!isConflict(error) || tries === TRIES) throw error;
+      if (!isStalePatch(error) || tries === TRIES) throw error;
       object = await reread();
     }
   }

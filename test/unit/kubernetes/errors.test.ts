@@ -13,6 +13,7 @@ import {
   isGone,
   isNotFound,
   isServiceUnavailable,
+  isStalePatch,
   isTooManyRequests,
   isUnauthorized,
 } from '../../../pkg/kubernetes/errors.ts';
@@ -185,5 +186,30 @@ describe('ConnectionError', () => {
   });
   it('has no cause property when there is none', () => {
     expect(new ConnectionError({ ...request, reason: 'Timeout', message: 'late' })).not.to.have.property('cause');
+  });
+});
+
+describe('isStalePatch', () => {
+  const rejected = 'the server rejected our request due to an error in our request';
+  const cases: { name: string; status: number; reason: string; message?: string; stale: boolean }[] = [
+    { name: 'a conflict', status: 409, reason: 'Conflict', stale: true },
+    { name: 'a patch that does not apply any more', status: 422, reason: 'Invalid', message: rejected, stale: true },
+    {
+      name: 'an object that is not valid',
+      status: 422,
+      reason: 'Invalid',
+      message: 'EndpointSlice "a" is invalid: endpoints[0].hints.forZones: Too many: 9: must have at most 8 items',
+      stale: false,
+    },
+    { name: 'an object that is there already', status: 409, reason: 'AlreadyExists', stale: false },
+    { name: 'the same words for another status', status: 400, reason: 'BadRequest', message: rejected, stale: false },
+  ];
+  for (const { name, status: code, reason, message, stale } of cases) {
+    it(`is ${stale ? '' : 'not '}${name}`, () => {
+      expect(isStalePatch(apiErrorOf(request, code, status(code, reason, message)))).to.equal(stale);
+    });
+  }
+  it('is no error of the connection', () => {
+    expect(isStalePatch(new ConnectionError({ ...request, reason: 'Cut', message: rejected }))).to.equal(false);
   });
 });

@@ -83,4 +83,20 @@ describe('cleanUp of the flow controller', () => {
       expect(await run()).to.include(plural === 'services' ? { services: 0, slices: 1 } : { services: 1, slices: 0 });
     });
   }
+
+  it('reads a slice again whose hints somebody else has taken off meanwhile', async () => {
+    const message = 'the server rejected our request due to an error in our request';
+    failures = { endpointslices: [new ApiError({ status: 422, method: 'PATCH', path: '/x', message })] };
+    expect(await run()).to.include({ slices: 1 });
+    expect(calls.filter((call) => call.includes('endpointslices'))).to.deep.equal([
+      'patch endpointslices/planned',
+      'get endpointslices/planned',
+      'patch endpointslices/planned',
+    ]);
+  });
+
+  it('fails where the slice is refused for what it is', async () => {
+    failures = { endpointslices: [apiError(422)] };
+    expect(await run().catch((error: unknown) => error)).to.include({ status: 422 });
+  });
 });
