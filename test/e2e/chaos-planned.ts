@@ -87,8 +87,8 @@ export const createPlanned = async (client: Client, namespace: string): Promise<
     async conditions() {
       const { status } = await client.get<FlowPolicy>(FLOW_POLICIES, ref, AbortSignal.timeout(TRY_MS));
       return (status?.conditions ?? [])
-        .filter(() => true)
-        .map(({ type, reason, message }) => `${type} ${reason} ${message}`)
+        .filter(({ type }) => type === 'Observed' || type === 'Effective')
+        .map(({ type, reason }) => `${type} ${reason}`)
         .sort();
     },
     async finish() {
