@@ -6,7 +6,8 @@ import { COMMANDS } from '../../pkg/apis/names.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { createClaim, ownClaim } from '../../pkg/kubernetes/claim.ts';
 import type { Claim } from '../../pkg/kubernetes/claim.ts';
-import { isDeploymentRemoved } from '../../pkg/kubernetes/deployment-removed.ts';
+import { watchDeployment } from '../../pkg/kubernetes/deployment-removed.ts';
+import type { DeploymentWatch } from '../../pkg/kubernetes/deployment-removed.ts';
 import { createInstallationOwner } from '../../pkg/kubernetes/installation-owner.ts';
 import type { InstallationOwner } from '../../pkg/kubernetes/installation-owner.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
@@ -48,8 +49,8 @@ export interface Cluster {
   /** By which one of several installations changes slices. */
   claim(): Claim;
   keeper(options: KeeperOptions): RegistrationKeeper;
-  /** Whether this is the end of the installation, and not of one replica. */
-  removed(): Promise<boolean>;
+  /** Tells the end of the installation from the end of one replica. */
+  deployment(): DeploymentWatch;
   /** True if there was a registration to remove. */
   cleanup(signal: AbortSignal): Promise<boolean>;
   close(): Promise<void>;
@@ -159,15 +160,16 @@ export const openCluster = (options: ClusterOptions): Cluster => {
         ? ownClaim()
         : createClaim({ client, lease: claim, installation: namespace, owner, clock, random: Math.random, logger }),
     keeper: (keeperOptions) => createKeeper(client, options, namespace, owner, keeperOptions),
-    removed: async () =>
-      deployment !== undefined &&
-      isDeploymentRemoved({
-        client,
-        deployment: { namespace, name: deployment },
-        clock,
-        timeoutMs: GOODBYE_MS,
-        logger,
-      }),
+    deployment: () =>
+      deployment === undefined
+        ? { removed: () => Promise.resolve(false) }
+        : watchDeployment({
+            client,
+            deployment: { namespace, name: deployment },
+            clock,
+            timeoutMs: GOODBYE_MS,
+            logger,
+          }),
     cleanup: (signal) => unregister(client, config.registration.name, signal),
     close: () => client.close(),
   };

@@ -2,6 +2,7 @@
 // The life of the registration: kept while the installation is there, taken back by its last replicas.
 import { createDeadline } from '../../pkg/kubernetes/deadline.ts';
 import type { Claim } from '../../pkg/kubernetes/claim.ts';
+import type { DeploymentWatch } from '../../pkg/kubernetes/deployment-removed.ts';
 import type { Clock } from '../../pkg/kubernetes/types.ts';
 import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
 import type { CarrierWatch } from '../../pkg/webhook/carrier-watch.ts';
@@ -9,7 +10,8 @@ import type { RegistrationKeeper } from '../../pkg/webhook/register.ts';
 import type { Cluster } from './cluster.ts';
 
 export interface RegisteringOptions {
-  cluster: Pick<Cluster, 'removed' | 'cleanup'>;
+  cluster: Pick<Cluster, 'cleanup'>;
+  deployment: DeploymentWatch;
   /** Undefined: somebody else registers. */
   keeper: RegistrationKeeper | undefined;
   /** Undefined: who carries admission is configured. */
@@ -31,7 +33,7 @@ export interface Registering {
 const PATIENCE_MS = 3_000;
 
 export const createRegistering = (options: RegisteringOptions): Registering => {
-  const { cluster, keeper, watch, claim, clock, logger } = options;
+  const { cluster, deployment, keeper, watch, claim, clock, logger } = options;
   const leaving = new AbortController();
   let running: Promise<unknown> = Promise.resolve();
 
@@ -70,7 +72,7 @@ export const createRegistering = (options: RegisteringOptions): Registering => {
       await running;
     },
     async goodbye() {
-      if (!(await cluster.removed())) return;
+      if (!(await deployment.removed())) return;
       leaving.abort();
       await running;
       await takeBack();

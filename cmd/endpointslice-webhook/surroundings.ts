@@ -95,11 +95,12 @@ const withCluster = async (cluster: Cluster, options: SurroundingsOptions): Prom
   const watch = config.admission === 'auto' ? cluster.carrierWatch() : undefined;
   const carrier = watch ?? fixedCarrier(config.admission === 'policy' ? 'policy' : 'webhook');
   const claim = cluster.claim();
+  const deployment = cluster.deployment();
   const keeper =
     config.registration.mode === 'self'
       ? cluster.keeper({ certificates, settingsReconcilerUser, version, carrier, claim })
       : undefined;
-  const registering = createRegistering({ cluster, keeper, watch, claim, clock, logger });
+  const registering = createRegistering({ cluster, deployment, keeper, watch, claim, clock, logger });
   const tasks: Task[] = [
     (until) => certificates.run(until),
     (until) => lease.run(until),

@@ -7,7 +7,7 @@ import { createDeadline } from './deadline.ts';
 import { isNotFound } from './errors.ts';
 import type { Client, Clock } from './types.ts';
 
-export interface DeploymentRemovedOptions {
+export interface DeploymentWatchOptions {
   client: Pick<Client, 'get'>;
   deployment: Required<ObjectRef>;
   clock: Clock;
@@ -20,18 +20,39 @@ interface Deployment extends KubernetesObject {
   spec?: { replicas?: number };
 }
 
-/** True where it is gone, being deleted, or scaled to nothing. False where nobody says so: a restart changes nothing then. */
-export const isDeploymentRemoved = async (options: DeploymentRemovedOptions): Promise<boolean> => {
-  const { client, deployment, clock, timeoutMs, logger } = options;
+/** `leaving`: being deleted, or scaled to nothing. `unknown`: nobody says. */
+type Sight = 'there' | 'leaving' | 'missing' | 'unknown';
+
+const look = async ({ client, deployment, clock, timeoutMs, logger }: DeploymentWatchOptions): Promise<Sight> => {
   const deadline = createDeadline(clock, timeoutMs);
   try {
     const { metadata, spec } = await client.get<Deployment>(DEPLOYMENTS, deployment, deadline.signal);
-    return metadata?.deletionTimestamp !== undefined || spec?.replicas === 0;
+    return metadata?.deletionTimestamp !== undefined || spec?.replicas === 0 ? 'leaving' : 'there';
   } catch (error) {
-    if (isNotFound(error)) return true;
+    if (isNotFound(error)) return 'missing';
     logger.warn('cannot tell whether this is the end of the installation; what is registered stays', { error });
-    return false;
+    return 'unknown';
   } finally {
     deadline.dispose();
   }
+};
+
+export interface DeploymentWatch {
+  /**
+   * True where it was there when the watch began and is gone, being deleted, or scaled to nothing now. False where nobody says so, and
+   * for a process that never had one: a restart changes nothing then.
+   */
+  removed(): Promise<boolean>;
+}
+
+/** Looks at the Deployment for the first time at once. Rejects never. */
+export const watchDeployment = (options: DeploymentWatchOptions): DeploymentWatch => {
+  const first = look(options);
+  return {
+    async removed() {
+      const before = await first;
+      const now = await look(options);
+      return now === 'leaving' || (now === 'missing' && (before === 'there' || before === 'leaving'));
+    },
+  };
 };

@@ -21,8 +21,8 @@ const setup = (more: Partial<RegisteringOptions> & { removed?: boolean; cleanup?
       void aborted(signal).then(resolve);
     });
   const registering = createRegistering({
+    deployment: { removed: () => Promise.resolve(more.removed ?? true) },
     cluster: {
-      removed: () => Promise.resolve(more.removed ?? true),
       async cleanup() {
         note('unregister');
         return (more.cleanup ?? (() => Promise.resolve(true)))();

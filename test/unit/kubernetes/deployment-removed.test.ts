@@ -2,8 +2,9 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { DEPLOYMENTS } from '../../../pkg/apis/resources.ts';
-import { isDeploymentRemoved } from '../../../pkg/kubernetes/deployment-removed.ts';
+import { watchDeployment } from '../../../pkg/kubernetes/deployment-removed.ts';
 import { ApiError } from '../../../pkg/kubernetes/errors.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { createMemoryServer } from '../../fixtures/memory-client.ts';
 import type { Before } from '../../fixtures/memory-client.ts';
@@ -11,19 +12,33 @@ import { recordingLogger } from '../../fixtures/recording-logger.ts';
 
 const ref = { namespace: 'own', name: 'webhook' };
 const deletionTimestamp = '2026-01-01T00:00:00Z';
-const setup = (object?: object, before?: Before) => {
+const THERE = { metadata: ref, spec: { replicas: 2 } };
+
+interface World {
+  /** What there is when the watch begins; undefined: nothing. */
+  first: object | undefined;
+  /** What there is when it is asked. */
+  now: object | undefined;
+  /** Goes before the answer, from then on. */
+  before?: Before | undefined;
+}
+
+const setup = async ({ first, now, before }: World) => {
   const server = createMemoryServer();
-  if (object !== undefined) server.put(DEPLOYMENTS, object);
+  if (first !== undefined) server.put(DEPLOYMENTS, first);
   const clock = createFakeClock();
   const logger = recordingLogger();
-  const removed = isDeploymentRemoved({
-    client: server.client(before),
-    deployment: ref,
-    clock,
-    timeoutMs: 3_000,
-    logger,
-  });
-  return { clock, logger, removed };
+  const faults: { now?: Before | undefined } = {};
+  const client = server.client((...call) => faults.now?.(...call));
+  const watch = watchDeployment({ client, deployment: ref, clock, timeoutMs: 3_000, logger });
+  await eventually(
+    () => clock.pending === 0,
+    () => 'the first look has not ended',
+  );
+  server.remove(DEPLOYMENTS, ref);
+  if (now !== undefined) server.put(DEPLOYMENTS, now);
+  faults.now = before;
+  return { clock, logger, removed: watch.removed() };
 };
 const failing =
   (status: number): Before =>
@@ -32,22 +47,23 @@ const failing =
   };
 
 describe('whether the Deployment is removed', () => {
-  const cases: { name: string; object?: object; before?: Before; removed: boolean }[] = [
-    { name: 'is there', object: { metadata: ref, spec: { replicas: 2 } }, removed: false },
-    { name: 'leaves the number of replicas to the server', object: { metadata: ref, spec: {} }, removed: false },
+  const leaving = { metadata: { ...ref, deletionTimestamp }, spec: { replicas: 2 } };
+  const cases: { name: string; first?: object | undefined; now?: object; before?: Before; removed: boolean }[] = [
+    { name: 'is there', now: THERE, removed: false },
+    { name: 'leaves the number of replicas to the server', now: { metadata: ref, spec: {} }, removed: false },
     { name: 'is gone', removed: true },
-    {
-      name: 'is being deleted',
-      object: { metadata: { ...ref, deletionTimestamp }, spec: { replicas: 2 } },
-      removed: true,
-    },
-    { name: 'is scaled to nothing', object: { metadata: ref, spec: { replicas: 0 } }, removed: true },
+    { name: 'is being deleted', now: leaving, removed: true },
+    { name: 'was on its way out from the start, and is gone', first: leaving, removed: true },
+    { name: 'is scaled to nothing', now: { metadata: ref, spec: { replicas: 0 } }, removed: true },
+    { name: 'never was there: this process belongs to none', first: undefined, removed: false },
+    { name: 'was made later, and is being deleted', first: undefined, now: leaving, removed: true },
     { name: 'is not ours to read', before: failing(403), removed: false },
     { name: 'cannot be read', before: failing(500), removed: false },
   ];
-  for (const { name, object, before, removed } of cases) {
+  for (const { name, removed, now, before, ...rest } of cases) {
     it(`${removed ? 'it is' : 'it is not'} where it ${name}`, async () => {
-      const run = setup(object, before);
+      const first = 'first' in rest ? rest.first : THERE;
+      const run = await setup({ first, now, before });
       expect(await run.removed).to.equal(removed);
       expect(run.logger.entries).to.have.lengthOf(before === undefined ? 0 : 1);
       expect(run.clock.pending).to.equal(0);
@@ -55,10 +71,12 @@ describe('whether the Deployment is removed', () => {
   }
 
   it('does not wait for an answer that does not come', async () => {
-    const { clock, removed } = setup(
-      { metadata: ref },
-      (_call, signal) =>
-        new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted')))),
+    const silent: Before = (_call, signal) =>
+      new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));
+    const { clock, removed } = await setup({ first: THERE, now: THERE, before: silent });
+    await eventually(
+      () => clock.pending === 1,
+      () => 'no second look',
     );
     await clock.advance(3_000);
     expect(await removed).to.equal(false);
