@@ -68,7 +68,7 @@ export const projectService = ({ metadata, spec }: Service): Service => ({
 });
 
 export const projectEtcd = ({ metadata, spec }: Etcd): Etcd => {
-  const service = spec?.etcd?.clientService;
+  const service = spec?.etcd?.clientService ?? undefined;
   if (service === undefined) return { metadata: projectMeta(metadata), spec: { etcd: {} } };
   const clientService = {
     ...only('labels', keep(service.labels)),
@@ -92,19 +92,18 @@ export const projectNode = ({ metadata, status }: Node): Node => {
 };
 
 /** Setting and zones; the rest of a Seed is large and never read. */
-export const projectSeed = ({ metadata, spec, status }: Seed): Seed => ({
-  metadata: projectMeta(metadata),
-  spec: {
-    ...only('provider', spec?.provider?.zones === undefined ? undefined : { zones: spec.provider.zones }),
-    ...only(
-      'settings',
-      spec?.settings === undefined
-        ? undefined
-        : { ...only('topologyAwareRouting', spec.settings.topologyAwareRouting) },
-    ),
-  },
-  status: { ...only('kubernetesVersion', status?.kubernetesVersion) },
-});
+export const projectSeed = ({ metadata, spec, status }: Seed): Seed => {
+  // Schemas of other API servers may let null through.
+  const settings = spec?.settings ?? undefined;
+  return {
+    metadata: projectMeta(metadata),
+    spec: {
+      ...only('provider', spec?.provider?.zones === undefined ? undefined : { zones: spec.provider.zones }),
+      ...only('settings', settings && { ...only('topologyAwareRouting', settings.topologyAwareRouting) }),
+    },
+    status: { ...only('kubernetesVersion', status?.kubernetesVersion) },
+  };
+};
 
 const projectShoot = ({ metadata, spec, status }: Shoot): Shoot => {
   const workers = spec?.provider?.workers;

@@ -157,4 +157,11 @@ describe('projections', () => {
     ]);
     expect(projectSlice(slice({ endpoints: null })).endpoints).to.deep.equal([]);
   });
+
+  it('take null for what is not there', () => {
+    const metadata = { name: 'a' };
+    expect(projectSeed({ metadata, spec: { settings: null } } as never).spec).to.deep.equal({});
+    const etcd = { metadata, spec: { etcd: { clientService: null } } } as never;
+    expect(projectEtcd(etcd).spec).to.deep.equal({ etcd: {} });
+  });
 });
