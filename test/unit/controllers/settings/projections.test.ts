@@ -161,7 +161,7 @@ describe('projections', () => {
   it('take null for what is not there', () => {
     const metadata = { name: 'a' };
     expect(projectSeed({ metadata, spec: { settings: null } } as never).spec).to.deep.equal({});
-    const etcd = { metadata, spec: { etcd: { clientService: null } } } as never;
-    expect(projectEtcd(etcd).spec).to.deep.equal({ etcd: {} });
+    const empty = { metadata, spec: { etcd: { clientService: null } } } as never;
+    expect(projectEtcd(empty).spec).to.deep.equal({ etcd: {} });
   });
 });
