@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mocha's spec reporter that also leaves the counts of its run in a file, for the runner to sum up.
+// Mocha's spec reporter that also leaves what its run came to in a file, for the runner to sum up.
 import { writeFileSync } from 'node:fs';
 import Mocha from 'mocha';
+import { failureLine } from '../support/failure-line.ts';
 
 /** Environment variable with the path of the file. */
-export const countsVariable = 'E2E_COUNTS';
+export const outcomeVariable = 'E2E_OUTCOME';
 
 /** What one mocha process counted. */
 export interface Counts {
@@ -13,13 +14,24 @@ export interface Counts {
   readonly skipped: number;
 }
 
+/** What one mocha process came to; the content of the file. */
+export interface Outcome {
+  readonly counts: Counts;
+  /** A line a failed test, see `failureLine`. */
+  readonly failures: readonly string[];
+}
+
 export default class CountingReporter extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options);
-    runner.once(Mocha.Runner.constants.EVENT_RUN_END, () => {
-      const file = process.env[countsVariable];
+    const failures: string[] = [];
+    const { EVENT_RUN_END, EVENT_TEST_FAIL } = Mocha.Runner.constants;
+    runner.on(EVENT_TEST_FAIL, (test, error) => failures.push(failureLine(test.fullTitle(), error)));
+    runner.once(EVENT_RUN_END, () => {
+      const file = process.env[outcomeVariable];
       const { passes: passed, failures: failed, pending: skipped } = this.stats;
-      if (file !== undefined) writeFileSync(file, JSON.stringify({ passed, failed, skipped }));
+      const outcome: Outcome = { counts: { passed, failed, skipped }, failures };
+      if (file !== undefined) writeFileSync(file, JSON.stringify(outcome));
     });
   }
 }

@@ -10,6 +10,7 @@ import {
   closingLine,
   countSuites,
   exitCodeOf,
+  formatFailures,
   formatSeconds,
   formatSummary,
   listSuites,
@@ -63,7 +64,7 @@ const runWith = async ({ suites, mochaArgs, jobs }: Invocation, signal: AbortSig
     const results = [...ran, ...countSuites({ ...options, suites: lacking })];
     const counts = totalOf(results);
     console.log(`\n${formatSummary(results)}\n`);
-    console.log(`${formatSeconds(seconds)} in all, ${jobs} at a time\n`);
+    console.log(`${formatSeconds(seconds)} in all, ${jobs} at a time\n\n${formatFailures(results)}`);
     if (seconds > BUDGET_SECONDS) console.log(`The suites took longer than their ${BUDGET_SECONDS / 60} minutes.`);
     const reasons = [...(suites.some(needsBed) ? missing : []), ...lacking.flatMap(missingForSuite)];
     for (const sentence of reasons) console.log(`Skipped; this machine misses: ${sentence}`);

@@ -7,8 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { runInPlace, runIsolated } from './bed/isolate.ts';
 import { missingPrograms } from './bed/requirements.ts';
 import { runInLanes } from './lanes.ts';
-import { countsVariable } from './reporter.ts';
-import type { Counts } from './reporter.ts';
+import { FAILED } from '../support/failure-line.ts';
+import { outcomeVariable } from './reporter.ts';
+import type { Counts, Outcome } from './reporter.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folderOfSuites = join(root, 'test/e2e/suites');
@@ -23,11 +24,15 @@ const suiteLimitMs = 15 * 60_000;
 const none: Counts = { passed: 0, failed: 0, skipped: 0 };
 
 /** What one suite came to. */
-export interface SuiteResult {
+export interface SuiteResult extends Outcome {
   readonly suite: string;
-  readonly counts: Counts;
   readonly seconds: number;
 }
+
+const failedWith = (suite: string, why: string): Outcome => ({
+  counts: { ...none, failed: 1 },
+  failures: [`${FAILED}${suite}: ${why}`],
+});
 
 export interface RunOptions {
   readonly suites: readonly string[];
@@ -110,33 +115,35 @@ const mochaCommand = (suite: string, args: readonly string[]): [string, ...strin
 ];
 
 /** Reads what the reporter left; a process that ended without leaving anything counts as one failure. */
-const readCounts = (file: string): Counts => {
+const readOutcome = (suite: string, file: string): Outcome => {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Counts;
+    return JSON.parse(readFileSync(file, 'utf8')) as Outcome;
   } catch {
-    return { ...none, failed: 1 };
+    return failedWith(suite, 'ended without a result');
   }
 };
 
-const runSuite = async (suite: string, options: RunOptions, output?: number): Promise<Counts> => {
+const runSuite = async (suite: string, options: RunOptions, output?: number): Promise<Outcome> => {
   const { mochaArgs = [], environment = {}, folder, limitMs = suiteLimitMs, signal } = options;
   const file = join(folder, `${suite}.json`);
   const command = mochaCommand(suite, mochaArgs);
   const runSuiteIn = needsBed(suite) ? runIsolated : runInPlace;
   const limit = AbortSignal.timeout(limitMs);
   const code = await runSuiteIn(command, {
-    environment: { ...environment, [countsVariable]: file },
+    environment: { ...environment, [outcomeVariable]: file },
     signal: AbortSignal.any([signal, limit]),
     ...(output === undefined ? {} : { output }),
   });
-  const counts = readCounts(file);
-  if (limit.aborted) console.error(`${suite}: still running after ${formatSeconds(limitMs / 1_000)}; ended`);
+  if (limit.aborted) return failedWith(suite, `still running after ${formatSeconds(limitMs / 1_000)}; ended`);
+  const outcome = readOutcome(suite, file);
+  if (code === 0 || outcome.counts.failed > 0) return outcome;
   // Mocha fails for reasons beyond tests, e.g. a suite that cannot be loaded.
-  return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
+  const { counts, failures } = failedWith(suite, `exit code ${code} without a failed test`);
+  return { counts: { ...outcome.counts, failed: counts.failed }, failures };
 };
 
 /** The same with its output in a file until it has ended, so that suites that run side by side do not mix theirs. */
-const runQuietly = async (suite: string, options: RunOptions): Promise<Counts> => {
+const runQuietly = async (suite: string, options: RunOptions): Promise<Outcome> => {
   const file = join(options.folder, `${suite}.log`);
   const output = openSync(file, 'w');
   try {
@@ -154,11 +161,11 @@ export const runSuites = (options: RunOptions): Promise<SuiteResult[]> =>
     lanes: options.jobs ?? 1,
     alone: runsAlone,
     run: async (suite, shared) => {
-      if (options.signal.aborted) return { suite, counts: { ...none, failed: 1 }, seconds: 0 };
+      if (options.signal.aborted) return { suite, ...failedWith(suite, 'not begun'), seconds: 0 };
       options.onStart?.(suite);
       const began = performance.now();
-      const counts = await (shared ? runQuietly(suite, options) : runSuite(suite, options));
-      return { suite, counts, seconds: (performance.now() - began) / 1_000 };
+      const outcome = await (shared ? runQuietly(suite, options) : runSuite(suite, options));
+      return { suite, ...outcome, seconds: (performance.now() - began) / 1_000 };
     },
   });
 
@@ -172,10 +179,11 @@ export const countSuites = ({
   suites.map((suite) => {
     const file = join(folder, `${suite}.json`);
     spawnSync(process.execPath, mochaCommand(suite, ['--dry-run', ...mochaArgs]).slice(1), {
-      env: { ...process.env, ...environment, [countsVariable]: file },
+      env: { ...process.env, ...environment, [outcomeVariable]: file },
     });
-    const { passed, failed, skipped } = readCounts(file);
-    return { suite, counts: { passed: 0, failed, skipped: passed + skipped }, seconds: 0 };
+    const { counts, failures } = readOutcome(suite, file);
+    const { passed, failed, skipped } = counts;
+    return { suite, counts: { passed: 0, failed, skipped: passed + skipped }, failures, seconds: 0 };
   });
 
 /** The counts of all suites together. */
@@ -188,6 +196,13 @@ export const totalOf = (results: readonly SuiteResult[]): Counts =>
     }),
     none,
   );
+
+/** What failed and why, a line each; empty where nothing did. */
+export const formatFailures = (results: readonly SuiteResult[]): string =>
+  results
+    .flatMap(({ failures }) => failures)
+    .map((line) => `${line}\n`)
+    .join('');
 
 /** The line that a run ends with. */
 export const closingLine = ({ passed, failed, skipped }: Counts): string =>

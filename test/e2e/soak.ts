@@ -7,7 +7,16 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { missingRequirements } from './bed/requirements.ts';
 import { prepareBinaries } from './prepare.ts';
-import { closingLine, countSuites, exitCodeOf, formatSeconds, formatSummary, runSuites, totalOf } from './runner.ts';
+import {
+  closingLine,
+  countSuites,
+  exitCodeOf,
+  formatFailures,
+  formatSeconds,
+  formatSummary,
+  runSuites,
+  totalOf,
+} from './runner.ts';
 import type { SuiteResult } from './runner.ts';
 import { longForms, readSoak, withEntries } from './soak-results.ts';
 import { versionCases } from './versions-plan.ts';
@@ -94,7 +103,7 @@ const runLongForms = async (suites: string[], versions: string, folder: string):
   say.end();
   keep(outcome, versions);
   const counts = totalOf(outcome);
-  console.log(`\n${formatSummary(outcome)}\n\n${closingLine(counts)}`);
+  console.log(`\n${formatSummary(outcome)}\n\n${formatFailures(outcome)}${closingLine(counts)}`);
   return exitCodeOf(counts, missing);
 };
 

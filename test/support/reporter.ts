@@ -2,6 +2,7 @@
 // Mocha reporter: quiet on success (one line a file's top suite), loud on failure, and the closing line that CI adds up.
 import mocha from 'mocha';
 import type { MochaOptions, Runner, Test } from 'mocha';
+import { failureLine } from './failure-line.ts';
 
 /** Prints `dot`-like progress by top suite and ends with `N passed, N failed, N skipped`. */
 export default class SummaryReporter extends mocha.reporters.Base {
@@ -15,9 +16,9 @@ export default class SummaryReporter extends mocha.reporters.Base {
       return count;
     };
     runner.on('pass', (test) => (countOf(test).passed += 1));
-    runner.on('fail', (test) => {
+    runner.on('fail', (test, error) => {
       countOf(test).failed += 1;
-      console.log(`not ok: ${test.fullTitle()}`);
+      console.log(failureLine(test.fullTitle(), error));
     });
     runner.on('pending', (test) => (countOf(test).pending += 1));
     runner.once('end', () => this.#finish(perSuite));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows that the runner counts what it cannot run as skipped and says why, and that it refuses what it does not know.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,7 @@ import { waitFor } from '../bed/wait-for.ts';
 import { runSuites } from '../runner.ts';
 
 const runner = fileURLToPath(new URL('../run.ts', import.meta.url));
+const root = fileURLToPath(new URL('../../..', import.meta.url));
 const soak = fileURLToPath(new URL('../soak.ts', import.meta.url));
 
 describe('test/e2e/run', () => {
@@ -74,6 +75,7 @@ describe('a suite that does not end', () => {
     const options = { suites: ['completion'], folder, limitMs: 1, signal: new AbortController().signal };
     const [result] = await runSuites({ ...options, jobs: 2 });
     expect(result?.counts).to.deep.equal({ passed: 0, failed: 1, skipped: 0 });
+    expect(result?.failures).to.deep.equal(['FAILED completion: still running after 0 s; ended']);
   });
 
   it('is killed where it does not heed SIGTERM', async () => {
@@ -87,6 +89,30 @@ describe('a suite that does not end', () => {
     await waitFor('a program that does not hear SIGTERM', () => existsSync(deaf), Boolean);
     stop.abort();
     expect(await ended).to.equal(128);
+  });
+});
+
+describe('a suite that fails', () => {
+  it('leaves a line a failed test, with what was compared and where', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'failing-'));
+    after(() => rmSync(folder, { recursive: true, force: true }));
+    const file = join(folder, 'failing.test.ts');
+    const chai = import.meta.resolve('chai');
+    writeFileSync(
+      file,
+      `import { expect } from '${chai}';\n` +
+        "describe('sums', () => { it('agree', () => {}); it('differ', () => expect([1, 2]).to.deep.equal([3])); });\n",
+    );
+    const outcome = join(folder, 'outcome.json');
+    const args = ['--no-config', '--no-package', `--reporter=${join(root, 'test/e2e/reporter.ts')}`, file];
+    const { status } = spawnSync(process.execPath, [join(root, 'node_modules/mocha/bin/mocha.js'), ...args], {
+      env: { ...process.env, E2E_OUTCOME: outcome },
+    });
+    expect(status).to.equal(1);
+    expect(JSON.parse(readFileSync(outcome, 'utf8'))).to.deep.equal({
+      counts: { passed: 1, failed: 1, skipped: 0 },
+      failures: ['FAILED sums differ: expected [ 1, 2 ] to deeply equal [ 3 ]; actual [ 1 2 ]; expected [ 3 ]'],
+    });
   });
 });
 

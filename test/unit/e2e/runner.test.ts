@@ -5,6 +5,7 @@ import { afterEach, describe, it } from 'mocha';
 import {
   closingLine,
   exitCodeOf,
+  formatFailures,
   formatSeconds,
   formatSummary,
   listSuites,
@@ -16,8 +17,13 @@ import {
 import type { SuiteResult } from '../../e2e/runner.ts';
 
 const results: readonly SuiteResult[] = [
-  { suite: 'bed', counts: { passed: 23, failed: 0, skipped: 0 }, seconds: 40.6 },
-  { suite: 'hints-churn', counts: { passed: 4, failed: 1, skipped: 2 }, seconds: 144.2 },
+  { suite: 'bed', counts: { passed: 23, failed: 0, skipped: 0 }, failures: [], seconds: 40.6 },
+  {
+    suite: 'hints-churn',
+    counts: { passed: 4, failed: 1, skipped: 2 },
+    failures: ['FAILED hints: why'],
+    seconds: 144.2,
+  },
 ];
 
 describe('results of the end-to-end suites', () => {
@@ -28,6 +34,11 @@ describe('results of the end-to-end suites', () => {
       'hints-churn       4       1        2  2 min 24 s',
       'all              27       1        2  3 min 05 s',
     ]);
+  });
+
+  it('name what failed', () => {
+    expect(formatFailures(results)).to.equal('FAILED hints: why\n');
+    expect(formatFailures(results.slice(0, 1))).to.equal('');
   });
 
   it('end with one line', () => {
