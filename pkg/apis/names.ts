@@ -52,6 +52,11 @@ export const SERVICE_TOPOLOGY_NODE_GROUP = 'range-nodegroup';
 /** Hint strategies that a Service may ask for. */
 export const STRATEGIES = ['same-zone', 'same-node', 'proportional', 'load-aware'] as const;
 export type Strategy = (typeof STRATEGIES)[number];
+/**
+ * The strategy label's value begins so, before the strategy's name, while the flow controller only observes: it names no strategy,
+ * so nobody hints, and says which one it would be.
+ */
+export const OBSERVE_PREFIX = 'observe-';
 
 /** Names of the commands, also used as Lease, ServiceAccount and field manager names. */
 export const COMMANDS = {

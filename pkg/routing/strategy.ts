@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which hint strategy a Service asks for: by our label, or by upstream's annotation with a domain-prefixed value.
-import { ANNOTATION_APPLIED, GROUP, STRATEGIES } from '../apis/names.ts';
+import { ANNOTATION_APPLIED, GROUP, OBSERVE_PREFIX, STRATEGIES } from '../apis/names.ts';
 import type { Strategy } from '../apis/names.ts';
 import type { StringMap } from '../apis/meta.ts';
 import { parseApplied } from './applied.ts';
@@ -17,6 +17,15 @@ export type PlannedStrategy = Extract<Strategy, 'load-aware' | 'proportional'>;
 
 export const isPlannedStrategy = (strategy: string | undefined): strategy is PlannedStrategy =>
   strategy === 'load-aware' || strategy === 'proportional';
+
+/** The label's value while a planned strategy is only observed. */
+export const observeLabel = (strategy: PlannedStrategy): string => `${OBSERVE_PREFIX}${strategy}`;
+
+/** The planned strategy that a value of the label is about, in force or observed; undefined for every other. */
+export const plannedByLabel = (value: string | undefined): PlannedStrategy | undefined => {
+  const name = value?.startsWith(OBSERVE_PREFIX) === true ? value.slice(OBSERVE_PREFIX.length) : value;
+  return isPlannedStrategy(name) ? name : undefined;
+};
 
 /** The strategy that a value of `service.kubernetes.io/topology-mode` names; undefined for `auto`, other domains and typos. */
 export const strategyFromAnnotation = (value: string | undefined): Strategy | undefined =>
@@ -50,17 +59,26 @@ export const requestedStrategy = (service: ServiceLike): Strategy | undefined =>
 };
 
 /**
- * The strategy that counts: the author's, else the planned one that we wrote as annotation because a RoutingConfig names it.
- * Other annotations of ours only tell old proxies to use hints, and ask for nothing.
+ * The planned strategy that we wrote because a RoutingConfig names it: in the annotation, or up to Kubernetes 1.26, where kube-proxy
+ * needs `auto` there, in the label beside our `auto`.
  */
-export const effectiveStrategy = (service: ServiceLike): Strategy | undefined => {
-  const requested = requestedStrategy(service);
-  if (requested !== undefined) return requested;
-  const configured = strategyFromAnnotation(valueOf(read(service).applied, MODE_SLOT));
-  return isPlannedStrategy(configured) && strategyFromAnnotation(valueOf(read(service).own, MODE_SLOT)) === configured
-    ? configured
-    : undefined;
+const configuredStrategy = (service: ServiceLike): PlannedStrategy | undefined => {
+  const { own, applied } = read(service);
+  const stands = (slot: Slot): string | undefined => {
+    const claimed = valueOf(applied, slot);
+    return claimed === valueOf(own, slot) ? claimed : undefined;
+  };
+  const named = strategyFromAnnotation(stands(MODE_SLOT));
+  if (isPlannedStrategy(named)) return named;
+  return isAuto(stands(HINTS_SLOT) ?? '') ? plannedByLabel(valueOf(applied, STRATEGY_SLOT)) : undefined;
 };
+
+/**
+ * The strategy that counts: the author's, else the planned one of a RoutingConfig. Other annotations of ours only tell old
+ * proxies to use hints, and ask for nothing.
+ */
+export const effectiveStrategy = (service: ServiceLike): Strategy | undefined =>
+  requestedStrategy(service) ?? configuredStrategy(service);
 
 /**
  * The author's own `auto`/`Auto` beside a strategy: kube-controller-manager and the strategy would both write hints.
@@ -76,14 +94,27 @@ export const conflictingMode = (service: ServiceLike): ForeignValue | undefined 
   return undefined;
 };
 
+/** Whether the flow controller said on the Service that it only observes; its owner's write may have dropped the label itself. */
+const isObserved = (service: ServiceLike): boolean =>
+  valueOf(read(service).applied, STRATEGY_SLOT)?.startsWith(OBSERVE_PREFIX) === true;
+
+/**
+ * Value of the strategy label for a Service whose strategy is known: its name, behind a prefix where it is a planned one that is
+ * only observed. All who write the label ask here, so that none of them takes back what another wrote.
+ */
+export const strategyLabel = (service: ServiceLike, strategy: Strategy): string =>
+  isPlannedStrategy(strategy) && isObserved(service) ? observeLabel(strategy) : strategy;
+
 /**
  * The label change that a domain-prefixed annotation asks for: set, follow or take back the strategy label, which the
  * EndpointSlice controller then mirrors to the slices. A label that the author set is never touched. Everything else of the
  * Service, and what `applied` says about it, stays as it is.
+ *
+ * @param labelOf - the value for the strategy asked for
  */
-export const planStrategyLabel = (service: ServiceLike): SettingsPlan => {
+export const planStrategyLabel = (service: ServiceLike, labelOf = strategyLabel): SettingsPlan => {
   const strategy = effectiveStrategy(service);
-  const labels = strategy === undefined ? {} : { [STRATEGY_SLOT.key]: strategy };
+  const labels = strategy === undefined ? {} : { [STRATEGY_SLOT.key]: labelOf(service, strategy) };
   return planSlots({ target: 'Service', object: service, want: { labels, annotations: {} }, slots: [STRATEGY_SLOT] });
 };
 
@@ -92,7 +123,7 @@ const carriesPlannersLabel = (object: Pick<ServiceLike, 'metadata'>): boolean =>
   const { own, applied } = read(object);
   const label = valueOf(own, STRATEGY_SLOT);
   const wish = strategyFromAnnotation(authoredValue(own, applied, MODE_SLOT));
-  return isPlannedStrategy(label) && label === wish && label === valueOf(applied, STRATEGY_SLOT);
+  return isPlannedStrategy(wish) && plannedByLabel(label) === wish && label === valueOf(applied, STRATEGY_SLOT);
 };
 
 const WITHOUT_STRATEGY = SLOTS.filter((slot) => slot !== STRATEGY_SLOT);

@@ -4,6 +4,7 @@ import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
+import { waitFor } from './bed/wait-for.ts';
 import { bareAddresses } from './hints-support.ts';
 
 /** One stored version. */
@@ -20,7 +21,9 @@ export interface StoredVersion {
 export interface SliceHistory {
   /** Oldest first; grows while the history is recorded. */
   readonly versions: readonly StoredVersion[];
-  /** Ends the watch; throws what broke it before. */
+  /** Ends the watch once it has delivered what is stored now; throws what broke it before. */
+  complete(): Promise<void>;
+  /** Ends the watch as it is. */
   stop(): Promise<void>;
 }
 
@@ -55,13 +58,32 @@ export const recordSlices = async (client: Client, namespace: string): Promise<S
       }
     }
   };
-  const followed = follow().catch((error: unknown) => (ending.signal.aborted ? undefined : error));
+  let failure: unknown;
+  const followed = follow().catch((error: unknown) => {
+    if (!ending.signal.aborted) failure = error;
+  });
+  const assertFollowing = (): void => {
+    if (failure !== undefined) throw new Error('the watch of the slices broke', { cause: failure });
+  };
+  /** Slices, by name, of which the watch has not told yet what is stored. */
+  const behind = async (): Promise<string[]> => {
+    const stored = await client.list<EndpointSlice>(ENDPOINT_SLICES, { namespace, limit: 0 });
+    const seen = new Set(versions.map(({ slice }) => slice.metadata?.resourceVersion));
+    return stored.items
+      .filter((slice) => !seen.has(slice.metadata?.resourceVersion))
+      .map((slice) => slice.metadata?.name ?? '');
+  };
+  const stop = async (): Promise<void> => {
+    ending.abort();
+    await followed;
+  };
   return {
     versions,
-    async stop() {
-      ending.abort();
-      const failure = await followed;
-      if (failure !== undefined) throw new Error('the watch of the slices broke', { cause: failure });
+    stop,
+    async complete() {
+      await waitFor('all versions of the slices', behind, ({ length }) => length === 0, { assert: assertFollowing });
+      assertFollowing();
+      await stop();
     },
   };
 };

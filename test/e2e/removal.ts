@@ -7,6 +7,7 @@ import type { Component } from './chart.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
+export const CLUSTER_ROLES = `${RBAC}/clusterroles`;
 export const WEBHOOKS = `${ADMISSION}/mutatingwebhookconfigurations`;
 export const POLICIES = `${ADMISSION}/mutatingadmissionpolicies`;
 export const BINDINGS = `${ADMISSION}/mutatingadmissionpolicybindings`;
@@ -48,7 +49,7 @@ const collections = (namespace: string) => {
       // Where installations meet.
       `${RBAC}/namespaces/garden/rolebindings`,
       `${RBAC}/namespaces/garden/roles`,
-      `${RBAC}/clusterroles`,
+      CLUSTER_ROLES,
     ],
     /** The process ends, and nothing leads to it any more. */
     workload: [

@@ -4,7 +4,7 @@ import type { Service } from '../../apis/core.ts';
 import { ANNOTATION_APPLIED, LABEL_STRATEGY } from '../../apis/names.ts';
 import { parseApplied, planStrategyLabel, effectiveStrategy } from '../../routing/index.ts';
 import type { SettingsPlan } from '../../routing/index.ts';
-import { isPlannedStrategy } from '../../routing/strategy.ts';
+import { isPlannedStrategy, observeLabel, plannedByLabel } from '../../routing/strategy.ts';
 
 const NOTHING: SettingsPlan = { kind: 'unchanged', foreign: [] };
 
@@ -23,15 +23,18 @@ const withoutWish = (service: Service): Service => ({
   },
 });
 
-/** Takes back a label of ours that asks for a plan; everything else stays. */
+/** Takes back a label of ours that is about a plan; everything else stays. */
 export const takeBackLabel = (service: Service): SettingsPlan =>
-  isPlannedStrategy(ownLabel(service)) ? planStrategyLabel(withoutWish(service)) : NOTHING;
+  plannedByLabel(ownLabel(service)) === undefined ? NOTHING : planStrategyLabel(withoutWish(service));
 
 /**
- * Sets, follows or takes back the label of a Service that asks, or asked, for a plan. While its policy says `Observe` there is
- * no label of ours: with it admission would give hints.
+ * Sets or follows the label of a Service that asks for a plan, and takes back that of one that asked. While its policy says
+ * `Observe` none is set; one that admission or the settings reconciler set, which know no policy, comes to say so too. With
+ * the strategy's name admission would keep the hints of an earlier plan, and one that is only taken away they would set again.
  */
 export const labelPlan = (service: Service, observeOnly: boolean): SettingsPlan => {
-  if (!isPlannedStrategy(effectiveStrategy(service)) && !isPlannedStrategy(ownLabel(service))) return NOTHING;
-  return observeOnly ? takeBackLabel(service) : planStrategyLabel(service);
+  const strategy = effectiveStrategy(service);
+  if (!isPlannedStrategy(strategy)) return takeBackLabel(service);
+  if (observeOnly && ownLabel(service) === undefined) return NOTHING;
+  return planStrategyLabel(service, () => (observeOnly ? observeLabel(strategy) : strategy));
 };

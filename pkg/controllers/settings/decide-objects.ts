@@ -3,7 +3,7 @@
 import type { Service } from '../../apis/core.ts';
 import type { Etcd } from '../../apis/gardener.ts';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
-import { ANNOTATION_APPLIED } from '../../apis/names.ts';
+import { ANNOTATION_APPLIED, LABEL_STRATEGY } from '../../apis/names.ts';
 import type { Strategy } from '../../apis/names.ts';
 import { selectEtcd, selectService } from '../../gardener/catalogue.ts';
 import type { Selection } from '../../gardener/catalogue.ts';
@@ -15,7 +15,7 @@ import type { RoutingDecision, Scope } from '../../gardener/types.ts';
 import { etcdSettings } from '../../routing/etcd.ts';
 import { configuredSettings, routingSettings, strategySettings, withOldProxies } from '../../routing/mechanism.ts';
 import { planSettings } from '../../routing/plan.ts';
-import { conflictingMode, planRelease, requestedStrategy } from '../../routing/strategy.ts';
+import { conflictingMode, planRelease, requestedStrategy, strategyLabel } from '../../routing/strategy.ts';
 import type { KubernetesVersion, RoutingSettings, SettingsPlan, SettingsTarget } from '../../routing/types.ts';
 import type { ObjectDecision, RoutingContext } from './types.ts';
 
@@ -59,6 +59,12 @@ const VERSION_UNKNOWN: Refusal = {
 /** The settings that an enabled object shall have, or what stands in the way of them. */
 type Wanted = { readonly kind: 'want'; readonly want: RoutingSettings } | Refusal;
 
+/** With the label that the flow controller writes as well. */
+const labelled = (service: Service, strategy: Strategy, settings: RoutingSettings): RoutingSettings => ({
+  ...settings,
+  labels: { ...settings.labels, [LABEL_STRATEGY]: strategyLabel(service, strategy) },
+});
+
 const wantedOfService = (service: Service, version: KubernetesVersion, configured: Strategy | undefined): Wanted => {
   const conflict = conflictingMode(service);
   if (conflict !== undefined) {
@@ -66,10 +72,14 @@ const wantedOfService = (service: Service, version: KubernetesVersion, configure
     return { kind: 'refused', reason: 'ConflictingMode', message, field: conflict.field };
   }
   const requested = requestedStrategy(service);
-  if (requested !== undefined) return { kind: 'want', want: strategySettings(version, requested) };
+  if (requested !== undefined)
+    return { kind: 'want', want: labelled(service, requested, strategySettings(version, requested)) };
   return {
     kind: 'want',
-    want: configured === undefined ? routingSettings(version) : configuredSettings(version, configured),
+    want:
+      configured === undefined
+        ? routingSettings(version)
+        : labelled(service, configured, configuredSettings(version, configured)),
   };
 };
 

@@ -99,7 +99,7 @@ describe('slices of 1,000 endpoints', () => {
     await untilSlice('own zone on all', ({ endpoints }) => (endpoints ?? []).every(hasOwnZone));
     const history = await recordSlices(client, namespace);
     report('with the webhook', await writeTimes());
-    await history.stop();
+    await history.complete();
     expect(history.versions.length, 'stored versions').to.be.above(changes);
     expectNone('versions with a ready endpoint without hint', bareVersions(history.versions));
     const { endpoints } = await untilSlice('own zone on all', (slice) => (slice.endpoints ?? []).every(hasOwnZone));

@@ -110,7 +110,7 @@ describe('an outage of the webhook', () => {
     await untilFresh(hasOwnZone);
     const hintedAfterSeconds = secondsSince(back);
     const freshAfterSeconds = failurePolicy === 'Ignore' ? freshAway : secondsSince(changed);
-    await history.stop();
+    await history.complete();
     const repairs = audit.next();
     const outage: Outage = {
       failurePolicy,

@@ -67,7 +67,7 @@ describe('hints during a rolling update', () => {
     const initial = readyPodsOf(history.versions);
     await workload.restart(round);
     await untilAllHinted();
-    await history.stop();
+    await history.complete();
     const { versions } = history;
     expectNone('versions that nobody saw', gapsIn(versions));
     expectNone('versions with a ready endpoint without hint', bareVersions(versions));
@@ -100,7 +100,7 @@ describe('hints during a rolling update', () => {
   it('would show: without admission, versions without hints are stored', async () => {
     const history = await recordSlices(client, namespace);
     await workload.restart(0);
-    await history.stop();
+    await history.complete();
     expect(bareVersions(history.versions)).not.to.deep.equal([]);
     expectNone('versions that nobody saw', gapsIn(history.versions));
   });

@@ -10,14 +10,16 @@ import {
   LABEL_MANAGED,
   LABEL_STRATEGY,
 } from '../../../pkg/apis/names.ts';
-import { CLUSTERS, NODES, SERVICES } from '../../../pkg/apis/resources.ts';
+import { CLUSTERS, FLOW_POLICIES, NODES, SERVICES } from '../../../pkg/apis/resources.ts';
 import { service } from '../../fixtures/core.ts';
 import { cluster, garden, namespace, seed } from '../../fixtures/gardener.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { RECONCILER } from '../chart.ts';
-import { subjectOf } from '../settings-audit.ts';
+import { commandReady, startWebhook } from '../commands.ts';
+import { describeFlowController, FLOW_USER, installDefinitions, policyOf } from '../flow-world.ts';
+import { settingsWrites, subjectOf } from '../settings-audit.ts';
 import { COMMAND_USERS, createNode, openWorld, userOf } from '../settings-world.ts';
 import type { World } from '../settings-world.ts';
 
@@ -83,6 +85,38 @@ describe('settings by mode', () => {
     expect(written).to.deep.equal(
       ['annotated', 'labelled', 'own', 'planned'].map((name) => `services ${PLAIN}/${name}`),
     );
+  });
+
+  it('agrees with a flow-controller that only observes, and with admission, about the label of a planned Service', async () => {
+    await installDefinitions(world.client);
+    const webhook = await startWebhook(bed());
+    await world.client.create(FLOW_POLICIES, policyOf(PLAIN, 'planned', { mode: 'Observe' }));
+    const { controller: flow, ready } = await describeFlowController(bed());
+    flow.start();
+    await ready();
+    const observed = 'observe-load-aware';
+    await expectService(PLAIN, 'planned', undefined, observed);
+
+    const mark = world.audit.mark();
+    await reconciler.stop();
+    reconciler.start();
+    await commandReady(reconciler, 18_081);
+    // Each of them looks at it again, and admission at the write.
+    const note = { metadata: { annotations: { note: 'by its author' } } };
+    await world.client.patch(SERVICES, { namespace: PLAIN, name: 'planned' }, 'merge', note);
+    await world.quiet();
+    const touched = world.audit.of('admin', mark).map(subjectOf);
+    expect(touched, 'the author wrote').to.include(`services ${PLAIN}/planned`);
+    const ours = [userOf(RECONCILER), FLOW_USER].flatMap((user) => settingsWrites(world.audit.of(user, mark)));
+    expect(ours.map(subjectOf)).to.deep.equal([]);
+    await expectService(PLAIN, 'planned', undefined, observed);
+
+    await world.client.patch(FLOW_POLICIES, { namespace: PLAIN, name: 'planned' }, 'merge', { spec: { mode: null } });
+    await expectService(PLAIN, 'planned', undefined, 'load-aware');
+    await world.client.patch(SERVICES, { namespace: PLAIN, name: 'planned' }, 'merge', {
+      metadata: { annotations: { note: null } },
+    });
+    for (const program of [flow, webhook]) await program.stop();
   });
 
   it('reports Auto beside a strategy', () =>

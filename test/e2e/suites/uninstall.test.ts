@@ -16,7 +16,16 @@ import { COMPONENTS, FLOW, NAMESPACE, RECONCILER, WEBHOOK, chart, openHelm } fro
 import type { Component, Helm } from '../chart.ts';
 import { commandReady } from '../commands.ts';
 import { apply, installedProgram } from '../installation.ts';
-import { acting, BINDINGS, nothingActs, ownersOf, POLICIES, removeRendered, WEBHOOKS } from '../removal.ts';
+import {
+  acting,
+  BINDINGS,
+  CLUSTER_ROLES,
+  nothingActs,
+  ownersOf,
+  POLICIES,
+  removeRendered,
+  WEBHOOKS,
+} from '../removal.ts';
 
 const HERE = { namespace: NAMESPACE };
 const PORTS: Record<Component, { health: number; flags: string[] }> = {
@@ -99,6 +108,14 @@ describe('the end of an installation', () => {
     );
   };
 
+  /** A component that has written nothing yet has its ClusterRole owned with its first Lease. */
+  const untilOwned = async (): Promise<void> =>
+    void (await waitFor(
+      'owners of all ClusterRoles',
+      async () => [...(await ownersOf(bed(), CLUSTER_ROLES))],
+      (owners) => owners.join() === `Namespace/${NAMESPACE}`,
+    ));
+
   /** A slice that asks for hints, written by somebody else. */
   const writeSlice = (strategy = 'same-zone', more: object = {}): Promise<Slice> =>
     bed().api.create<Slice>(slicePath, {
@@ -135,8 +152,7 @@ describe('the end of an installation', () => {
     expect([...(await ownersOf(bed(), WEBHOOKS))]).to.deep.equal([role(WEBHOOK)]);
     for (const path of [POLICIES, BINDINGS])
       expect([...(await ownersOf(bed(), path))]).to.deep.equal([role(RECONCILER)]);
-    const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
-    expect([...(await ownersOf(bed(), roles))]).to.deep.equal([`Namespace/${NAMESPACE}`]);
+    await untilOwned();
     expect(hintsOf(await writeSlice())).to.deep.equal(['a']);
   });
 
@@ -226,6 +242,7 @@ describe('the end of an installation', () => {
   it('leaves nothing where processes crash and somebody deletes the namespace, and only that', async () => {
     await stopAll();
     await install();
+    await untilOwned();
     await stopAll();
     const frozen = await writeSlice().then(
       () => 'written',
@@ -236,7 +253,7 @@ describe('the end of an installation', () => {
     await namespaceIs('gone');
     await nothingActs(bed());
     await unchanged();
-    expect([...(await ownersOf(bed(), '/apis/rbac.authorization.k8s.io/v1/clusterroles'))]).to.deep.equal([]);
+    expect([...(await ownersOf(bed(), CLUSTER_ROLES))]).to.deep.equal([]);
   });
 
   it('leaves nothing after helm uninstall', async () => {

@@ -56,10 +56,27 @@ describe('the strategy label', () => {
       writes: NOTHING,
     },
     {
-      name: 'goes when observing begins',
-      service: own('load-aware', mode('load-aware')),
+      name: 'stays while observing goes on',
+      service: own('observe-load-aware', mode('load-aware')),
+      observeOnly: true,
+      writes: NOTHING,
+    },
+    {
+      name: 'names the strategy when observing ends',
+      service: own('observe-load-aware', mode('load-aware')),
+      writes: { labels: { [LABEL_STRATEGY]: 'load-aware' }, changes: 2 },
+    },
+    {
+      name: 'goes with the annotation while observing',
+      service: own('observe-load-aware'),
       observeOnly: true,
       writes: { labels: { [LABEL_STRATEGY]: null }, changes: 2 },
+    },
+    {
+      name: 'comes to say so when observing begins',
+      service: own('load-aware', mode('load-aware')),
+      observeOnly: true,
+      writes: { labels: { [LABEL_STRATEGY]: 'observe-load-aware' }, changes: 2 },
     },
     { name: 'of its author stays while observing', service: authored, observeOnly: true, writes: NOTHING },
   ];

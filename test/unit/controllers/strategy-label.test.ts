@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Three write the strategy label of a Service: admission, settings-reconciler and flow-controller. They come to an end, and agree.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import type { Service } from '../../../pkg/apis/core.ts';
+import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY, STRATEGIES } from '../../../pkg/apis/names.ts';
+import type { Strategy } from '../../../pkg/apis/names.ts';
+import { labelPlan, takeBackLabel } from '../../../pkg/controllers/flow/label.ts';
+import { planObject } from '../../../pkg/controllers/settings/decide-objects.ts';
+import { isPlannedStrategy, observeLabel, planRelease, strategyFromLabels } from '../../../pkg/routing/strategy.ts';
+import type { SettingsPlan } from '../../../pkg/routing/index.ts';
+import { decideSettings } from '../../../pkg/webhook/routing-settings/decide.ts';
+import { service } from '../../fixtures/core.ts';
+import { applyJsonPatch } from '../../fixtures/json-patch.ts';
+import { mergePatch } from '../routing/support.ts';
+import { ENABLED, context } from './settings/support.ts';
+
+const RECONCILER = 'system:serviceaccount:garden:settings-reconciler';
+
+interface Situation {
+  /** What the author's annotation asks for. */
+  readonly asks: Strategy | undefined;
+  /** What a RoutingConfig asks for in its place. */
+  readonly configured: Strategy | undefined;
+  readonly minor: number;
+  readonly mixedKubelets: boolean;
+  readonly observe: boolean;
+  /** Whether the settings-reconciler has the setting on, off, or is not there at all. */
+  readonly reconciler: 'on' | 'off' | 'absent';
+  readonly webhook: boolean;
+}
+
+/** Stores a write as the API server would, with admission in its path. */
+const admit = (old: Service | undefined, next: Service, userName: string, { webhook }: Situation): Service => {
+  if (!webhook) return next;
+  const decision = decideSettings({
+    target: 'Service',
+    object: next,
+    oldObject: old,
+    userName,
+    settingsReconcilerUser: RECONCILER,
+  });
+  return decision.kind === 'patch' ? applyJsonPatch(next, decision.operations) : next;
+};
+
+const write = (stored: Service, plan: SettingsPlan, userName: string, situation: Situation): Service =>
+  plan.kind === 'unchanged' ? stored : admit(stored, mergePatch(stored, plan.patch), userName, situation);
+
+const writers: Readonly<Record<string, (stored: Service, situation: Situation) => Service>> = {
+  'flow-controller': (stored, situation) =>
+    write(stored, labelPlan(stored, situation.observe), 'flow-controller', situation),
+  'settings-reconciler': (stored, situation) => {
+    const { reconciler, minor, mixedKubelets, configured } = situation;
+    if (reconciler === 'absent') return stored;
+    const version = { major: 1, minor };
+    const plan =
+      reconciler === 'off'
+        ? planRelease('Service', stored)
+        : planObject('Service', stored, ENABLED, context({ version, mixedKubelets }), configured).plan;
+    return write(stored, plan, RECONCILER, situation);
+  },
+};
+
+/** More than any order needs; who fights goes on for ever. */
+const ROUNDS = 6;
+
+/** Lets the writers act in turns, the given one first, until none has anything to write. */
+const settle = (stored: Service, situation: Situation, first: string): Service => {
+  const order = Object.keys(writers).sort((one) => (one === first ? -1 : 1));
+  let now = stored;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const before = now;
+    for (const name of order) now = writers[name]?.(now, situation) ?? now;
+    if (now === before) return now;
+  }
+  throw new Error(`still writing after ${ROUNDS} rounds: ${JSON.stringify(now.metadata)}`);
+};
+
+const authored = ({ asks }: Situation): Service =>
+  service({ metadata: { annotations: asks === undefined ? {} : { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/${asks}` } } });
+
+const strategy = fc.option(fc.constantFrom(...STRATEGIES), { nil: undefined });
+const situations: fc.Arbitrary<Situation> = fc.record({
+  asks: strategy,
+  configured: strategy,
+  minor: fc.integer({ min: 26, max: 36 }),
+  mixedKubelets: fc.boolean(),
+  observe: fc.boolean(),
+  reconciler: fc.constantFrom('on', 'off', 'absent'),
+  webhook: fc.boolean(),
+});
+const firstWriter = fc.constantFrom(...Object.keys(writers));
+
+/** The strategy that counts in a situation. */
+const countingIn = ({ asks, configured, reconciler }: Situation): Strategy | undefined =>
+  asks ?? (reconciler === 'on' ? configured : undefined);
+
+/** Whether somebody else than the flow-controller sets the label of a planned strategy. */
+const isSetByOthers = ({ asks, webhook, reconciler }: Situation): boolean =>
+  reconciler === 'on' || (webhook && asks !== undefined);
+
+/** What admission takes the label for. */
+const inForce = ({ metadata }: Service): Strategy | undefined => strategyFromLabels(metadata?.labels);
+
+describe('the writers of the strategy label', () => {
+  it('come to an end in any order, and the label says what is asked for, or that it is only observed', () => {
+    fc.assert(
+      fc.property(situations, firstWriter, (situation, first) => {
+        const created = admit(undefined, authored(situation), 'author', situation);
+        const label = settle(created, situation, first).metadata?.labels?.[LABEL_STRATEGY];
+        const counting = countingIn(situation);
+        if (!isPlannedStrategy(counting)) expect(label).to.be.oneOf([undefined, counting]);
+        else if (!situation.observe) expect(label).to.equal(counting);
+        else expect(label).to.equal(isSetByOthers(situation) ? observeLabel(counting) : undefined);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('follow a change of the policy, of the wish or of the setting to the same end as if it had always been so', () => {
+    fc.assert(
+      fc.property(situations, situations, firstWriter, (before, change, first) => {
+        const after: Situation = { ...change, minor: before.minor, webhook: before.webhook };
+        const old = settle(admit(undefined, authored(before), 'author', before), before, first);
+        // The author sends the whole annotation or none of it, and leaves alone what is not the author's.
+        const wish = authored(after).metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE];
+        // The same value from both: whose it is cannot be told, and makes no difference until one of them takes it back.
+        fc.pre(
+          wish === undefined ||
+            before.asks === after.asks ||
+            old.metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE] !== wish,
+        );
+        const patch =
+          before.asks === after.asks ? {} : { metadata: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: wish ?? null } } };
+        const changed = settle(admit(old, mergePatch(old, patch), 'author', after), after, first);
+        const fresh = settle(admit(undefined, authored(after), 'author', after), after, first);
+        // Without a settings-reconciler nobody takes back what it once set.
+        if (before.reconciler !== 'absent' && after.reconciler === 'absent') return;
+        expect(inForce(changed)).to.equal(inForce(fresh));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('keep observing where the owner replaces the Service as it was written at first', () => {
+    const situation: Situation = {
+      asks: 'load-aware',
+      configured: undefined,
+      minor: 34,
+      mixedKubelets: false,
+      observe: true,
+      reconciler: 'on',
+      webhook: true,
+    };
+    const stored = settle(admit(undefined, authored(situation), 'author', situation), situation, 'flow-controller');
+    expect(stored.metadata?.labels).to.include({ [LABEL_STRATEGY]: 'observe-load-aware' });
+    const replaced = admit(stored, authored(situation), 'author', situation);
+    expect(replaced.metadata?.labels, 'at once, before any controller acts').to.include({
+      [LABEL_STRATEGY]: 'observe-load-aware',
+    });
+  });
+
+  it('leave nothing of the label when the flow-controller cleans up after observing', () => {
+    const situation: Situation = {
+      asks: 'load-aware',
+      configured: undefined,
+      minor: 34,
+      mixedKubelets: false,
+      observe: true,
+      reconciler: 'absent',
+      webhook: false,
+    };
+    const enforced = settle(authored(situation), { ...situation, observe: false }, 'flow-controller');
+    const stored = settle(enforced, situation, 'flow-controller');
+    expect(stored.metadata?.labels).to.deep.equal({ [LABEL_STRATEGY]: 'observe-load-aware' });
+    const cleaned = write(stored, takeBackLabel(stored), 'flow-controller', situation);
+    expect(cleaned.metadata?.labels ?? {}).to.deep.equal({});
+    expect(cleaned.metadata?.annotations).to.deep.equal(authored(situation).metadata?.annotations);
+  });
+});
