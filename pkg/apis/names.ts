@@ -22,6 +22,14 @@ export const PLAN_SPREAD = 'spread';
 /** Its other value: the hints of this slice are the flow controller's, and go with it. */
 export const PLAN_ZONES = 'zones';
 
+/**
+ * Slice annotation of a write that is meant for one carrier of the hints alone. Sent with dry runs and never stored; on a stored
+ * slice it does no more than the absence of the strategy label would.
+ */
+export const ANNOTATION_PROBE = `${GROUP}/probe`;
+/** Annotation of the webhook configuration: what we wrote there last, so that what stands beside it is somebody else's. */
+export const ANNOTATION_REGISTERED = `${GROUP}/registered`;
+
 /** Gardener's label; means same-zone. Mirrored from the Service to its slices. */
 export const LABEL_CONSIDER = 'endpoint-slice-hints.resources.gardener.cloud/consider';
 
@@ -54,7 +62,7 @@ export const STRATEGIES = ['same-zone', 'same-node', 'proportional', 'load-aware
 export type Strategy = (typeof STRATEGIES)[number];
 /**
  * The strategy label's value begins so, before the strategy's name, while the flow controller only observes: it names no strategy,
- * so nobody hints, and says which one it would be.
+ * so admission keeps no hints for it, and says which one it would be.
  */
 export const OBSERVE_PREFIX = 'observe-';
 

@@ -2,10 +2,7 @@
 // Brings the configuration in the cluster in line with the wanted one and keeps what others tightened in it.
 import { isDeepStrictEqual } from 'node:util';
 import type { LabelSelector, MutatingWebhook, MutatingWebhookConfiguration } from '../apis/admission.ts';
-import { GROUP } from '../apis/names.ts';
-
-/** What we wrote last, so that what stands there beside it is known to be somebody else's. */
-export const ANNOTATION_REGISTERED = `${GROUP}/registered`;
+import { ANNOTATION_REGISTERED, GROUP } from '../apis/names.ts';
 
 /** The narrowing parts of our last write, by webhook name. */
 type Registered = Readonly<Record<string, Narrowing | undefined>>;

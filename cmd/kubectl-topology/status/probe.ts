@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tries admission with a slice that is created as a dry run: what comes back has hints where a carrier acts. Nothing is stored.
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
-import { LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import { ANNOTATION_PROBE, LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
 import { probePlan } from '../../../pkg/diagnosis/status/probe-plan.ts';
 import type { ProbeResult, StatusObjects } from '../../../pkg/diagnosis/status/evidence.ts';
-import { ANNOTATION_PROBE } from '../../../pkg/hints/policy/index.ts';
 import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 

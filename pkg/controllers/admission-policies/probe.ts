@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks the API server with writes that are not stored whether a carrier of admission acts on slices.
 import type { EndpointSlice } from '../../apis/core.ts';
-import { LABEL_STRATEGY, STRATEGIES } from '../../apis/names.ts';
+import { ANNOTATION_PROBE, LABEL_STRATEGY, STRATEGIES } from '../../apis/names.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
-import { ANNOTATION_PROBE } from '../../hints/policy/index.ts';
 import type { Carrier } from '../../hints/policy/index.ts';
 import { ApiError, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';

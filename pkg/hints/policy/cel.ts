@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the pieces of CEL that the policies are made of. Each says in CEL what one function of this package says in code.
-import { ANNOTATION_PLAN, PLAN_SPREAD } from '../../apis/names.ts';
+import { ANNOTATION_PLAN, ANNOTATION_PROBE, PLAN_SPREAD } from '../../apis/names.ts';
 import { HINT_STRATEGIES, SELECTING_LABELS } from '../table.ts';
 import type { HintStrategy } from '../types.ts';
-import { ANNOTATION_PROBE } from './probe.ts';
 
 /** As `isZoneName`: a non-empty label value of at most 63 characters. The length is in the pattern: one pass, one cost. */
 export const ZONE_NAME_PATTERN = '^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$';

@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { MutatingWebhook, MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
-import { ANNOTATION_REGISTERED, mergeRegistration } from '../../../pkg/webhook/registration-merge.ts';
+import { ANNOTATION_REGISTERED } from '../../../pkg/apis/names.ts';
+import { mergeRegistration } from '../../../pkg/webhook/registration-merge.ts';
 import type { RegistrationOptions } from '../../../pkg/webhook/registration-types.ts';
 import { buildRegistration } from '../../../pkg/webhook/registration.ts';
 

@@ -2,9 +2,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
-import { LABEL_STRATEGY, STRATEGIES } from '../../../../pkg/apis/names.ts';
+import { ANNOTATION_PROBE, LABEL_STRATEGY, STRATEGIES } from '../../../../pkg/apis/names.ts';
 import { carrierActs } from '../../../../pkg/controllers/admission-policies/probe.ts';
-import { ANNOTATION_PROBE } from '../../../../pkg/hints/policy/index.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { slice } from '../../../fixtures/core.ts';

@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { AdmissionRequest } from '../../../../pkg/apis/admission.ts';
-import { LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import { ANNOTATION_PROBE } from '../../../../pkg/hints/policy/index.ts';
+import { ANNOTATION_PROBE, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
 import { createEndpointSliceHintsHandler } from '../../../../pkg/webhook/endpoint-slice-hints/handler.ts';
 import { review } from '../../../fixtures/admission.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
