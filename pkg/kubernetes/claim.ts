@@ -99,6 +99,8 @@ export const createClaim = (options: ClaimOptions): Claim => {
     const result = await lock.tryAcquireOrRenew(signal);
     if (result.kind === 'held') tell(true, installation);
     if (result.kind === 'other') tell(false, result.holder);
+    // Who was faster may be another process of this installation, which would otherwise not know until the next try.
+    if (result.kind === 'contended') await look(signal);
   };
 
   const attempt = async (signal: AbortSignal): Promise<void> => {

@@ -83,6 +83,22 @@ describe('the claim of one of several installations', () => {
     await Promise.all([processes[1]!.stop(), runtime.stop()]);
   });
 
+  it('is known to be held by each of its processes, also where they begin at the same moment', async () => {
+    const processes = [start('seed'), start('seed'), start('seed')];
+    const never = new AbortController().signal;
+    await Promise.all(processes.map(({ claim }) => claim.settled(never)));
+    expect(processes.map(({ claim }) => claim.held())).to.deep.equal([true, true, true]);
+    await Promise.all(processes.map((one) => one.stop()));
+  });
+
+  it('is known to be another one’s by who was slower at the first try', async () => {
+    const [seed, runtime] = [start('seed'), start('runtime')];
+    const never = new AbortController().signal;
+    await Promise.all([seed, runtime].map(({ claim }) => claim.settled(never)));
+    expect([seed.claim.held(), runtime.claim.held()]).to.deep.equal([holder() === 'seed', holder() === 'runtime']);
+    await Promise.all([seed.stop(), runtime.stop()]);
+  });
+
   it('goes to the other one when nobody renews it, with another owner', async () => {
     const seed = start('seed');
     await clock.settle();
