@@ -268,7 +268,7 @@ export const describeAdmission = (server: () => ContractServer): void => {
         const name = await install({
           path,
           clientConfig,
-          timeoutSeconds: 1,
+          timeoutSeconds: path === '/slow' ? 1 : 10,
           objectSelector: { matchLabels: { hit: 'yes' } },
         });
         const { status, body } = await create(unique('failed'), { hit: 'yes' });

@@ -56,7 +56,7 @@ export interface Api {
   watch(path: string): Promise<Watching>;
 }
 
-const WAIT_MS = 15_000;
+const WAIT_MS = 60_000;
 const PATCH_TYPES = {
   json: 'application/json-patch+json',
   merge: 'application/merge-patch+json',

@@ -46,7 +46,7 @@ export const createScope = async (server: ContractServer): Promise<Scope> => {
   };
 };
 
-const WAIT_MS = 20_000;
+const WAIT_MS = 60_000;
 const POLL_MS = 20;
 
 /** Polls until `read` returns something; fails with the last state after a generous while. */

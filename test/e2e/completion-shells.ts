@@ -28,7 +28,7 @@ const ASK = String.raw`$'\C-xr'`;
 
 /**
  * A terminal for another shell, by the module of zsh that has terminals: starts it, sets it up, types the line and a TAB,
- * and asks. The answer is there when the file is; a shell that hangs ends with an error after twenty seconds.
+ * and asks. The answer is there when the file is; a shell that hangs ends with an error after two minutes.
  */
 const DRIVER = `
 zmodload zsh/zpty zsh/zselect
@@ -38,7 +38,7 @@ zpty -w terminal "source $setup"
 zpty -r terminal seen '*READY*' || exit 3
 zpty -n -w terminal "$line"$'\\t'
 zpty -n -w terminal ${ASK}
-for (( round = 0; round < 400; round++ )); do
+for (( round = 0; round < 2400; round++ )); do
   [[ -e $answer ]] && break
   zselect -t 5
 done

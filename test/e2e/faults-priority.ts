@@ -6,7 +6,9 @@ import type { Resource } from '../../pkg/apis/resources.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
+import { ApiError } from '../../pkg/kubernetes/errors.ts';
 import type { Bed } from './bed/index.ts';
+import { waitFor } from './bed/wait-for.ts';
 
 const group = 'flowcontrol.apiserver.k8s.io';
 const LEVELS: Resource = {
@@ -72,13 +74,21 @@ export const occupySeat = async (bed: Bed, user: string): Promise<{ stop(): Prom
   });
   const ending = new AbortController();
   const { signal } = ending;
+  let refused = 0;
   const lane = async (): Promise<void> => {
     while (!signal.aborted) {
-      await client.raw(SLOW_REQUEST, signal).catch(() => undefined);
+      await client.raw(SLOW_REQUEST, signal).catch((error: unknown) => {
+        if (error instanceof ApiError && error.status === 429) refused += 1;
+      });
       await pause(20, undefined, { signal }).catch(() => undefined);
     }
   };
   const running = Promise.all([lane(), lane(), lane()]);
+  await waitFor(
+    'the only seat taken, and the limit in force',
+    () => refused,
+    (count) => count > 0,
+  );
   return {
     async stop() {
       ending.abort();

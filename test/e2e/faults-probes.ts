@@ -31,7 +31,9 @@ export interface Probes {
   stop(): Promise<void>;
 }
 
-const ask = async ({ component, healthPort }: ProbedProgram, path: Path): Promise<Probe> => {
+/** Three tries, as a kubelet has them; who does not listen is silent at once. */
+const ask = async (program: ProbedProgram, path: Path, tries = 3): Promise<Probe> => {
+  const { component, healthPort } = program;
   const { name, pid } = component;
   const at = performance.now();
   try {
@@ -39,7 +41,8 @@ const ask = async ({ component, healthPort }: ProbedProgram, path: Path): Promis
     const response = await fetch(`http://127.0.0.1:${healthPort}${path}`, { signal });
     const text = await response.text();
     return { name, path, pid, at, answer: response.status === 200 ? 'yes' : 'no', text };
-  } catch {
+  } catch (error) {
+    if (tries > 1 && (error as Error).name === 'TimeoutError') return ask(program, path, tries - 1);
     return { name, path, pid, at, answer: 'silent', text: '' };
   }
 };

@@ -13,6 +13,8 @@ export interface Write {
   readonly name: string;
   /** HTTP status. */
   readonly status: number;
+  /** When the request arrived, in milliseconds since 1970. */
+  readonly at: number;
   /** From the arrival of the request to the end of the answer, admission included. */
   readonly milliseconds: number;
 }
@@ -32,6 +34,7 @@ const millisecondsOf = (timestamp: string): number =>
   Date.parse(timestamp) + Number(`0.${/\.\d{3}(\d*)Z$/.exec(timestamp)?.[1] ?? ''}`);
 
 const writeOf = (event: AuditEvent): Write => ({
+  at: millisecondsOf(event.requestReceivedTimestamp),
   user: event.user.username,
   verb: event.verb,
   resource: event.objectRef?.resource ?? '',

@@ -131,7 +131,7 @@ const countOf = (findings: ReadonlyMap<string, readonly Finding[]>): number =>
 
 /** Findings that are left when every component has had its time; a condition that never comes is no error here. */
 const settle = async <T>(
-  { followSeconds: timeoutSeconds = 20 }: Comparison,
+  { followSeconds: timeoutSeconds = 60 }: Comparison,
   probe: () => Promise<T>,
   accept: (value: T) => boolean,
 ): Promise<T> => {
@@ -159,13 +159,16 @@ const observe = async (
     () => readStored(bed, namespace),
     (stored) => complete(stored) && countOf(judgeControllers(stored, version, before)) === 0,
   );
-  const settled = await settle(
+  const judge = () => judgeAll(comparison, namespace, before);
+  return settle(
     comparison,
-    () => judgeAll(comparison, namespace, before),
+    async () => {
+      const findings = await judge();
+      // Once more: agreement on the way to something else would be chance.
+      return countOf(findings) === 0 ? judge() : findings;
+    },
     (findings) => countOf(findings) === 0,
   );
-  // Once more: agreement on the way to something else would be chance.
-  return countOf(settled) === 0 ? judgeAll(comparison, namespace, before) : settled;
 };
 
 /** Runs one cluster and returns the findings about each of its Services, in their order. */

@@ -55,10 +55,11 @@ const countAll = async (
 ): Promise<Traffic[]> => {
   const counted: Traffic[] = [];
   for (const node of nodes) {
-    const connect = (count: number): Promise<Traffic> => bed.connect({ node, service, count, timeoutMs: 1_000 });
+    const connect = (count: number, timeoutMs = 5_000): Promise<Traffic> =>
+      bed.connect({ node, service, count, timeoutMs });
     await waitFor(
       `${service.name} from ${node.name}: ${what}`,
-      () => connect(40),
+      () => connect(40, 1_000),
       (traffic) => traffic.total === 40 && accept(traffic, node),
     );
     const traffic = await connect(connections);

@@ -99,7 +99,8 @@ export const createComponent = (options: ComponentOptions): Component => {
     async kill() {
       const target = running();
       if (target) await kill(name, target);
-      current = undefined;
+      // Somebody may have started it again meanwhile.
+      if (current === target) current = undefined;
     },
     signal(signal) {
       if (!current || !sendSignal(current, signal)) throw new Error(`${name} does not run`);
@@ -107,7 +108,7 @@ export const createComponent = (options: ComponentOptions): Component => {
     async stop() {
       const target = running();
       if (target) await terminate(name, target);
-      current = undefined;
+      if (current === target) current = undefined;
     },
     assertRunning() {
       if (!running()) throw new Error(`${name} ended by itself; the end of ${logFile}:\n${tailOf(logFile)}`);

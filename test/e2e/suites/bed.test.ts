@@ -140,8 +140,11 @@ describe('bed', () => {
       const [node, pod] = [nodes[3]!, pods[3]!];
       await pod.setReady(false);
       await settled(node, 'other zones', ({ byZone }) => byZone['c'] === undefined);
-      const endpoint = (await service.endpoints()).find(({ targetRef }) => targetRef?.name === pod.name);
-      expect(endpoint?.conditions?.ready).to.equal(false);
+      await waitFor(
+        'not ready in the slices of both families',
+        async () => (await service.endpoints()).filter(({ targetRef }) => targetRef?.name === pod.name),
+        (found) => found.length === 2 && found.every(({ conditions }) => conditions?.ready === false),
+      );
 
       await pod.setReady(true);
       await settled(node, 'its own zone again', ({ byZone }) => byZone['c'] === 30);

@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
+import { waitFor } from '../bed/wait-for.ts';
 
 const original = fileURLToPath(new URL('../../../hack/kubernetes/build', import.meta.url));
 
@@ -23,7 +24,7 @@ case $1 in
     echo "$package" >>"$CALLS"
     [[ \${FAIL:-} != "$package" ]] || exit 3
     while [[ $1 != -o ]]; do [[ $1 == *gitVersion* ]] && flags=$1; shift; done
-    sleep 0.2
+    sleep "\${SLOW:-0.2}"
     echo "\${flags:-none}" >"$2"
     ;;
 esac
@@ -102,7 +103,9 @@ describe('hack/kubernetes/build', () => {
   });
 
   it('lets a second build wait for the first instead of building twice', async () => {
-    const [one, other] = await Promise.all([build(['1.99']), build(['1.99'])]);
+    const first = build(['1.99'], { SLOW: '2' });
+    await waitFor('the first one builds', builds, ({ length }) => length > 0);
+    const [one, other] = await Promise.all([first, build(['1.99'])]);
     expect(one.stdout).to.equal(other.stdout);
     expect(one.stderr + other.stderr).to.contain('waiting for another build');
     expect(builds()).to.have.lengthOf(2);

@@ -33,6 +33,9 @@ const longForm: readonly [Scenario, MetricsPath][] = [
   [hotZone(lengths), 'Prometheus'],
 ];
 
+/** Of a run that met a busy machine; more would only tell the same. */
+const MOST_REPETITIONS = 4;
+
 describe('the closed loop on real traffic', function () {
   this.timeout(600_000);
   const cleanups: (() => Promise<unknown>)[] = [];
@@ -85,7 +88,7 @@ describe('the closed loop on real traffic', function () {
       await flow.read(METRICS[metrics]);
       const play = () => runScenario({ world: world!, scenario, metrics, changes: flow.changes });
       let run = await play();
-      if (run.busy > MOST_BUSY) {
+      for (let again = 0; run.busy > MOST_BUSY && again < MOST_REPETITIONS; again += 1) {
         console.log(`${describeRun(run)} That was too busy: it is measured again.`);
         run = await play();
       }

@@ -41,8 +41,11 @@ const versions = {
 const minutes = (count: number): number => count * 60_000;
 /** Every sync takes a moment; a quiet second and a half is the end of an hour's work. */
 const quietMs = 1_500;
-/** The loop reads every ten seconds, and gives up what it does not need any more ten seconds later. */
-const settledMs = 25_000;
+/**
+ * The loop reads every ten seconds, and gives up what it does not need any more ten seconds later; the EndpointSlice controller
+ * tries again up to 32 seconds after a conflict.
+ */
+const settledMs = 45_000;
 /** What processes say rather than do. */
 const SAYING = new Set(['leases', 'events', 'flowpolicies']);
 

@@ -27,6 +27,7 @@ import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { INJECTED, NAMESPACE, RECONCILER, openHelm } from '../chart.ts';
 import { commandReady } from '../commands.ts';
+import { auditSince } from '../faults-audit.ts';
 import { apply, applyDefinitions, installedProgram } from '../installation.ts';
 
 const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'];
@@ -326,17 +327,7 @@ describe('extension', () => {
   it('asked for nothing about Extensions and Leases that the rendered roles do not allow, and for all that they do', async () => {
     await reconciler.stop();
     expect(readFileSync(reconciler.logFile, 'utf8')).not.to.match(/forbidden/i);
-    interface AuditEvent {
-      verb: string;
-      user: { username: string };
-      objectRef?: { resource: string; subresource?: string; name?: string };
-      responseStatus?: { code: number };
-    }
-    const events = readFileSync(bed().auditLog, 'utf8')
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line) as AuditEvent)
-      .filter((event) => event.user.username === user);
+    const events = auditSince(bed().auditLog).filter((event) => event.user.username === user);
     expect(events.filter(({ responseStatus }) => responseStatus?.code === 403)).to.deep.equal([]);
     const used = events.flatMap(({ verb, objectRef }) => {
       const { resource, subresource, name } = objectRef ?? {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Restarts, kills and re-certifies the webhook under constant writes of slices with `failurePolicy: Fail`.
 // Alone: it writes as fast as the machine can.
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -63,10 +63,11 @@ describe('webhook under writes that must not fail', () => {
 
   /** The replica that answered most of twenty writes: the API server keeps its connections, so it may well be all of them. */
   const busiest = async (accepted: () => number): Promise<Replica> => {
-    const sizeOf = ({ component }: Replica): number => statSync(component.logFile).size;
-    const earlier = installed.webhooks.map((replica) => ({ replica, size: sizeOf(replica), writes: accepted() }));
+    const changesOf = ({ component }: Replica): number =>
+      readFileSync(component.logFile, 'utf8').split('"message":"changed"').length;
+    const earlier = installed.webhooks.map((replica) => ({ replica, changes: changesOf(replica), writes: accepted() }));
     await waitFor('writes under way', accepted, (count) => count > (earlier[0]?.writes ?? 0) + 20);
-    const grown = earlier.map(({ replica, size }) => ({ replica, growth: sizeOf(replica) - size }));
+    const grown = earlier.map(({ replica, changes }) => ({ replica, growth: changesOf(replica) - changes }));
     return grown.reduce((most, one) => (one.growth > most.growth ? one : most)).replica;
   };
 
@@ -109,8 +110,9 @@ describe('webhook under writes that must not fail', () => {
       const text = Buffer.from(found?.webhooks?.[0]?.clientConfig.caBundle ?? '', 'base64').toString('utf8');
       return text.split('BEGIN CERTIFICATE').length - 1;
     };
-    const changes = ({ component }: Replica): number =>
-      readFileSync(component.logFile, 'utf8').split('serving certificate changed').length - 1;
+    /** End of the certificate that the replica took over last, in milliseconds since 1970. */
+    const endOf = ({ component }: Replica): number =>
+      Date.parse([...readFileSync(component.logFile, 'utf8').matchAll(/"notAfter":"([^"]+)"/g)].at(-1)?.[1] ?? '');
     const move = (offsetMs: number): void => {
       setClocks(offsetMs);
       for (const { component } of installed.webhooks) component.signal('SIGUSR2');
@@ -118,15 +120,14 @@ describe('webhook under writes that must not fail', () => {
     const authorities = (count: number): Promise<unknown> =>
       waitFor(`${count} authorities`, bundle, (n) => n === count);
     await authorities(1);
-    const served = installed.webhooks.map(changes);
     const writers = await writersOf(true);
     move(-2 * DAY + 1 * MINUTE);
     await authorities(2);
     move(-2 * DAY + 20 * MINUTE);
     await waitFor(
       'both serve a certificate of the new authority',
-      () => installed.webhooks.map(changes),
-      (now) => now.every((count, index) => count > (served[index] ?? 0)),
+      () => installed.webhooks.map(endOf),
+      (ends) => ends.every((end) => end > Date.now() + 20 * DAY),
     );
     // New connections meet the new certificate.
     await pause(2_000);
@@ -143,7 +144,8 @@ describe('webhook under writes that must not fail', () => {
     const victim = await busiest(() => writers.accepted);
     // Frozen first, so that requests are certainly under way when it dies.
     victim.component.signal('SIGSTOP');
-    await pause(1_000);
+    // Long enough for every writer to come by, and shorter than the API server waits for an answer.
+    await pause(3_000);
     await victim.component.kill();
     await pause(2_000);
     const during = writers.accepted;

@@ -13,6 +13,7 @@ import { createNodes, createPod, setPodStatus } from '../churn-objects.ts';
 import type { PlainNode } from '../churn-objects.ts';
 import { startWebhook } from '../commands.ts';
 import { readAudit } from '../hints-audit.ts';
+import type { Write } from '../hints-audit.ts';
 import { bareVersions, recordSlices } from '../hints-history.ts';
 import {
   SLICE_CONTROLLER,
@@ -65,8 +66,12 @@ describe('slices of 1,000 endpoints', () => {
       await setPodStatus(client, podOf(index), numberOf(index), ready);
       await untilSlice(`Pod ${index} ${ready ? 'ready' : 'unready'}`, isReadyAs(index, ready));
     }
-    const writes = audit.next().filter(({ user, status }) => user === SLICE_CONTROLLER && status === 200);
-    expect(writes.length, 'writes of the controller').to.be.at.least(changes);
+    const writes: Write[] = [];
+    await waitFor(
+      'writes of the controller in the audit log',
+      () => writes.push(...audit.next().filter(({ user, status }) => user === SLICE_CONTROLLER && status === 200)),
+      (count) => count >= changes,
+    );
     return writes.map(({ milliseconds }) => milliseconds);
   };
   const report = (mode: string, times: readonly number[]): void => {

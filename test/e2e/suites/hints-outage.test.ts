@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'mocha';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { EXTENSION_NAME, LABEL_MANAGED, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
-import { MUTATING_WEBHOOK_CONFIGURATIONS, PODS } from '../../../pkg/apis/resources.ts';
+import { MUTATING_WEBHOOK_CONFIGURATIONS, PODS, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
@@ -73,7 +73,7 @@ describe('an outage of the webhook', () => {
   const slices = (): Promise<EndpointSlice[]> => slicesOf(client, namespace, LABEL_STRATEGY);
 
   /** Waits until every Service publishes exactly the Pods that are there, and `accept` likes all their endpoints. */
-  const untilFresh = async (accept: typeof hasOwnZone): Promise<void> => {
+  const untilFresh = async (accept: typeof hasOwnZone, timeoutSeconds = 120): Promise<void> => {
     const sorted = (uids: readonly (string | undefined)[]): string => JSON.stringify(uids.map(String).toSorted());
     await waitFor(
       'every Service publishes its Pods',
@@ -87,9 +87,14 @@ describe('an outage of the webhook', () => {
         return (await slices()).filter((slice) => !isFresh(slice)).map(({ metadata }) => metadata?.name);
       },
       ({ length }) => length === 0,
-      { timeoutSeconds: 120 },
+      { timeoutSeconds },
     );
   };
+  /** Each refused write doubles the controller's pause, up to giving up; a change of the Service, or of any of its Pods, ends it. */
+  const touchServices = (): Promise<unknown> =>
+    each([...plain, withField], 4, (name) =>
+      client.patch(SERVICES, { namespace, name }, 'merge', { metadata: { annotations: { touched: String(round) } } }),
+    );
 
   /** Kills the webhook, replaces every Pod, lets `judge` look, starts the webhook again and waits for the hints. */
   const play = async (failurePolicy: Outage['failurePolicy'], judge: () => Promise<void>): Promise<Course> => {
@@ -107,11 +112,12 @@ describe('an outage of the webhook', () => {
     const awaySeconds = secondsSince(killed);
     await restartWebhook(webhook);
     const back = performance.now();
+    if (failurePolicy === 'Fail') await untilFresh(hasOwnZone, 60).catch(touchServices);
     await untilFresh(hasOwnZone);
     const hintedAfterSeconds = secondsSince(back);
     const freshAfterSeconds = failurePolicy === 'Ignore' ? freshAway : secondsSince(changed);
     await history.complete();
-    const repairs = audit.next();
+    const repairs = await untilQuiet(audit, 500);
     const outage: Outage = {
       failurePolicy,
       services: plain.length,

@@ -119,7 +119,11 @@ describe('prometheus', () => {
   it('are a sample per pair of zones', async () => {
     const promql = 'sum by (src_zone, dst_zone) (rate(flow_bytes_total[5s]))';
     const source = open({ labels: { sourceZone: 'src_zone', destinationZone: 'dst_zone' } });
-    const { kind, samples, problems } = await source.read(loadQuery([], { promql }), never);
+    const { kind, samples, problems } = await waitFor(
+      'both pairs',
+      () => source.read(loadQuery([], { promql }), never),
+      (reading) => reading.samples.length > 1,
+    );
     expect({ kind, problems }).to.deep.equal({ kind: 'zone-pairs', problems: [] });
     const zones = samples.map((sample) => [Reflect.get(sample, 'sourceZone'), Reflect.get(sample, 'destinationZone')]);
     expect(zones).to.have.deep.members([
@@ -142,7 +146,12 @@ describe('prometheus', () => {
         'named{namespace=~$namespace} # "$namespace',
         ...(namespace.includes('`') ? [] : ['named{namespace=`$namespace`}', 'named{namespace=~`$namespace`}']),
       ]) {
-        const reading = await source.read({ namespace, service: 'x', pods: new Set(pods), promql }, never);
+        // A late scrape makes all series stale for a moment; what is judged is what is there.
+        const reading = await waitFor(
+          promql,
+          () => source.read({ namespace, service: 'x', pods: new Set(pods), promql }, never),
+          ({ samples }) => samples.length > 0,
+        );
         const found = reading.samples.map((sample) => [Reflect.get(sample, 'pod'), sample.load]);
         expect(found, `${promql} with ${JSON.stringify(namespace)}`).to.deep.equal([[`p${index}`, index + 1]]);
       }

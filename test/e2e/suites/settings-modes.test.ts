@@ -97,6 +97,7 @@ describe('settings by mode', () => {
     const observed = 'observe-load-aware';
     await expectService(PLAIN, 'planned', undefined, observed);
 
+    await world.quiet();
     const mark = world.audit.mark();
     await reconciler.stop();
     reconciler.start();

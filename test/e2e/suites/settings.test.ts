@@ -148,6 +148,8 @@ describe('settings of a seed and a garden', () => {
         () => world.etcd(NS, 'etcd-main'),
         ({ metadata }) => metadata?.annotations?.[ANNOTATION_APPLIED] === undefined,
       );
+      // The Etcds of the other namespaces are given up as well.
+      await world.quiet();
       const written = await landscape.writesDuring(() =>
         world.client.patch(ETCDS, { namespace: NS, name: 'etcd-main' }, 'merge', { spec: { replicas: 5 } }),
       );
@@ -235,6 +237,7 @@ describe('settings of a seed and a garden', () => {
       const mark = world.audit.mark();
       await world.client.patch(SERVICES, ref, 'merge', { spec: { trafficDistribution: null } });
       await landscape.expectValue([`services ${NS}/vpa-webhook`], SAME_ZONE);
+      await world.quiet();
       const repairs = world.writes(mark).filter((event) => subjectOf(event) === `services ${NS}/vpa-webhook`);
       expect(repairs).to.have.length(1);
     });

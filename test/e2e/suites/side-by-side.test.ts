@@ -234,13 +234,14 @@ describe('a seed and a garden runtime side by side', () => {
     const wanted = ['load-aware', 'proportional', 'same-node', 'same-zone'].map((name) => `${RUNTIME.name}.${name}`);
     await waitFor('its policies', hintPolicies, (names) => names.join() === wanted.join());
     await waitFor('hints', writeSlice, ([zone]) => zone === 'a');
-    const gone = await bed()
-      .api.get(`${WEBHOOKS}/${SEED.name}`)
-      .then(
-        () => 200,
-        ({ status }: { status: number }) => status,
-      );
-    expect(gone, 'registration of the seed').to.equal(404);
+    const registration = (): Promise<number> =>
+      bed()
+        .api.get(`${WEBHOOKS}/${SEED.name}`)
+        .then(
+          () => 200,
+          ({ status }: { status: number }) => status,
+        );
+    await waitFor('the end of the registration of the seed', registration, (code) => code === 404);
     nothingForbidden([RUNTIME]);
   });
 });

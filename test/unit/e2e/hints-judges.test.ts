@@ -82,7 +82,14 @@ describe('history of slices', () => {
 });
 
 describe('count of writes', () => {
-  const write = { user: 'controller', verb: 'update', resource: 'endpointslices', namespace: 'shop', milliseconds: 1 };
+  const write = {
+    user: 'controller',
+    verb: 'update',
+    resource: 'endpointslices',
+    namespace: 'shop',
+    at: 0,
+    milliseconds: 1,
+  };
 
   it('takes accepted PUTs, versions and changes of the slices asked for, after the start', () => {
     const versions = [version(1), version(2), version(2), version(3), version(9, { name: 'other' })];
@@ -143,7 +150,7 @@ describe('audit log', () => {
 
   it('fails where somebody writes without end', async () => {
     const write = { user: 'u', verb: 'update', resource: 'endpointslices', namespace: 'n', name: 'web' } as const;
-    const endless = { next: () => [{ ...write, status: 200, milliseconds: 1 }] };
+    const endless = { next: () => [{ ...write, status: 200, at: 0, milliseconds: 1 }] };
     let message = '';
     await untilQuiet(endless, 100, 200).catch((error: Error) => (message = error.message));
     expect(message).to.match(/writes of slices in 200 ms and no end/);
