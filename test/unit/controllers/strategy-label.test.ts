@@ -103,6 +103,16 @@ const isSetByOthers = ({ asks, webhook, reconciler }: Situation): boolean =>
 /** What admission takes the label for. */
 const inForce = ({ metadata }: Service): Strategy | undefined => strategyFromLabels(metadata?.labels);
 
+const OBSERVED: Situation = {
+  asks: 'load-aware',
+  configured: undefined,
+  minor: 34,
+  mixedKubelets: false,
+  observe: true,
+  reconciler: 'on',
+  webhook: true,
+};
+
 describe('the writers of the strategy label', () => {
   it('come to an end in any order, and the label says what is asked for, or that it is only observed', () => {
     fc.assert(
@@ -144,15 +154,7 @@ describe('the writers of the strategy label', () => {
   });
 
   it('keep observing where the owner replaces the Service as it was written at first', () => {
-    const situation: Situation = {
-      asks: 'load-aware',
-      configured: undefined,
-      minor: 34,
-      mixedKubelets: false,
-      observe: true,
-      reconciler: 'on',
-      webhook: true,
-    };
+    const situation = OBSERVED;
     const stored = settle(admit(undefined, authored(situation), 'author', situation), situation, 'flow-controller');
     expect(stored.metadata?.labels).to.include({ [LABEL_STRATEGY]: 'observe-load-aware' });
     const replaced = admit(stored, authored(situation), 'author', situation);
@@ -162,15 +164,7 @@ describe('the writers of the strategy label', () => {
   });
 
   it('leave nothing of the label when the flow-controller cleans up after observing', () => {
-    const situation: Situation = {
-      asks: 'load-aware',
-      configured: undefined,
-      minor: 34,
-      mixedKubelets: false,
-      observe: true,
-      reconciler: 'absent',
-      webhook: false,
-    };
+    const situation: Situation = { ...OBSERVED, reconciler: 'absent', webhook: false };
     const enforced = settle(authored(situation), { ...situation, observe: false }, 'flow-controller');
     const stored = settle(enforced, situation, 'flow-controller');
     expect(stored.metadata?.labels).to.deep.equal({ [LABEL_STRATEGY]: 'observe-load-aware' });
