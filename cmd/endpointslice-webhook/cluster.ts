@@ -21,7 +21,7 @@ import type { Logger } from '../../pkg/telemetry/types.ts';
 import { openSecretCertificates, serviceNames } from '../../pkg/webhook/certificates/secret-store.ts';
 import { createCarrierWatch } from '../../pkg/webhook/carrier-watch.ts';
 import type { CarrierWatch } from '../../pkg/webhook/carrier-watch.ts';
-import type { CertificateSource, RefreshingCertificateSource } from '../../pkg/webhook/certificates/types.ts';
+import type { RefreshingCertificateSource } from '../../pkg/webhook/certificates/types.ts';
 import { createRegistrationKeeper, unregister } from '../../pkg/webhook/register.ts';
 import type { RegistrationKeeper } from '../../pkg/webhook/register.ts';
 import type { ServerAddress } from '../../pkg/webhook/registration-types.ts';
@@ -57,7 +57,7 @@ export interface Cluster {
 }
 
 export interface KeeperOptions {
-  certificates: Pick<CertificateSource, 'current' | 'onChange'>;
+  certificates: Pick<RefreshingCertificateSource, 'current' | 'onChange' | 'refresh'>;
   settingsReconcilerUser: string;
   version: VersionWatch;
   carrier: Pick<CarrierWatch, 'current' | 'onChange'>;
@@ -115,6 +115,7 @@ const createKeeper = (
       const subscriptions = sources.map((source) => source.onChange(callback));
       return () => subscriptions.forEach((unsubscribe) => unsubscribe());
     },
+    refresh: certificates.refresh?.bind(certificates),
     clock,
     random: Math.random,
     logger,

@@ -3,6 +3,7 @@
 import { createDeadline } from '../../pkg/kubernetes/deadline.ts';
 import type { Claim } from '../../pkg/kubernetes/claim.ts';
 import type { DeploymentWatch } from '../../pkg/kubernetes/deployment-removed.ts';
+import { sleep } from '../../pkg/kubernetes/sleep.ts';
 import type { Clock } from '../../pkg/kubernetes/types.ts';
 import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
 import type { CarrierWatch } from '../../pkg/webhook/carrier-watch.ts';
@@ -31,6 +32,8 @@ export interface Registering {
 
 /** For each of the requests of a goodbye. */
 const PATIENCE_MS = 3_000;
+/** How long a write that nobody waits for any more may take to be stored. */
+const LAST_WRITE_MS = 1_000;
 
 export const createRegistering = (options: RegisteringOptions): Registering => {
   const { cluster, deployment, keeper, watch, claim, clock, logger } = options;
@@ -47,7 +50,12 @@ export const createRegistering = (options: RegisteringOptions): Registering => {
   const takeBack = async (): Promise<void> => {
     const deadline = createDeadline(clock, PATIENCE_MS);
     try {
-      if (keeper !== undefined) await cluster.cleanup(deadline.signal);
+      if (keeper !== undefined) {
+        await cluster.cleanup(deadline.signal);
+        // A write that was given up a moment ago may still take effect.
+        await sleep(clock, LAST_WRITE_MS, deadline.signal);
+        await cluster.cleanup(deadline.signal);
+      }
       logger.info('this is the end of the installation: the webhooks are registered no more');
     } catch (error) {
       logger.warn('cannot take back the registration; it goes with its owner', { error });

@@ -83,7 +83,10 @@ const listen = async (options: ServeOptions, surroundings: Surroundings) => {
     ...surroundings.readiness,
   ];
   createProcessMetrics(metrics, { command: COMMANDS.endpointSliceWebhook, readiness });
-  const ports = await openPorts({ config, liveness: [], readiness, metrics, logger });
+  const ports = await openPorts({ config, liveness: [], readiness, metrics, logger }).catch(async (error: unknown) => {
+    await server.close(0);
+    throw error;
+  });
   print(`serving on port ${server.port}, health on port ${ports.health.port}, metrics on port ${ports.metrics.port}`);
   return async (): Promise<void> => {
     await server.close(CLOSE_GRACE_MS);

@@ -200,11 +200,11 @@ export const createEngine = (options: EngineOptions): Engine => {
     effectiveness: () => effectiveness,
   });
   const effectiveness = createEffectiveness(options, extensions);
-  const repair = createRepair(options, shared.isOwned, () => figures);
   const lookAtPlans = (): void => {
     if (config.hintRepair.enabled) queues['plan-retirement'].add(PLAN_RETIREMENT_KEY);
   };
   const admission = createAdmission({ ...options, queue: queues['admission-policies'], onPlanner: lookAtPlans });
+  const repair = createRepair(options, shared.isOwned, admission, () => figures);
   const retirement = createRetirement(options, admission, () => figures);
   const figures: SettingsMetrics = createSettingsMetrics(metrics, {
     decisions: () => reporter.counts(),

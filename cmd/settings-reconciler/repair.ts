@@ -30,11 +30,13 @@ const touching = (
 export const createRepair = (
   options: EngineOptions,
   isOwned: (namespace: string) => boolean,
+  admission: Pick<Admission, 'slices'>,
   figures: () => Pick<SettingsMetrics, 'touched'>,
 ): HintRepair =>
   createHintRepair({
     ...touching(options),
-    slices: () => options.landscape.slices.list().filter(({ metadata }) => isOwned(metadata?.namespace ?? '')),
+    // Where admission does not look, a touch would help nobody.
+    slices: () => admission.slices().filter(({ metadata }) => isOwned(metadata?.namespace ?? '')),
     onTouch: (helped) => figures().touched(helped ? 'hinted' : 'unhinted'),
   });
 

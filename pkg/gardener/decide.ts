@@ -147,15 +147,15 @@ export const decideGardenRouting = (garden: Pick<Garden, 'metadata' | 'spec'> | 
 /**
  * Services of a cluster without Gardener: nothing but more than one zone.
  *
- * @param zones zone labels of the ready Nodes; names repeat, one a Node.
+ * @param zones zone labels of the Nodes; names repeat, one a Node.
  */
 export const decideClusterRouting = (zones: readonly string[]): RoutingDecision => {
   const [zone, second] = distinctZones(zones);
   if (second !== undefined) return ENABLED;
   const message =
     zone === undefined
-      ? `no ready Node has the label ${LABEL_ZONE}; traffic can only be kept in a zone where Nodes say theirs`
-      : `all ready Nodes with the label ${LABEL_ZONE} are in zone ${JSON.stringify(zone)}; there is no other to keep traffic out of`;
+      ? `no Node has the label ${LABEL_ZONE}; traffic can only be kept in a zone where Nodes say theirs`
+      : `all Nodes with the label ${LABEL_ZONE} are in zone ${JSON.stringify(zone)}; there is no other to keep traffic out of`;
   return refuse('SingleZone', message, { field: `metadata.labels[${LABEL_ZONE}]` });
 };
 

@@ -32,11 +32,11 @@ export interface ClaimOptions {
 export interface Claim {
   /** Whether the duty is this installation's; false until that is known. */
   held(): boolean;
-  /** Whether a try has ended: before, `held` says nothing. */
+  /** Whether a try has succeeded, or all have failed for 30 seconds: before, `held` says nothing. */
   known(): boolean;
   /** Calls back when `held` changed; returns what ends that. */
   onChange(callback: () => void): () => void;
-  /** Resolves once the first try has ended, or the signal aborts. Rejects never. */
+  /** Resolves once `known`, or the signal aborts. Rejects never. */
   settled(signal: AbortSignal): Promise<void>;
   /** Takes, renews and watches until the signal aborts; rejects never. */
   run(signal: AbortSignal): Promise<void>;
@@ -48,6 +48,10 @@ export interface Claim {
 export const CLAIM_DURATION_MS = 30_000;
 const PERIOD_MS = 5_000;
 const TRY_MS = 10_000;
+/** Between tries as long as nothing is known. */
+const FIRST_PERIOD_MS = 1_000;
+/** Who is refused for this long goes on without the claim: a right that is missing must not hold up everything else. */
+const PATIENCE_MS = CLAIM_DURATION_MS;
 
 /** A claim that nobody else can have. */
 export const ownClaim = (): Claim => ({
@@ -103,12 +107,15 @@ export const createClaim = (options: ClaimOptions): Claim => {
     if (result.kind === 'contended') await look(signal);
   };
 
-  const attempt = async (signal: AbortSignal): Promise<void> => {
+  /** Whether it is known afterwards whose the claim is. */
+  const attempt = async (signal: AbortSignal): Promise<boolean> => {
     const deadline = createDeadline(clock, TRY_MS, signal);
     try {
       await (options.able?.() === false ? look : take)(deadline.signal);
+      return true;
     } catch (error) {
       if (!signal.aborted) logger.warn('cannot reach the claim, trying again', { lease: lease.name, error });
+      return false;
     } finally {
       deadline.dispose();
     }
@@ -124,10 +131,11 @@ export const createClaim = (options: ClaimOptions): Claim => {
     },
     settled: (signal) => aborted(AbortSignal.any([signal, first.signal])),
     async run(signal) {
+      const giveUpAt = clock.monotonic() + PATIENCE_MS;
       while (!signal.aborted) {
-        await attempt(signal);
-        first.abort();
-        await sleep(clock, PERIOD_MS * (1 + random() / 5), signal).catch(() => undefined);
+        if ((await attempt(signal)) || clock.monotonic() >= giveUpAt) first.abort();
+        const periodMs = first.signal.aborted ? PERIOD_MS : FIRST_PERIOD_MS;
+        await sleep(clock, periodMs * (1 + random() / 5), signal).catch(() => undefined);
       }
     },
     async release() {

@@ -11,15 +11,19 @@ export interface InformerBackoff {
 /** The values of client-go's reflector. */
 export const DEFAULT_INFORMER_BACKOFF: InformerBackoff = { baseMs: 800, maxMs: 30_000 };
 
+/** A server that is asked no more for hours would not be missed before; and a wrong clock may make any date of it. */
+const MAX_RETRY_AFTER_MS = 300_000;
+
 /**
  * Milliseconds to wait: doubled with each failure, and up to doubled again by jitter.
  *
  * @param failures - Failures in a row, this one included: 1 or more.
- * @param retryAfterMs - What the server asked for; never undercut.
+ * @param retryAfterMs - What the server asked for; not undercut up to five minutes.
  */
 export const informerDelay = (
   failures: number,
   { baseMs, maxMs }: InformerBackoff,
   random: () => number,
   retryAfterMs = 0,
-): number => Math.max(Math.min(baseMs * 2 ** (failures - 1), maxMs), retryAfterMs) * (1 + random());
+): number =>
+  Math.max(Math.min(baseMs * 2 ** (failures - 1), maxMs), Math.min(retryAfterMs, MAX_RETRY_AFTER_MS)) * (1 + random());

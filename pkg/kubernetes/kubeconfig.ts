@@ -159,9 +159,8 @@ const createLoader = (options: LoadKubeConfigOptions, open: (path: string) => Fi
   const sources = paths.map((file) => open(file));
   let seen: Buffer[] = [];
 
-  const load = (): Loaded => {
+  const load = (): { loaded: Loaded; texts: Buffer[] } => {
     const { config, seen: texts } = parseRules(path, sources, where);
-    seen = texts;
     const selected = select(config, where, options.context);
     checkServer(selected, path === undefined);
     const files = paths.map((file, index) => parsedFile(file, String(texts[index])));
@@ -170,10 +169,18 @@ const createLoader = (options: LoadKubeConfigOptions, open: (path: string) => Fi
     const bound = bindFiles({ ...selected, tokenFile: extras.tokenFile, pluginConfig: plugin, open });
     const own = new KubeConfig();
     own.loadFromClusterAndUser(bound.cluster, bound.user);
-    return { ...selected, bound, extras, config: own };
+    return { loaded: { ...selected, bound, extras, config: own }, texts };
   };
   return {
-    load,
+    /**
+     * What the files say now; `check` may throw. What was refused is refused again the next time.
+     */
+    load(check: (next: Loaded) => void): Loaded {
+      const { loaded, texts } = load();
+      check(loaded);
+      seen = texts;
+      return loaded;
+    },
     /** Whether a file's content differs from what was loaded. A source returns the same buffer until it changed. */
     changed: (): boolean => sources.some((source, index) => source.read() !== seen[index]),
     expire: (): void => sources.forEach((source) => source.expire()),
@@ -190,21 +197,21 @@ const createLoader = (options: LoadKubeConfigOptions, open: (path: string) => Fi
 export const loadKubeConfig = (options: LoadKubeConfigOptions = {}): KubeConfigSource => {
   const { clock = systemClock, fileCheckIntervalMs = DEFAULT_CHECK_INTERVAL_MS } = options;
   const loader = createLoader(options, (path) => createFileSource(path, clock, fileCheckIntervalMs));
-  let loaded = loader.load();
+  let loaded = loader.load(() => undefined);
   const { server, proxyUrl } = loaded.cluster;
   let pluginRefused = false;
   let pending: Promise<Credentials> | undefined;
 
   const current = (): Loaded => {
     if (!pluginRefused && !loader.changed()) return loaded;
-    const next = loader.load();
-    if (next.cluster.server !== server || next.cluster.proxyUrl !== proxyUrl) {
-      throw new KubeConfigError(
-        `the kubeconfig now names ${next.cluster.server} instead of ${server}: restart to use it`,
-      );
-    }
+    loaded = loader.load((next) => {
+      if (next.cluster.server !== server || next.cluster.proxyUrl !== proxyUrl) {
+        throw new KubeConfigError(
+          `the kubeconfig now names ${next.cluster.server} instead of ${server}: restart to use it`,
+        );
+      }
+    });
     pluginRefused = false;
-    loaded = next;
     return loaded;
   };
   const evaluate = async (): Promise<Credentials> => {

@@ -23,8 +23,12 @@ export interface HolderLiveness {
   observe(lease: Lease): void;
   /** There is no Lease (any more): nobody holds it until one appears. */
   gone(): void;
-  /** True while nothing is known yet: a restart of who watches is no reason to drop anything. */
-  alive(): boolean;
+  /**
+   * True while nothing is known yet: a restart of who watches is no reason to drop anything.
+   *
+   * @param at - up to when the server was heard, monotonic milliseconds; default: now. Who is cut off learns of no renewal.
+   */
+  alive(at?: number): boolean;
   /** Whether the server has told of a Lease, or of its absence. */
   known(): boolean;
 }
@@ -56,7 +60,7 @@ export const createHolderLiveness = (options: HolderLivenessOptions): HolderLive
       renewedAt = undefined;
     },
     known: () => known,
-    alive: () => !known || (renewedAt !== undefined && clock.monotonic() - renewedAt < timeoutMs),
+    alive: (at = clock.monotonic()) => !known || (renewedAt !== undefined && at - renewedAt < timeoutMs),
   };
 };
 
@@ -71,7 +75,9 @@ export interface LeaseWatchOptions {
   onChange?: () => void;
 }
 
-export interface LeaseWatch extends Pick<HolderLiveness, 'alive' | 'known'> {
+export interface LeaseWatch extends Pick<HolderLiveness, 'known'> {
+  /** Whether the holder renewed its Lease in time, as far as the server was heard. True while nothing is known yet. */
+  alive(): boolean;
   /** Namespace of the installation that holds the Lease or held it last; empty where none says so. */
   installation(): string;
   /** Follows the Lease until the signal aborts; rejects never. */
@@ -91,10 +97,11 @@ export const createLeaseWatch = (options: LeaseWatchOptions): LeaseWatch => {
     random,
     logger,
   });
+  const alive = (): boolean => liveness.alive(clock.monotonic() - informer.stalenessMs());
   const told = (tell: () => void): void => {
-    const before = [liveness.alive(), liveness.known(), installation];
+    const before = [alive(), liveness.known(), installation];
     tell();
-    const after = [liveness.alive(), liveness.known(), installation];
+    const after = [alive(), liveness.known(), installation];
     if (after.some((value, index) => value !== before[index])) onChange?.();
   };
   informer.addHandlers({
@@ -106,7 +113,7 @@ export const createLeaseWatch = (options: LeaseWatchOptions): LeaseWatch => {
     onDelete: () => told(() => liveness.gone()),
   });
   return {
-    alive: () => liveness.alive(),
+    alive,
     known: () => liveness.known(),
     installation: () => installation,
     async run(signal) {

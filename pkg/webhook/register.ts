@@ -76,6 +76,8 @@ export interface KeepRegisteredOptions extends Omit<RegisterOptions, 'client' | 
   name: string;
   /** Built anew for each write, since the CA bundle changes. */
   wanted: () => MutatingWebhookConfiguration;
+  /** Brings what `wanted` is built from up to date; asked before each write. Rejects never. Default: it always is. */
+  refresh?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** What the configuration goes with; default: nothing. Asked before each write, since it may have been made anew. */
   owner?: InstallationOwner;
   /** Calls back when `wanted` changed; returns what ends that. */
@@ -113,8 +115,13 @@ const createTrigger = () => {
     async wait(signal: AbortSignal): Promise<void> {
       if (!raised && !signal.aborted) {
         await new Promise<void>((resolve) => {
-          wake = resolve;
-          signal.addEventListener('abort', () => resolve(), { once: true });
+          const done = (): void => {
+            signal.removeEventListener('abort', done);
+            wake = undefined;
+            resolve();
+          };
+          wake = done;
+          signal.addEventListener('abort', done, { once: true });
         });
       }
       raised = false;
@@ -140,6 +147,7 @@ export const createRegistrationKeeper = (options: KeepRegisteredOptions): Regist
   /** One look; returns how long to wait at least before the next one. */
   const look = async (signal: AbortSignal): Promise<number> => {
     try {
+      await options.refresh?.(signal);
       const owner = await options.owner?.(signal);
       await register({ client, wanted: withOwner(wanted(), owner), keepFailurePolicy, logger }, signal);
       registered = true;

@@ -4,14 +4,18 @@ import { isDeepStrictEqual } from 'node:util';
 import type { LabelSelector, MutatingWebhook, MutatingWebhookConfiguration } from '../apis/admission.ts';
 import { ANNOTATION_REGISTERED, GROUP } from '../apis/names.ts';
 
+/** What is written where nobody says anything. */
+const DEFAULT_TIMEOUT_SECONDS = 5;
+
 /** The narrowing parts of our last write, by webhook name. */
 type Registered = Readonly<Record<string, Narrowing | undefined>>;
-type Narrowing = Pick<MutatingWebhook, 'namespaceSelector' | 'objectSelector' | 'matchConditions'>;
+type Narrowing = Pick<MutatingWebhook, 'namespaceSelector' | 'objectSelector' | 'matchConditions' | 'timeoutSeconds'>;
 
-const narrowingOf = ({ namespaceSelector, objectSelector, matchConditions }: MutatingWebhook): Narrowing =>
-  Object.fromEntries(
-    Object.entries({ namespaceSelector, objectSelector, matchConditions }).filter(([, value]) => value !== undefined),
-  );
+const narrowingOf = (webhook: MutatingWebhook): Narrowing => {
+  const { namespaceSelector, objectSelector, matchConditions, timeoutSeconds } = webhook;
+  const parts = { namespaceSelector, objectSelector, matchConditions, timeoutSeconds };
+  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined));
+};
 
 const registeredText = (webhooks: readonly MutatingWebhook[]): string =>
   JSON.stringify(Object.fromEntries(webhooks.map((webhook) => [webhook.name, narrowingOf(webhook)])));
@@ -59,6 +63,10 @@ const mergeConditions = (wanted: Conditions = [], current: Conditions = [], ours
   return [...wanted, ...current.filter(({ name }) => !known.has(name))];
 };
 
+/** The shorter one, but for one that we ourselves wrote and that is not wanted any more. */
+const mergeTimeout = (wanted = DEFAULT_TIMEOUT_SECONDS, current = DEFAULT_TIMEOUT_SECONDS, ours?: number): number =>
+  current === ours ? wanted : Math.min(wanted, current);
+
 const mergeWebhook = (
   wanted: MutatingWebhook,
   current: MutatingWebhook | undefined,
@@ -76,7 +84,7 @@ const mergeWebhook = (
     objectSelector: mergeSelector(wanted.objectSelector, current.objectSelector, ours.objectSelector),
     ...(conditions.length === 0 ? {} : { matchConditions: conditions }),
     ...(keepFailurePolicy && current.failurePolicy !== undefined ? { failurePolicy: current.failurePolicy } : {}),
-    timeoutSeconds: Math.min(wanted.timeoutSeconds ?? 5, current.timeoutSeconds ?? 5),
+    timeoutSeconds: mergeTimeout(wanted.timeoutSeconds, current.timeoutSeconds, ours.timeoutSeconds),
   };
 };
 

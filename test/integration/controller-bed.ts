@@ -16,7 +16,7 @@ import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox, SandboxOptions, SandboxRequest } from '../sandbox/types.ts';
 
 /** Polls until `check` stops throwing, up to a generous bound; then its last error is the failure. */
-export const eventually = async (check: () => unknown, boundMs = 10_000): Promise<void> => {
+export const eventually = async (check: () => unknown, boundMs = 60_000): Promise<void> => {
   const deadline = performance.now() + boundMs;
   for (;;) {
     try {
@@ -63,6 +63,7 @@ export interface ControllerBed {
 
 const READS = new Set(['get', 'list', 'watch', 'raw']);
 const QUIET_MS = 150;
+const TURN_MS = 10;
 
 /** `user`: whom the sandbox takes the controller for. */
 export const openControllerBed = async (user: string, options: SandboxOptions = {}): Promise<ControllerBed> => {
@@ -127,10 +128,10 @@ export const openControllerBed = async (user: string, options: SandboxOptions = 
       ),
     async quiet() {
       let seen = -1;
-      let since = performance.now();
-      while (performance.now() - since < QUIET_MS) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-        if (sandbox.requests.length !== seen) since = performance.now();
+      // Turns of the event loop, not time: a process that stalls has read nothing meanwhile.
+      for (let still = 0; still < QUIET_MS / TURN_MS;) {
+        await new Promise((resolve) => setTimeout(resolve, TURN_MS));
+        still = sandbox.requests.length === seen ? still + 1 : 0;
         seen = sandbox.requests.length;
       }
     },

@@ -37,7 +37,7 @@ const causesTable = async (): Promise<string> => {
 };
 
 describe(`${PATH}: causes`, function causes() {
-  this.timeout(60_000);
+  this.timeout(180_000);
   const pattern = /<!-- causes -->\n\n([\s\S]*?)\n*<!-- \/causes -->/;
 
   it('has a row for every cluster, with what explain says', async () => {

@@ -136,7 +136,7 @@ describe('the commands of the documentation that need no cluster', () => {
 
   for (const one of commands) {
     it(`${one.page}: ${one.command}`, async function run() {
-      this.timeout(60_000);
+      this.timeout(180_000);
       const words = plainWords(one.command);
       const { code, out, err } = words === undefined ? await inShell(one.command) : await runTopology(words);
       expect(`${code} ${err}`).to.match(/^0 /);

@@ -45,7 +45,7 @@ const podMetrics = (name: string, cores: number): KubernetesObject =>
   }) as KubernetesObject;
 
 describe('the flow-controller command', function onSandbox() {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let bed: FlowBed;
   let folder: CommandFolder;
   const serving = ['--health-port', '0', '--metrics-port', '0', '--bind-address', '127.0.0.1'];

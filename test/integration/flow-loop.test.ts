@@ -12,7 +12,7 @@ const LOAD_AWARE = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` };
 const OWN = { 'web-a': 'a', 'web-b': 'b', 'web-c': 'c' };
 
 describe('the flow controller', function onSandbox() {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let bed: FlowBed;
   before(async () => {
     bed = await openFlowBed();
@@ -40,8 +40,9 @@ describe('the flow controller', function onSandbox() {
   });
 
   it('creates an empty FlowPolicy that the Service owns, and says what it sees', async () => {
-    await eventually(() => {
+    await eventually(async () => {
       bed.clock.skip(15_000);
+      await bed.quiet();
       expect(bed.conditions('web')).to.deep.equal({
         Observed: 'True/MetricsFresh',
         Effective: 'True/PlanInForce',
@@ -63,8 +64,9 @@ describe('the flow controller', function onSandbox() {
     await bed.quiet();
     bed.sandbox.clearRequests();
     bed.plant.demand = { a: 1.1, b: 0.2, c: 0.2 };
-    await eventually(() => {
+    await eventually(async () => {
       bed.clock.skip(5_000);
+      await bed.quiet();
       expect(bed.hints('web')['web-b']).to.contain('a');
     });
     await bed.quiet();
@@ -74,8 +76,9 @@ describe('the flow controller', function onSandbox() {
 
   it('returns when the demand does, and not before the dwell time', async () => {
     bed.plant.demand = { a: 0.3, b: 0.2, c: 0.2 };
-    await eventually(() => {
+    await eventually(async () => {
       bed.clock.skip(15_000);
+      await bed.quiet();
       expect(bed.hints('web')).to.deep.equal(OWN);
     });
   });

@@ -13,7 +13,7 @@ const LABELS = { [LABEL_STRATEGY]: 'load-aware' };
 const STEP_MS = 5_000;
 
 describe('a planned Service', function onSandbox() {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let bed: FlowBed;
   beforeEach(async () => {
     bed = await openFlowBed();

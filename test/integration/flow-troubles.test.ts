@@ -17,7 +17,7 @@ const SPREAD = { 'web-a': '', 'web-b': '' };
 const QUICK = { upDwell: '1s', planInterval: '1s' };
 
 describe('the flow controller in trouble', function onSandbox() {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let bed: FlowBed;
   beforeEach(async () => {
     bed = await openFlowBed();

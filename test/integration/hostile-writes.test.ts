@@ -32,7 +32,7 @@ const FORGED = JSON.stringify({
 });
 
 describe('a hostile owner of a Service, and the settings reconciler', function onSandbox() {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let bed: Bed;
   beforeEach(async () => {
     bed = await openBed();

@@ -212,7 +212,7 @@ describe('client over HTTP/2', () => {
         process.on('exit', () => console.log('ended'));`;
       const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
         env: { ...process.env, SERVER: wire.server.url, CA: wire.server.ca },
-        timeout: 15_000,
+        timeout: 60_000,
       });
       expect(stdout).to.equal('ended\n');
     });

@@ -14,7 +14,7 @@ import { selectService } from '../../pkg/gardener/catalogue.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const NAME = 'gardener-extension-topology-aware-routing';
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
-const SLOW_MS = 60_000;
+const SLOW_MS = 300_000;
 
 const execute = promisify(execFile);
 

@@ -14,7 +14,7 @@ import type { Bed } from './settings-support.ts';
 
 const NS = 'shoot--foo--bar';
 const MODE =
-  'modes: {seed: {}}\nleaderElection: {leaseDurationSeconds: 4, renewDeadlineSeconds: 3, retryPeriodSeconds: 1}';
+  'modes: {seed: {}}\nleaderElection: {leaseDurationSeconds: 60, renewDeadlineSeconds: 40, retryPeriodSeconds: 1}';
 
 describe('replicas of the settings reconciler', () => {
   let bed: Bed;

@@ -166,7 +166,7 @@ describe('docs/usage/audit.md', () => {
 });
 
 describe('kubectl topology audit, on a cluster', function onCluster() {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let folder: TemporaryFolder;
   let sandbox: Sandbox;
   let access: readonly string[];

@@ -17,7 +17,7 @@ const firstOf = ({ causes }: Explanation): string | undefined => causes[0]?.reas
 const withoutPolicy = (file: string): string => textOf(file).split('---\napiVersion: topology.extensions')[0] ?? '';
 
 describe('kubectl topology explain, of the closed loop', function closedLoop() {
-  this.timeout(60_000);
+  this.timeout(180_000);
 
   it('names the strategy, and shows the loop: mode, target, shares, zones, conditions and the last change', async () => {
     const out = await screenOf(textOf('load-aware-effective'));

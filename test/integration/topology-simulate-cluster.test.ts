@@ -14,7 +14,7 @@ import { expectPoliciesOfPlannedOnly } from './topology-policies.ts';
 import { DEMAND, EXAMPLE, modeOf, simulated } from './topology-simulate-example.ts';
 
 describe('kubectl topology simulate, on a cluster', function onCluster() {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let folder: TemporaryFolder;
   let sandbox: Sandbox;
   before(async () => {
@@ -78,7 +78,7 @@ describe('kubectl topology simulate, on a cluster', function onCluster() {
 });
 
 describe('kubectl topology simulate, with a flow controller', function withFlowController() {
-  this.timeout(60_000);
+  this.timeout(180_000);
   const policy = {
     apiVersion: 'topology.extensions.gardener.cloud/v1alpha1',
     kind: 'FlowPolicy',

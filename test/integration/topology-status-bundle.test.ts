@@ -32,7 +32,7 @@ const { namespace: OWN } = installationDefaults;
 const DAY_MS = 86_400_000;
 
 describe('kubectl topology status --bundle', function bundles() {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let folder: TemporaryFolder;
   let sandbox: Sandbox;
   let access: readonly string[];

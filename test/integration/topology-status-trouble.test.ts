@@ -9,7 +9,7 @@ import type { InstallationOptions } from '../fixtures/installation.ts';
 import { DAY_MS, reasonsOf, useStatusWorld } from './topology-status-support.ts';
 
 describe('kubectl topology status, with something wrong', function trouble() {
-  this.timeout(60_000);
+  this.timeout(180_000);
   const world = useStatusWorld();
 
   const TROUBLE: readonly {
@@ -84,7 +84,7 @@ describe('kubectl topology status, with something wrong', function trouble() {
 });
 
 describe('kubectl topology status, where API servers cannot reach the webhook', function unreachable() {
-  this.timeout(60_000);
+  this.timeout(180_000);
   const world = useStatusWorld({ webhookPort: 1 });
 
   it('gives no hints under Ignore', async () => {

@@ -15,7 +15,7 @@ import { useStatusWorld } from './topology-status-support.ts';
 const { namespace: OWN } = installationDefaults;
 
 describe('kubectl topology status', function onSandbox() {
-  this.timeout(60_000);
+  this.timeout(180_000);
   const world = useStatusWorld();
 
   it('is healthy: everything on one screen, and exit code 0', async () => {

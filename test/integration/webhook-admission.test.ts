@@ -71,7 +71,7 @@ describe('endpointslice-webhook on a cluster', () => {
     slice({ metadata: { name, namespace: where, labels } });
 
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(180_000);
     folder = temporaryFolder();
     sandbox = await startSandbox({ endpointSliceController: false });
     sandbox.seed([namespace('shop', { [LABEL_ROUTING]: 'true' }), namespace(OWN)]);
@@ -192,7 +192,7 @@ describe('endpointslice-webhook on a cluster', () => {
   });
 
   it('repairs its registration, and writes nothing while nothing differs', async function () {
-    this.timeout(30_000);
+    this.timeout(180_000);
     await sandbox.remove(MUTATING_WEBHOOK_CONFIGURATIONS, { name: NAME });
     await eventually(() => configuration() !== undefined, webhook.output);
     const writes = () =>
@@ -221,7 +221,7 @@ describe('endpointslice-webhook on a cluster', () => {
   });
 
   it('--cleanup takes the registration away, and says so when there is none', async function () {
-    this.timeout(30_000);
+    this.timeout(180_000);
     const first = run(['--cleanup', '--kubeconfig', kubeconfig]);
     expect(await first.ended, first.output()).to.equal(0);
     expect(first.output()).to.match(/removed/);

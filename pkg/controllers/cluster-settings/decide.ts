@@ -10,7 +10,7 @@ import type { NamespaceDecision, ObjectDecision, RoutingContext } from '../setti
 
 export interface ClusterSnapshot {
   readonly namespace: string;
-  /** Zones of the ready Nodes. */
+  /** Zones of the Nodes. */
   readonly zones: readonly string[];
   readonly services: readonly Service[];
   readonly context: RoutingContext;

@@ -54,6 +54,8 @@ export interface ExtensionReconcilerOptions {
 const DONE: Result = { kind: 'done' };
 const TAKE_BACK_PATIENCE_MS = 30_000;
 const LOOK_AGAIN_MS = 500;
+/** An order that stays after it failed, as the one to restore does, is tried again after this time, or at once after a change. */
+const FAILED_AGAIN_MS = 60_000;
 
 /** `namespace/name` as two. */
 const refOf = (key: string): Required<ObjectRef> => {
@@ -66,16 +68,19 @@ const createMemory = () => {
   const seen = new Set<string>();
   const deletingSince = new Map<string, number>();
   const conditionAt = new Map<string, number>();
+  const failed = new Map<string, { readonly generation: number | undefined; readonly at: number }>();
   const recent = createRecentWrites<ReadExtension>();
   return {
     seen,
     deletingSince,
     conditionAt,
+    failed,
     recent,
     forget(key: string): void {
       seen.delete(key);
       deletingSince.delete(key);
       conditionAt.delete(key);
+      failed.delete(key);
       recent.forget(key);
     },
   };
@@ -147,7 +152,10 @@ export const createExtensionReconciler = (options: ExtensionReconcilerOptions): 
     const leaves = type === 'Delete' || type === 'Migrate';
     const condition = leaves ? undefined : conditionFor(current);
     current = await patch(current, endPatch(current, type, outcome, condition, clock.now()), 'status', signal);
-    if (outcome.kind === 'succeeded') await patch(current, letGoPatch(current, type), undefined, signal);
+    if (outcome.kind === 'succeeded') {
+      memory.failed.delete(key);
+      await patch(current, letGoPatch(current, type), undefined, signal);
+    } else memory.failed.set(key, { generation: live.metadata?.generation, at: clock.monotonic() });
     const detail = outcome.kind === 'failed' ? { detail: outcome.description } : {};
     logger.info('operation ended', { extension: key, operation: type, outcome: outcome.kind, ...detail });
     memory.seen.add(key);
@@ -167,9 +175,20 @@ export const createExtensionReconciler = (options: ExtensionReconcilerOptions): 
     return DONE;
   };
 
+  /** How long a restoration that failed waits for its next try: its order stays, and our own writes bring it back to us. */
+  const restWaitMs = (key: string, { metadata }: ReadExtension, decision: OperationDecision): number => {
+    const failed = memory.failed.get(key);
+    if (decision.kind !== 'run' || decision.type !== 'Restore') return 0;
+    if (failed === undefined || failed.generation !== metadata?.generation) return 0;
+    return failed.at + FAILED_AGAIN_MS - clock.monotonic();
+  };
+
   const look = async (key: string, cached: ReadExtension, signal: AbortSignal): Promise<Result> => {
     const known = memory.recent.freshest(key, cached);
-    if (decide(known).kind === 'run') {
+    const due = decide(known);
+    const afterMs = restWaitMs(key, known, due);
+    if (afterMs > 0) return { kind: 'requeue', afterMs };
+    if (due.kind === 'run') {
       // The operation is decided on what the server holds: the cache may be behind our own last write.
       const live = options.project(await client.get<Extension>(EXTENSIONS, refOf(key), signal));
       const decision = decide(live);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The turn of one Service: label, load, plan, slices, and what is told about it.
+import type { Service } from '../../apis/core.ts';
 import type { FlowPolicySpec } from '../../apis/flow-policy.ts';
+import { LABEL_STRATEGY } from '../../apis/names.ts';
 import { askOf } from '../../flow/assemble/ask.ts';
 import type { Ask } from '../../flow/assemble/ask.ts';
 import type { PlannedStrategy } from '../../routing/strategy.ts';
@@ -13,11 +15,13 @@ import { settingsFromSpec } from '../../flow/loop/from-spec.ts';
 import type { FlowSettings } from '../../flow/loop/from-spec.ts';
 import type { LoopState } from '../../flow/loop/types.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
+import type { SettingsPlan } from '../../routing/index.ts';
 import { freshest, writeService, writeSlices } from './apply.ts';
 import type { SliceWriter, SliceWrites } from './apply.ts';
 import { labelPlan } from './label.ts';
 import type { KnownLoad, LoadReader } from './loads.ts';
 import { loadQueryOf } from './query.ts';
+import { createReassertGuard } from './reassert.ts';
 import type { ReassertGuard } from './reassert.ts';
 import type { Outcome, Refusal, Snapshot } from './types.ts';
 
@@ -28,7 +32,7 @@ export interface FlowReconcilerOptions {
   writer: SliceWriter;
   loads: LoadReader;
   guard: ReassertGuard;
-  clock: Pick<Clock, 'now'>;
+  clock: Pick<Clock, 'now' | 'monotonic'>;
   /** In [0, 1): spreads the Services over their interval. */
   random: () => number;
   /** What is wrong with a spec; undefined for nothing. */
@@ -62,9 +66,15 @@ const specOf = ({ policy }: Snapshot): FlowPolicySpec => policy?.spec ?? {};
 const fingerprintOf = ({ spread, endpoints }: HintsInForce): string =>
   spread ? 'spread' : endpoints.map(({ name, forZones }) => `${name}=${forZones.join('+')}`).join(' ');
 
+const sooner = (result: Result, afterMs: number | undefined): Result => {
+  if (afterMs === undefined) return result;
+  return { kind: 'requeue', afterMs: result.kind === 'requeue' ? Math.min(result.afterMs, afterMs) : afterMs };
+};
+
 export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler => {
   const { client, writer, loads, guard, clock, random, onOutcome, onForgotten } = options;
   const memories = new Map<string, Memory>();
+  const labels = createReassertGuard({ clock });
   let latest = 0;
 
   /** The loop's time never goes back, whatever is done to the clock. */
@@ -191,10 +201,46 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     return reason === 'ConflictingMode' ? release(snapshot.slices, signal) : DONE;
   };
 
+  const answer = async (
+    key: string,
+    snapshot: Snapshot,
+    ask: Ask,
+    wrong: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Result> => {
+    if (ask.kind !== 'none' && wrong !== undefined)
+      return refuse(key, snapshot, ask.strategy, { reason: 'InvalidPolicy', message: wrong }, signal);
+    if (ask.kind === 'planned') return planned(key, snapshot, ask, signal);
+    if (ask.kind === 'refused') return refuse(key, snapshot, ask.strategy, ask, signal);
+    await forget(key, snapshot, signal);
+    return release(snapshot.slices, signal);
+  };
+
+  /** Writes the label, less and less often where its owner takes it away each time; returns when it is due again, milliseconds. */
+  const writeLabel = async (
+    key: string,
+    service: Service,
+    plan: SettingsPlan,
+    signal: AbortSignal,
+  ): Promise<number | undefined> => {
+    if (plan.kind === 'unchanged') {
+      const label = service.metadata?.labels?.[LABEL_STRATEGY];
+      if (label !== undefined) labels.confirmed(key, label);
+      return undefined;
+    }
+    const { labels: wanted } = (plan.patch['metadata'] ?? {}) as { labels?: Readonly<Record<string, string | null>> };
+    const label = wanted?.[LABEL_STRATEGY] ?? '';
+    const permit = labels.admit(key, label);
+    if (permit.kind === 'wait') return permit.afterMs;
+    if (await writeService(service, plan, client, signal)) labels.written(key, label);
+    return undefined;
+  };
+
   return {
     async reconcile(key, signal) {
       const cached = options.snapshot(key);
       if (cached === undefined) {
+        labels.forget(key);
         await forget(key, undefined, signal);
         return DONE;
       }
@@ -203,14 +249,9 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
       const wrong = options.checkSpec(specOf(snapshot));
       const observeOnly = wrong === undefined && specOf(snapshot).mode === 'Observe';
       // The watch tells of the new label, and the slices follow.
-      await writeService(service, labelPlan(service, observeOnly), client, signal);
+      const labelInMs = await writeLabel(key, service, labelPlan(service, observeOnly), signal);
       const ask = askOf({ service, slices, observeOnly });
-      if (ask.kind !== 'none' && wrong !== undefined)
-        return refuse(key, snapshot, ask.strategy, { reason: 'InvalidPolicy', message: wrong }, signal);
-      if (ask.kind === 'planned') return planned(key, snapshot, ask, signal);
-      if (ask.kind === 'refused') return refuse(key, snapshot, ask.strategy, ask, signal);
-      await forget(key, snapshot, signal);
-      return release(slices, signal);
+      return sooner(await answer(key, snapshot, ask, wrong, signal), labelInMs);
     },
   };
 };

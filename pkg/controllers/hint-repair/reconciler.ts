@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Has admission look again at slices that it left otherwise than it would now: touches one, and if that helps, the others, a few a second.
+// Has admission look again at slices that it left otherwise than it would now: touches one, and while that helps, the others, a few a second.
 import type { EndpointSlice } from '../../apis/core.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
 import { ANNOTATION_TOUCHED } from '../../apis/names.ts';
@@ -62,27 +62,45 @@ export interface HintRepair {
 const MAX_BACKOFF_MS = 3_600_000;
 const DONE: Result = { kind: 'done' };
 
+/** So many namespaces at least say that admission does not act, if there are as many. */
+const WITNESSES = 3;
+
+interface Touched {
+  readonly helped: boolean;
+  /** The resourceVersion that the touch made. */
+  readonly version: string | undefined;
+}
+
+interface Unhelped {
+  readonly slice: EndpointSlice;
+  readonly version: string | undefined;
+}
+
 const refOf = ({ metadata }: EndpointSlice): Required<ObjectRef> => ({
   namespace: metadata?.namespace ?? '',
   name: metadata?.name ?? '',
 });
+
+const pathOf = (slice: EndpointSlice): string => `${refOf(slice).namespace}/${refOf(slice).name}`;
 
 export const createHintRepair = (options: HintRepairOptions): HintRepair => {
   const { client, task = UNHINTED, slices, clock, writesPerSecond, backoffMs, events, regarding, logger } = options;
   let failures = 0;
   /** Monotonic; before it nothing is tried. */
   let notBefore = 0;
+  /** Versions of slices that a touch did not help while it helped others, by path. */
+  const stubborn = new Map<string, string | undefined>();
 
-  const touch = async (slice: EndpointSlice, signal: AbortSignal): Promise<boolean> => {
+  const touch = async (slice: EndpointSlice, signal: AbortSignal): Promise<Touched> => {
     const patch = { metadata: { annotations: { [ANNOTATION_TOUCHED]: new Date(clock.now()).toISOString() } } };
     try {
       const answer = await client.patch<EndpointSlice>(ENDPOINT_SLICES, refOf(slice), 'merge', patch, {}, signal);
       const helped = !task.needsTouch(answer);
       options.onTouch?.(helped);
-      return helped;
+      return { helped, version: answer.metadata?.resourceVersion };
     } catch (error) {
       // The slice went away: that says nothing about admission.
-      if (isNotFound(error)) return true;
+      if (isNotFound(error)) return { helped: true, version: undefined };
       throw error;
     }
   };
@@ -99,21 +117,56 @@ export const createHintRepair = (options: HintRepairOptions): HintRepair => {
     return { kind: 'requeue', afterMs: delay };
   };
 
-  const touchAll = async (found: readonly EndpointSlice[], signal: AbortSignal): Promise<Result> => {
-    for (const [index, slice] of found.entries()) {
-      if (index > 0) await sleep(clock, 1_000 / writesPerSecond, signal);
-      if (!(await touch(slice, signal))) return unavailable(slice, found.length - index);
-      if (failures > 0) logger.info(task.recovered, {});
-      failures = 0;
+  /** Those that admission leaves as they are although it acts on others. */
+  const recovered = (left: readonly Unhelped[]): void => {
+    for (const { slice, version } of left) {
+      stubborn.set(pathOf(slice), version);
+      logger.info('a slice is left as it is by admission, which acts on others', refOf(slice));
     }
+    if (failures > 0) logger.info(task.recovered, {});
+    failures = 0;
+  };
+
+  /** One slice proves nothing against all: a touch that did not help is followed by some in other namespaces. */
+  const touchAll = async (found: readonly EndpointSlice[], signal: AbortSignal): Promise<Result> => {
+    const pending = [...found];
+    let unhelped: Unhelped[] = [];
+    const isElsewhere = (slice: EndpointSlice): boolean =>
+      unhelped.every((other) => refOf(other.slice).namespace !== refOf(slice).namespace);
+    for (let touches = 0; pending.length > 0; touches += 1) {
+      const index = unhelped.length < WITNESSES ? pending.findIndex(isElsewhere) : -1;
+      const [slice] = index === -1 ? [] : pending.splice(index, 1);
+      if (slice === undefined) break;
+      if (touches > 0) await sleep(clock, 1_000 / writesPerSecond, signal);
+      const { helped, version } = await touch(slice, signal);
+      if (!helped) {
+        unhelped.push({ slice, version });
+        continue;
+      }
+      recovered(unhelped);
+      unhelped = [];
+    }
+    const [first] = unhelped;
+    if (first !== undefined) return unavailable(first.slice, pending.length + unhelped.length);
     logger.info(task.done, { slices: found.length });
     return DONE;
+  };
+
+  /** What needs a touch, but for those that did not change since one did not help them. */
+  const find = (): EndpointSlice[] => {
+    const found = slices().filter(task.needsTouch);
+    const paths = new Set(found.map(pathOf));
+    for (const path of stubborn.keys()) if (!paths.has(path)) stubborn.delete(path);
+    return found.filter((slice) => {
+      const version = stubborn.get(pathOf(slice));
+      return version === undefined || version !== slice.metadata?.resourceVersion;
+    });
   };
 
   return {
     reconciler: {
       async reconcile(_key, signal) {
-        const found = slices().filter(task.needsTouch);
+        const found = find();
         if (found.length === 0) {
           failures = 0;
           return DONE;

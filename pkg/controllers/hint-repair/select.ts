@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the slices whose hints admission would write otherwise now: written while it was away, or planned by who is gone. Pure.
 import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
-import { LABEL_CONSIDER } from '../../apis/names.ts';
+import { ANNOTATION_PROBE, LABEL_CONSIDER } from '../../apis/names.ts';
 import type { Strategy } from '../../apis/names.ts';
+import { isZoneName } from '../../hints/names.ts';
 import { strategyFromLabels } from '../../routing/strategy.ts';
 
 /** Strategies whose hints the flow controller writes and admission only keeps. */
@@ -16,15 +17,21 @@ const isWebhooks = ({ metadata }: EndpointSlice): boolean => {
 };
 
 const lacksOwnZone = ({ zone, hints }: Endpoint): boolean =>
-  zone !== undefined && zone !== '' && hints?.forZones?.some(({ name }) => name === zone) !== true;
+  isZoneName(zone) && hints?.forZones?.some(({ name }) => name === zone) !== true;
+
+/** Stored ones are of no use but to keep admission away, which is its owner's wish. */
+const isProbe = ({ metadata }: EndpointSlice): boolean => metadata?.annotations?.[ANNOTATION_PROBE] !== undefined;
+
+/** A write that admission looks at is possible. */
+const isOpen = (slice: EndpointSlice): boolean => slice.metadata?.deletionTimestamp === undefined && !isProbe(slice);
 
 /** Whether one more write of this slice would bring hints, if the webhook works. */
 export const needsTouch = (slice: EndpointSlice): boolean =>
-  isWebhooks(slice) && slice.metadata?.deletionTimestamp === undefined && (slice.endpoints ?? []).some(lacksOwnZone);
+  isWebhooks(slice) && isOpen(slice) && (slice.endpoints ?? []).some(lacksOwnZone);
 
 /** Whether the slice holds hints of a plan, which one more write would take away if its planner is known to be gone. */
-export const holdsPlan = ({ metadata, endpoints }: EndpointSlice): boolean => {
-  const strategy = strategyFromLabels(metadata?.labels);
-  if (strategy === undefined || !PLANNED.has(strategy) || metadata?.deletionTimestamp !== undefined) return false;
-  return (endpoints ?? []).some(({ hints }) => (hints?.forZones ?? []).length > 0);
+export const holdsPlan = (slice: EndpointSlice): boolean => {
+  const strategy = strategyFromLabels(slice.metadata?.labels);
+  if (strategy === undefined || !PLANNED.has(strategy) || !isOpen(slice)) return false;
+  return (slice.endpoints ?? []).some(({ hints }) => (hints?.forZones ?? []).length > 0);
 };

@@ -56,13 +56,15 @@ const isDue = ({ metadata, status }: Extension, firstSight: boolean): boolean =>
 export const decideOperation = ({ extension, shoot, firstSight }: OperationInput): OperationDecision => {
   const annotation = operationOf(extension);
   const last = extension.status?.lastOperation;
-  if (annotation === 'wait-for-state') return none('waitForState');
+  // What is deleted has no state to wait for.
+  const deleted = extension.metadata?.deletionTimestamp !== undefined;
+  if (annotation === 'wait-for-state' && !deleted) return none('waitForState');
   if (isFailed(shoot)) return none('shootFailed');
   if (annotation === 'migrate') return run('Migrate');
   if (last?.type === 'Migrate' && annotation !== 'restore') {
     return last.state === 'Succeeded' ? none('migrated') : run('Migrate');
   }
-  if (extension.metadata?.deletionTimestamp !== undefined) {
+  if (deleted) {
     return hasFinalizer(extension) ? run('Delete') : none('released');
   }
   if (annotation === 'restore') return run('Restore');

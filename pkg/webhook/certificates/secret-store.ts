@@ -153,20 +153,20 @@ export const openSecretCertificates = async (
   const { clock, logger, checkIntervalMs = 300_000 } = options;
   const holder = createHolder(await settle(options, signal), logger);
 
-  /** Returns how long to wait for the next look. */
-  const look = async (waitedMs: number, signalOfRun: AbortSignal): Promise<number> => {
+  /** False where it failed; what is held stays in use. */
+  const look = async (signalOfLook: AbortSignal): Promise<boolean> => {
     try {
-      if (holder.set(await settle(options, signalOfRun)))
+      if (holder.set(await settle(options, signalOfLook)))
         logger.info('certificates taken over', { notAfter: new Date(holder.notAfter) });
-      return checkIntervalMs;
+      return true;
     } catch (error) {
-      if (signalOfRun.aborted) return 0;
-      logger.warn('cannot check the certificates, the last ones stay in use', { error });
-      return waitedMs >= checkIntervalMs
-        ? Math.min(RETRY_MS, checkIntervalMs)
-        : Math.min(waitedMs * 2, checkIntervalMs - 1);
+      if (!signalOfLook.aborted) logger.warn('cannot check the certificates, the last ones stay in use', { error });
+      return false;
     }
   };
+  /** How long to wait after a failed look that came so long after the one before. */
+  const retryAfter = (waitedMs: number): number =>
+    waitedMs >= checkIntervalMs ? Math.min(RETRY_MS, checkIntervalMs) : Math.min(waitedMs * 2, checkIntervalMs - 1);
 
   return {
     current: () => holder.current(),
@@ -179,8 +179,11 @@ export const openSecretCertificates = async (
       while (!signalOfRun.aborted) {
         // Rejects only when aborted, which ends the loop.
         await sleep(clock, waitMs, signalOfRun).catch(() => undefined);
-        if (!signalOfRun.aborted) waitMs = await look(waitMs, signalOfRun);
+        if (!signalOfRun.aborted) waitMs = (await look(signalOfRun)) ? checkIntervalMs : retryAfter(waitMs);
       }
+    },
+    async refresh(signalOfRefresh) {
+      await look(signalOfRefresh);
     },
   };
 };

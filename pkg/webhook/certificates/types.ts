@@ -22,6 +22,8 @@ export interface CertificateSource {
 export interface RefreshingCertificateSource extends CertificateSource {
   /** Looks for changes until the signal aborts; resolves then, and rejects never. The last good certificate stays in use meanwhile. */
   run(signal: AbortSignal): Promise<void>;
+  /** Looks now: replicas that share an origin must not publish what one of them has replaced. Rejects never. */
+  refresh?(signal: AbortSignal): Promise<void>;
 }
 
 /** Why a certificate cannot be used. */

@@ -137,7 +137,7 @@ describe('settings by mode', () => {
     await expectService(PLAIN, 'annotated', SAME_ZONE, 'same-zone');
   });
 
-  it('follows the zones of ready Nodes, and the end of a Node', async () => {
+  it('follows the zones of Nodes, and the end of a Node, and does nothing when one is not ready', async () => {
     const ready = (status: 'True' | 'False'): Promise<unknown> => {
       const conditions = [{ type: 'Ready', status }];
       return world.client.patch(
@@ -148,10 +148,11 @@ describe('settings by mode', () => {
         { subresource: 'status' },
       );
     };
+    const mark = world.audit.mark();
     await ready('False');
-    await expectService(PLAIN, 'labelled', undefined);
+    await world.quiet();
+    expect(world.writes(mark).map(subjectOf), 'while a zone is away').to.deep.equal([]);
     await ready('True');
-    await expectService(PLAIN, 'labelled', SAME_ZONE);
     await world.client.delete(NODES, { name: 'node-eu-1b' });
     await expectService(PLAIN, 'labelled', undefined);
     await createNode(world.client, 'eu-1c', 'v1.36.0');

@@ -54,7 +54,7 @@ describe('the end of an installation', () => {
   /** The registration freezes slices while the webhook is away: whatever of it is left over shows. */
   const values = (admission: string): object => ({
     admission,
-    endpointsliceWebhook: { failurePolicy: 'Fail', timeoutSeconds: 10 },
+    endpointsliceWebhook: { failurePolicy: 'Fail', timeoutSeconds: 5 },
     flowController: { enabled: true },
   });
 

@@ -225,14 +225,14 @@ describe('decideClusterRouting', () => {
       decision: decideClusterRouting(['a', 'a', 'a']),
       reason: 'SingleZone',
       message:
-        'all ready Nodes with the label topology.kubernetes.io/zone are in zone "a"; there is no other to keep traffic out of',
+        'all Nodes with the label topology.kubernetes.io/zone are in zone "a"; there is no other to keep traffic out of',
     },
     {
       name: 'no zones',
       decision: decideClusterRouting(['']),
       reason: 'SingleZone',
       message:
-        'no ready Node has the label topology.kubernetes.io/zone; traffic can only be kept in a zone where Nodes say theirs',
+        'no Node has the label topology.kubernetes.io/zone; traffic can only be kept in a zone where Nodes say theirs',
     },
   ]);
 });

@@ -99,6 +99,32 @@ describe('the claim of one of several installations', () => {
     await Promise.all([seed.stop(), runtime.stop()]);
   });
 
+  it('is not taken for another one’s because the first try failed', async () => {
+    const seed = start('seed');
+    await clock.settle();
+    let refusals = 1;
+    const replica = start('seed', {}, () => {
+      refusals -= 1;
+      if (refusals >= 0) throw new ApiError({ method: 'GET', path: '/x', status: 500 });
+    });
+    await clock.settle();
+    expect([replica.claim.known(), replica.claim.held()]).to.deep.equal([false, false]);
+    await clock.advance(1_000);
+    expect([replica.claim.known(), replica.claim.held()]).to.deep.equal([true, true]);
+    await Promise.all([seed.stop(), replica.stop()]);
+  });
+
+  it('is given up hope of by who is refused for as long as a claim lasts', async () => {
+    const refused = start('seed', {}, () => {
+      throw new ApiError({ method: 'GET', path: '/x', status: 403 });
+    });
+    await clock.advance(CLAIM_DURATION_MS - 2_000);
+    expect(refused.claim.known()).to.equal(false);
+    await clock.advance(4_000);
+    expect([refused.claim.known(), refused.claim.held()]).to.deep.equal([true, false]);
+    await refused.stop();
+  });
+
   it('goes to the other one when nobody renews it, with another owner', async () => {
     const seed = start('seed');
     await clock.settle();

@@ -20,6 +20,7 @@ describe('informerDelay', () => {
       asked: 90_000,
       expected: 90_000,
     },
+    { name: 'ends where the server asks for a day', failures: 1, random: 0, asked: 86_400_000, expected: 300_000 },
   ];
   for (const { name, failures, random, asked, expected } of cases) {
     it(name, () => expect(informerDelay(failures, DEFAULT_INFORMER_BACKOFF, () => random, asked)).to.equal(expected));

@@ -210,7 +210,8 @@ describe('loadKubeConfig', () => {
       const config = load(kubeconfig({ user: { token: 't' } }));
       folder.write('config', 'contexts: []');
       await clock.advance(5_000);
-      expect(await rejection(config.credentials())).to.be.instanceOf(KubeConfigError);
+      for (const time of ['first', 'second'])
+        expect(await rejection(config.credentials()), time).to.be.instanceOf(KubeConfigError);
       folder.write('config', kubeconfig({ user: { token: 't3' } }));
       await clock.advance(5_000);
       expect((await config.credentials()).headers).to.deep.equal({ authorization: 'Bearer t3' });
@@ -220,9 +221,11 @@ describe('loadKubeConfig', () => {
       const config = load(kubeconfig({ user: { token: 't' } }));
       folder.write('config', kubeconfig({ cluster: { server: 'https://moved.test' } }));
       await clock.advance(5_000);
-      expect(String(await rejection(config.credentials()))).to.contain(
-        `now names https://moved.test instead of ${SERVER}: restart`,
-      );
+      for (const time of ['first', 'second']) {
+        expect(String(await rejection(config.credentials())), time).to.contain(
+          `now names https://moved.test instead of ${SERVER}: restart`,
+        );
+      }
     });
   });
 

@@ -130,4 +130,39 @@ describe('the watch of a Lease', () => {
     await clock.settle();
     await running;
   });
+
+  it('keeps a holder alive of which nothing is heard because the server is not', async () => {
+    const api = createModelApi();
+    const clock = createFakeClock();
+    let away = false;
+    const { client } = api;
+    const cut =
+      <A extends unknown[], R>(request: (...args: A) => R) =>
+      (...args: A): R => {
+        if (away) throw new Error('no route to the server');
+        return request(...args);
+      };
+    const watch = createLeaseWatch({
+      client: { pages: cut(client.pages), watch: cut(client.watch) } as unknown as Client,
+      lease: { namespace: 'garden', name: 'planner' },
+      clock,
+      random: () => 0,
+      logger: recordingLogger(),
+    });
+    const stop = new AbortController();
+    api.put('planner', { spec: { holderIdentity: 'one', renewTime: microTime(clock.now()) } });
+    const running = watch.run(stop.signal);
+    await clock.settle();
+    expect([watch.known(), watch.alive()]).to.deep.equal([true, true]);
+    away = true;
+    api.endWatches('close');
+    await clock.advance(11 * MINUTE);
+    expect(watch.alive(), 'cut off').to.equal(true);
+    away = false;
+    await clock.advance(2 * MINUTE);
+    expect(watch.alive(), 'heard again, and the Lease was not renewed').to.equal(false);
+    stop.abort();
+    await clock.settle();
+    await running;
+  });
 });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
@@ -21,7 +22,10 @@ describe('the owner of a registration', () => {
   beforeEach(() => {
     server = createMemoryServer();
   });
-  const start = (owner: NonNullable<KeepRegisteredOptions['owner']>) => {
+  const start = (
+    owner: NonNullable<KeepRegisteredOptions['owner']>,
+    more: Partial<Pick<KeepRegisteredOptions, 'wanted' | 'refresh'>> = {},
+  ) => {
     const api = createModelApi();
     const clock = createFakeClock();
     const stop = new AbortController();
@@ -32,6 +36,7 @@ describe('the owner of a registration', () => {
       keepFailurePolicy: true,
       owner,
       wanted: () => ({ metadata: ref, webhooks: [] }),
+      ...more,
       onWantedChange(callback) {
         change = callback;
         return () => undefined;
@@ -44,6 +49,7 @@ describe('the owner of a registration', () => {
     return {
       keeper,
       clock,
+      stop,
       look: async () => {
         change();
         await clock.advance(10_000);
@@ -89,6 +95,33 @@ describe('the owner of a registration', () => {
     readable = true;
     await test.clock.advance(60_000);
     expect([test.keeper.registered, uids()]).to.deep.equal([true, ['one']]);
+    await test.end();
+  });
+
+  it('is written from what all replicas share, and never from what one of them has not heard of yet', async () => {
+    let bundle = 'old';
+    const test = start(() => Promise.resolve(undefined), {
+      wanted: () => ({
+        metadata: ref,
+        webhooks: [{ name: 'x.topology.extensions.gardener.cloud', clientConfig: { caBundle: bundle } }] as never,
+      }),
+      refresh() {
+        bundle = 'new';
+        return Promise.resolve();
+      },
+    });
+    await test.look();
+    const stored = server.read<MutatingWebhookConfiguration>(MUTATING_WEBHOOK_CONFIGURATIONS, ref);
+    expect(stored?.webhooks?.map(({ clientConfig }) => clientConfig.caBundle)).to.deep.equal(['new']);
+    await test.end();
+  });
+
+  it('leaves no listener behind for each time that it looked', async () => {
+    const test = start(() => Promise.resolve(undefined));
+    await test.look();
+    const before = getEventListeners(test.stop.signal, 'abort').length;
+    for (let time = 0; time < 20; time += 1) await test.look();
+    expect(getEventListeners(test.stop.signal, 'abort').length).to.equal(before);
     await test.end();
   });
 });

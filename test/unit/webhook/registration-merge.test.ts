@@ -78,6 +78,12 @@ describe('mergeRegistration', () => {
     { name: 'a shorter timeout', change: () => ({ timeoutSeconds: 2 }) },
     { name: 'another failure policy, where none was configured', change: () => ({ failurePolicy: 'Fail' }) },
   ];
+  it('raises a timeout again that it lowered itself', () => {
+    const lowered = merge(undefined, build({ timeoutSeconds: 2 }));
+    expect(lowered?.webhooks?.[0]?.timeoutSeconds).to.equal(2);
+    expect(merge(lowered, build())?.webhooks?.[0]?.timeoutSeconds).to.equal(build().webhooks?.[0]?.timeoutSeconds);
+  });
+
   for (const { name, change } of kept) {
     it(`keeps ${name}`, () => {
       const current = stored(change);

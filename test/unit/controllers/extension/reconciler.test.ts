@@ -229,8 +229,15 @@ describe('the extension reconciler', () => {
         metadata: { annotations: { [ANNOTATION_OPERATION]: 'restore' } },
         spec: { type: 'topology-aware-routing', providerConfig: {} },
       });
-      await world.process().turn();
+      const process = world.process();
+      await process.turn();
       expect([last(), operation()]).to.deep.equal(['Restore Error', 'restore']);
+      const written = world.writes();
+      for (let turn = 0; turn < 10; turn += 1) await process.turn();
+      expect(world.writes(), 'what is written brings it back to us, and is no reason to try again').to.equal(written);
+      await world.clock.advance(60_000);
+      await process.turn();
+      expect(world.writes(), 'a minute later').to.be.above(written);
     });
   });
 

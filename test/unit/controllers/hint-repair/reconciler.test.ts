@@ -14,9 +14,9 @@ import type { FakeClock } from '../../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
 const { signal } = new AbortController();
-const named = (name: string, hinted = false): EndpointSlice =>
+const named = (name: string, hinted = false, namespace = 'n', resourceVersion = '1'): EndpointSlice =>
   slice({
-    metadata: { name, namespace: 'n', labels: { [LABEL_CONSIDER]: 'true' } },
+    metadata: { name, namespace, resourceVersion, labels: { [LABEL_CONSIDER]: 'true' } },
     endpoints: [endpoint({ zone: 'a', ...(hinted ? { hints: { forZones: [{ name: 'a' }] } } : {}) })],
   });
 
@@ -24,6 +24,8 @@ describe('hint repair', () => {
   let clock: FakeClock;
   let slices: EndpointSlice[];
   let works: boolean;
+  /** `namespace/name` of slices that admission leaves as they are. */
+  let bare: Set<string>;
   let failure: Error | undefined;
   let touched: { name: string; at: number; patch: unknown }[];
   let events: EventInput[];
@@ -32,14 +34,17 @@ describe('hint repair', () => {
     clock = createFakeClock();
     slices = ['a', 'b', 'c'].map((name) => named(name));
     works = true;
+    bare = new Set();
     failure = undefined;
     touched = [];
     events = [];
-    const patch = (_resource: unknown, { name }: ObjectRef, _type: unknown, body: unknown) => {
+    const patch = (_resource: unknown, { name, namespace = '' }: ObjectRef, _type: unknown, body: unknown) => {
       touched.push({ name, at: clock.monotonic(), patch: body });
       if (failure !== undefined) return Promise.reject(failure);
-      if (works) slices = slices.map((item) => (item.metadata?.name === name ? named(name, true) : item));
-      return Promise.resolve(named(name, works));
+      const stored = named(name, works && !bare.has(`${namespace}/${name}`), namespace, '2');
+      const is = ({ metadata }: EndpointSlice): boolean => metadata?.name === name && metadata.namespace === namespace;
+      slices = slices.map((item) => (is(item) ? stored : item));
+      return Promise.resolve(stored);
     };
     repair = createHintRepair({
       client: { patch: patch as unknown as Client['patch'] },
@@ -99,6 +104,29 @@ describe('hint repair', () => {
     works = true;
     expect(await run()).to.deep.equal({ kind: 'done' });
     expect(repair.unavailable).to.equal(false);
+  });
+
+  it('does not take one slice that stays bare for an outage: others elsewhere are hinted, and it is left alone', async () => {
+    bare.add('evil/a');
+    slices = [named('a', false, 'evil'), named('b', false, 'evil'), named('c'), named('d')];
+    expect(await run()).to.deep.equal({ kind: 'done' });
+    expect([repair.unavailable, events]).to.deep.equal([false, []]);
+    expect(touched.map(({ name }) => name)).to.deep.equal(['a', 'c', 'b', 'd']);
+    expect(await run(), 'it did not change since').to.deep.equal({ kind: 'done' });
+    expect(touched).to.have.length(4);
+    slices = slices.map((one) => (one.metadata?.name === 'a' ? named('a', false, 'evil', 'changed') : one));
+    await run();
+    expect(touched.at(-1)?.name, 'after a change').to.equal('a');
+  });
+
+  it('asks slices of three namespaces before it says that admission is away', async () => {
+    works = false;
+    slices = ['one', 'two', 'three', 'four'].map((namespace) => named('a', false, namespace));
+    expect(await run()).to.deep.equal({ kind: 'requeue', afterMs: 60_000 });
+    expect(touched).to.have.length(3);
+    expect(events.map(({ message }) => message)[0])
+      .to.contain('EndpointSlice one/a')
+      .and.to.contain('4 slice(s) wait');
   });
 
   it('is not hurried by news of more slices', async () => {

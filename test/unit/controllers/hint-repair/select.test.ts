@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Endpoint } from '../../../../pkg/apis/core.ts';
-import { LABEL_CONSIDER, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
+import { ANNOTATION_PROBE, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
 import { holdsPlan, needsTouch } from '../../../../pkg/controllers/hint-repair/select.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
 
@@ -34,6 +34,7 @@ const cases: { name: string; labels: Record<string, string>; endpoints: Endpoint
   },
   { name: 'hinted', labels: consider, endpoints: [endpoint({ zone: 'a', ...hint('a') })], touch: false },
   { name: 'no zone, no hint to expect', labels: consider, endpoints: [endpoint({ zone: '' })], touch: false },
+  { name: 'a zone that is none', labels: consider, endpoints: [endpoint({ zone: 'x y' })], touch: false },
   { name: 'no label', labels: {}, endpoints: [endpoint({ zone: 'a' })], touch: false },
   {
     name: 'label switched off',
@@ -93,5 +94,19 @@ describe('holdsPlan', () => {
   it('does not hold in a slice that is being deleted', () => {
     const metadata = { labels: strategy('load-aware'), deletionTimestamp: '2026-01-01T00:00:00Z' };
     expect(holdsPlan(slice({ metadata, endpoints: [endpoint({ ...hint('a') })] }))).to.equal(false);
+  });
+});
+
+describe('a slice whose owner marked it as a probe', () => {
+  const metadata = (labels: Record<string, string>) => ({ labels, annotations: { [ANNOTATION_PROBE]: 'policy' } });
+
+  it('is left alone: admission does not look at it', () => {
+    const bare = slice({ metadata: metadata(consider), endpoints: [endpoint({ zone: 'a' })] });
+    expect(needsTouch(bare)).to.equal(false);
+    const planned = slice({
+      metadata: metadata(strategy('load-aware')),
+      endpoints: [endpoint({ zone: 'a', ...hint('b') })],
+    });
+    expect(holdsPlan(planned)).to.equal(false);
   });
 });

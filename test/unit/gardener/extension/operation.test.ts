@@ -45,6 +45,11 @@ const cases: Case[] = [
   },
   { name: 'an order that we do not know', of: { operation: 'dance', status: settled }, is: 'settled' },
   { name: 'wait for the state', of: { operation: 'wait-for-state' }, is: 'waitForState' },
+  {
+    name: 'is deleted while the state is waited for',
+    of: { operation: 'wait-for-state', metadata: DELETED, finalizer: true },
+    is: 'Delete',
+  },
   { name: 'restore', of: { operation: 'restore', status: {} }, is: 'Restore' },
   {
     name: 'restore what was migrated here before',
