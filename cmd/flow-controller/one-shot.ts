@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two ways of running that end by themselves: --dry-run and --cleanup.
 import { LEASES } from '../../pkg/apis/resources.ts';
-import { cleanUp } from '../../pkg/controllers/flow/cleanup.ts';
+import { cleanUp, servedBy } from '../../pkg/controllers/flow/cleanup.ts';
 import type { CleanupReport } from '../../pkg/controllers/flow/cleanup.ts';
 import { createLandscape } from '../../pkg/controllers/flow/landscape.ts';
 import { cleanUpNodeGroups } from '../../pkg/controllers/node-groups/cleanup.ts';
@@ -70,14 +70,15 @@ export const runCleanup = async (session: Session, signal: AbortSignal): Promise
     session.print(`the flow-controller of namespace ${elsewhere} plans in this cluster: nothing is taken back\n`);
     return;
   }
+  const serves = await servedBy(client, session.config.namespaceSelector, signal);
   const work = async (workSignal: AbortSignal): Promise<void> => {
-    session.print(describe(await cleanUp({ client, logger }, workSignal)));
+    session.print(describe(await cleanUp({ client, logger, serves }, workSignal)));
     await cleanUpZones(session, workSignal);
   };
   await workOnceAsLeader(session, work, signal);
   await removeLease(session, signal);
   // What others wrote in between got its own zone from admission, which took the planner for alive.
-  const again = await cleanUp({ client, logger }, signal);
+  const again = await cleanUp({ client, logger, serves }, signal);
   if (again.slices > 0)
     logger.info('cleaned up again', { slices: again.slices, at: new Date(clock.now()).toISOString() });
 };

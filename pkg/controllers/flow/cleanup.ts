@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes back what the flow controller wrote in the whole cluster: hints with our mark, labels, and FlowPolicies nobody filled.
-import type { EndpointSlice, Service } from '../../apis/core.ts';
+import type { LabelSelector } from '../../apis/admission.ts';
+import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_APPLIED, ANNOTATION_PLAN } from '../../apis/names.ts';
-import { ENDPOINT_SLICES, FLOW_POLICIES, SERVICES } from '../../apis/resources.ts';
+import { ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, SERVICES } from '../../apis/resources.ts';
 import type { Resource } from '../../apis/resources.ts';
 import { takeBackPatch } from '../../flow/assemble/patch.ts';
 import { createSliceProjection } from '../../flow/assemble/slice.ts';
 import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
+import { matchesSelector } from '../../routing/label-selector.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import { patchService, refOf } from './apply.ts';
 import { takeBackLabel } from './label.ts';
@@ -17,6 +19,8 @@ import { isOurs } from './status-writer.ts';
 
 export interface CleanupOptions {
   client: Pick<Client, 'pages' | 'get' | 'patch' | 'delete'>;
+  /** Whether the objects of a namespace are this controller's to clean up: another one may serve the others. */
+  serves(namespace: string): boolean;
   logger: Logger;
 }
 
@@ -32,14 +36,16 @@ const TRIES = 5;
 
 /** All objects of a resource that fit; none where it is not served. */
 const find = async <T extends KubernetesObject>(
-  { client }: CleanupOptions,
+  { client, serves }: CleanupOptions,
   resource: Resource,
   fits: (object: T) => boolean,
   signal: AbortSignal,
 ): Promise<T[]> => {
   const found: T[] = [];
   try {
-    for await (const { items } of client.pages<T>(resource, {}, signal)) found.push(...items.filter(fits));
+    for await (const { items } of client.pages<T>(resource, {}, signal)) {
+      found.push(...items.filter((item) => serves(item.metadata?.namespace ?? '') && fits(item)));
+    }
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
@@ -66,6 +72,26 @@ const persist = async <T extends KubernetesObject>(
 
 const isMarked = ({ metadata }: EndpointSlice): boolean => metadata?.annotations?.[ANNOTATION_PLAN] !== undefined;
 const isApplied = ({ metadata }: Service): boolean => metadata?.annotations?.[ANNOTATION_APPLIED] !== undefined;
+
+/**
+ * Whether a namespace's objects are to be cleaned up under a selector. Without one everything is, also what an earlier
+ * configuration left in namespaces that are excluded by now.
+ */
+export const servedBy = async (
+  client: Pick<Client, 'pages'>,
+  selector: LabelSelector,
+  signal: AbortSignal,
+): Promise<CleanupOptions['serves']> => {
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  if (Object.keys(matchLabels).length === 0 && matchExpressions.length === 0) return () => true;
+  const served = new Set<string>();
+  for await (const { items } of client.pages<Namespace>(NAMESPACES, {}, signal)) {
+    for (const { metadata } of items) {
+      if (matchesSelector(selector, metadata?.labels ?? {})) served.add(metadata?.name ?? '');
+    }
+  }
+  return (namespace) => served.has(namespace);
+};
 
 /** Labels first: the EndpointSlice controller takes hints off the slices when it mirrors that they are gone. */
 export const cleanUp = async (options: CleanupOptions, signal: AbortSignal): Promise<CleanupReport> => {

@@ -141,5 +141,8 @@ export const applyObjects = async (
       error ??= outcome.error;
     }
   }
-  return { written, retryAfterMs, fighting: objects.filter((item) => options.drift.fighting(keyOf(item))), error };
+  const fighting = objects.filter((item) => options.drift.fighting(keyOf(item)));
+  // Who has given up does nothing that would bring the namespace back to us, and the fight would be told of for ever.
+  for (const item of fighting) retryAfterMs = earliest(retryAfterMs, options.drift.peaceInMs(keyOf(item)));
+  return { written, retryAfterMs, fighting, error };
 };

@@ -24,6 +24,8 @@ export interface DriftGuard {
   confirmed(key: string, wanted: string): void;
   /** True while the last `fightAfterRepairs` repairs happened within the window. */
   fighting(key: string): boolean;
+  /** Milliseconds until a fight is over if nobody writes any more; 0 where there is none. */
+  peaceInMs(key: string): number;
   /** The object is gone or no longer ours. */
   forget(key: string): void;
   readonly size: number;
@@ -69,6 +71,11 @@ export const createDriftGuard = (options: DriftOptions): DriftGuard => {
     fighting(key) {
       const state = objects.get(key);
       return state !== undefined && recent(state).length >= fightAfterRepairs;
+    },
+    peaceInMs(key) {
+      const state = objects.get(key);
+      const decisive = state === undefined ? undefined : recent(state).at(-fightAfterRepairs);
+      return decisive === undefined ? 0 : decisive + fightWindowMs - clock.monotonic();
     },
     forget: (key) => void objects.delete(key),
     get size() {

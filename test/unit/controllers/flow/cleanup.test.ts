@@ -5,7 +5,7 @@ import { beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_APPLIED, ANNOTATION_PLAN, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
-import { cleanUp } from '../../../../pkg/controllers/flow/cleanup.ts';
+import { cleanUp, servedBy } from '../../../../pkg/controllers/flow/cleanup.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { service, slice } from '../../../fixtures/core.ts';
@@ -52,7 +52,33 @@ describe('cleanUp of the flow controller', () => {
       return Promise.resolve(objects[plural]?.find(({ metadata }) => metadata?.name === name));
     },
   };
-  const run = () => cleanUp({ client: client as unknown as Client, logger: recordingLogger() }, signal);
+  const run = (serves: (namespace: string) => boolean = () => true) =>
+    cleanUp({ client: client as unknown as Client, logger: recordingLogger(), serves }, signal);
+
+  for (const { name, selector, served } of [
+    { name: 'everything where no selector is configured', selector: {}, served: ['a', 'b', 'gone'] },
+    { name: 'what the selector matches', selector: { matchLabels: { team: 'one' } }, served: ['a'] },
+    {
+      name: 'what a negative selector leaves',
+      selector: { matchExpressions: [{ key: 'team', operator: 'DoesNotExist' as const }] },
+      served: ['b'],
+    },
+  ]) {
+    it(`is about ${name}`, async () => {
+      objects['namespaces'] = [{ metadata: { name: 'a', labels: { team: 'one' } } }, { metadata: { name: 'b' } }];
+      const serves = await servedBy(client as unknown as Client, selector, signal);
+      expect(['a', 'b', 'gone'].filter(serves)).to.deep.equal(served);
+    });
+  }
+
+  it('leaves namespaces alone that another controller serves', async () => {
+    const elsewhere = { namespace: 'elsewhere' };
+    for (const list of Object.values(objects)) {
+      list.push(...list.map((one) => ({ ...one, metadata: { ...one.metadata, ...elsewhere } })));
+    }
+    expect(await run((namespace) => namespace !== 'elsewhere')).to.deep.equal({ services: 1, slices: 1, policies: 0 });
+    expect(await run()).to.deep.equal({ services: 2, slices: 2, policies: 0 });
+  });
 
   it('takes back its label and its hints, and leaves what others wrote', async () => {
     expect(await run()).to.deep.equal({ services: 1, slices: 1, policies: 0 });

@@ -42,6 +42,22 @@ describe('drift guard', () => {
     repair();
   });
 
+  it('says how long a fight lasts in which nobody hits back', () => {
+    guard.written('k', 'on', false);
+    for (let time = 0; time < 4; time += 1) {
+      expect(guard.peaceInMs('k'), `${time} repairs`).to.equal(time < 3 ? 0 : 12 * MINUTE);
+      repair();
+      now += MINUTE;
+    }
+    // The third from the end decides.
+    const peace = guard.peaceInMs('k');
+    now += peace - 1;
+    expect(guard.fighting('k'), 'just before').to.equal(true);
+    now += 1;
+    expect([guard.fighting('k'), guard.peaceInMs('k')]).to.deep.equal([false, 0]);
+    expect(guard.peaceInMs('never seen')).to.equal(0);
+  });
+
   it('takes what was seen in place for a base: a difference later is drift', () => {
     guard.confirmed('k', 'on');
     repair();
