@@ -15,6 +15,8 @@ export type Body =
   | { readonly kind: 'tooLarge' }
   /** The budget for bodies is used up. */
   | { readonly kind: 'busy' }
+  /** It did not arrive in time. */
+  | { readonly kind: 'late' }
   /** The client went away or sent less than it announced. */
   | { readonly kind: 'truncated' };
 
@@ -55,9 +57,14 @@ const gather = (announced: number | undefined, buffers: BodyBuffers): Gathering 
   return buffer === undefined ? gatherChunks() : gatherInto(buffer, buffers);
 };
 
+/** API servers wait five seconds at most for an answer: nobody wants that of a body which takes longer. */
+export const BODY_TIMEOUT_MS = 6_000;
+
 export interface ReadBodyOptions {
   budget: Budget;
   buffers: BodyBuffers;
+  /** From the end of the headers to the end of the body, milliseconds. */
+  timeoutMs: number;
 }
 
 /**
@@ -68,7 +75,7 @@ export interface ReadBodyOptions {
  */
 export const readBody = (
   request: IncomingMessage,
-  { budget, buffers }: ReadBodyOptions,
+  { budget, buffers, timeoutMs }: ReadBodyOptions,
   done: (body: Body) => void,
 ): void => {
   const announced = announcedLength(request);
@@ -81,11 +88,15 @@ export const readBody = (
   const finish = (kind: Body['kind']): void => {
     if (finished) return;
     finished = true;
+    clearTimeout(deadline);
     budget.free(reserved);
     const text = kind === 'complete' ? gathering.text() : '';
     gathering.release();
     done(kind === 'complete' ? { kind, text, bytes: length } : { kind });
   };
+  // What it holds of the budget is then there for others.
+  const deadline = setTimeout(() => finish('late'), timeoutMs);
+  deadline.unref();
   request.on('data', (chunk: Buffer) => {
     if (finished) return;
     length += chunk.length;

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../telemetry/types.ts';
 import { allowedText, patchedText, statusText } from './answer.ts';
 import type { Body } from './body.ts';
-import { MAX_BODY_BYTES, readBody } from './body.ts';
+import { BODY_TIMEOUT_MS, MAX_BODY_BYTES, readBody } from './body.ts';
 import { createBodyBuffers } from './body-buffers.ts';
 import type { Budget } from './budget.ts';
 import type { AdmissionMetrics, Outcome } from './metrics.ts';
@@ -17,6 +17,8 @@ export interface ExchangeOptions {
   logger: Logger;
   /** Monotonic milliseconds. */
   monotonic: () => number;
+  /** How long a body may take to arrive, milliseconds. Default 6 s. */
+  bodyTimeoutMs?: number;
   /** Told the size of each body once its review is answered: the moment to free memory. Default: nothing is done. */
   reclaim?: (bytes: number) => void;
   /** True while the server shuts down: every answer then closes its connection. */
@@ -56,7 +58,7 @@ const rejected = (status: number, message: string, outcome: Outcome = 'rejected'
 
 /** Serves the webhook at one path. */
 export const createExchange = (route: AdmissionRoute, options: ExchangeOptions) => {
-  const { budget, metrics, monotonic, draining, reclaim } = options;
+  const { budget, metrics, monotonic, draining, reclaim, bodyTimeoutMs: timeoutMs = BODY_TIMEOUT_MS } = options;
   const buffers = createBodyBuffers();
   const logger = options.logger.child({ webhook: route.name });
 
@@ -98,6 +100,8 @@ export const createExchange = (route: AdmissionRoute, options: ExchangeOptions) 
         return rejected(413, `the body is larger than ${MAX_BODY_BYTES} bytes`);
       case 'busy':
         return rejected(503, 'too many bytes are being read, try again', 'busy');
+      case 'late':
+        return rejected(408, 'the body took too long to arrive', 'truncated');
       case 'truncated':
         return rejected(400, 'the body is shorter than announced', 'truncated');
     }
@@ -119,7 +123,7 @@ export const createExchange = (route: AdmissionRoute, options: ExchangeOptions) 
     }
     if (!budget.enter())
       return finish(response, rejected(503, 'too many requests are in flight, try again', 'busy'), started);
-    readBody(request, { budget, buffers }, (body) => {
+    readBody(request, { budget, buffers, timeoutMs }, (body) => {
       budget.leave();
       finish(response, answerBody(body), started);
       if (body.kind === 'complete') reclaim?.(body.bytes);

@@ -72,6 +72,26 @@ describe('the admission server under pressure and change', () => {
     expect((await call({ port, ca, body: good })).status).to.equal(200);
   });
 
+  it('waits for no body longer than anybody waits for its answer, and gives back what it held', async () => {
+    fixture = await startAdmission({ budget: { maxBytes: 2 ** 20 }, bodyTimeoutMs: 50 });
+    const { port } = fixture.server;
+    const { budget, ca } = fixture;
+    const stalled = connect({ port, host: '127.0.0.1', ca });
+    await once(stalled, 'secureConnect');
+    let answer = '';
+    stalled.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+    const closed = once(stalled, 'close');
+    stalled.write(
+      `POST ${HINTS_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n`,
+    );
+    await closed;
+    expect(answer)
+      .to.match(/^HTTP\/1\.1 408 /)
+      .and.to.contain('the body took too long to arrive');
+    expect([budget.requests, budget.bytes]).to.deep.equal([0, 0]);
+    expect((await call({ port, ca, body: good })).status).to.equal(200);
+  });
+
   it('turns a handler that throws into an allowed review, and tells nobody but the log why', async () => {
     const routes = admissionRoutes().map((route) => ({
       ...route,
