@@ -56,20 +56,17 @@ export interface Cache<T extends KubernetesObject> {
 const PROBE_INTERVAL_MS = 60_000;
 const RETRY_INTERVAL_MS = 2_000;
 
-/** A list of waiters that all wake at once. */
+/** Wakes all who wait for it at once, and keeps nothing of those who gave up waiting. */
 const createBell = () => {
-  const waiting = new Set<() => void>();
+  let next = new AbortController();
   return {
     ring(): void {
-      for (const wake of waiting) wake();
-      waiting.clear();
+      const rung = next;
+      next = new AbortController();
+      rung.abort();
     },
     /** Aborted by the next ring. */
-    next(): AbortSignal {
-      const controller = new AbortController();
-      waiting.add(() => controller.abort());
-      return controller.signal;
-    },
+    next: (): AbortSignal => next.signal,
   };
 };
 
