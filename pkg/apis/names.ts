@@ -29,6 +29,8 @@ export const PLAN_ZONES = 'zones';
 export const ANNOTATION_PROBE = `${GROUP}/probe`;
 /** Annotation of the webhook configuration: what we wrote there last, so that what stands beside it is somebody else's. */
 export const ANNOTATION_REGISTERED = `${GROUP}/registered`;
+/** Annotation of the webhook configuration: what others added to entries of ours that are not wanted at present. */
+export const ANNOTATION_WITHDRAWN = `${GROUP}/withdrawn`;
 
 /** Gardener's label; means same-zone. Mirrored from the Service to its slices. */
 export const LABEL_CONSIDER = 'endpoint-slice-hints.resources.gardener.cloud/consider';

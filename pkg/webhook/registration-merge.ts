@@ -2,7 +2,7 @@
 // Brings the configuration in the cluster in line with the wanted one and keeps what others tightened in it.
 import { isDeepStrictEqual } from 'node:util';
 import type { LabelSelector, MutatingWebhook, MutatingWebhookConfiguration } from '../apis/admission.ts';
-import { ANNOTATION_REGISTERED, GROUP } from '../apis/names.ts';
+import { ANNOTATION_REGISTERED, ANNOTATION_WITHDRAWN, GROUP } from '../apis/names.ts';
 
 /** What is written where nobody says anything. */
 const DEFAULT_TIMEOUT_SECONDS = 5;
@@ -20,11 +20,17 @@ const narrowingOf = (webhook: MutatingWebhook): Narrowing => {
 const registeredText = (webhooks: readonly MutatingWebhook[]): string =>
   JSON.stringify(Object.fromEntries(webhooks.map((webhook) => [webhook.name, narrowingOf(webhook)])));
 
+/** What others made of an entry of ours that is not wanted at present, and what we had written there. */
+interface Withdrawn extends Narrowing {
+  readonly failurePolicy?: NonNullable<MutatingWebhook['failurePolicy']>;
+  readonly ours?: Narrowing;
+}
+
 /** Anything unreadable counts as never written: then everything that differs is somebody else's and stays. */
-const parseRegistered = (text: string | undefined): Registered => {
+const parseByName = <T>(text: string | undefined): Readonly<Record<string, T | undefined>> => {
   try {
     const parsed: unknown = JSON.parse(text ?? '{}');
-    return typeof parsed === 'object' && parsed !== null ? (parsed as Registered) : {};
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, T>) : {};
   } catch {
     return {};
   }
@@ -99,29 +105,59 @@ export interface MergeOptions {
   readonly keepFailurePolicy: boolean;
 }
 
+const partsOf = ({ ours: _ours, ...parts }: Withdrawn): Partial<MutatingWebhook> => parts;
+
+const withoutKey = (map: Readonly<Record<string, string>> | undefined, key: string): Record<string, string> =>
+  Object.fromEntries(Object.entries(map ?? {}).filter(([name]) => name !== key));
+
+/** What is to be remembered of entries that go, and of those that went before; undefined where there is nothing. */
+const withdrawnText = (
+  wanted: MutatingWebhookConfiguration,
+  current: MutatingWebhookConfiguration | undefined,
+  ours: Registered,
+  earlier: Readonly<Record<string, Withdrawn | undefined>>,
+): string | undefined => {
+  const names = new Set((wanted.webhooks ?? []).map(({ name }) => name));
+  const going = (current?.webhooks ?? []).filter((webhook) => isOurs(webhook) && !names.has(webhook.name));
+  const all = {
+    ...earlier,
+    ...Object.fromEntries(
+      going.map((webhook) => [
+        webhook.name,
+        { ...narrowingOf(webhook), failurePolicy: webhook.failurePolicy, ours: ours[webhook.name] },
+      ]),
+    ),
+  };
+  const left = Object.entries(all).filter(([name]) => !names.has(name));
+  return left.length === 0 ? undefined : JSON.stringify(Object.fromEntries(left));
+};
+
 /**
  * The configuration to write, or undefined where the current one needs no change. Kept from the current one: labels and
  * annotations, added requirements of selectors, added match conditions, a shorter timeout, entries that are not ours, a CA
- * bundle where we know none, and the failure policy where none was configured.
+ * bundle where we know none, and the failure policy where none was configured; also while an entry is away for a time.
  */
 export const mergeRegistration = (options: MergeOptions): MutatingWebhookConfiguration | undefined => {
   const { wanted, current, keepFailurePolicy } = options;
   const registered = registeredText(wanted.webhooks ?? []);
-  const ours = parseRegistered(current?.metadata.annotations?.[ANNOTATION_REGISTERED]);
+  const ours: Registered = parseByName(current?.metadata.annotations?.[ANNOTATION_REGISTERED]);
+  const earlier = parseByName<Withdrawn>(current?.metadata.annotations?.[ANNOTATION_WITHDRAWN]);
   const currentOf = new Map((current?.webhooks ?? []).map((webhook) => [webhook.name, webhook]));
   const merged = (wanted.webhooks ?? []).map((webhook) => {
     const { name, failurePolicy } = webhook;
-    const before = currentOf.get(name);
+    const back = earlier[name];
+    const before = currentOf.get(name) ?? (back && { ...webhook, clientConfig: {}, ...partsOf(back) });
     // Settings are never anything but Ignore, whatever somebody set.
     return mergeWebhook(
       webhook,
       before,
-      ours[name] ?? {},
+      ours[name] ?? back?.ours ?? {},
       keepFailurePolicy && mayFail(name) && failurePolicy !== undefined,
     );
   });
   const webhooks = [...merged, ...(current?.webhooks ?? []).filter((webhook) => !isOurs(webhook))];
   const { webhooks: _wanted, ...rest } = wanted;
+  const withdrawn = withdrawnText(wanted, current, ours, earlier);
   const next: MutatingWebhookConfiguration = {
     ...current,
     ...rest,
@@ -130,9 +166,10 @@ export const mergeRegistration = (options: MergeOptions): MutatingWebhookConfigu
       ...wanted.metadata,
       labels: { ...current?.metadata.labels, ...wanted.metadata.labels },
       annotations: {
-        ...current?.metadata.annotations,
+        ...withoutKey(current?.metadata.annotations, ANNOTATION_WITHDRAWN),
         ...wanted.metadata.annotations,
         [ANNOTATION_REGISTERED]: registered,
+        ...(withdrawn === undefined ? {} : { [ANNOTATION_WITHDRAWN]: withdrawn }),
       },
     },
     // The API server leaves out a list without entries.
