@@ -78,6 +78,7 @@ export const createEngine = (options: EngineOptions): Engine => {
   const figures: FlowMetrics = createFlowMetrics(metrics, { services: () => reporter.services() });
   const reconciler = createFlowReconciler({
     snapshot: (key) => view.snapshot(key),
+    foreign: (key) => view.foreign(key),
     client,
     writer: { client, recent, project: createSliceProjection() },
     loads: createLoadReader({

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { Service } from '../../pkg/apis/core.ts';
-import { ANNOTATION_PLAN, ANNOTATION_TOPOLOGY_MODE, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
+import { ANNOTATION_PLAN, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { LoadError } from '../../pkg/metrics/types.ts';
 import { endpoint, slice } from '../fixtures/core.ts';
 import { NAMESPACE, USER, flowNode, flowPod, flowPolicy, flowService, openFlowBed } from './flow-support.ts';
@@ -225,6 +225,30 @@ describe('the flow controller in trouble', function onSandbox() {
     expect(bed.writes()).to.deep.equal([]);
     await bed.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels: { loop: 'mine' } } });
     await eventually(() => expect(bed.policy('web')?.status?.conditions).to.have.length(3));
+  });
+
+  it('lets go of a namespace that loses its labels, unless they come back within five minutes', async () => {
+    const relabel = (labels: Record<string, string>): Promise<unknown> =>
+      bed.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels } });
+    await relabel({ loop: 'mine' });
+    await bed.apply(flowService({ annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` } }));
+    await bed.start('namespaceSelector: {matchLabels: {loop: mine}}');
+    await until(() => expect(bed.hints('web')).to.deep.equal(OWN));
+    for (const [labels, hints] of [
+      [{}, OWN],
+      [{ loop: 'mine' }, OWN],
+      [{}, OWN],
+    ] as const) {
+      await relabel(labels);
+      await bed.quiet();
+      bed.clock.skip(240_000);
+      await bed.quiet();
+      expect(bed.hints('web'), JSON.stringify(labels)).to.deep.equal(hints);
+    }
+    bed.clock.skip(60_000);
+    await eventually(() => expect(bed.hints('web')).to.deep.equal(SPREAD));
+    await eventually(() => expect(bed.policy('web'), 'our empty FlowPolicy').to.equal(undefined));
+    expect(bed.service('web').metadata?.labels ?? {}).not.to.have.property(LABEL_STRATEGY);
   });
 
   it('plans proportional by the CPU of Nodes alone, and again when Nodes change', async () => {

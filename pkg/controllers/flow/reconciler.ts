@@ -18,7 +18,7 @@ import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.t
 import type { SettingsPlan } from '../../routing/index.ts';
 import { freshest, writeService, writeSlices } from './apply.ts';
 import type { SliceWriter, SliceWrites } from './apply.ts';
-import { labelPlan } from './label.ts';
+import { labelPlan, takeBackLabel } from './label.ts';
 import type { KnownLoad, LoadReader } from './loads.ts';
 import { loadQueryOf } from './query.ts';
 import { createReassertGuard } from './reassert.ts';
@@ -28,6 +28,8 @@ import type { Outcome, Refusal, Snapshot } from './types.ts';
 export interface FlowReconcilerOptions {
   /** From the caches; undefined: there is no such Service, or it is not ours. */
   snapshot(key: string): Snapshot | undefined;
+  /** The same for a Service whose namespace is not ours. */
+  foreign(key: string): Snapshot | undefined;
   client: Pick<Client, 'patch'>;
   writer: SliceWriter;
   loads: LoadReader;
@@ -61,6 +63,9 @@ const CONFLICT_RETRY_MS = 1_000;
 /** Plans without load are looked at this often even if nothing happens. */
 const QUIET_MS = 60_000;
 
+/** As the settings reconciler waits (ADR 0009). */
+const LEAVE_AFTER_MS = 300_000;
+
 const specOf = ({ policy }: Snapshot): FlowPolicySpec => policy?.spec ?? {};
 
 const fingerprintOf = ({ spread, endpoints }: HintsInForce): string =>
@@ -75,6 +80,8 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
   const { client, writer, loads, guard, clock, random, onOutcome, onForgotten } = options;
   const memories = new Map<string, Memory>();
   const labels = createReassertGuard({ clock });
+  /** Since when the namespace of a planned Service is not ours, monotonic milliseconds. */
+  const leaving = new Map<string, number>();
   let latest = 0;
 
   /** The loop's time never goes back, whatever is done to the clock. */
@@ -201,6 +208,21 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     return reason === 'ConflictingMode' ? release(snapshot.slices, signal) : DONE;
   };
 
+  /** A namespace that stops being ours is let go of after a while, in which its labels may come back. */
+  const leave = async (key: string, left: Snapshot, signal: AbortSignal): Promise<Result> => {
+    const since = leaving.get(key) ?? clock.monotonic();
+    leaving.set(key, since);
+    const afterMs = since + LEAVE_AFTER_MS - clock.monotonic();
+    if (afterMs > 0) return { kind: 'requeue', afterMs };
+    const released = await release(freshest(left.slices, writer), signal);
+    if (released.kind === 'requeue') return released;
+    await writeService(left.service, takeBackLabel(left.service), client, signal);
+    leaving.delete(key);
+    labels.forget(key);
+    await forget(key, left, signal);
+    return DONE;
+  };
+
   const answer = async (
     key: string,
     snapshot: Snapshot,
@@ -240,10 +262,14 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     async reconcile(key, signal) {
       const cached = options.snapshot(key);
       if (cached === undefined) {
+        const left = memories.has(key) ? options.foreign(key) : undefined;
+        if (left !== undefined) return leave(key, left, signal);
+        leaving.delete(key);
         labels.forget(key);
         await forget(key, undefined, signal);
         return DONE;
       }
+      leaving.delete(key);
       const snapshot = { ...cached, slices: freshest(cached.slices, writer) };
       const { service, slices } = snapshot;
       const wrong = options.checkSpec(specOf(snapshot));

@@ -12,6 +12,8 @@ import type { Snapshot } from './types.ts';
 export interface View {
   /** Undefined: there is no such Service, or it is not ours. */
   snapshot(key: string): Snapshot | undefined;
+  /** The same for a Service in a namespace that is not ours; undefined: it is ours, or there is none. */
+  foreign(key: string): Snapshot | undefined;
   /** Keys of all Services that are ours. */
   services(): string[];
   /** Nodes changed: zones are counted anew. */
@@ -38,20 +40,22 @@ export const createView = (
   const isOurs = (namespace: string): boolean =>
     !excludedNamespaces.includes(namespace) &&
     matchesSelector(namespaceSelector, namespaces.get({ name: namespace })?.metadata?.labels ?? {});
+  const snapshotIn = (key: string, ours: boolean): Snapshot | undefined => {
+    const ref = splitKey(key);
+    const service = isOurs(ref.namespace) === ours ? services.get(ref) : undefined;
+    if (service === undefined || service.metadata?.deletionTimestamp !== undefined) return undefined;
+    zones ??= clientZonesOf(nodes.list());
+    return {
+      service,
+      slices: slicesOf(slices, key),
+      policy: policies.get(ref),
+      zones,
+      podCpu: (name) => (pods.state === 'absent' ? UNKNOWN : pods.get({ namespace: ref.namespace, name })?.cpu),
+    };
+  };
   return {
-    snapshot(key) {
-      const ref = splitKey(key);
-      const service = isOurs(ref.namespace) ? services.get(ref) : undefined;
-      if (service === undefined || service.metadata?.deletionTimestamp !== undefined) return undefined;
-      zones ??= clientZonesOf(nodes.list());
-      return {
-        service,
-        slices: slicesOf(slices, key),
-        policy: policies.get(ref),
-        zones,
-        podCpu: (name) => (pods.state === 'absent' ? UNKNOWN : pods.get({ namespace: ref.namespace, name })?.cpu),
-      };
-    },
+    snapshot: (key) => snapshotIn(key, true),
+    foreign: (key) => snapshotIn(key, false),
     services: () =>
       services
         .list()

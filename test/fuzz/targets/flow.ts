@@ -225,6 +225,7 @@ const createLoop = (world: World, clock: FakeClock): Loop => {
   });
   const reconciler = createFlowReconciler({
     snapshot,
+    foreign: () => undefined,
     client,
     writer: { client, recent: createRecentWrites<FlowSlice>(), project },
     loads: createLoadReader({

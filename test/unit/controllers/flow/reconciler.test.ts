@@ -46,6 +46,7 @@ describe('the label of a Service that asks for a plan', () => {
         zones: { zones: [], unzoned: 0 } as never,
         podCpu: () => undefined,
       }),
+      foreign: () => undefined,
       client,
       writer: { client, recent: createRecentWrites<FlowSlice>(), project: () => undefined as never },
       loads: createLoadReader({ sources: new Map(), clock, lifetime: signal }),
