@@ -172,9 +172,7 @@ const createLoader = (options: LoadKubeConfigOptions, open: (path: string) => Fi
     return { loaded: { ...selected, bound, extras, config: own }, texts };
   };
   return {
-    /**
-     * What the files say now; `check` may throw. What was refused is refused again the next time.
-     */
+    /** What the files say now; `check` may throw, and what was refused is refused again the next time. */
     load(check: (next: Loaded) => void): Loaded {
       const { loaded, texts } = load();
       check(loaded);

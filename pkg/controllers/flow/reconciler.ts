@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The turn of one Service: label, load, plan, slices, and what is told about it.
-import type { Service } from '../../apis/core.ts';
 import type { FlowPolicySpec } from '../../apis/flow-policy.ts';
-import { LABEL_STRATEGY } from '../../apis/names.ts';
 import { askOf } from '../../flow/assemble/ask.ts';
 import type { Ask } from '../../flow/assemble/ask.ts';
 import type { PlannedStrategy } from '../../routing/strategy.ts';
@@ -15,13 +13,12 @@ import { settingsFromSpec } from '../../flow/loop/from-spec.ts';
 import type { FlowSettings } from '../../flow/loop/from-spec.ts';
 import type { LoopState } from '../../flow/loop/types.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
-import type { SettingsPlan } from '../../routing/index.ts';
 import { freshest, writeService, writeSlices } from './apply.ts';
 import type { SliceWriter, SliceWrites } from './apply.ts';
 import { labelPlan, takeBackLabel } from './label.ts';
+import { createLabelWriter } from './label-writer.ts';
 import type { KnownLoad, LoadReader } from './loads.ts';
 import { loadQueryOf } from './query.ts';
-import { createReassertGuard } from './reassert.ts';
 import type { ReassertGuard } from './reassert.ts';
 import type { Outcome, Refusal, Snapshot } from './types.ts';
 
@@ -79,7 +76,7 @@ const sooner = (result: Result, afterMs: number | undefined): Result => {
 export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler => {
   const { client, writer, loads, guard, clock, random, onOutcome, onForgotten } = options;
   const memories = new Map<string, Memory>();
-  const labels = createReassertGuard({ clock });
+  const labels = createLabelWriter(client, clock);
   /** Since when the namespace of a planned Service is not ours, monotonic milliseconds. */
   const leaving = new Map<string, number>();
   let latest = 0;
@@ -214,9 +211,11 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     leaving.set(key, since);
     const afterMs = since + LEAVE_AFTER_MS - clock.monotonic();
     if (afterMs > 0) return { kind: 'requeue', afterMs };
+    const plan = takeBackLabel(left.service);
+    if (plan.kind === 'patch' && !(await writeService(left.service, plan, client, signal)))
+      return { kind: 'requeue', afterMs: CONFLICT_RETRY_MS };
     const released = await release(freshest(left.slices, writer), signal);
     if (released.kind === 'requeue') return released;
-    await writeService(left.service, takeBackLabel(left.service), client, signal);
     leaving.delete(key);
     labels.forget(key);
     await forget(key, left, signal);
@@ -238,26 +237,6 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     return release(snapshot.slices, signal);
   };
 
-  /** Writes the label, less and less often where its owner takes it away each time; returns when it is due again, milliseconds. */
-  const writeLabel = async (
-    key: string,
-    service: Service,
-    plan: SettingsPlan,
-    signal: AbortSignal,
-  ): Promise<number | undefined> => {
-    if (plan.kind === 'unchanged') {
-      const label = service.metadata?.labels?.[LABEL_STRATEGY];
-      if (label !== undefined) labels.confirmed(key, label);
-      return undefined;
-    }
-    const { labels: wanted } = (plan.patch['metadata'] ?? {}) as { labels?: Readonly<Record<string, string | null>> };
-    const label = wanted?.[LABEL_STRATEGY] ?? '';
-    const permit = labels.admit(key, label);
-    if (permit.kind === 'wait') return permit.afterMs;
-    if (await writeService(service, plan, client, signal)) labels.written(key, label);
-    return undefined;
-  };
-
   return {
     async reconcile(key, signal) {
       const cached = options.snapshot(key);
@@ -275,7 +254,7 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
       const wrong = options.checkSpec(specOf(snapshot));
       const observeOnly = wrong === undefined && specOf(snapshot).mode === 'Observe';
       // The watch tells of the new label, and the slices follow.
-      const labelInMs = await writeLabel(key, service, labelPlan(service, observeOnly), signal);
+      const labelInMs = await labels.write(key, service, labelPlan(service, observeOnly), signal);
       const ask = askOf({ service, slices, observeOnly });
       return sooner(await answer(key, snapshot, ask, wrong, signal), labelInMs);
     },
