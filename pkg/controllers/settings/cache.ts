@@ -55,6 +55,8 @@ export interface Cache<T extends KubernetesObject> {
 /** While the resource is not served, this is how often it is looked for. */
 const PROBE_INTERVAL_MS = 60_000;
 const RETRY_INTERVAL_MS = 2_000;
+/** An API server that has just started refuses everything until it has read the roles: so many refusals in a row are meant. */
+const REFUSALS_MEANT = 5;
 
 /** Wakes all who wait for it at once, and keeps nothing of those who gave up waiting. */
 const createBell = () => {
@@ -74,6 +76,8 @@ const createBell = () => {
 interface Shared<T extends KubernetesObject> {
   state: CacheState;
   informer: Informer<T> | undefined;
+  /** Probes in a row that were answered 403. */
+  refusals: number;
   readonly changeHandlers: ChangeHandler<T>[];
   readonly settled: ReturnType<typeof createBell>;
   readonly poked: ReturnType<typeof createBell>;
@@ -89,20 +93,23 @@ const enter = <T extends KubernetesObject>(shared: Shared<T>, next: CacheState):
 /** Asks once whether the resource is served and ours to read. */
 const probe = async <T extends KubernetesObject>(
   { client, resource, selection = {}, logger, onFailure }: CacheOptions<T>,
-  state: CacheState,
+  shared: Shared<T>,
   signal: AbortSignal,
 ): Promise<'served' | 'absent' | 'unknown'> => {
   const { plural, group } = resource;
   try {
     await client.list(resource, { ...selection, limit: 1 }, signal);
+    shared.refusals = 0;
     return 'served';
   } catch (error) {
-    if (isNotFound(error) || isForbidden(error)) {
-      if (state !== 'absent')
+    shared.refusals = isForbidden(error) ? shared.refusals + 1 : 0;
+    if (isNotFound(error) || shared.refusals >= REFUSALS_MEANT) {
+      if (shared.state !== 'absent')
         logger.warn('resource cannot be read, going on without', { resource: plural, group, error });
       return 'absent';
     }
-    if (!signal.aborted) {
+    if (shared.refusals > 0) logger.debug('resource may not be read, asking again', { resource: plural, group, error });
+    else if (!signal.aborted) {
       onFailure?.(error);
       logger.warn('cannot reach the API server', { resource: plural, error });
     }
@@ -154,7 +161,7 @@ const runCache = async <T extends KubernetesObject>(
   signal: AbortSignal,
 ): Promise<void> => {
   while (!signal.aborted) {
-    const answer = await probe(options, shared.state, signal);
+    const answer = await probe(options, shared, signal);
     if (answer === 'served') while ((await follow(options, shared, signal)) === 'relist');
     if (answer === 'absent') enter(shared, 'absent');
     const wait = answer === 'absent' ? PROBE_INTERVAL_MS : RETRY_INTERVAL_MS;
@@ -166,6 +173,7 @@ export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>
   const shared: Shared<T> = {
     state: 'pending',
     informer: undefined,
+    refusals: 0,
     changeHandlers: [],
     settled: createBell(),
     poked: createBell(),

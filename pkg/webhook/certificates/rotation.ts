@@ -55,13 +55,19 @@ export type RotationDecision =
   | { readonly kind: 'Keep' }
   | {
       readonly kind: 'RotateAuthority';
-      readonly reason: 'AuthorityMissing' | 'AuthorityExpiring';
+      readonly reason: 'AuthorityMissing' | 'AuthorityNotYetValid' | 'AuthorityExpiring';
       readonly message: string;
     }
   | {
       readonly kind: 'IssueServer';
       readonly signer: 'current' | 'previous';
-      readonly reason: 'ServerMissing' | 'NamesChanged' | 'ForeignIssuer' | 'ServerExpiring' | 'AuthorityChanged';
+      readonly reason:
+        | 'ServerMissing'
+        | 'ServerNotYetValid'
+        | 'NamesChanged'
+        | 'ForeignIssuer'
+        | 'ServerExpiring'
+        | 'AuthorityChanged';
       readonly message: string;
     }
   | { readonly kind: 'DropPrevious'; readonly message: string };
@@ -73,13 +79,16 @@ const renewalAt = (validity: Validity, { renewAt }: RotationPolicy): number =>
 
 const day = (ms: number): string => new Date(ms).toISOString();
 
+/** Issued where the clock was ahead by more than BACKDATE_MS: callers refuse it until their own clock has come that far. */
+const isNotYetValid = ({ notBefore }: Validity, now: number): boolean => now < notBefore;
+
 /** Until when the previous authority keeps signing; undefined when the current one signs. */
 const previousSignsUntil = (
   { current, previous }: StoredFacts,
   policy: RotationPolicy,
   now: number,
 ): number | undefined => {
-  if (current === undefined || previous === undefined) return undefined;
+  if (current === undefined || previous === undefined || isNotYetValid(previous, now)) return undefined;
   const until = issuedAt(current) + policy.propagationMs;
   // An authority that ends before the new one is known everywhere is no bridge.
   return now < until && previous.notAfter > until ? until : undefined;
@@ -94,6 +103,8 @@ const whyIssueServer = (
 ): [IssueReason, string] | undefined => {
   const { server } = stored;
   if (server === undefined) return ['ServerMissing', 'there is no usable server certificate'];
+  if (isNotYetValid(server, now))
+    return ['ServerNotYetValid', `the server certificate is not valid before ${day(server.notBefore)}`];
   if (server.missingNames.length > 0)
     return ['NamesChanged', `the server certificate lacks ${server.missingNames.join(', ')}`];
   if (server.issuer === 'unknown')
@@ -125,6 +136,10 @@ export const decideRotation = (
   const { current, previous, server } = stored;
   if (current === undefined) {
     return { kind: 'RotateAuthority', reason: 'AuthorityMissing', message: 'there is no usable certificate authority' };
+  }
+  if (isNotYetValid(current, now)) {
+    const message = `the certificate authority is not valid before ${day(current.notBefore)}`;
+    return { kind: 'RotateAuthority', reason: 'AuthorityNotYetValid', message };
   }
   if (now >= renewalAt(current, policy)) {
     const message = `the certificate authority ends ${day(current.notAfter)}`;

@@ -174,8 +174,13 @@ describe('writes of slices', () => {
       const further = counts.filter((one) => one.carrier === carrier && one.event === 'further sync without a change');
       expect(further.map(({ stored }) => stored)).to.deep.equal(services.map(() => 0));
       for (const event of ['next sync without a change', 'further sync without a change']) {
-        // The controller takes the hints away that it did not ask for, and admission puts them back in the same write.
-        for (const { puts, slices } of of(carrier, 'label', event)) expect(puts).to.equal(slices);
+        // The controller takes the hints away that it did not ask for, and admission puts them back in the same write. The first
+        // such sync may also take away its own time stamp, and then syncs again where the watch was faster than the answer.
+        const syncs = event.startsWith('next') ? 2 : 1;
+        for (const { puts, slices } of of(carrier, 'label', event)) {
+          expect(puts, `${slices} slices, ${event}: writes`).to.be.within(slices, syncs * slices);
+          expect(puts % slices, `${slices} slices, ${event}: writes of an unfinished sync`).to.equal(0);
+        }
         // With the field it wants the same hints.
         for (const { puts } of of(carrier, 'label and field', event)) expect(puts).to.equal(0);
       }
@@ -186,13 +191,14 @@ describe('writes of slices', () => {
       expect(syncs.map(({ changed }) => changed)).to.deep.equal(syncs.map(() => 0));
     });
 
-    it(`change one slice once for each change of a Pod, in one sync or two (${carrier})`, () => {
+    it(`change one slice once for each change of a Pod, in three syncs at most (${carrier})`, () => {
       const changes = counts.filter((one) => one.carrier === carrier && one.event.startsWith('a Pod'));
       expect(changes).to.have.lengthOf(2 * services.length);
       for (const { changed, puts, slices, settings, event } of changes) {
         expect(changed, `${settings}, ${slices} slices, ${event}: changes of content`).to.equal(1);
-        // The controller syncs again a second later where the watch was faster than the answer to its write.
-        expect(puts, `${settings}, ${slices} slices, ${event}: writes`).to.be.within(1, 2 * slices);
+        // The controller syncs again a second later where the watch was faster than the answer to its write; and once more if
+        // that happens to the write by which the second sync takes the first one's time stamp away.
+        expect(puts, `${settings}, ${slices} slices, ${event}: writes`).to.be.within(1, 3 * slices);
       }
     });
   }

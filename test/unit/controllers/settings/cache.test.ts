@@ -87,10 +87,14 @@ describe('cache', () => {
     expect(seen).to.deep.equal(['+a']);
   });
 
-  for (const status of [403, 404]) {
+  for (const { status, afterMs } of [
+    { status: 404, afterMs: 0 },
+    { status: 403, afterMs: 8_000 },
+  ]) {
     it(`goes on without a resource that answers ${status}, says so once, and finds it a minute later`, async () => {
       failure = apiError(status);
       void run();
+      await clock.advance(afterMs);
       await cache.settled(stop.signal);
       expect(cache.state).to.equal('absent');
       await clock.advance(60_000);
@@ -101,6 +105,30 @@ describe('cache', () => {
       expect(cache.state).to.equal('synced');
     });
   }
+
+  it('does not go on without a resource that is refused for a moment, as by an API server that has just started', async () => {
+    failure = apiError(403);
+    void run();
+    await clock.advance(7_999);
+    expect(cache.state).to.equal('pending');
+    failure = undefined;
+    await clock.advance(2_000);
+    expect(cache.state).to.equal('synced');
+    expect(log.entries.filter(({ level }) => level === 'warn')).to.deep.equal([]);
+  });
+
+  it('counts only refusals in a row', async () => {
+    const answers = [403, 403, 403, 403, 500, 403, 403, 403, 403];
+    failure = apiError(403);
+    void run();
+    for (const [index, status] of answers.entries()) {
+      failure = apiError(status);
+      await clock.advance(index === 0 ? 0 : 2_000);
+      expect(cache.state, `after ${answers.slice(0, index + 1).join(', ')}`).to.equal('pending');
+    }
+    await clock.advance(2_000);
+    expect(cache.state).to.equal('absent');
+  });
 
   it('looks again at once when poked', async () => {
     failure = apiError(404);

@@ -56,6 +56,39 @@ describe('decideRotation', () => {
       expected: { kind: 'Keep' },
     },
     {
+      name: 'the authority was issued by a clock that is ahead by as much as certificates are dated back',
+      stored: { current: issued(T0 + BACKDATE_MS), server: server(T0 + BACKDATE_MS) },
+      now: T0,
+      expected: { kind: 'Keep' },
+    },
+    {
+      name: 'the authority was issued by a clock that is ahead by more',
+      stored: { current: issued(T0 + BACKDATE_MS + 1), server: server(T0) },
+      now: T0,
+      expected: {
+        kind: 'RotateAuthority',
+        reason: 'AuthorityNotYetValid',
+        message: 'the certificate authority is not valid before 2026-01-01T00:00:00.001Z',
+      },
+    },
+    {
+      name: 'the server certificate alone was issued by a clock that is ahead',
+      stored: { current: issued(T0), server: server(T0 + DAY) },
+      now: T0,
+      expected: {
+        kind: 'IssueServer',
+        signer: 'current',
+        reason: 'ServerNotYetValid',
+        message: 'the server certificate is not valid before 2026-01-01T23:50:00.000Z',
+      },
+    },
+    {
+      name: 'the previous authority is not valid yet, so that nobody trusts what it signs',
+      stored: { current: issued(T0), previous: issued(T0 + DAY), server: server(T0 + DAY, { issuer: 'previous' }) },
+      now: T0,
+      expected: { kind: 'IssueServer', signer: 'current', reason: 'ServerNotYetValid' },
+    },
+    {
       name: 'the authority has reached two thirds',
       stored: { current: issued(T0), server: server(T0) },
       now: T0 + 20 * DAY,
@@ -194,6 +227,29 @@ describe('decideRotation', () => {
       }
     }
   };
+
+  it('replaces in a few steps all that a clock ahead has issued, with what both clocks hold valid', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 19 * 24 * 60 }),
+        fc.integer({ min: 0, max: 24 * 60 }),
+        (aheadMinutes, laterMinutes) => {
+          const ahead = T0 + aheadMinutes * MINUTE;
+          const settled = (stored: StoredFacts, now: number): StoredFacts => {
+            for (let steps = 0; steps < 4; steps += 1) stored = carryOut(stored, now);
+            expect(decideRotation(stored, now).kind, `at ${new Date(now).toISOString()}`).to.equal('Keep');
+            return stored;
+          };
+          const right = settled(settled({}, ahead), T0);
+          for (const one of [right.current!, right.server!]) expect(T0).to.be.within(one.notBefore, one.notAfter - 1);
+          // The clock that is ahead finds nothing to replace either: two replicas do not undo each other's work.
+          const kept = settled(right, ahead + laterMinutes * MINUTE);
+          if (laterMinutes < 60) expect(kept.current).to.equal(right.current);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
 
   it('settles in a few steps and, looked at in any interval, never serves what callers cannot check', () => {
     const violations = (minutes: number): string[] => {

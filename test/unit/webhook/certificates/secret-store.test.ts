@@ -126,6 +126,21 @@ describe('openSecretCertificates', () => {
     }
   });
 
+  it('replaces what a replica whose clock is ahead has issued, and takes that replica along', async () => {
+    // Runs on timers of the same clock, and reads it six hours ahead.
+    const ahead = await open(undefined, { clock: { ...clock, now: () => clock.now() + DAY / 4 } });
+    const right = await open();
+    const { validFromDate, validToDate } = new X509Certificate(right.current().cert);
+    expect(clock.now()).to.be.within(validFromDate.getTime(), validToDate.getTime());
+    expect(trusted(right)).to.equal(true);
+    server.calls.length = 0;
+    await clock.advance(5 * MINUTE);
+    expect(ahead.current()).to.deep.equal(right.current());
+    expect(new Set(server.calls.map(({ verb }) => verb)), 'nobody writes any more').to.deep.equal(new Set(['get']));
+    const reasons = logger.entries.map(({ fields }) => String(fields['why']));
+    expect(reasons.filter((why) => why.includes('is not valid before'))).to.have.lengthOf(2);
+  });
+
   it('agrees with a replica that writes between our read and our write', async () => {
     let raced = false;
     const source = await open(async ({ verb, name }) => {
