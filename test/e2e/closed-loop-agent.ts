@@ -41,7 +41,10 @@ process.on('message', ({ id, task }: TrafficRequest) => {
     (error: unknown) => tell({ id, error: error instanceof Error ? error.message : String(error) }),
   );
 });
+let due = now() + INTERVAL_MS;
 setInterval(() => {
+  ledger.late(now(), Math.max(0, now() - due));
+  due = now() + INTERVAL_MS;
   for (const report of ledger.complete(now() - REPORT_DELAY_MS)) tell({ report });
   tell({ totals: { zone, served: Object.fromEntries([...pods].map(([name, { total }]) => [name, total])) } });
 }, INTERVAL_MS);

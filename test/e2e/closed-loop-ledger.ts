@@ -18,6 +18,8 @@ export interface Ledger {
   served(doneAt: number, pod: string, service: string): void;
   refused(now: number, pod: string, service: string): void;
   filled(now: number, pod: string, service: string, share: number): void;
+  /** The program was kept from its work for so long, up to `now`. */
+  late(now: number, ms: number): void;
   /** The seconds before `now` that were not given out yet, oldest first, without gaps. */
   complete(now: number): TrafficReport[];
 }
@@ -37,6 +39,7 @@ interface OpenPod {
 }
 
 interface OpenSecond {
+  lateMs: number;
   clients: Record<string, OpenClient>;
   pods: Record<string, OpenPod>;
 }
@@ -50,7 +53,7 @@ export const createLedger = (zone: string, begin: number): Ledger => {
     // What comes too late for its second counts in the oldest that is open.
     const second = Math.max(next, Math.floor(time / 1000));
     let entry = open.get(second);
-    if (entry === undefined) open.set(second, (entry = { clients: {}, pods: {} }));
+    if (entry === undefined) open.set(second, (entry = { lateMs: 0, clients: {}, pods: {} }));
     return entry;
   };
   const client = (time: number, service: string): OpenClient =>
@@ -72,10 +75,14 @@ export const createLedger = (zone: string, begin: number): Ledger => {
       const entry = pod(now, name, service);
       entry.filled = Math.max(entry.filled, share);
     },
+    late(now, ms) {
+      const entry = at(now);
+      entry.lateMs = Math.max(entry.lateMs, ms);
+    },
     complete(now) {
       const reports: TrafficReport[] = [];
       for (; next < Math.floor(now / 1000); next += 1) {
-        reports.push({ zone, second: next, ...(open.get(next) ?? { clients: {}, pods: {} }) });
+        reports.push({ zone, second: next, ...(open.get(next) ?? { lateMs: 0, clients: {}, pods: {} }) });
         open.delete(next);
       }
       return reports;

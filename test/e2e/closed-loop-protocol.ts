@@ -55,6 +55,8 @@ export interface TrafficReport {
   readonly zone: string;
   /** Seconds since 1970. */
   readonly second: number;
+  /** The longest time that the program came too late to look at its requests, in milliseconds. */
+  readonly lateMs: number;
   /** By Service. */
   readonly clients: Readonly<Record<string, ClientSecond>>;
   /** By Pod. */

@@ -88,5 +88,6 @@ export const runScenario = async (options: RunOptions): Promise<ScenarioRun> => 
     load: loadOf(bins, 'spread', watched, BIN_SECONDS),
     strategies,
     busy,
+    lateMs: Math.max(0, ...reports.map(({ lateMs }) => lateMs)),
   };
 };

@@ -97,6 +97,8 @@ export interface ScenarioRun {
   readonly strategies: readonly StrategyRun[];
   /** Of all cores, from the first to the last measured second, 0..1. */
   readonly busy: number;
+  /** The longest time that a program of Pods and clients was kept from its work, in milliseconds. */
+  readonly lateMs: number;
 }
 
 export interface ClosedLoopResults {

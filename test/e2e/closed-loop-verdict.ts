@@ -4,7 +4,10 @@ import { AFTER, BEFORE, REACTED, REACTING } from './closed-loop-scenarios.ts';
 import type { Figures, ScenarioRun } from './closed-loop-types.ts';
 
 /** Above it, latencies are those of a machine that has too much to do. */
-export const MOST_BUSY = 0.8;
+const MOST_BUSY = 0.8;
+
+/** Programs that stand still for longer send in one go what they should have sent meanwhile: a load that nobody asked for. */
+const MOST_LATE_MS = 500;
 
 /** All are shares; of spread's or same-zone's figure where they say so. */
 const LIMITS = {
@@ -64,3 +67,7 @@ export const findingsOf = (run: ScenarioRun): string[] => {
   most('after: errors', after.errors, LIMITS.quietErrors);
   return findings;
 };
+
+/** Whether the machine is to blame, so that a run says too little about routing to be judged by. */
+export const isDisturbed = (run: ScenarioRun): boolean =>
+  run.busy > MOST_BUSY || (run.lateMs > MOST_LATE_MS && findingsOf(run).length > 0);

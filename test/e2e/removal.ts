@@ -82,5 +82,4 @@ export const nothingActs = async (bed: Bed): Promise<void> =>
     'the end of webhooks and policies',
     () => acting(bed),
     (found) => found.length === 0,
-    { timeoutSeconds: 30 },
   ));

@@ -305,7 +305,7 @@ const commandsOf = (
           last = length;
           return performance.now() - since;
         },
-        (ms) => ms > 1_000,
+        (ms) => ms > 3_000,
         { intervalMs: 100 },
       );
     },

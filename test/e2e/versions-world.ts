@@ -55,7 +55,7 @@ const countAll = async (
 ): Promise<Traffic[]> => {
   const counted: Traffic[] = [];
   for (const node of nodes) {
-    const connect = (count: number, timeoutMs = 5_000): Promise<Traffic> =>
+    const connect = (count: number, timeoutMs = 30_000): Promise<Traffic> =>
       bed.connect({ node, service, count, timeoutMs });
     await waitFor(
       `${service.name} from ${node.name}: ${what}`,

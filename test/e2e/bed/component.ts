@@ -60,7 +60,8 @@ const terminate = async (name: string, target: ProcessIdentity): Promise<void> =
       `end of ${name}`,
       () => isRunning(target),
       (running) => !running,
-      { timeoutSeconds: 10 },
+      // Longer than any of them drains; only one that hangs is waited for so long.
+      { timeoutSeconds: 40 },
     );
   } catch {
     await kill(name, target);

@@ -49,7 +49,7 @@ export const summarise = ({ answers, errors }: ConnectionCounts): Traffic => {
 
 /** Connects from a node to the cluster IP of a Service, one new connection at a time and lane. */
 export const connectTo = async (options: ConnectOptions): Promise<Traffic> => {
-  const { node, service, count, family = 'IPv4', port = service.port, parallel = 8, timeoutMs = 5000 } = options;
+  const { node, service, count, family = 'IPv4', port = service.port, parallel = 8, timeoutMs = 30_000 } = options;
   const address = service.clusterIPs.find((ip) => ip.includes(':') === (family === 'IPv6'));
   if (address === undefined) throw new Error(`Service ${service.namespace}/${service.name} has no ${family} address`);
   return summarise(await node.agent.count({ task: 'connect', address, port, count, parallel, timeoutMs }));

@@ -6,6 +6,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rea
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -14,7 +15,7 @@ import { waitFor } from '../bed/wait-for.ts';
 
 const original = fileURLToPath(new URL('../../../hack/kubernetes/build', import.meta.url));
 
-/** "Builds" each tool into a file; FAIL names one whose build fails. Notes every build in $CALLS. */
+/** "Builds" each tool into a file; FAIL names one whose build fails, HOLD a file that they wait for the end of. Notes every build in $CALLS. */
 const standIn = `#!/usr/bin/env bash
 set -euo pipefail
 case $1 in
@@ -24,7 +25,7 @@ case $1 in
     echo "$package" >>"$CALLS"
     [[ \${FAIL:-} != "$package" ]] || exit 3
     while [[ $1 != -o ]]; do [[ $1 == *gitVersion* ]] && flags=$1; shift; done
-    sleep "\${SLOW:-0.2}"
+    while [[ -e \${HOLD:-} ]]; do sleep 0.1; done
     echo "\${flags:-none}" >"$2"
     ;;
 esac
@@ -50,9 +51,15 @@ describe('hack/kubernetes/build', () => {
   let folder: string;
   let environment: Record<string, string>;
 
-  const build = async (args: string[], extra: Record<string, string> = {}): Promise<Outcome> => {
+  /** `heard` is told what goes to stderr, as it comes. */
+  const build = async (
+    args: string[],
+    extra: Record<string, string> = {},
+    heard: (words: string) => void = () => undefined,
+  ): Promise<Outcome> => {
     const child = spawn(join(folder, 'build'), args, { env: { ...environment, ...extra } });
-    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    const said = child.stderr.on('data', (words: Buffer) => heard(words.toString())).pipe(new PassThrough());
+    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(said), once(child, 'close')]);
     return { code: code as number | null, stdout: stdout.trim(), stderr };
   };
   const builds = (): string[] => readFileSync(join(folder, 'calls'), 'utf8').split('\n').filter(Boolean);
@@ -103,11 +110,20 @@ describe('hack/kubernetes/build', () => {
   });
 
   it('lets a second build wait for the first instead of building twice', async () => {
-    const first = build(['1.99'], { SLOW: '2' });
+    const HOLD = join(folder, 'hold');
+    writeFileSync(HOLD, '');
+    const first = build(['1.99'], { HOLD });
     await waitFor('the first one builds', builds, ({ length }) => length > 0);
-    const [one, other] = await Promise.all([first, build(['1.99'])]);
+    let heard = '';
+    const second = build(['1.99'], {}, (words) => void (heard += words));
+    await waitFor(
+      'the second one waits',
+      () => heard,
+      (words) => words.includes('waiting for another build'),
+    );
+    rmSync(HOLD);
+    const [one, other] = await Promise.all([first, second]);
     expect(one.stdout).to.equal(other.stdout);
-    expect(one.stderr + other.stderr).to.contain('waiting for another build');
     expect(builds()).to.have.lengthOf(2);
   });
 

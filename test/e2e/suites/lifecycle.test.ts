@@ -123,7 +123,7 @@ describe('life of beds', () => {
       ];
       writeFileSync(file, lines.join('\n'));
       const isolated = [commandLine, 'isolate', process.execPath, '--', mocha];
-      const child = spawn(process.execPath, [...isolated, '--no-config', '--timeout=60000', file], {
+      const child = spawn(process.execPath, [...isolated, '--no-config', '--timeout=110000', file], {
         env: { ...process.env, TMPDIR: temporary },
       });
       const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);

@@ -180,7 +180,13 @@ describe('prometheus', () => {
     { name: 'a text', promql: '"x"', reason: 'BadQuery', message: 'yields a string' },
   ]) {
     it(`are not to be had of ${name}`, async () => {
-      const error = await loadFailure(open().read(loadQuery(['web-0'], { promql }), never));
+      const source = open();
+      // A scrape that was late leaves the series empty for a moment, and then nothing is there to fail.
+      const error = await waitFor(
+        'a refusal',
+        () => loadFailure(source.read(loadQuery(['web-0'], { promql }), never)),
+        (failure) => failure.reason !== 'Timeout',
+      );
       expect(error.reason).to.equal(reason);
       expect(error.message).to.include(message);
     });
@@ -189,12 +195,22 @@ describe('prometheus', () => {
   it('are left out where two contradict each other, or are no load', async () => {
     const source = open();
     const twice = 'served_total or label_replace(served_total{pod="web-0"}, "part", "x", "", "")';
-    const { samples, problems } = await source.read(loadQuery(['web-0', 'web-1'], { promql: twice }), never);
+    const read = (promql: string) => source.read(loadQuery(['web-0', 'web-1'], { promql }), never);
+    // Not while the series are empty because a scrape was late.
+    const { samples, problems } = await waitFor(
+      'a contradiction',
+      () => read(twice),
+      (found) => found.problems.length > 0,
+    );
     expect(samples.map((sample) => Reflect.get(sample, 'pod'))).to.deep.equal(['web-1']);
     expect(problems.join()).to.include('several of one Pod');
     const odd =
       '0 / (served_total{namespace="shop",pod="web-0"} * 0) or -1 * served_total{namespace="shop",pod="web-1"}';
-    const second = await source.read(loadQuery(['web-0', 'web-1'], { promql: odd }), never);
+    const second = await waitFor(
+      'samples that are no load',
+      () => read(odd),
+      (found) => found.problems.length > 0,
+    );
     expect(second.samples).to.deep.equal([]);
     expect(second.problems.slice(0, 2)).to.deep.equal([
       '1 sample left out: NaN, of "web-0"',
@@ -230,7 +246,11 @@ describe('prometheus', () => {
     expect((await loadFailure(source.read(of, never))).reason).to.equal('Timeout');
     prometheus.component.signal('SIGCONT');
     await prometheus.component.kill();
-    expect((await loadFailure(source.read(of, never))).reason).to.equal('Unreachable');
+    await waitFor(
+      'a failure that is no lateness of our own',
+      () => loadFailure(source.read(of, never)),
+      ({ reason }) => reason === 'Unreachable',
+    );
     prometheus.component.start();
     await waitFor(
       'a reading of the restarted Prometheus',

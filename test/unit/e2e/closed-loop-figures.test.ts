@@ -23,6 +23,7 @@ const pod = (overrides: Partial<PodSecond> = {}): PodSecond => ({
 const report = (zone: string, second: number, overrides: Partial<TrafficReport> = {}): TrafficReport => ({
   zone,
   second,
+  lateMs: 0,
   clients: {},
   pods: {},
   ...overrides,

@@ -9,8 +9,8 @@ describe('the ledger of a node', () => {
     const ledger = createLedger('a', 10_300);
     expect(ledger.complete(10_999)).to.deep.equal([]);
     expect(ledger.complete(12_000)).to.deep.equal([
-      { zone: 'a', second: 10, clients: {}, pods: {} },
-      { zone: 'a', second: 11, clients: {}, pods: {} },
+      { zone: 'a', second: 10, lateMs: 0, clients: {}, pods: {} },
+      { zone: 'a', second: 11, lateMs: 0, clients: {}, pods: {} },
     ]);
     expect(ledger.complete(12_500)).to.deep.equal([]);
   });
@@ -48,6 +48,15 @@ describe('the ledger of a node', () => {
     const [first, second] = ledger.complete(2_000);
     expect(first?.pods['web-1']).to.deep.equal({ service: 'web', served: 1, refused: 1, filled: 1 });
     expect(second?.pods['web-1']).to.deep.equal({ service: 'web', served: 1, refused: 0, filled: 0 });
+  });
+
+  it('keeps the longest time of a second that the program was kept from its work', () => {
+    const ledger = createLedger('a', 0);
+    ledger.late(400, 3);
+    ledger.late(500, 120);
+    ledger.late(600, 0);
+    ledger.late(1_900, 800);
+    expect(ledger.complete(3_000).map(({ lateMs }) => lateMs)).to.deep.equal([120, 800, 0]);
   });
 
   it('counts what comes too late in the oldest second that is open', () => {

@@ -12,6 +12,7 @@ import { POD } from '../../e2e/closed-loop-scenarios.ts';
 const second = (at: number, served: number): TrafficReport => ({
   zone: 'a',
   second: at,
+  lateMs: 0,
   clients: {},
   pods: { 'load-aware-1': { service: 'load-aware', served, refused: 0, filled: 0 } },
 });

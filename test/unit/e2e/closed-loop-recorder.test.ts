@@ -8,6 +8,7 @@ import { createRecorder } from '../../e2e/closed-loop-recorder.ts';
 const second = (zone: string, at: number, served?: number): TrafficReport => ({
   zone,
   second: at,
+  lateMs: 0,
   clients: {},
   pods: served === undefined ? {} : { web: { service: 'web', served, refused: 0, filled: 0 } },
 });

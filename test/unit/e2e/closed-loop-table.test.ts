@@ -33,6 +33,7 @@ const run: ScenarioRun = {
   binSeconds: 2,
   load: [],
   busy: 0.314,
+  lateMs: 20,
   strategies: ['spread', 'load-aware'].map((strategy, index) => ({
     strategy,
     phases: { reacted: figures({ errors: index === 0 ? 0.123 : 0 }) },

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { AFTER, BEFORE, REACTED, REACTING } from '../../e2e/closed-loop-scenarios.ts';
 import type { Figures, ScenarioRun } from '../../e2e/closed-loop-types.ts';
-import { findingsOf } from '../../e2e/closed-loop-verdict.ts';
+import { findingsOf, isDisturbed } from '../../e2e/closed-loop-verdict.ts';
 
 const figures = (overrides: Partial<Figures> = {}): Figures => ({
   sent: 1000,
@@ -49,6 +49,7 @@ const run = ({ loadAware = good, sameZone = strained, ...more }: Overrides = {})
   binSeconds: 2,
   load: [],
   busy: 0.5,
+  lateMs: 20,
   ...more,
   strategies: Object.entries({
     spread: everywhere(figures({ crossZone: 0.67 })),
@@ -121,4 +122,20 @@ describe('the verdict on a run', () => {
   it('cannot be had without figures', () => {
     expect(() => findingsOf({ ...run(), strategies: [] })).to.throw('hot-zone: no figures of same-zone in reacted');
   });
+});
+
+describe('a machine that disturbed a run', () => {
+  const failing: Overrides = { loadAware: { ...good, [BEFORE]: figures({ errors: 0.05 }) } };
+  for (const { name, overrides, disturbed } of [
+    { name: 'has had too much to do', overrides: { busy: 0.81 }, disturbed: true },
+    {
+      name: 'held a program up, and the figures are not as they have to be',
+      overrides: { ...failing, lateMs: 501 },
+      disturbed: true,
+    },
+    { name: 'is not to blame where no program stood still', overrides: { ...failing, lateMs: 500 }, disturbed: false },
+    { name: 'may hold a program up where all is well nevertheless', overrides: { lateMs: 5_000 }, disturbed: false },
+  ]) {
+    it(name, () => expect(isDisturbed(run(overrides))).to.equal(disturbed));
+  }
 });
