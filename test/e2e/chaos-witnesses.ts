@@ -25,7 +25,7 @@ export const startWitnesses = async (bed: Bed, world: World): Promise<HeapWatch>
   });
   const planner = { name: `${FLOW}-witness`, healthPort: 18_093, leaderElection, environment };
   const flowController = await flowControllerReplica(world, planner);
-  const webhook = await webhookReplica(world, 5, environment);
+  const webhook = await webhookReplica(world, 5, { environment });
   webhook.component.start();
   return startHeapWatch([
     { component: reconciler, metricsPort: 18_092 },

@@ -53,7 +53,9 @@ export const createPair = (client: Client, lease: string, replicas: readonly [Re
       const leader = replicas[leading];
       const old = await holder();
       await end(leader.component);
-      await waitFor(`another leader by ${lease}`, holder, (name) => name !== '' && name !== old);
+      // One that was killed keeps its Lease until that has run out.
+      const another = (name: string): boolean => name !== '' && name !== old;
+      await waitFor(`another leader by ${lease}`, holder, another, { timeoutSeconds: 120 });
       await restart(leader);
       leading = standby();
     },

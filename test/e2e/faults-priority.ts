@@ -2,6 +2,7 @@
 // Priority and fairness that leaves nearly nothing to some users, so that the API server answers them with 429.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
+import { LEASES } from '../../pkg/apis/resources.ts';
 import type { Resource } from '../../pkg/apis/resources.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
@@ -21,6 +22,7 @@ const LEVELS: Resource = {
 const SCHEMAS: Resource = { group, version: 'v1', kind: 'FlowSchema', plural: 'flowschemas', namespaced: false };
 
 const name = 'tiny';
+const LEASES_APART = 'tiny-leases';
 
 /** Shares of all concurrency: none, which leaves one seat, or as many as the server's own levels have. */
 const limits = (tiny: boolean): object => ({
@@ -30,7 +32,35 @@ const limits = (tiny: boolean): object => ({
   limitResponse: { type: 'Reject' },
 });
 
-/** Leaves one seat to all requests of these users, until `liftLimit`. */
+interface Schema {
+  readonly name: string;
+  readonly level: string;
+  /** The least one decides. */
+  readonly precedence: number;
+  readonly users: readonly string[];
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+}
+
+const schemaOf = (of: Schema): KubernetesObject & { spec: object } => ({
+  apiVersion: `${group}/v1`,
+  kind: SCHEMAS.kind,
+  metadata: { name: of.name },
+  spec: {
+    priorityLevelConfiguration: { name: of.level },
+    matchingPrecedence: of.precedence,
+    rules: [
+      {
+        subjects: of.users.map((user) => ({ kind: 'User', user: { name: user } })),
+        resourceRules: [
+          { verbs: ['*'], apiGroups: of.apiGroups, resources: of.resources, clusterScope: true, namespaces: ['*'] },
+        ],
+      },
+    ],
+  },
+});
+
+/** Leaves one seat to all requests of these users, until `liftLimit`; their Leases are renewed as ever. */
 export const limitUsers = async (client: Client, users: readonly string[]): Promise<void> => {
   const level: KubernetesObject & { spec: object } = {
     apiVersion: `${group}/v1`,
@@ -38,23 +68,15 @@ export const limitUsers = async (client: Client, users: readonly string[]): Prom
     metadata: { name },
     spec: { type: 'Limited', limited: limits(true) },
   };
-  const schema: KubernetesObject & { spec: object } = {
-    apiVersion: `${group}/v1`,
-    kind: SCHEMAS.kind,
-    metadata: { name },
-    spec: {
-      priorityLevelConfiguration: { name },
-      matchingPrecedence: 2,
-      rules: [
-        {
-          subjects: users.map((user) => ({ kind: 'User', user: { name: user } })),
-          resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], clusterScope: true, namespaces: ['*'] }],
-        },
-      ],
-    },
-  };
+  const leases = { apiGroups: [LEASES.group], resources: [LEASES.plural] };
+  const all = { apiGroups: ['*'], resources: ['*'] };
   await client.create(LEVELS, level);
-  await client.create(SCHEMAS, schema);
+  // The level of the server's own; 1 is the precedence of its schema `exempt` alone.
+  await client.create(
+    SCHEMAS,
+    schemaOf({ name: LEASES_APART, level: 'leader-election', precedence: 2, users, ...leases }),
+  );
+  await client.create(SCHEMAS, schemaOf({ name, level: name, precedence: 3, users, ...all }));
 };
 
 export const liftLimit = async (client: Client): Promise<void> => {

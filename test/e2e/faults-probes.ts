@@ -31,8 +31,8 @@ export interface Probes {
   stop(): Promise<void>;
 }
 
-/** Three tries, as a kubelet has them; who does not listen is silent at once. */
-const ask = async (program: ProbedProgram, path: Path, tries = 3): Promise<Probe> => {
+/** Who does not listen is silent at once; who listens has longer than a kubelet gives, because the machine may stand still. */
+const ask = async (program: ProbedProgram, path: Path, tries = 10): Promise<Probe> => {
   const { component, healthPort } = program;
   const { name, pid } = component;
   const at = performance.now();

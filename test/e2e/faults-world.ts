@@ -37,9 +37,16 @@ export interface Installed {
   stop(): Promise<void>;
 }
 
-export interface InstallOptions {
-  /** Environment of the webhooks. Default: nothing. */
+export interface WebhookReplicaOptions {
+  /** Default: nothing. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Laid over the server's part of what the chart renders. Default: nothing. */
+  readonly server?: { readonly drainSeconds?: number };
+}
+
+export interface InstallOptions {
+  /** Of the webhooks. Default: as the chart has them. */
+  readonly webhook?: WebhookReplicaOptions;
   /** Of the reconcilers. Default: the command's own. */
   readonly leaderElection?: object;
   /** Default 2. */
@@ -52,13 +59,13 @@ export interface InstallOptions {
 export const webhookReplica = async (
   world: World,
   index: number,
-  environment: Readonly<Record<string, string>> = {},
+  { environment = {}, server = {} }: WebhookReplicaOptions = {},
 ): Promise<Replica> => {
   const [port, healthPort, metricsPort] = [10_250 + index, 8_101 + 2 * index, 8_102 + 2 * index];
   const component = await world.program(WEBHOOK, {
     name: `${WEBHOOK}-${index + 1}`,
     environment,
-    config: { registration: { failurePolicy: 'Fail' } },
+    config: { registration: { failurePolicy: 'Fail' }, server },
     flags: ['--port', `${port}`, '--health-port', `${healthPort}`, '--metrics-port', `${metricsPort}`],
   });
   return { component, port, healthPort };
@@ -91,11 +98,11 @@ export const flowControllerReplica = async (world: World, options: FlowReplicaOp
 
 /** Installs the chart for a seed, starts the replicas and publishes the webhooks in their Service. */
 export const install = async (bed: Bed, options: InstallOptions = {}): Promise<Installed> => {
-  const { environment, leaderElection = {}, reconcilers: count = 2, flowControllers: planners = 0 } = options;
+  const { webhook, leaderElection = {}, reconcilers: count = 2, flowControllers: planners = 0 } = options;
   const values = { admission: 'webhook', flowController: { enabled: planners > 0 } };
   const world = await openWorld(bed, { where: 'seed', values });
   if (planners > 0) await installFlowPolicies(world.client);
-  const webhooks = [await webhookReplica(world, 0, environment), await webhookReplica(world, 1, environment)];
+  const webhooks = [await webhookReplica(world, 0, webhook), await webhookReplica(world, 1, webhook)];
   await world.client.create(ENDPOINT_SLICES, replicaSlice(webhooks[1] as Replica, 1, false));
   for (const { component } of webhooks) component.start();
   for (const { component, healthPort } of webhooks) await commandReady(component, healthPort);

@@ -2,6 +2,7 @@
 // Reads from the API server's audit log who wrote what, and how long the server took.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { waitFor } from './bed/wait-for.ts';
 
 /** One write as the API server answered it; or a read, of users whose reads the bed logs. */
 export interface Write {
@@ -13,6 +14,8 @@ export interface Write {
   readonly name: string;
   /** HTTP status. */
   readonly status: number;
+  /** What the server says against it; empty where it took it. */
+  readonly message: string;
   /** When the request arrived, in milliseconds since 1970. */
   readonly at: number;
   /** From the arrival of the request to the end of the answer, admission included. */
@@ -23,7 +26,7 @@ interface AuditEvent {
   readonly verb: string;
   readonly user: { readonly username: string };
   readonly objectRef?: { readonly resource?: string; readonly namespace?: string; readonly name?: string };
-  readonly responseStatus?: { readonly code?: number };
+  readonly responseStatus?: { readonly code?: number; readonly message?: string };
   readonly requestURI: string;
   readonly requestReceivedTimestamp: string;
   readonly stageTimestamp: string;
@@ -41,6 +44,7 @@ const writeOf = (event: AuditEvent): Write => ({
   namespace: event.objectRef?.namespace ?? '',
   name: event.objectRef?.name ?? '',
   status: event.responseStatus?.code ?? 0,
+  message: event.responseStatus?.message ?? '',
   milliseconds: millisecondsOf(event.stageTimestamp) - millisecondsOf(event.requestReceivedTimestamp),
 });
 
@@ -86,21 +90,54 @@ export const readAudit = (file: string, wanted: (write: Write) => boolean = isSl
   };
 };
 
+/** What API servers say of a webhook that did not answer in time; the address that they name contains `timeout` in any case. */
+const LATE = /failed calling webhook .*(?:context deadline exceeded|i\/o timeout)/;
+
+/** The machine stood still for as long as API servers wait: with `Fail`, nothing was stored, and the next try may do better. */
+export const isLate = (message: string): boolean => LATE.test(message);
+
+/** Writes that failed at a webhook although it had its time. */
+export const refusals = (writes: readonly Write[]): string[] =>
+  writes
+    .filter(({ message }) => message.includes('failed calling webhook') && !isLate(message))
+    .map((write) => JSON.stringify(write));
+
+/** Longer than a turn of `untilQuiet` takes where nothing stands still, in milliseconds. */
+const LONGEST_TURN_MS = 100;
+
 /** Gathers writes until none came for `quietMs`; fails after `boundMs`, because then somebody writes in circles. */
 export const untilQuiet = async (audit: AuditReader, quietMs: number, boundMs = 60_000): Promise<Write[]> => {
   const writes: Write[] = [];
   const start = performance.now();
-  let last = start;
+  let turn = start;
+  let quiet = 0;
   for (;;) {
     const more = audit.next();
-    // Judged by what was read, not by the clock alone: a machine that was busy for a while has not been quiet.
-    if (more.length > 0) last = performance.now();
-    else if (performance.now() - last >= quietMs) return writes;
+    const now = performance.now();
+    // Turns are counted, not the clock: while the machine stands still nobody writes, and it has not been quiet.
+    quiet = more.length > 0 ? 0 : quiet + Math.min(now - turn, LONGEST_TURN_MS);
+    turn = now;
+    if (quiet >= quietMs) return writes;
     writes.push(...more);
-    if (last - start > boundMs) {
+    if (more.length > 0 && now - start > boundMs) {
       const [example] = more;
       throw new Error(`${writes.length} writes of slices in ${boundMs} ms and no end; ${JSON.stringify(example)}`);
     }
     await pause(50);
   }
+};
+
+/** As `untilQuiet`, once the writes that have to come have `begun`: the quiet before the first of them is no end. */
+export const untilQuietAfter = async (
+  audit: AuditReader,
+  begun: (writes: readonly Write[]) => boolean,
+  quietMs: number,
+): Promise<Write[]> => {
+  const writes: Write[] = [];
+  await waitFor(
+    'the writes that have to come',
+    () => writes.push(...audit.next()),
+    () => begun(writes),
+  );
+  return [...writes, ...(await untilQuiet(audit, quietMs))];
 };

@@ -10,7 +10,8 @@ import { COMMANDS } from '../../pkg/apis/names.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
 import { mastersGroup } from './bed/kubeconfig.ts';
-import { commandReady, ownNamespace } from './commands.ts';
+import { commandReady, ownNamespace, startWebhook } from './commands.ts';
+import type { WebhookOptions } from './commands.ts';
 
 /** Writes the configuration file of the webhook; a process reads it when it starts. */
 export const configureWebhook = (bed: Bed, failurePolicy: 'Ignore' | 'Fail'): string => {
@@ -19,6 +20,13 @@ export const configureWebhook = (bed: Bed, failurePolicy: 'Ignore' | 'Fail'): st
   writeFileSync(file, JSON.stringify({ apiVersion: CONFIG_API_VERSION, kind, registration: { failurePolicy } }));
   return file;
 };
+
+/**
+ * Starts the webhook for suites that judge every version stored: a machine that stands still for as long as API servers wait has
+ * them store a slice without hints with `Ignore`; with `Fail` the write is late, and its writer tries again.
+ */
+export const startStrictWebhook = (bed: Bed, options: Pick<WebhookOptions, 'nodeFlags'> = {}): Promise<Component> =>
+  startWebhook(bed, { ...options, flags: ['--config', configureWebhook(bed, 'Fail')] });
 
 export const RECONCILER_USER = `system:serviceaccount:${ownNamespace}:${COMMANDS.settingsReconciler}`;
 

@@ -20,6 +20,14 @@ export interface InterplayCount {
   readonly changed: number;
 }
 
+/** Updates of these slices that the API server took; of the writers of slices, the EndpointSlice controller alone updates. */
+export const putsOf = (slices: ReadonlySet<string>, writes: readonly Write[]): Write[] =>
+  writes.filter(({ name, verb, status }) => slices.has(name) && verb === 'update' && status === 200);
+
+/** Whether every one of these slices was updated. */
+export const isEachPut = (slices: ReadonlySet<string>, writes: readonly Write[]): boolean =>
+  new Set(putsOf(slices, writes).map(({ name }) => name)).size === slices.size;
+
 /** `versions` is the whole history, of which those from `from` on came after the event. */
 export const countWrites = (
   slices: ReadonlySet<string>,
@@ -37,8 +45,7 @@ export const countWrites = (
     }
     generations.set(name, generation);
   }
-  const puts = writes.filter(({ name, verb, status }) => slices.has(name) && verb === 'update' && status === 200);
-  return { puts: puts.length, stored, changed };
+  return { puts: putsOf(slices, writes).length, stored, changed };
 };
 
 /** A Markdown table: a line for each event and way to ask, `PUTs / stored versions` for each carrier. */

@@ -11,6 +11,7 @@ import { endpoint, slice } from '../fixtures/core.ts';
 import type { Bed } from './bed/index.ts';
 import { mastersGroup } from './bed/kubeconfig.ts';
 import { waitFor } from './bed/wait-for.ts';
+import { isLate } from './hints-audit.ts';
 
 /** The user that the real controller writes slices as. */
 export const SLICE_CONTROLLER = 'system:serviceaccount:kube-system:endpointslice-controller';
@@ -47,12 +48,23 @@ export const slicesOf = async (client: Client, namespace: string, labelSelector:
   return found;
 };
 
+/** Repeats a write for as long as the webhook is late: with `Fail` it is refused. */
+export const untilAnswered = async <T>(write: () => Promise<T>): Promise<T> => {
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isLate(String(error))) throw error;
+    }
+  }
+};
+
 /** Writes an annotation to every slice of a namespace: without a change there would be nothing to admit. */
 export const touchSlices = async (client: Client, namespace: string, value: string): Promise<void> => {
   const { items } = await client.list<EndpointSlice>(ENDPOINT_SLICES, { namespace });
   const patch = { metadata: { annotations: { touched: value } } };
   await each(items, 4, ({ metadata }) =>
-    client.patch(ENDPOINT_SLICES, { namespace, name: metadata?.name ?? '' }, 'merge', patch),
+    untilAnswered(() => client.patch(ENDPOINT_SLICES, { namespace, name: metadata?.name ?? '' }, 'merge', patch)),
   );
 };
 

@@ -14,6 +14,7 @@ import { enterPrefix } from './bed/namespaces.ts';
 import { addAddresses, nodeDevice, removeAddresses } from './bed/network.ts';
 import { runningStatus } from './bed/pod.ts';
 import { root } from './chart.ts';
+import { probeReady } from './supervisor.ts';
 
 interface Variable {
   readonly name: string;
@@ -86,11 +87,7 @@ const environmentOf = (pod: KubeletPod): Record<string, string> =>
   );
 
 /** Whether it answers that it is ready, as the Pod's probe asks. */
-const isReady = ({ addresses }: Running): Promise<boolean> =>
-  fetch(`http://${addresses.ipv4}:8081/readyz`, { signal: AbortSignal.timeout(1_000) }).then(
-    ({ status }) => status === 200,
-    () => false,
-  );
+const isReady = ({ addresses }: Running): Promise<boolean> => probeReady(`http://${addresses.ipv4}:8081/readyz`);
 
 /** The files of its ConfigMaps, and the arguments with their paths for those in the container. */
 const mount = async ({ api, directory }: Bed, pod: KubeletPod): Promise<readonly string[]> => {
@@ -144,6 +141,12 @@ const describeProgram = async (options: KubeletOptions, pod: KubeletPod, node: B
   return { command, node, addresses, component, codeFile, told: '' };
 };
 
+/** The next turn sees more: a Pod went away between the list and the write, or the API server was too busy to answer. */
+const mayPass = (error: unknown): boolean =>
+  error instanceof ApiFailure
+    ? [404, 409, 429].includes(error.status) || error.status >= 500
+    : error instanceof Error && error.message.includes('no answer within');
+
 const finishedStatus = (code: number): object => {
   const at = new Date().toISOString();
   const state = { terminated: { exitCode: code, finishedAt: at, startedAt: at } };
@@ -174,14 +177,18 @@ export const startKubelet = (options: KubeletOptions): Kubelet => {
     const command = pod.spec.containers[0].args[0];
     const same = [...running.values()].filter((one) => one.command === command && one.component.pid !== undefined);
     const taken = new Set(same.map(({ node }) => node));
-    const node = nodes.find((candidate) => !taken.has(candidate));
+    const { nodeName } = pod.spec;
+    // It is bound already when what comes after that has failed.
+    const node = nodes.find((one) => (nodeName === undefined ? !taken.has(one) : one.name === nodeName));
     if (node === undefined) return;
-    await api.create(`${podPath(pod)}/binding`, {
-      apiVersion: 'v1',
-      kind: 'Binding',
-      metadata: { name: pod.metadata.name },
-      target: { kind: 'Node', name: node.name },
-    });
+    if (nodeName === undefined) {
+      await api.create(`${podPath(pod)}/binding`, {
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name: pod.metadata.name },
+        target: { kind: 'Node', name: node.name },
+      });
+    }
     const one = await describeProgram(options, pod, node);
     running.set(pod.metadata.uid, one);
     programs.push(one.component);
@@ -224,8 +231,7 @@ export const startKubelet = (options: KubeletOptions): Kubelet => {
       try {
         await turn();
       } catch (error) {
-        // A Pod went away between the list and the write; the next turn sees it.
-        if (!(error instanceof ApiFailure) || ![404, 409].includes(error.status)) throw error;
+        if (!mayPass(error)) throw error;
       }
       await pause(INTERVAL_MS);
     }

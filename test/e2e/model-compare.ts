@@ -27,7 +27,7 @@ export interface Comparison {
   readonly route?: (input: RouteInput) => Route;
   /**
    * How long components may take to follow what was written, in seconds; afterwards a difference is a disagreement.
-   * Default 20, about ten times what a busy two-core machine needs.
+   * Default 60, about ten times what a busy two-core machine needs.
    */
   readonly followSeconds?: number;
 }

@@ -69,13 +69,14 @@ export const replicaSlice = ({ port }: Replica, index: number, ready: boolean): 
   endpoints: ready ? [{ addresses: [controlPlaneAddresses.ipv4], conditions: { ready: true } }] : [],
 });
 
-const isReady = async ({ healthPort }: Replica): Promise<boolean> => {
-  const signal = AbortSignal.timeout(1_000);
-  return fetch(`http://127.0.0.1:${healthPort}/readyz`, { signal }).then(
+const PROBE_MS = 3_000;
+
+/** Whether it is ready; only silence is asked about again, three times in all as a kubelet does it. */
+export const probeReady = (url: string, tries = 3): Promise<boolean> =>
+  fetch(url, { signal: AbortSignal.timeout(PROBE_MS) }).then(
     ({ status }) => status === 200,
-    () => false,
+    (error: unknown) => tries > 1 && (error as Error).name === 'TimeoutError' && probeReady(url, tries - 1),
   );
-};
 
 export interface PublishOptions {
   readonly client: Client;
@@ -88,7 +89,7 @@ export interface PublishOptions {
 export const publishReplicas = ({ client, replicas, intervalMs = 300 }: PublishOptions): { stop(): Promise<void> } => {
   const published = new Map<number, boolean>();
   const publish = async (replica: Replica, index: number, signal: AbortSignal): Promise<void> => {
-    const ready = await isReady(replica);
+    const ready = await probeReady(`http://127.0.0.1:${replica.healthPort}/readyz`);
     if (published.get(index) === ready) return;
     const ref = { namespace: NAMESPACE, name: sliceName(index) };
     const { endpoints } = replicaSlice(replica, index, ready);

@@ -100,8 +100,8 @@ describe('a compressed day', () => {
       for (const name of dayNamespaces(plan)) await client.create(NAMESPACES, { metadata: { name } });
       webhook = await startWebhook(bed(), { nodeFlags: NODE_FLAGS });
       await untilAdmission(client, 'day-0', true);
-      // The command's own times, written down: nobody may lose its Lease because the machine is busy.
-      const leaderElection = { leaseDurationSeconds: 15, renewDeadlineSeconds: 10, retryPeriodSeconds: 2 };
+      // Longer than the command's own times: nobody may lose its Lease because the machine is busy.
+      const leaderElection = { leaseDurationSeconds: 40, renewDeadlineSeconds: 35, retryPeriodSeconds: 2 };
       const config = { kubernetesVersion: { override: versions.first.override }, leaderElection };
       const [one, two] = [
         await describeReconciler(bed(), { config, replica: 0 }),

@@ -12,8 +12,9 @@ import { waitFor } from '../bed/wait-for.ts';
 import { createNodes, createPod, setPodStatus } from '../churn-objects.ts';
 import { startWebhook } from '../commands.ts';
 import { FLOW_USER, describeFlowController } from '../flow-world.ts';
-import { readAudit, untilQuiet } from '../hints-audit.ts';
+import { readAudit, untilQuiet, untilQuietAfter } from '../hints-audit.ts';
 import type { AuditReader, Write } from '../hints-audit.ts';
+import { isEachPut } from '../hints-counts.ts';
 import { SLICE_CONTROLLER, connectAs, each, serviceSelector, slicesOf, zonesOf } from '../hints-support.ts';
 import { keepResults } from '../results.ts';
 
@@ -62,10 +63,12 @@ describe('writes of planned slices', () => {
     return times.length === 0 ? 0 : (Math.max(...times) - Math.min(...times)) / 1_000;
   };
   const count = async (event: string, act: () => Promise<unknown>): Promise<Count> => {
-    // A sync that is still to be tried again belongs to the event before; most of them came when the Pods did.
-    await untilQuiet(audit, counts.length === 0 ? RETRY_MS : 2 * QUIET_MS);
+    // A sync that is still to be tried again belongs to the event before.
+    await untilQuiet(audit, RETRY_MS);
+    const names = new Set((await service.slices()).map(({ metadata }) => metadata.name));
     await act();
-    const writes = await untilQuiet(audit, QUIET_MS);
+    // Each event brings a sync, which takes the hints away, and every slice has some.
+    const writes = await untilQuietAfter(audit, (seen) => isEachPut(names, seen), QUIET_MS);
     const one = {
       event,
       slices: SLICES,

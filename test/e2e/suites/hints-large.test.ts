@@ -11,9 +11,9 @@ import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { createNodes, createPod, setPodStatus } from '../churn-objects.ts';
 import type { PlainNode } from '../churn-objects.ts';
-import { startWebhook } from '../commands.ts';
-import { readAudit } from '../hints-audit.ts';
+import { readAudit, refusals } from '../hints-audit.ts';
 import type { Write } from '../hints-audit.ts';
+import { startStrictWebhook } from '../hints-commands.ts';
 import { bareVersions, recordSlices } from '../hints-history.ts';
 import {
   SLICE_CONTROLLER,
@@ -66,12 +66,16 @@ describe('slices of 1,000 endpoints', () => {
       await setPodStatus(client, podOf(index), numberOf(index), ready);
       await untilSlice(`Pod ${index} ${ready ? 'ready' : 'unready'}`, isReadyAs(index, ready));
     }
-    const writes: Write[] = [];
-    await waitFor(
+    const seen: Write[] = [];
+    const writes = await waitFor(
       'writes of the controller in the audit log',
-      () => writes.push(...audit.next().filter(({ user, status }) => user === SLICE_CONTROLLER && status === 200)),
-      (count) => count >= changes,
+      () => {
+        seen.push(...audit.next());
+        return seen.filter(({ user, status }) => user === SLICE_CONTROLLER && status === 200);
+      },
+      ({ length }) => length >= changes,
     );
+    expectNone('writes that were refused', refusals(seen));
     return writes.map(({ milliseconds }) => milliseconds);
   };
   const report = (mode: string, times: readonly number[]): void => {
@@ -92,7 +96,7 @@ describe('slices of 1,000 endpoints', () => {
   });
 
   it('are written without hints where the Service asks for none', async () => {
-    await startWebhook(bed());
+    await startStrictWebhook(bed());
     await untilAdmission(client, namespace, true);
     report('without the webhook', await writeTimes());
     const { endpoints } = await untilSlice('there', () => true);

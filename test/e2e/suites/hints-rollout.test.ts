@@ -4,12 +4,14 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
+import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { deploy, startKubelets } from '../churn.ts';
 import type { Kubelets, Workload } from '../churn.ts';
 import { createNodes } from '../churn-objects.ts';
-import { startWebhook } from '../commands.ts';
+import { isLate, readAudit, refusals } from '../hints-audit.ts';
+import { startStrictWebhook } from '../hints-commands.ts';
 import { bareVersions, gapsIn, recordSlices } from '../hints-history.ts';
 import type { StoredVersion } from '../hints-history.ts';
 import { installPolicies } from '../hints-policy.ts';
@@ -49,6 +51,7 @@ describe('hints during a rolling update', () => {
   const bed = useBed();
   let workload: Workload;
   let removePolicies: () => Promise<void>;
+  let webhook: Component;
 
   const untilAllHinted = (): Promise<unknown> =>
     waitFor(
@@ -63,6 +66,7 @@ describe('hints during a rolling update', () => {
     // What was stored before stays as it is until somebody writes it.
     await touchSlices(client, namespace, String(round));
     await untilAllHinted();
+    const audit = readAudit(bed().auditLog);
     const history = await recordSlices(client, namespace);
     const initial = readyPodsOf(history.versions);
     await workload.restart(round);
@@ -71,6 +75,7 @@ describe('hints during a rolling update', () => {
     const { versions } = history;
     expectNone('versions that nobody saw', gapsIn(versions));
     expectNone('versions with a ready endpoint without hint', bareVersions(versions));
+    expectNone('writes that were refused', refusals(audit.next()));
     // Every Pod was seen, the old ones and the new ones; terminating ones are published as such.
     expect(initial.size, 'Pods at the start').to.equal(replicas);
     expect(readyPodsOf(versions).size, 'Pods seen ready').to.be.at.least(2 * replicas);
@@ -114,8 +119,27 @@ describe('hints during a rolling update', () => {
   });
 
   it('by the webhook: every stored version has hints on every ready endpoint', async () => {
-    await startWebhook(bed());
+    webhook = await startStrictWebhook(bed());
     await untilAdmission(client, namespace, true);
     await rollOut(2);
+  });
+
+  it('by a webhook that stands still for longer than API servers wait: what is late is stored with hints, too', async () => {
+    const [looking, audit] = [readAudit(bed().auditLog), readAudit(bed().auditLog)];
+    const history = await recordSlices(client, namespace);
+    webhook.signal('SIGSTOP');
+    const restarted = workload.restart(3);
+    await waitFor(
+      'a write that is late',
+      () => looking.next().some(({ message }) => isLate(message)),
+      (late) => late,
+    );
+    webhook.signal('SIGCONT');
+    await restarted;
+    await untilAllHinted();
+    await history.complete();
+    expectNone('versions that nobody saw', gapsIn(history.versions));
+    expectNone('versions with a ready endpoint without hint', bareVersions(history.versions));
+    expectNone('writes that were refused', refusals(audit.next()));
   });
 });

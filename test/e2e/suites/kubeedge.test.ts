@@ -249,7 +249,7 @@ describe("KubeEdge's NodeGroups", function () {
     const alone = await after('alone');
     await after('alone-2');
     // The controller syncs again a second later where its watch was faster than the answer to its write.
-    await untilQuiet(slices, 2_500);
+    await untilQuiet(slices, 10_000);
     await bed().api.patch('/api/v1/nodes/w1', { metadata: { labels: { [LABEL_ZONE]: 'elsewhere' } } });
     const zonesOf = async (of: BedService): Promise<unknown> => (await of.endpoints()).map(({ zone }) => zone);
     let number = 2;

@@ -93,7 +93,7 @@ describe('a new operator', () => {
   };
 
   /** What an installation must not leave behind. */
-  const nothingOfOurs = async (): Promise<void> => {
+  const leftovers = async (): Promise<string[]> => {
     const { api } = bed();
     const registration = '/apis/admissionregistration.k8s.io/v1';
     const collections = [
@@ -101,15 +101,12 @@ describe('a new operator', () => {
       `${registration}/mutatingadmissionpolicies`,
       `${registration}/mutatingadmissionpolicybindings`,
     ];
-    for (const path of collections)
-      expect(
-        (await api.list(path)).map(({ metadata }) => metadata.name),
-        path,
-      ).to.deep.equal([]);
+    const registered = (await Promise.all(collections.map((path) => api.list(path)))).flat();
     const objects = [...(await api.list('/api/v1/services')), ...(await api.list('/api/v1/namespaces'))];
     const marked = objects.filter(({ metadata }) => JSON.stringify(metadata).includes(`"${GROUP}/`));
-    expect(marked.map(({ metadata }) => metadata.name)).to.deep.equal([]);
+    return [...registered, ...marked].map(({ metadata }) => metadata.name);
   };
+  const nothingOfOurs = (): Promise<unknown> => waitFor('nothing of ours', leftovers, ({ length }) => length === 0);
 
   /** metrics-server has seen every Pod that there is now. */
   const measure = async (): Promise<void> => {

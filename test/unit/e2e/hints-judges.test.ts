@@ -4,8 +4,9 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { after, describe, it } from 'mocha';
 import type { Endpoint } from '../../../pkg/apis/core.ts';
-import { readAudit, untilQuiet } from '../../e2e/hints-audit.ts';
-import { countWrites } from '../../e2e/hints-counts.ts';
+import { readAudit, refusals, untilQuiet, untilQuietAfter } from '../../e2e/hints-audit.ts';
+import type { Write } from '../../e2e/hints-audit.ts';
+import { countWrites, isEachPut } from '../../e2e/hints-counts.ts';
 import { bareVersions, gapsIn, hiddenChanges } from '../../e2e/hints-history.ts';
 import type { StoredVersion } from '../../e2e/hints-history.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
@@ -81,16 +82,19 @@ describe('history of slices', () => {
   });
 });
 
-describe('count of writes', () => {
-  const write = {
-    user: 'controller',
-    verb: 'update',
-    resource: 'endpointslices',
-    namespace: 'shop',
-    at: 0,
-    milliseconds: 1,
-  };
+const write: Write = {
+  user: 'controller',
+  verb: 'update',
+  resource: 'endpointslices',
+  namespace: 'shop',
+  name: 'web-1',
+  status: 200,
+  message: '',
+  at: 0,
+  milliseconds: 1,
+};
 
+describe('count of writes', () => {
   it('takes accepted PUTs, versions and changes of the slices asked for, after the start', () => {
     const versions = [version(1), version(2), version(2), version(3), version(9, { name: 'other' })];
     const writes = [
@@ -101,6 +105,8 @@ describe('count of writes', () => {
     ];
     expect(countWrites(new Set(['web-1']), writes, versions, 1)).to.deep.equal({ puts: 1, stored: 3, changed: 2 });
     expect(countWrites(new Set(['web-1']), writes, versions, 2)).to.deep.equal({ puts: 1, stored: 2, changed: 1 });
+    expect(isEachPut(new Set(['web-1', 'other']), writes)).to.equal(true);
+    expect(isEachPut(new Set(['web-1', 'web-2']), [...writes, ...writes])).to.equal(false);
   });
 });
 
@@ -149,10 +155,51 @@ describe('audit log', () => {
   });
 
   it('fails where somebody writes without end', async () => {
-    const write = { user: 'u', verb: 'update', resource: 'endpointslices', namespace: 'n', name: 'web' } as const;
-    const endless = { next: () => [{ ...write, status: 200, at: 0, milliseconds: 1 }] };
+    const endless = { next: () => [write] };
     let message = '';
     await untilQuiet(endless, 100, 200).catch((error: Error) => (message = error.message));
     expect(message).to.match(/writes of slices in 200 ms and no end/);
   });
+
+  /** Nothing at first, then one write, then nothing; `look` is called each time, with the number of the call. */
+  const late = (calls: number, look: (call: number) => void = () => undefined) => {
+    let call = 0;
+    return {
+      next: () => {
+        call += 1;
+        look(call);
+        return call === calls ? [write] : [];
+      },
+    };
+  };
+
+  it('is not quiet while the machine stands still', async () => {
+    const standStill = (call: number): void => {
+      if (call === 2) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+    };
+    expect(await untilQuiet(late(3, standStill), 250)).to.deep.equal([write]);
+  });
+
+  it('is not quiet before what has to come has begun', async () => {
+    expect(await untilQuietAfter(late(10), ({ length }) => length > 0, 100)).to.deep.equal([write]);
+  });
+
+  const said =
+    'Internal error occurred: failed calling webhook "h": failed to call webhook: Post "https://h:443/?timeout=5s": ';
+  const outcomes: { name: string; message: string; found: number }[] = [
+    { name: 'taken', message: '', found: 0 },
+    { name: 'late', message: `${said}context deadline exceeded`, found: 0 },
+    { name: 'late before there was a connection', message: `${said}dial tcp 198.18.0.9:443: i/o timeout`, found: 0 },
+    { name: 'nobody there', message: `${said}dial tcp 198.18.0.9:443: connect: connection refused`, found: 1 },
+    { name: 'refused by somebody else', message: 'etcdserver: request timed out', found: 0 },
+  ];
+  for (const { name, message, found } of outcomes) {
+    it(`tells what a webhook refused from what was late: ${name}`, () => {
+      const file = folder.at('refused.log');
+      writeFileSync(file, '');
+      const audit = readAudit(file);
+      appendFileSync(file, `${line('web', { responseStatus: { code: 500, message } })}\n`);
+      expect(refusals(audit.next())).to.have.lengthOf(found);
+    });
+  }
 });
