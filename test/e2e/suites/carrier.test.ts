@@ -4,21 +4,18 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { ANNOTATION_TOUCHED, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import { ANNOTATION_TOUCHED, EXTENSION_NAME, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import {
   CONFIG_MAPS,
   ENDPOINT_SLICES,
   LEASES,
   MUTATING_ADMISSION_POLICIES,
   MUTATING_ADMISSION_POLICY_BINDINGS,
-  MUTATING_WEBHOOK_CONFIGURATIONS,
 } from '../../../pkg/apis/resources.ts';
 import { CARRIER_NAME } from '../../../pkg/hints/policy/index.ts';
-import type { Carrier, MutatingAdmissionPolicy } from '../../../pkg/hints/policy/index.ts';
-import { isNotFound } from '../../../pkg/kubernetes/errors.ts';
+import type { Carrier } from '../../../pkg/hints/policy/index.ts';
 import { microTime } from '../../../pkg/kubernetes/lease.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component as Program } from '../bed/component.ts';
@@ -27,6 +24,7 @@ import { exposeProgram } from '../bed/expose.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
+import { carrierRef, carrierState, readIfThere } from '../carrier-state.ts';
 import { NAMESPACE, RECONCILER, WEBHOOK, openHelm } from '../chart.ts';
 import type { Helm } from '../chart.ts';
 import { commandReady } from '../commands.ts';
@@ -40,15 +38,11 @@ import { apply, installedProgram } from '../installation.ts';
 
 const namespace = 'churn';
 const zones = ['a', 'b', 'c'];
-const installation = 'gardener-extension-topology-aware-routing';
 const planner = `system:serviceaccount:${NAMESPACE}:flow-controller`;
-const carrierRef = { namespace: NAMESPACE, name: CARRIER_NAME };
 const leaseRef = { namespace: NAMESPACE, name: 'flow-controller' };
 const healthPort = 18_081;
 /** Of a zone that hints its endpoints for itself and the next: nothing but a plan would. */
 const planOf = (zone: string): string[] => [zone, zones[(zones.indexOf(zone) + 1) % zones.length]!];
-
-type Said = KubernetesObject & { data?: Record<string, string> };
 
 describe('the carrier of admission', () => {
   const bed = useBed();
@@ -64,31 +58,7 @@ describe('the carrier of admission', () => {
   let audit: AuditReader;
   const churning = new AbortController();
   let churned: Promise<number>;
-
-  const read = async <T extends KubernetesObject>(get: Promise<T>): Promise<T | undefined> => {
-    try {
-      return await get;
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  };
-  const said = async (): Promise<string | undefined> =>
-    (await read(admin.get<Said>(CONFIG_MAPS, carrierRef)))?.data?.['carrier'];
-  const policies = async (): Promise<MutatingAdmissionPolicy[]> =>
-    (await admin.list<MutatingAdmissionPolicy>(MUTATING_ADMISSION_POLICIES)).items;
-  /** As the planned policies have it in their text. */
-  const plannerAlive = async (): Promise<boolean> => {
-    const of = (await policies())
-      .flatMap(({ spec }) => spec.variables ?? [])
-      .filter(({ name }) => name === 'unplanned');
-    return of.every(({ expression }) => expression.startsWith('!true'));
-  };
-  const webhooks = async (): Promise<string[]> => {
-    const ref = { name: installation };
-    const found = await admin.get<MutatingWebhookConfiguration>(MUTATING_WEBHOOK_CONFIGURATIONS, ref);
-    return (found.webhooks ?? []).map(({ name }) => name.split('.topology')[0] ?? '');
-  };
+  const { said, policies, plannerAlive, webhooks } = carrierState(() => admin);
 
   const values = (admission: string): object => ({
     admission,
@@ -259,17 +229,17 @@ describe('the carrier of admission', () => {
         .map(({ verb, objectRef }) => `${verb} ${objectRef?.resource} ${objectRef?.name}`)
         .filter((write) => !/ (?:leases|events|endpointslices) /.test(write));
     const earlier = writes().length;
-    const name = `${installation}.same-zone`;
+    const name = `${EXTENSION_NAME}.same-zone`;
     await admin.patch(MUTATING_ADMISSION_POLICIES, { name }, 'merge', { spec: { failurePolicy: 'Fail' } });
     await waitFor('policy repaired', policies, (all) =>
       all.every(({ spec }) => (spec.failurePolicy as string) === 'Ignore'),
     );
     await admin.delete(MUTATING_ADMISSION_POLICY_BINDINGS, { name });
-    const binding = () => read(admin.get(MUTATING_ADMISSION_POLICY_BINDINGS, { name }));
+    const binding = () => readIfThere(admin.get(MUTATING_ADMISSION_POLICY_BINDINGS, { name }));
     await waitFor('binding back', binding, (found) => found !== undefined);
     await admin.patch(CONFIG_MAPS, carrierRef, 'merge', { metadata: { labels: { 'app.kubernetes.io/name': 'x' } } });
     const label = async () => (await admin.get(CONFIG_MAPS, carrierRef)).metadata?.labels?.['app.kubernetes.io/name'];
-    await waitFor('label repaired', label, (value) => value === installation);
+    await waitFor('label repaired', label, (value) => value === EXTENSION_NAME);
     await delay(3_000);
     expect(writes().slice(earlier)).to.deep.equal([
       `update mutatingadmissionpolicies ${name}`,
@@ -337,7 +307,7 @@ describe('the carrier of admission', () => {
 
   it('--dry-run says what would be done, and --cleanup removes all of it, bindings first', async () => {
     await reconciler.stop();
-    await admin.delete(MUTATING_ADMISSION_POLICIES, { name: `${installation}.same-node` });
+    await admin.delete(MUTATING_ADMISSION_POLICIES, { name: `${EXTENSION_NAME}.same-node` });
     const run = async (name: string, flags: string[]): Promise<string> => {
       const program = await installedProgram(bed(), RECONCILER, name, flags);
       program.start();
@@ -350,8 +320,8 @@ describe('the carrier of admission', () => {
     };
     const report = await run('dry-run', ['--dry-run']);
     expect(report).to.contain('Admission by policy');
-    expect(report).to.match(new RegExp(`create +MutatingAdmissionPolicy ${installation}.same-node`));
-    expect(report).not.to.contain(`${installation}.same-zone`);
+    expect(report).to.match(new RegExp(`create +MutatingAdmissionPolicy ${EXTENSION_NAME}.same-node`));
+    expect(report).not.to.contain(`${EXTENSION_NAME}.same-zone`);
     expect(await run('cleanup', ['--cleanup'])).to.contain('12 object(s) of admission policies removed');
     expect(await policies()).to.deep.equal([]);
     expect(await said()).to.equal(undefined);
@@ -370,7 +340,7 @@ describe('the carrier of admission', () => {
   });
 
   it('refuses to install over what somebody else has under the same name, and says so', async () => {
-    const [name] = [`${installation}.same-zone`];
+    const [name] = [`${EXTENSION_NAME}.same-zone`];
     const foreign = { spec: { policyName: 'somebody-else' }, metadata: { name } };
     await admin.create<KubernetesObject & { spec: object }>(MUTATING_ADMISSION_POLICY_BINDINGS, foreign);
     await configure('policy');
