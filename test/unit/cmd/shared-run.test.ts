@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// How every command comes from its parts to an exit code, and what it says on the way.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { runToExitCode } from '../../../cmd/shared/run.ts';
@@ -35,7 +36,15 @@ describe('how a command ends', () => {
 
   it('with 2 when what it was given is wrong, nothing closed that was not opened', async () => {
     const { steps, run } = setup({ open: () => Promise.reject(new Wrong('wrong')) });
-    expect(await run()).to.equal(2);
+    const told: string[] = [];
+    const write = process.stderr.write.bind(process.stderr);
+    process.stderr.write = (words: Uint8Array | string) => told.push(String(words)) > 0;
+    try {
+      expect(await run()).to.equal(2);
+    } finally {
+      process.stderr.write = write;
+    }
+    expect(told).to.deep.equal(['wrong\n']);
     expect(steps).to.deep.equal([]);
   });
 
