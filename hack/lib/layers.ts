@@ -40,7 +40,12 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   webhook: io([...PURE, 'telemetry', 'kubernetes'], 'express'),
   controllers: io([...PURE, 'telemetry', 'kubernetes', 'metrics']),
   report: io([...PURE], 'yaml'),
-  cmd: io([...PURE, 'telemetry', 'kubernetes', 'metrics', 'webhook', 'controllers', 'report'], 'commander', 'yaml'),
+  cmd: io(
+    [...PURE, 'telemetry', 'kubernetes', 'metrics', 'webhook', 'controllers', 'report'],
+    'commander',
+    'js-yaml',
+    'yaml',
+  ),
 };
 
 /** The only file that loads client-node at run time; everybody else takes its types. */

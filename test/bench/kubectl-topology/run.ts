@@ -167,8 +167,9 @@ export const runKubectlTopologyBench = async ({
     const files = await measureFiles(bench);
     report('kubectl-topology: cluster');
     const over = await measureCluster(bench, kubectl);
-    const [help, audit] = [start[0], files[0]];
-    const limits = help === undefined || audit === undefined ? [] : limitsOf({ help, audit });
+    const [help, audit, yaml] = [start[0], files[0], files.at(-1)];
+    const limits =
+      help === undefined || audit === undefined || yaml === undefined ? [] : limitsOf({ help, audit, yaml });
     const version = kubectl === undefined ? {} : { kubectl: versionOf(kubectl) };
     return { environment: environment(), scale, bytes, ...version, start, files, cluster: over, limits };
   } finally {

@@ -56,15 +56,23 @@ describe('bench/kubectl-topology', () => {
     expect(kubectlTopologyMarkdown(alone)).to.contain('kubectl was not there to be measured.');
   });
 
-  const cases: readonly (readonly [name: string, help: number, audit: Partial<Measurement>, missed: string[]])[] = [
+  const cases: readonly (readonly [
+    name: string,
+    help: number,
+    audit: Partial<Measurement>,
+    missed: string[],
+    yaml?: Partial<Measurement>,
+  ])[] = [
     ['all that is promised', 100, { wallMs: 5_000, peakBytes: 500 * MEGABYTE }, []],
     ['a start that is too slow', 100.1, {}, ['start']],
     ['an audit that is too slow', 60, { wallMs: 5_001 }, ['time']],
     ['an audit that is too large', 60, { peakBytes: 501 * MEGABYTE }, ['memory']],
+    ['an audit of YAML that is too slow', 60, {}, ['time of YAML'], { wallMs: 5_001 }],
+    ['an audit of YAML that is too large', 60, {}, ['memory of YAML'], { peakBytes: 601 * MEGABYTE }],
   ];
-  for (const [name, wallMs, audit, missed] of cases) {
+  for (const [name, wallMs, audit, missed, yaml = {}] of cases) {
     it(`judges ${name}`, () => {
-      const limits = limitsOf({ help: measurement({ wallMs }), audit: measurement(audit) });
+      const limits = limitsOf({ help: measurement({ wallMs }), audit: measurement(audit), yaml: measurement(yaml) });
       expect(limits.filter(({ holds }) => !holds).map((limit) => limit.name)).to.deep.equal(missed);
     });
   }
