@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client of the Kubernetes API: raw JSON over one pooled HTTP/2 connection.
-import type { KubernetesObject, ObjectList, ObjectRef } from '../apis/meta.ts';
-import { apiVersionOf } from '../apis/resources.ts';
+import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
+import { asList, asObject } from './answers.ts';
 import { systemClock } from './clock.ts';
 import type { KubeConfigSource } from './credentials.ts';
 import { createExchange } from './exchange.ts';
@@ -41,18 +41,6 @@ const refOf = ({ metadata }: KubernetesObject): ObjectRef => ({
   ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
 });
 
-/** Items of a list come without apiVersion and kind, events of a watch with them; caches want one shape. */
-const completeItems = <T extends KubernetesObject>(list: ObjectList<T>, resource: Resource): ObjectList<T> => {
-  const apiVersion = apiVersionOf(resource);
-  // Go encodes an empty list of some aggregated servers as null.
-  const items = (list.items as T[] | null) ?? [];
-  for (const item of items) {
-    item.apiVersion ??= apiVersion;
-    item.kind ??= resource.kind;
-  }
-  return { ...list, metadata: list.metadata ?? {}, items };
-};
-
 const deleteBody = ({ dryRun, propagationPolicy, gracePeriodSeconds, preconditions }: DeleteOptions): unknown => ({
   apiVersion: 'v1',
   kind: 'DeleteOptions',
@@ -85,23 +73,34 @@ const createWatch = (exchange: Exchange, random: () => number): Client['watch'] 
     }
   };
 
-const createWrites = (exchange: Exchange): Pick<Client, 'create' | 'update' | 'patch' | 'delete'> => ({
-  create: async (resource, object, options = {}, signal) => {
-    const path = withQuery(collectionPath(resource, object.metadata?.namespace), writeQuery(options));
-    return await exchange.json({ method: 'POST', path, body: object }, signal);
-  },
-  update: async (resource, object, options = {}, signal) => {
-    const path = withQuery(objectPath(resource, refOf(object), options.subresource), writeQuery(options));
-    return await exchange.json({ method: 'PUT', path, body: object }, signal);
-  },
-  patch: async (resource, ref, type, patch, options = {}, signal) => {
-    const path = withQuery(objectPath(resource, ref, options.subresource), writeQuery(options));
-    return await exchange.json({ method: 'PATCH', path, body: patch, contentType: CONTENT_TYPES[type] }, signal);
-  },
-  delete: async (resource, ref, options = {}, signal) => {
-    await exchange.json({ method: 'DELETE', path: objectPath(resource, ref), body: deleteBody(options) }, signal);
-  },
-});
+const createWrites = (exchange: Exchange): Pick<Client, 'create' | 'update' | 'patch' | 'delete'> => {
+  const write = async <T extends KubernetesObject>(
+    resource: Resource,
+    name: string | undefined,
+    call: Call,
+    signal: AbortSignal | undefined,
+  ): Promise<T> => asObject<T>(await exchange.json(call, signal), resource, name, call);
+
+  return {
+    create: async (resource, object, options = {}, signal) => {
+      const path = withQuery(collectionPath(resource, object.metadata?.namespace), writeQuery(options));
+      return await write(resource, object.metadata?.name, { method: 'POST', path, body: object }, signal);
+    },
+    update: async (resource, object, options = {}, signal) => {
+      const ref = refOf(object);
+      const path = withQuery(objectPath(resource, ref, options.subresource), writeQuery(options));
+      return await write(resource, ref.name, { method: 'PUT', path, body: object }, signal);
+    },
+    patch: async (resource, ref, type, patch, options = {}, signal) => {
+      const path = withQuery(objectPath(resource, ref, options.subresource), writeQuery(options));
+      const call: Call = { method: 'PATCH', path, body: patch, contentType: CONTENT_TYPES[type] };
+      return await write(resource, ref.name, call, signal);
+    },
+    delete: async (resource, ref, options = {}, signal) => {
+      await exchange.json({ method: 'DELETE', path: objectPath(resource, ref), body: deleteBody(options) }, signal);
+    },
+  };
+};
 
 /**
  * Creates a client for one server and one identity. Close it when done: its connection and timers live until then.
@@ -122,16 +121,21 @@ export const createClient = (options: ClientOptions): Client => {
     signal?: AbortSignal,
   ) => {
     const path = withQuery(collectionPath(resource, listOptions.namespace), listQuery(listOptions));
-    return completeItems(await exchange.json<ObjectList<T>>({ method: 'GET', path }, signal), resource);
+    const call: Call = { method: 'GET', path };
+    return asList<T>(await exchange.json(call, signal), resource, call);
   };
 
   return {
     server: new URL(config.server).origin,
-    get: async (resource, ref, signal) =>
-      await exchange.json({ method: 'GET', path: objectPath(resource, ref) }, signal),
+    get: async (resource, ref, signal) => {
+      const call: Call = { method: 'GET', path: objectPath(resource, ref) };
+      return asObject(await exchange.json(call, signal), resource, ref.name, call);
+    },
     list,
-    pages: (resource, listOptions = {}, signal) =>
-      pagesOf((pageOptions, pageSignal) => list(resource, pageOptions, pageSignal), listOptions, signal),
+    pages: <T extends KubernetesObject>(resource: Resource, listOptions: ListOptions = {}, signal?: AbortSignal) => {
+      const request = { method: 'GET', path: collectionPath(resource, listOptions.namespace) };
+      return pagesOf<T>((asked, pageSignal) => list(resource, asked, pageSignal), request, listOptions, signal);
+    },
     ...createWrites(exchange),
     watch: createWatch(exchange, random),
     raw: async (path, signal) => await exchange.json({ method: 'GET', path }, signal),

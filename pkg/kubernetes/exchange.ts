@@ -2,6 +2,7 @@
 // One request and its answer: authentication, deadline, error mapping, and the few retries that are safe.
 import type { Dispatcher } from 'undici';
 import { abortable } from './abortable.ts';
+import { createGrowingBuffer } from './growing-buffer.ts';
 import { SILENT_CONNECTION } from './connection-guard.ts';
 import { sleep } from './sleep.ts';
 import type { KubeConfigSource, Credentials } from './credentials.ts';
@@ -30,6 +31,19 @@ export interface Call {
   path: string;
   contentType?: string;
   body?: unknown;
+}
+
+/**
+ * Bytes of one answer: a page of 500 large Pods has about 15 MB. A list that is longer is asked for in smaller pages (pages.ts), so
+ * that the limit is one of memory and not of what can be read.
+ */
+export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+
+/** The answer is longer than what is read; its rest was not. */
+export class AnswerTooLongError extends ConnectionError {
+  constructor(request: RequestIdentity) {
+    super({ ...request, reason: 'InvalidResponse', message: `the answer is longer than ${MAX_ANSWER_BYTES} bytes` });
+  }
 }
 
 /** An answer whose body is still to come. `deadline` belongs to the reader: it must be disposed. */
@@ -88,6 +102,17 @@ const reasonOf = (error: unknown): ConnectionErrorReason => {
 const sameHeaders = (left: Credentials, right: Credentials): boolean =>
   JSON.stringify(left.headers) === JSON.stringify(right.headers);
 
+/** The whole body as text; what goes on for too long is broken off. */
+const textOf = async (body: Dispatcher.ResponseData['body'], request: RequestIdentity): Promise<string> => {
+  const bytes = createGrowingBuffer(MAX_ANSWER_BYTES);
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    // Leaving the loop destroys the body, and with it the request.
+    if (bytes.length + chunk.length > MAX_ANSWER_BYTES) throw new AnswerTooLongError(request);
+    bytes.push(chunk);
+  }
+  return bytes.take().toString('utf8');
+};
+
 export const createExchange = (options: ExchangeOptions): Exchange => {
   const { config, transport, userAgent, requestTimeoutMs, retry, clock, random } = options;
 
@@ -112,7 +137,7 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     return new ConnectionError({ ...identity, reason: reasonOf(error), message: describe(error), cause: error });
   };
 
-  /** Rejects for every status but 2xx, with the body read to its end so that the connection stays usable. */
+  /** Rejects for every status but 2xx, with the body read so that the connection stays usable. */
   const head = async (call: Call, credentials: Credentials, deadline: Deadline): Promise<Dispatcher.ResponseData> => {
     const body = call.body === undefined ? {} : { body: JSON.stringify(call.body) };
     const answer = await transport.send(
@@ -134,7 +159,7 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     throw apiErrorOf(
       identityOf(call),
       answer.statusCode,
-      parsed(await abortable(answer.body.text(), deadline.signal)),
+      parsed(await abortable(textOf(answer.body, identityOf(call)), deadline.signal)),
       retryAfterMs,
     );
   };
@@ -158,7 +183,7 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     const deadline = createDeadline(clock, requestTimeoutMs, signal);
     try {
       const answer = await authenticated(call, deadline);
-      return await abortable(answer.body.text(), deadline.signal);
+      return await abortable(textOf(answer.body, identityOf(call)), deadline.signal);
     } catch (error) {
       throw failure(error, call, deadline, signal);
     } finally {

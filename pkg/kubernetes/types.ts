@@ -53,7 +53,7 @@ export interface WriteOptions {
   /** Sent as `dryRun=All`: validated and admitted, not stored. */
   dryRun?: boolean;
   fieldManager?: string;
-  subresource?: 'status' | 'scale';
+  subresource?: 'status';
   /** Server-side apply: take over fields of other managers. */
   force?: boolean;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the body of a watch: lines of JSON become typed events, and whatever is not an event becomes an error.
 import type { KubernetesObject, Status } from '../apis/meta.ts';
+import { invalidAnswer as invalid } from './answers.ts';
 import { apiErrorOf, ConnectionError } from './errors.ts';
 import type { RequestIdentity } from './errors.ts';
 import { createLineSplitter } from './lines.ts';
@@ -11,8 +12,11 @@ interface WireEvent<T> {
   object?: T;
 }
 
-const invalid = (request: RequestIdentity, message: string, cause?: unknown): ConnectionError =>
-  new ConnectionError({ ...request, reason: 'InvalidResponse', message, cause });
+/**
+ * Bytes of one event. etcd takes objects of 1.5 MiB (`--max-request-bytes`), of built-in types in a form of about half the length of
+ * JSON: what is longer than this is no event.
+ */
+export const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 
 const parseLine = <T>(line: string, request: RequestIdentity): WireEvent<T> => {
   let event: unknown;
@@ -32,6 +36,8 @@ const inStreamError = (object: unknown, request: RequestIdentity): Error => {
   return apiErrorOf(request, typeof status.code === 'number' ? status.code : 500, { kind: 'Status', ...status });
 };
 
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+
 /**
  * One event of a watch.
  *
@@ -46,11 +52,14 @@ export const parseEvent = <T extends KubernetesObject>(line: string, request: Re
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
-      if (typeof object.metadata?.name !== 'string') throw invalid(request, `a ${type} event has no object name`);
+      if (!isText(object.metadata?.name)) throw invalid(request, `an event of type ${type} has no object name`);
+      // Without it the watch could not be continued from here: everything until the next one would be missed.
+      if (!isText(object.metadata?.resourceVersion))
+        throw invalid(request, `an event of type ${type} has no resourceVersion`);
       return { type, object };
     case 'BOOKMARK': {
-      const resourceVersion = object.metadata?.resourceVersion;
-      if (typeof resourceVersion !== 'string') throw invalid(request, 'a BOOKMARK event has no resourceVersion');
+      const resourceVersion: unknown = object.metadata?.resourceVersion;
+      if (!isText(resourceVersion)) throw invalid(request, 'a BOOKMARK event has no resourceVersion');
       return { type, resourceVersion };
     }
     default:
@@ -69,9 +78,16 @@ export const readEvents = async function* <T extends KubernetesObject>(
   request: RequestIdentity,
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent<T>, void> {
-  const splitter = createLineSplitter();
+  const splitter = createLineSplitter(MAX_EVENT_BYTES);
+  const linesOf = (chunk: Uint8Array): string[] => {
+    try {
+      return splitter.push(chunk);
+    } catch {
+      throw invalid(request, `the watch sent an event of more than ${MAX_EVENT_BYTES} bytes`);
+    }
+  };
   for await (const chunk of body) {
-    for (const line of splitter.push(chunk)) {
+    for (const line of linesOf(chunk)) {
       signal.throwIfAborted();
       yield parseEvent<T>(line, request);
     }

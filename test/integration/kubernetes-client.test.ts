@@ -64,6 +64,31 @@ describe('client over HTTP/2', () => {
     expect(watch).to.deep.include({ names: ['a', 'b'], error: undefined });
   });
 
+  for (const [name, read] of [
+    ['a request', () => wire.client.raw('/version')],
+    ['a watch', () => wire.client.watch(NODES, {}, wire.stop.signal).next()],
+  ] as const) {
+    it(`breaks off an answer without end to ${name}, and goes on with the next`, async () => {
+      const pour: typeof wire.answerWatch = (response) => {
+        const piece = Buffer.alloc(256 * 1024, 'x');
+        const more = (): void => void (response.stream.destroyed || response.write(piece, more));
+        more();
+      };
+      wire.answerWatch = pour;
+      wire.answerRequest = pour;
+      expect(await rejection(read()))
+        .to.be.instanceOf(ConnectionError)
+        .and.include({ reason: 'InvalidResponse' });
+      await eventually(
+        () => wire.server.openAnswers === 0,
+        () => `${wire.server.openAnswers} answers that the server still writes`,
+      );
+      wire.answerRequest = (response) => void response.end('{"ok":true}');
+      expect(await wire.client.raw('/version')).to.deep.equal({ ok: true });
+      expect(wire.server.accepted, 'connections').to.equal(1);
+    });
+  }
+
   it('goes through an HTTP proxy', async () => {
     const tunnels: string[] = [];
     const proxy = createServer();

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { ENDPOINT_SLICES, NODES, SECRETS, SERVICES } from '../../../pkg/apis/resources.ts';
+import { ENDPOINT_SLICES, LEASES, NODES, SECRETS, SERVICES } from '../../../pkg/apis/resources.ts';
 import { createClient } from '../../../pkg/kubernetes/client.ts';
 import {
   ApiError,
@@ -103,7 +103,7 @@ describe('client', () => {
     it('a create of a cluster-scoped object', async () => {
       api()
         .post('/api/v1/nodes')
-        .reply(201, { metadata: { name: 'n' } });
+        .reply(201, { kind: 'Node', metadata: { name: 'n' } });
       await client.create(NODES, { metadata: { name: 'n' } });
     });
 
@@ -186,12 +186,13 @@ describe('client', () => {
     });
 
     it('take items: null for an empty list', async () => {
-      api().get('/api/v1/services').query(true).reply(200, { metadata: {}, items: null });
+      api().get('/api/v1/services').query(true).reply(200, { kind: 'ServiceList', metadata: {}, items: null });
       expect((await client.list(SERVICES)).items).to.deep.equal([]);
     });
 
     it('of several pages follow the continue tokens', async () => {
       const page = (name: string, next?: string) => ({
+        kind: 'NodeList',
         metadata: { resourceVersion: '7', ...(next === undefined ? {} : { continue: next }) },
         items: [{ metadata: { name } }],
       });
@@ -208,12 +209,68 @@ describe('client', () => {
       api()
         .get('/api/v1/nodes')
         .query({ limit: 500 })
-        .reply(200, { metadata: { continue: 't1' }, items: [] });
+        .reply(200, { kind: 'NodeList', metadata: { continue: 't1' }, items: [] });
       api().get('/api/v1/nodes').query({ limit: 500, continue: 't1' }).reply(410, status(410, 'Expired'));
       const all = async () => {
         for await (const page of client.pages(NODES)) expect(page.items).to.deep.equal([]);
       };
       expect(isGone(await rejection(all()))).to.equal(true);
+    });
+  });
+
+  describe('does not believe', () => {
+    const calls: Array<{ name: string; answer: object; call: () => Promise<unknown>; expect: () => nock.Interceptor }> =
+      [
+        {
+          name: "a proxy's {} for a list",
+          answer: {},
+          call: () => client.list(NODES),
+          expect: () => api().get('/api/v1/nodes').query(true),
+        },
+        {
+          name: 'a list of something else',
+          answer: { kind: 'ServiceList', metadata: { resourceVersion: '1' }, items: [] },
+          call: () => client.pages(NODES).next(),
+          expect: () => api().get('/api/v1/nodes').query(true),
+        },
+        {
+          name: 'a login page for an object',
+          answer: { login: 'https://portal.test' },
+          call: () => client.get(SERVICES, ref),
+          expect: () => api().get('/api/v1/namespaces/a/services/b'),
+        },
+        {
+          name: 'an update whose answer is another object',
+          answer: { kind: 'Service', metadata: { name: 'c' } },
+          call: () => client.update(SERVICES, service()),
+          expect: () => api().put('/api/v1/namespaces/a/services/b'),
+        },
+        {
+          name: '{} for a create',
+          answer: {},
+          call: () => client.create(SERVICES, service()),
+          expect: () => api().post('/api/v1/namespaces/a/services'),
+        },
+        {
+          name: '{} for a patch',
+          answer: {},
+          call: () => client.patch(SERVICES, ref, 'merge', {}),
+          expect: () => api().patch('/api/v1/namespaces/a/services/b'),
+        },
+      ];
+    for (const { name, answer, call, expect: expected } of calls) {
+      it(name, async () => {
+        expected().reply(200, answer);
+        expect(await rejection(call()))
+          .to.be.instanceOf(ConnectionError)
+          .and.include({ reason: 'InvalidResponse' });
+      });
+    }
+
+    it('a Lease that nobody stored: its renewal fails', async () => {
+      const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace: 'a', name: 'l' } };
+      api().put('/apis/coordination.k8s.io/v1/namespaces/a/leases/l').reply(200, {});
+      expect(await rejection(client.update(LEASES, lease))).to.be.instanceOf(ConnectionError);
     });
   });
 
@@ -306,8 +363,11 @@ describe('client', () => {
       api()
         .post('/api/v1/nodes')
         .matchHeader('authorization', 'Bearer t1')
-        .reply(201, { metadata: { name: 'n' } });
-      expect(await client.create(NODES, { metadata: { name: 'n' } })).to.deep.equal({ metadata: { name: 'n' } });
+        .reply(201, { kind: 'Node', metadata: { name: 'n' } });
+      expect(await client.create(NODES, { metadata: { name: 'n' } })).to.deep.equal({
+        kind: 'Node',
+        metadata: { name: 'n' },
+      });
     });
     it('gives up when the refresh brought nothing new', async () => {
       api().get('/version').once().reply(401, status(401, 'Unauthorized'));

@@ -5,11 +5,12 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { createLineSplitter } from '../../../pkg/kubernetes/lines.ts';
 
+const LIMIT = 1_000;
 const bytes = (text: string): Buffer => Buffer.from(text, 'utf8');
 
 describe('createLineSplitter', () => {
   it('hands out a line when its newline arrives', () => {
-    const splitter = createLineSplitter();
+    const splitter = createLineSplitter(LIMIT);
     expect(splitter.push(bytes('{"a"'))).to.deep.equal([]);
     expect(splitter.pendingBytes).to.equal(4);
     expect(splitter.push(bytes(':1}\n{"b'))).to.deep.equal(['{"a":1}']);
@@ -17,17 +18,33 @@ describe('createLineSplitter', () => {
     expect(splitter.pendingBytes).to.equal(0);
   });
   it('leaves empty lines out', () => {
-    expect(createLineSplitter().push(bytes('\n\na\n\n'))).to.deep.equal(['a']);
+    expect(createLineSplitter(LIMIT).push(bytes('\n\na\n\n'))).to.deep.equal(['a']);
   });
   it('joins a character that was cut in two', () => {
     const text = bytes('zürich-🌍\n');
-    const splitter = createLineSplitter();
+    const splitter = createLineSplitter(LIMIT);
     const lines = [...text].flatMap((byte) => splitter.push(Uint8Array.of(byte)));
     expect(lines).to.deep.equal(['zürich-🌍']);
   });
   it('reads a view into a larger buffer, as undici hands them out', () => {
     const pool = bytes('xxa\nyy');
-    expect(createLineSplitter().push(new Uint8Array(pool.buffer, pool.byteOffset + 2, 2))).to.deep.equal(['a']);
+    expect(createLineSplitter(LIMIT).push(new Uint8Array(pool.buffer, pool.byteOffset + 2, 2))).to.deep.equal(['a']);
+  });
+  for (const [name, chunks] of [
+    ['complete in one chunk', [`${'x'.repeat(LIMIT + 1)}\n`]],
+    ['complete in two chunks', ['x'.repeat(LIMIT), 'x\n']],
+    ['without its newline yet', ['x'.repeat(LIMIT), 'x']],
+  ] as const) {
+    it(`refuses a line over the limit, ${name}`, () => {
+      const splitter = createLineSplitter(LIMIT);
+      expect(() => chunks.forEach((chunk) => splitter.push(bytes(chunk)))).to.throw(RangeError, '1000');
+    });
+  }
+  it('counts each line for itself', () => {
+    const long = 'x'.repeat(LIMIT);
+    const splitter = createLineSplitter(LIMIT);
+    expect(splitter.push(bytes(`${long}\n${long}\n${long}`))).to.deep.equal([long, long]);
+    expect(splitter.push(bytes('\n'))).to.deep.equal([long]);
   });
   it('is independent of where the stream is cut', () => {
     const line = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }).map((text) => text.replaceAll('\n', ' '));
@@ -35,7 +52,7 @@ describe('createLineSplitter', () => {
       fc.property(fc.array(line, { maxLength: 20 }), fc.array(fc.nat(400), { maxLength: 30 }), (lines, cuts) => {
         const whole = bytes(lines.map((text) => `${text}\n`).join(''));
         const at = [0, ...cuts.map((cut) => cut % (whole.length + 1)).sort((a, b) => a - b), whole.length];
-        const splitter = createLineSplitter();
+        const splitter = createLineSplitter(LIMIT);
         const got = at.slice(1).flatMap((end, index) => splitter.push(whole.subarray(at[index], end)));
         expect(got).to.deep.equal(lines);
         expect(splitter.pendingBytes).to.equal(0);

@@ -71,7 +71,17 @@ describe('parseEvent', () => {
     {
       name: 'a nameless object',
       text: line({ type: 'MODIFIED', object: {} }),
-      says: 'a MODIFIED event has no object name',
+      says: 'an event of type MODIFIED has no object name',
+    },
+    {
+      name: 'an object without version, from which no watch could go on',
+      text: line({ type: 'ADDED', object: { metadata: { name: 'a' } } }),
+      says: 'an event of type ADDED has no resourceVersion',
+    },
+    {
+      name: 'a version that is a number',
+      text: line({ type: 'DELETED', object: { metadata: { name: 'a', resourceVersion: 7 } } }),
+      says: 'an event of type DELETED has no resourceVersion',
     },
     {
       name: 'a BOOKMARK without version',
@@ -92,7 +102,8 @@ describe('parseEvent', () => {
 });
 
 describe('readEvents', () => {
-  const event = (name: string): string => `${line({ type: 'ADDED', object: { metadata: { name } } })}\n`;
+  const event = (name: string): string =>
+    `${line({ type: 'ADDED', object: { metadata: { name, resourceVersion: '1' } } })}\n`;
   const stream = async function* (...chunks: string[]) {
     for (const chunk of chunks) yield Buffer.from(chunk);
   };
@@ -118,6 +129,19 @@ describe('readEvents', () => {
     expect(await rejection(read(stream(event('a'), '{"type":'))))
       .to.be.instanceOf(ConnectionError)
       .and.include({ reason: 'Cut' });
+  });
+  it('breaks off an event that is longer than any object, before it has arrived', async () => {
+    let sent = 0;
+    const endless = async function* () {
+      for (;;) {
+        sent += 1;
+        yield Buffer.alloc(1024 * 1024, 'x');
+      }
+    };
+    expect(await rejection(read(endless())))
+      .to.be.instanceOf(ConnectionError)
+      .and.include({ reason: 'InvalidResponse' });
+    expect(sent, 'MiB read').to.equal(9);
   });
   it('passes on what the stream throws', async () => {
     const broken = async function* () {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What counts as an answer of the API server: any other JSON with status 200 comes from something in between.
+import type { KubernetesObject, ObjectList } from '../apis/meta.ts';
+import { apiVersionOf } from '../apis/resources.ts';
+import type { Resource } from '../apis/resources.ts';
+import { ConnectionError } from './errors.ts';
+import type { RequestIdentity } from './errors.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isRecord = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The answer is not what the protocol allows. Messages never quote it: it may hold anything. */
+export const invalidAnswer = (request: RequestIdentity, message: string): ConnectionError =>
+  new ConnectionError({ ...request, reason: 'InvalidResponse', message });
+
+const nameOf = (value: Fields): unknown => (isRecord(value['metadata']) ? value['metadata']['name'] : undefined);
+
+/**
+ * A single object as the API server answers it.
+ *
+ * @param name - The object asked for; undefined where the server chooses.
+ * @throws ConnectionError `InvalidResponse` for JSON that is not this object: an answer of `{}` to the renewal of a Lease would make
+ * a leader of a process whose write never arrived.
+ */
+export const asObject = <T extends KubernetesObject>(
+  value: unknown,
+  { kind }: Resource,
+  name: string | undefined,
+  request: RequestIdentity,
+): T => {
+  if (!isRecord(value) || value['kind'] !== kind) throw invalidAnswer(request, `the answer is no ${kind}`);
+  const answered = nameOf(value);
+  if (typeof answered !== 'string' || answered === '' || (name !== undefined && answered !== name)) {
+    throw invalidAnswer(request, `the answer is another ${kind} than the one that was asked for`);
+  }
+  return value as T;
+};
+
+/** Items come without apiVersion and kind, events of a watch with them; caches want one shape. */
+const asItem = <T extends KubernetesObject>(item: unknown, resource: Resource, request: RequestIdentity): T => {
+  if (!isRecord(item) || typeof nameOf(item) !== 'string' || nameOf(item) === '') {
+    throw invalidAnswer(request, `the ${resource.kind}List has an item without a name`);
+  }
+  const object = item as T;
+  object.apiVersion ??= apiVersionOf(resource);
+  object.kind ??= resource.kind;
+  return object;
+};
+
+const stringOrAbsent = (value: unknown): boolean => value === undefined || typeof value === 'string';
+
+/**
+ * One page of a list.
+ *
+ * client-go refuses an answer without kind as well (runtime.NewMissingKindErrWithBody).
+ *
+ * @throws ConnectionError `InvalidResponse` for JSON that is not the list that was asked for: a proxy's `{}` must not read as
+ * "nothing is there".
+ */
+export const asList = <T extends KubernetesObject>(
+  value: unknown,
+  resource: Resource,
+  request: RequestIdentity,
+): ObjectList<T> => {
+  const kind = `${resource.kind}List`;
+  if (!isRecord(value) || value['kind'] !== kind) throw invalidAnswer(request, `the answer is no ${kind}`);
+  const metadata = value['metadata'] ?? {};
+  // Go encodes an empty list of some aggregated servers as null.
+  const items = value['items'] === null ? [] : value['items'];
+  if (!isRecord(metadata) || !Array.isArray(items)) throw invalidAnswer(request, `the ${kind} has no items`);
+  if (!stringOrAbsent(metadata['resourceVersion']) || !stringOrAbsent(metadata['continue'])) {
+    throw invalidAnswer(request, `the ${kind} has metadata that is no text`);
+  }
+  return { ...value, metadata, items: items.map((item) => asItem<T>(item, resource, request)) };
+};
