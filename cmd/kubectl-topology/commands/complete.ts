@@ -15,6 +15,12 @@ interface Candidate {
   readonly description: string;
 }
 
+/**
+ * Names come from files and clusters, and shells expand, run and print what they are given. No name of Kubernetes has another
+ * character, or begins with one that makes it a flag or a directive.
+ */
+const OFFERED = /^[A-Za-z0-9][A-Za-z0-9./:_=-]*$/;
+
 /** cobra's word for: do not complete files; 0 leaves that to the shell. */
 const [DEFAULT, NO_FILES] = [':0', ':4'];
 const PATIENCE_MS = 3_000;
@@ -44,6 +50,9 @@ const inputOf = (options: readonly Option[], words: readonly string[]): InputFla
   return flags;
 };
 
+const named = (values: readonly string[], description: string): Candidate[] =>
+  values.filter((value) => OFFERED.test(value)).map((value) => ({ value, description }));
+
 /** Services as `name` where the namespace is said, else as `namespace/name`. */
 const services = async (flags: InputFlags, word: string, io: Io): Promise<Candidate[]> => {
   const everywhere = word.includes('/') && flags.namespace === undefined;
@@ -52,20 +61,20 @@ const services = async (flags: InputFlags, word: string, io: Io): Promise<Candid
     ['services'],
     io,
   );
-  return sortedServices(snapshot)
+  const refs = sortedServices(snapshot)
     .map(refOf)
-    .filter((ref) => namespace === undefined || ref.namespace === namespace)
-    .map((ref) => ({
-      value: namespace === undefined ? keyOf(ref) : ref.name,
-      description: `Service of ${ref.namespace}`,
-    }));
+    .filter((ref) => namespace === undefined || ref.namespace === namespace);
+  return named(
+    refs.map((ref) => (namespace === undefined ? keyOf(ref) : ref.name)),
+    'Service',
+  );
 };
 
 const valuesOf = async (option: Option, flags: InputFlags, word: string, io: Io): Promise<Candidate[] | undefined> => {
   if (option.argChoices !== undefined) return option.argChoices.map((value) => ({ value, description: '' }));
   switch (option.attributeName()) {
     case 'namespace':
-      return (await namespaceNames(flags, io)).map((value) => ({ value, description: 'Namespace' }));
+      return named(await namespaceNames(flags, io), 'Namespace');
     case 'service':
       return services(flags, word, io);
     default:

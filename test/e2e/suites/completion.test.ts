@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shell completion of `kubectl topology` in real interactive bash, zsh and fish; needs no cluster.
 // Needs: bash, fish, zsh
-import { chmodSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import { delimiter, dirname, resolve } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { COMPLETION_SCRIPTS } from '../../../cmd/kubectl-topology/completion-scripts.ts';
+import { hostileNames, servicesNamed, unchecked } from '../../fixtures/hostile-names.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { clusterFile } from '../../fixtures/topology-command.ts';
@@ -26,6 +27,18 @@ describe('completion', () => {
     describe(`in ${shell}`, () => {
       let type: TypeInto;
 
+      /** With the program of this folder. */
+      const open = (programs: string): TypeInto =>
+        INTERACTIVE[shell]({
+          folder: folder.at(shell),
+          script: 'completion',
+          environment: {
+            PATH: [programs, process.env['PATH'] ?? ''].join(delimiter),
+            HOME: folder.at(shell),
+            LC_ALL: 'C.UTF-8',
+          },
+        });
+
       before(() => {
         const program = folder.write(
           `${shell}/bin/kubectl-topology`,
@@ -34,15 +47,7 @@ describe('completion', () => {
         chmodSync(program, 0o755);
         folder.write(`${shell}/completion`, COMPLETION_SCRIPTS[shell]);
         folder.write(`${shell}/two words.yaml`, '');
-        type = INTERACTIVE[shell]({
-          folder: folder.at(shell),
-          script: 'completion',
-          environment: {
-            PATH: [dirname(program), process.env['PATH'] ?? ''].join(delimiter),
-            HOME: folder.at(shell),
-            LC_ALL: 'C.UTF-8',
-          },
-        });
+        type = open(dirname(program));
       });
 
       it('completes a command', async () => {
@@ -79,6 +84,28 @@ describe('completion', () => {
         expect((await type('kubectl-topology hints -f tw')).line.trimEnd()).to.equal(
           'kubectl-topology hints -f two\\ words.yaml',
         );
+      });
+
+      it('runs nothing that stands in a name, and offers no such name', async () => {
+        const canary = folder.at(`${shell}/canary`);
+        const hostile = folder.write(`${shell}/hostile.json`, servicesNamed(['web', ...hostileNames(canary)]));
+        const { candidates } = await type(`kubectl-topology explain -f ${hostile} -n shop `);
+        expect(candidates).to.deep.equal(['web']);
+        expect(existsSync(canary)).to.equal(false);
+      });
+
+      it('runs nothing of what the program prints', async () => {
+        const canary = folder.at(`${shell}/canary`);
+        folder.write(`${shell}/candidates`, unchecked(hostileNames(canary)));
+        const printing = folder.write(
+          `${shell}/printing/kubectl-topology`,
+          `#!/bin/sh\ncat '${folder.at(`${shell}/candidates`)}'\n`,
+        );
+        chmodSync(printing, 0o755);
+        const { candidates } = await open(dirname(printing))('kubectl-topology explain ');
+        expect(candidates).to.include.members(['other', 'web']);
+        expect(candidates.filter((one) => !/^[A-Za-z0-9./:_=-]+$/.test(one))).to.deep.equal([]);
+        expect(existsSync(canary)).to.equal(false);
       });
 
       it('offers nothing where nothing fits, files neither', async () => {
