@@ -3,7 +3,7 @@
 import { Command } from 'commander';
 import { ConfigError } from '../../pkg/apis/config/config-error.ts';
 import { loadConfiguration } from '../../pkg/apis/config/load.ts';
-import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler-kind.ts';
+import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler.ts';
 import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { withControllerFlags, withRunning, withServing } from '../shared/controller-flags.ts';

@@ -1,26 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 // The schema of RoutingConfig, with the checks between fields.
+import type { Static, TProperties } from '@sinclair/typebox';
+import * as Type from '@sinclair/typebox';
 import type { ConfigKind, CrossFieldProblem } from './config/config-kind.ts';
-import { labelSelector, namespaceName, object } from './config/schema.ts';
+import { labelSelector, namespaceName, object, oneOf } from './config/schema.ts';
 import { GROUP, STRATEGIES } from './names.ts';
-import type { RoutingConfig, ServiceSelection } from './routing-config.ts';
 
 const selection = {
-  name: { ...namespaceName, description: 'Name of one Service.' },
-  selector: labelSelector({ description: 'Services with these labels; must ask for something.' }),
-  namespace: {
-    ...namespaceName,
-    description: 'Classes `seed` and `garden` only: Services of this namespace; default: of all that are governed.',
-  },
+  name: Type.Optional(namespaceName('Name of one Service.')),
+  selector: Type.Optional(labelSelector({ description: 'Services with these labels; must ask for something.' })),
+  namespace: Type.Optional(
+    namespaceName('Classes `seed` and `garden` only: Services of this namespace; default: of all that are governed.'),
+  ),
 };
 
-const list = (properties: Record<string, object>, description: string) => ({
-  type: 'array',
-  maxItems: 100,
-  default: [],
-  items: object(properties),
-  description,
+const list = <P extends TProperties>(properties: P, description: string) =>
+  Type.Array(object(properties), { maxItems: 100, default: [], description });
+
+const schema = Type.Object({
+  // The first that fits a Service counts.
+  services: list(
+    {
+      ...selection,
+      strategy: Type.Optional(
+        oneOf(STRATEGIES, {
+          description:
+            'Default: `same-zone`, by whatever the Kubernetes version offers. What a Service says itself wins.',
+        }),
+      ),
+    },
+    'Services to be routed by zone beside those of Gardener and those labelled `managed`; the first entry that fits counts.',
+  ),
+  exclude: list(selection, "Services to be left alone, Gardener's own included; goes before `services`."),
 });
+
+export type RoutingConfig = Static<typeof schema>;
+
+/** Services to be routed by zone although they are neither Gardener's own nor labelled. */
+export type RoutedServices = RoutingConfig['services'][number];
+
+/** One Service by name, or all that a selector finds: exactly one of both. */
+export type ServiceSelection = RoutingConfig['exclude'][number];
 
 type Path = CrossFieldProblem['path'];
 
@@ -49,24 +69,7 @@ const selectionProblems = (item: ServiceSelection, path: Path): CrossFieldProble
 export const ROUTING_CONFIG: ConfigKind<RoutingConfig> & { readonly apiVersion: string } = {
   apiVersion: `${GROUP}/v1alpha1`,
   kind: 'RoutingConfig',
-  schema: {
-    type: 'object',
-    properties: {
-      services: list(
-        {
-          ...selection,
-          strategy: {
-            type: 'string',
-            enum: [...STRATEGIES],
-            description:
-              'Default: `same-zone`, by whatever the Kubernetes version offers. What a Service says itself wins.',
-          },
-        },
-        'Services to be routed by zone beside those of Gardener and those labelled `managed`; the first entry that fits counts.',
-      ),
-      exclude: list(selection, "Services to be left alone, Gardener's own included; goes before `services`."),
-    },
-  },
+  schema,
   check: ({ services, exclude }) => [
     ...services.flatMap((item, index) => selectionProblems(item, ['services', index])),
     ...exclude.flatMap((item, index) => selectionProblems(item, ['exclude', index])),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../pkg/apis/config/endpointslice-webhook.ts';
-import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler-kind.ts';
+import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';

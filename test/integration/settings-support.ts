@@ -4,7 +4,7 @@ import { serve } from '../../cmd/settings-reconciler/serve.ts';
 import type { Session } from '../../cmd/settings-reconciler/session.ts';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
 import { loadConfiguration } from '../../pkg/apis/config/load.ts';
-import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler-kind.ts';
+import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler.ts';
 import type { Event, Service } from '../../pkg/apis/core.ts';
 import type { Etcd } from '../../pkg/apis/gardener.ts';
 import { ETCDS, EVENTS, SERVICES } from '../../pkg/apis/resources.ts';

@@ -1,111 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configuration blocks that several commands share: leader election, ports and log.
+import type { Static } from '@sinclair/typebox';
+import * as Type from '@sinclair/typebox';
+import { flag, object, oneOf, text, whole } from './schema.ts';
 
-/** Leader election through one Lease; the durations are client-go's. */
-export interface LeaderElectionConfiguration {
-  /** False runs without a Lease: only for a single replica. Default true. */
-  enabled: boolean;
-  /** Namespace of the Lease; default: the Pod's own namespace, else `default`. */
-  namespace?: string;
-  /** Name of the Lease. */
-  name: string;
-  /** Seconds after the last renewal until others may take the Lease. Default 15. */
-  leaseDurationSeconds: number;
-  /** Seconds that the leader tries to renew before it gives up; less than leaseDurationSeconds. Default 10. */
-  renewDeadlineSeconds: number;
-  /** Seconds between two tries; less than renewDeadlineSeconds. Default 2. */
-  retryPeriodSeconds: number;
-}
-
-/** A listening port. */
-export interface EndpointConfiguration {
-  /** Address to bind; default all addresses of both families. */
-  bindAddress: string;
-  /** TCP port; 0 takes a free one and prints it. */
-  port: number;
-}
-
-export interface LogConfiguration {
-  /** Default info. */
-  level: 'debug' | 'info' | 'warn' | 'error';
-  /** `json`: one object a line; `console`: for people. Default json. */
-  format: 'json' | 'console';
-}
+/** Fields of a listening port with its default. */
+export const endpointFields = (port: number) => ({
+  bindAddress: text('Address to listen on; `::` takes both address families.', { default: '::' }),
+  port: whole(0, 65_535, 'TCP port; 0 takes a free one and prints it.', { default: port }),
+});
 
 /** Schema of a listening port with its default. */
-export const endpointSchema = (port: number) => ({
-  type: 'object',
-  additionalProperties: false,
-  default: {},
-  description: 'A listening port, plain HTTP.',
-  properties: {
-    bindAddress: {
-      type: 'string',
-      minLength: 1,
-      default: '::',
-      description: 'Address to listen on; `::` takes both address families.',
-    },
-    port: {
-      type: 'integer',
-      minimum: 0,
-      maximum: 65_535,
-      default: port,
-      description: 'TCP port; 0 takes a free one and prints it.',
-    },
-  },
-});
+export const endpointSchema = (port: number) =>
+  object(endpointFields(port), { default: {}, description: 'A listening port, plain HTTP.' });
+
+/** A listening port. */
+export type EndpointConfiguration = Static<ReturnType<typeof endpointSchema>>;
 
 /** Schema of the log block. */
-export const LOG_SCHEMA = {
-  type: 'object',
-  additionalProperties: false,
-  default: {},
-  description: 'Log lines, on standard error.',
-  properties: {
-    level: {
-      type: 'string',
-      enum: ['debug', 'info', 'warn', 'error'],
+export const LOG_SCHEMA = object(
+  {
+    level: oneOf(['debug', 'info', 'warn', 'error'], {
       default: 'info',
       description: 'Least severe level that is written.',
-    },
-    format: {
-      type: 'string',
-      enum: ['json', 'console'],
+    }),
+    format: oneOf(['json', 'console'], {
       default: 'json',
       description: '`json` for collectors, `console` for people.',
-    },
+    }),
   },
-};
+  { default: {}, description: 'Log lines, on standard error.' },
+);
+
+export type LogConfiguration = Static<typeof LOG_SCHEMA>;
 
 /** Schema of a duration, one second to an hour. */
-export const seconds = (value: number, description: string) => ({
-  type: 'integer',
-  minimum: 1,
-  maximum: 3_600,
-  default: value,
-  description,
-});
+export const seconds = (value: number, description: string) => whole(1, 3_600, description, { default: value });
 
 /** Schema of leader election; `name` is the command's own. */
-export const leaderElectionSchema = (name: string) => ({
-  type: 'object',
-  additionalProperties: false,
-  default: {},
-  description: 'One of several replicas works at a time; the Lease says which.',
-  properties: {
-    enabled: { type: 'boolean', default: true, description: 'False runs without a Lease: only for a single replica.' },
-    namespace: {
-      type: 'string',
-      minLength: 1,
-      maxLength: 63,
-      description: "Namespace of the Lease; default: the Pod's own namespace, else `default`.",
+export const leaderElectionSchema = (name: string) =>
+  object(
+    {
+      enabled: flag('False runs without a Lease: only for a single replica.', { default: true }),
+      namespace: Type.Optional(
+        text("Namespace of the Lease; default: the Pod's own namespace, else `default`.", { maxLength: 63 }),
+      ),
+      name: text('Name of the Lease.', { maxLength: 253, default: name }),
+      leaseDurationSeconds: seconds(15, 'After this time without renewal others may take the Lease.'),
+      renewDeadlineSeconds: seconds(10, 'The leader gives up after failing to renew for this time.'),
+      retryPeriodSeconds: seconds(2, 'Pause between two tries to take or renew the Lease.'),
     },
-    name: { type: 'string', minLength: 1, maxLength: 253, default: name, description: 'Name of the Lease.' },
-    leaseDurationSeconds: seconds(15, 'After this time without renewal others may take the Lease.'),
-    renewDeadlineSeconds: seconds(10, 'The leader gives up after failing to renew for this time.'),
-    retryPeriodSeconds: seconds(2, 'Pause between two tries to take or renew the Lease.'),
-  },
-});
+    { default: {}, description: 'One of several replicas works at a time; the Lease says which.' },
+  );
+
+/** Leader election through one Lease; the durations are client-go's. */
+export type LeaderElectionConfiguration = Static<ReturnType<typeof leaderElectionSchema>>;
 
 /** The order that keeps two leaders apart: 1.2 × retry < renew deadline < lease duration. */
 export const leaderElectionProblems = (config: LeaderElectionConfiguration) => {

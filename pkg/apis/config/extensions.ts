@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configuration of a Gardener extension's duties: Extension resources and the heartbeat.
+import type { Static } from '@sinclair/typebox';
+import * as Type from '@sinclair/typebox';
 import { EXTENSION_TYPE } from '../names.ts';
 import { seconds } from './common.ts';
-import { object } from './schema.ts';
-
-/** Extension resources: class shoot and seed belong to mode seed, class garden to mode garden. */
-export interface ExtensionsConfiguration {
-  /** Follow them. Default true. */
-  enabled: boolean;
-  /** At least so long between two writes of a condition by itself. Default 30. */
-  conditionIntervalSeconds: number;
-}
-
-/** The Lease by which gardenlet sees that this extension is alive. */
-export interface HeartbeatConfiguration {
-  /** Unset: with mode seed or garden. */
-  enabled?: boolean;
-  /** Name of the extension: who the Lease says is alive. Default `topology-aware-routing`. */
-  extension: string;
-  /** Default 30, as for every extension of Gardener. */
-  renewIntervalSeconds: number;
-}
+import { flag, object, text } from './schema.ts';
 
 export const EXTENSIONS_SCHEMA = object(
   {
-    enabled: { type: 'boolean', default: true, description: 'Follow Extension resources of our type.' },
+    enabled: flag('Follow Extension resources of our type.', { default: true }),
     conditionIntervalSeconds: seconds(30, 'At least so long between two writes of a condition by itself.'),
   },
   {
@@ -34,16 +18,17 @@ export const EXTENSIONS_SCHEMA = object(
   },
 );
 
+/** Extension resources: class shoot and seed belong to mode seed, class garden to mode garden. */
+export type ExtensionsConfiguration = Static<typeof EXTENSIONS_SCHEMA>;
+
 export const HEARTBEAT_SCHEMA = object(
   {
-    enabled: { type: 'boolean', description: 'Unset: with mode seed or garden.' },
-    extension: {
-      type: 'string',
-      minLength: 1,
+    enabled: Type.Optional(flag('Unset: with mode seed or garden.')),
+    extension: text('Name of the extension, who the Lease says is alive.', {
       maxLength: 253,
       default: EXTENSION_TYPE,
-      description: 'Name of the extension, who the Lease says is alive.',
-    },
+    }),
+    // As for every extension of Gardener.
     renewIntervalSeconds: seconds(30, 'How often it is renewed.'),
   },
   {
@@ -52,3 +37,6 @@ export const HEARTBEAT_SCHEMA = object(
       'The Lease `gardener-extension-heartbeat` in our namespace, by which gardenlet sees that we are alive.',
   },
 );
+
+/** The Lease by which gardenlet sees that this extension is alive. */
+export type HeartbeatConfiguration = Static<typeof HEARTBEAT_SCHEMA>;

@@ -1,84 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flow-controller's configuration file: its type and its schema, with defaults and the checks between fields.
-import type { LabelSelector } from '../admission.ts';
+// The flow-controller's configuration file: its schema and type, with defaults and the checks between fields.
+import type { Static } from '@sinclair/typebox';
+import * as Type from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';
 import { LOG_SCHEMA, endpointSchema, leaderElectionProblems, leaderElectionSchema } from './common.ts';
-import type { EndpointConfiguration, LeaderElectionConfiguration, LogConfiguration } from './common.ts';
 import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './config-kind.ts';
 import { INSTALLATION_SCHEMA } from './installation.ts';
-import type { InstallationConfiguration } from './installation.ts';
 import { METRIC_SOURCES_SCHEMA, metricSourcesProblems } from './load-sources.ts';
-import type { MetricSourceConfiguration } from './load-sources.ts';
-import { labelSelector, namespaceList, object } from './schema.ts';
-
-/** FlowControllerConfiguration after defaulting. */
-export interface FlowControllerConfiguration extends ConfigHeader {
-  /** Only Services of namespaces with these labels; empty: all. Several controllers share a cluster this way. */
-  namespaceSelector: LabelSelector;
-  /** Namespaces never touched. */
-  excludedNamespaces: string[];
-  /** Where load comes from, the default first. */
-  metricSources: MetricSourceConfiguration[];
-  status: {
-    /** Create a FlowPolicy, owned by the Service, where a load-aware Service has none: its status says what is done. */
-    create: boolean;
-    /** Least seconds between two writes of a status that only has new figures. */
-    minIntervalSeconds: number;
-  };
-  /** KubeEdge's NodeGroups: zones of their Nodes, and Services with `apps.kubeedge.io/service-topology`. */
-  nodeGroups: {
-    enabled: boolean;
-    /** Service writes a second that make endpoints follow a Node's new zone. */
-    touchesPerSecond: number;
-  };
-  installation: InstallationConfiguration;
-  leaderElection: LeaderElectionConfiguration;
-  health: EndpointConfiguration;
-  metrics: EndpointConfiguration;
-  log: LogConfiguration;
-}
-
-const namespaceSelector = labelSelector({
-  default: {},
-  description: 'Only Services of namespaces with these labels; empty: all.',
-});
+import { flag, labelSelector, namespaceList, object, whole } from './schema.ts';
 
 const status = object(
   {
-    create: {
-      type: 'boolean',
+    create: flag('Create an empty FlowPolicy, owned by the Service, where a load-aware Service has none.', {
       default: true,
-      description: 'Create an empty FlowPolicy, owned by the Service, where a load-aware Service has none.',
-    },
-    minIntervalSeconds: {
-      type: 'integer',
-      minimum: 1,
-      maximum: 3_600,
+    }),
+    minIntervalSeconds: whole(1, 3_600, 'Least time between two writes of a status that only has new figures.', {
       default: 60,
-      description: 'Least time between two writes of a status that only has new figures.',
-    },
+    }),
   },
   { default: {}, description: 'The status of FlowPolicies.' },
 );
 
 const nodeGroups = object(
   {
-    enabled: {
-      type: 'boolean',
-      default: false,
-      description:
-        "Give Nodes of KubeEdge's NodeGroups with `spec.topologyEnabled` the group as their zone. Switch it on in one controller of a cluster.",
-    },
-    touchesPerSecond: {
-      type: 'number',
+    enabled: flag(
+      "Give Nodes of KubeEdge's NodeGroups with `spec.topologyEnabled` the group as their zone. Switch it on in one controller of a cluster.",
+      { default: false },
+    ),
+    touchesPerSecond: Type.Number({
       minimum: 0.1,
       maximum: 100,
       default: 5,
       description: "Service writes a second that make endpoints follow a Node's new zone.",
-    },
+    }),
   },
   { default: {}, description: "KubeEdge's NodeGroups; nothing happens where they are not installed." },
 );
+
+const schema = Type.Object({
+  // Several controllers share a cluster this way.
+  namespaceSelector: labelSelector({
+    default: {},
+    description: 'Only Services of namespaces with these labels; empty: all.',
+  }),
+  excludedNamespaces: namespaceList('Namespaces whose Services are never touched.'),
+  metricSources: METRIC_SOURCES_SCHEMA,
+  status,
+  nodeGroups,
+  installation: INSTALLATION_SCHEMA,
+  leaderElection: leaderElectionSchema(COMMANDS.flowController),
+  health: endpointSchema(8081),
+  metrics: endpointSchema(8080),
+  log: LOG_SCHEMA,
+});
+
+/** FlowControllerConfiguration after defaulting. */
+export type FlowControllerConfiguration = ConfigHeader & Static<typeof schema>;
 
 const check = (config: FlowControllerConfiguration): CrossFieldProblem[] => {
   const { matchExpressions = [] } = config.namespaceSelector;
@@ -98,20 +75,6 @@ const check = (config: FlowControllerConfiguration): CrossFieldProblem[] => {
 /** What `loadConfiguration` needs to read the flow-controller's file. */
 export const FLOW_CONTROLLER_CONFIGURATION: ConfigKind<FlowControllerConfiguration> = {
   kind: 'FlowControllerConfiguration',
-  schema: {
-    type: 'object',
-    properties: {
-      namespaceSelector,
-      excludedNamespaces: namespaceList('Namespaces whose Services are never touched.'),
-      metricSources: METRIC_SOURCES_SCHEMA,
-      status,
-      nodeGroups,
-      installation: INSTALLATION_SCHEMA,
-      leaderElection: leaderElectionSchema(COMMANDS.flowController),
-      health: endpointSchema(8081),
-      metrics: endpointSchema(8080),
-      log: LOG_SCHEMA,
-    },
-  },
+  schema,
   check,
 };

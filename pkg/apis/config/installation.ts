@@ -1,32 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configuration by which a command knows the installation that it is part of, and that others stand beside it.
-import { namespaceName, object, objectName } from './schema.ts';
-
-/** What the chart knows about the installation. */
-export interface InstallationConfiguration {
-  /**
-   * Our own ClusterRole, the owner of what is written in the whole cluster: removed with it, in whatever order. Unset: the
-   * own namespace is the owner.
-   */
-  clusterRole?: string;
-}
-
-/** Of commands that take part in admission. */
-export interface SharingInstallationConfiguration extends InstallationConfiguration {
-  /** The Lease by which one of several installations changes slices. Unset: there is no other installation. */
-  claim?: { namespace: string; name: string };
-  /** Value of the namespace label `topology.extensions.gardener.cloud/routing` that this installation gives and goes by. */
-  routingLabel: string;
-}
+import type { Static } from '@sinclair/typebox';
+import * as Type from '@sinclair/typebox';
+import { namespaceName, object, objectName, text } from './schema.ts';
 
 const common = {
-  clusterRole: {
-    type: 'string',
-    minLength: 1,
-    maxLength: 253,
-    description:
+  clusterRole: Type.Optional(
+    text(
       'Our own ClusterRole: what is written in the whole cluster is removed with it. Unset: with the own namespace.',
-  },
+      { maxLength: 253 },
+    ),
+  ),
 };
 
 /** Schema of the block. */
@@ -35,29 +19,28 @@ export const INSTALLATION_SCHEMA = object(common, {
   description: 'The installation that this is part of.',
 });
 
+/** What the chart knows about the installation. */
+export type InstallationConfiguration = Static<typeof INSTALLATION_SCHEMA>;
+
 /** Schema of the block for commands that take part in admission. */
 export const SHARING_INSTALLATION_SCHEMA = object(
   {
     ...common,
-    claim: object(
-      {
-        namespace: { ...namespaceName, description: 'Namespace of the Lease.' },
-        name: { ...objectName, description: 'Name of the Lease.' },
-      },
-      {
-        required: ['namespace', 'name'],
-        description: 'The Lease by which one of several installations changes slices. Unset: there is no other one.',
-      },
+    claim: Type.Optional(
+      object(
+        { namespace: namespaceName('Namespace of the Lease.'), name: objectName('Name of the Lease.') },
+        {
+          description: 'The Lease by which one of several installations changes slices. Unset: there is no other one.',
+        },
+      ),
     ),
-    routingLabel: {
-      type: 'string',
-      minLength: 1,
-      maxLength: 63,
-      pattern: '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$',
-      default: 'true',
-      description:
-        'Value of the namespace label `topology.extensions.gardener.cloud/routing` that this installation gives.',
-    },
+    routingLabel: text(
+      'Value of the namespace label `topology.extensions.gardener.cloud/routing` that this installation gives.',
+      { maxLength: 63, pattern: '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$', default: 'true' },
+    ),
   },
   { default: {}, description: 'The installation that this is part of.' },
 );
+
+/** Of commands that take part in admission. */
+export type SharingInstallationConfiguration = Static<typeof SHARING_INSTALLATION_SCHEMA>;

@@ -1,78 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types and schema of the sources of load: `metricSources` of the flow-controller's configuration file.
+import type { Static } from '@sinclair/typebox';
+import * as Type from '@sinclair/typebox';
 import type { CrossFieldProblem } from './config-kind.ts';
-import { object } from './schema.ts';
+import { flag, mapOf, object, oneOf, text, whole } from './schema.ts';
 
 /** Name of the source that is always there: the metrics API of the cluster. */
 export const RESOURCE_METRICS = 'metrics.k8s.io';
-
-/** What every source has. */
-interface SourceConfiguration {
-  /** FlowPolicies name it, as do status, events and metrics. */
-  name: string;
-  /** Longest time for one answer, seconds. Default 8. */
-  timeoutSeconds: number;
-  /** An answer that was read at most so many seconds ago serves other Services as well. Default 10. */
-  cacheSeconds: number;
-}
-
-/** CPU of Pods from metrics.k8s.io/v1beta1, which metrics-server or prometheus-adapter serve. */
-export interface ResourceMetricsSourceConfiguration extends SourceConfiguration {
-  type: 'ResourceMetrics';
-}
-
-/** Instant queries to Prometheus, or to whatever answers `/api/v1/query` as it does. */
-export interface PrometheusSourceConfiguration extends SourceConfiguration {
-  type: 'Prometheus';
-  /** `http(s)://host[:port][/prefix]`; `/api/v1/query` is appended. */
-  url: string;
-  /** How queries are sent. Default POST, and GET where the server refuses POST. */
-  method?: 'GET' | 'POST';
-  tls?: {
-    /** PEM of the authorities that may have signed the server's certificate. Default: those of the system. */
-    caFile?: string;
-    /** Name in the server's certificate. Default: the host of the URL. */
-    serverName?: string;
-    /** PEM of the client certificate, with keyFile. */
-    certFile?: string;
-    /** PEM of its key. */
-    keyFile?: string;
-  };
-  /** File with a bearer token; read again when it changes. */
-  bearerTokenFile?: string;
-  /** Sent with every query, for example `X-Scope-OrgID`. Nothing secret: files are for that. */
-  headers?: Record<string, string>;
-  /** PromQL for Services whose FlowPolicy has none. `$namespace` and `$service` stand for the Service's. */
-  query?: string;
-  /** PromQL with the labels of `query`: when each of its samples was taken, seconds since 1970. Default: taken when asked. */
-  sampleTimeQuery?: string;
-  /** Time over which queries average, seconds. Default 60. */
-  windowSeconds?: number;
-  /**
-   * Instant selectors find no samples older than this, seconds. Sent as `lookback_delta`, which servers may not know: then
-   * it is what they are configured for, five minutes by default. Default 120.
-   */
-  lookbackSeconds?: number;
-  /** Largest answer that is read, bytes. Default 8 MiB. */
-  maxResponseBytes?: number;
-  /** Queries at the same time. Default 8. */
-  maxConcurrentQueries?: number;
-  /** Whether FlowPolicies may bring queries of their own. Default true. */
-  policyQueries?: boolean;
-  /** Labels that identify samples. */
-  labels?: {
-    /** Default `namespace`. */
-    namespace?: string;
-    /** Default `pod`. */
-    pod?: string;
-    /** Default `source_zone`. */
-    sourceZone?: string;
-    /** Default `destination_zone`. */
-    destinationZone?: string;
-  };
-}
-
-export type MetricSourceConfiguration = ResourceMetricsSourceConfiguration | PrometheusSourceConfiguration;
 
 /** What a Prometheus source takes that leaves fields out. */
 export const PROMETHEUS_DEFAULTS = {
@@ -87,37 +21,32 @@ export const PROMETHEUS_DEFAULTS = {
 
 const DEFAULTS = PROMETHEUS_DEFAULTS;
 
-const text = (description: string, more: object = {}) => ({ type: 'string', minLength: 1, description, ...more });
-
-const whole = (minimum: number, maximum: number, description: string, more: object = {}) => ({
-  type: 'integer',
-  minimum,
-  maximum,
-  description,
-  ...more,
-});
-
 const label = (name: string, description: string) =>
-  text(`${description} Default \`${name}\`.`, { maxLength: 253, pattern: '^[a-zA-Z_][a-zA-Z0-9_]*$' });
+  Type.Optional(text(`${description} Default \`${name}\`.`, { maxLength: 253, pattern: '^[a-zA-Z_][a-zA-Z0-9_]*$' }));
 
-const promql = (description: string) => text(description, { maxLength: 16_384 });
+const promql = (description: string) => Type.Optional(text(description, { maxLength: 16_384 }));
+
+const file = (description: string) => Type.Optional(text(description));
 
 const tls = object(
   {
-    caFile: text('PEM of the authorities that may sign the server; default: those of the system.'),
-    serverName: text("Name in the server's certificate; default: the host of the URL.", { maxLength: 253 }),
-    certFile: text('PEM of the client certificate; needs keyFile.'),
-    keyFile: text('PEM of the key of the client certificate.'),
+    caFile: file('PEM of the authorities that may sign the server; default: those of the system.'),
+    serverName: Type.Optional(
+      text("Name in the server's certificate; default: the host of the URL.", { maxLength: 253 }),
+    ),
+    certFile: file('PEM of the client certificate; needs keyFile.'),
+    keyFile: file('PEM of the key of the client certificate.'),
   },
   { description: 'Prometheus: TLS. Files are read again when they change.' },
 );
 
-const headers = {
-  type: 'object',
-  description: 'Prometheus: headers of every query, for example `X-Scope-OrgID`; nothing secret.',
-  propertyNames: { pattern: '^[A-Za-z][A-Za-z0-9-]{0,63}$' },
-  additionalProperties: { type: 'string', maxLength: 1_024, pattern: '^[\\x20-\\x7e]*$' },
-};
+const headers = mapOf<string>(
+  { type: 'string', maxLength: 1_024, pattern: '^[\\x20-\\x7e]*$' },
+  {
+    description: 'Prometheus: headers of every query, for example `X-Scope-OrgID`; nothing secret.',
+    propertyNames: { pattern: '^[A-Za-z][A-Za-z0-9-]{0,63}$' },
+  },
+);
 
 const labels = object(
   {
@@ -129,62 +58,84 @@ const labels = object(
   { description: 'Prometheus: labels that say what a sample is of.' },
 );
 
-const source = object(
-  {
-    name: text('FlowPolicies name it, as do status, events and metrics.', {
-      maxLength: 63,
-      pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
-    }),
-    type: {
-      type: 'string',
-      enum: ['ResourceMetrics', 'Prometheus'],
-      description: '`ResourceMetrics`: CPU of Pods from metrics.k8s.io; `Prometheus`: what a query yields.',
-    },
-    timeoutSeconds: whole(1, 60, 'Longest time for one answer.', { default: 8 }),
-    cacheSeconds: whole(0, 300, 'An answer read at most so long ago serves other Services as well.', { default: 10 }),
-    url: text('Prometheus, required: `http(s)://host[:port][/prefix]`; `/api/v1/query` is appended.', {
+const common = {
+  name: text('FlowPolicies name it, as do status, events and metrics.', {
+    maxLength: 63,
+    pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
+  }),
+  type: oneOf(['ResourceMetrics', 'Prometheus'], {
+    description: '`ResourceMetrics`: CPU of Pods from metrics.k8s.io; `Prometheus`: what a query yields.',
+  }),
+  timeoutSeconds: whole(1, 60, 'Longest time for one answer.', { default: 8 }),
+  cacheSeconds: whole(0, 300, 'An answer read at most so long ago serves other Services as well.', { default: 10 }),
+};
+
+const source = object({
+  ...common,
+  url: Type.Optional(
+    text('Prometheus, required: `http(s)://host[:port][/prefix]`; `/api/v1/query` is appended.', {
       maxLength: 2_048,
       pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$',
     }),
-    method: {
-      type: 'string',
-      enum: ['GET', 'POST'],
+  ),
+  method: Type.Optional(
+    oneOf(['GET', 'POST'], {
       description: 'Prometheus: how queries are sent. Default `POST`, and `GET` where the server refuses that.',
-    },
-    tls,
-    bearerTokenFile: text('Prometheus: file with a bearer token, read again when it changes.'),
-    headers,
-    query: promql(
-      'Prometheus: PromQL for Services whose FlowPolicy has none: one sample per Pod, or per pair of zones. ' +
-        '`$namespace` and `$service` stand for the Service.',
-    ),
-    sampleTimeQuery: promql(
-      'Prometheus: PromQL with the labels of `query` that says when each sample was taken, seconds since 1970.',
-    ),
-    windowSeconds: whole(1, 3_600, `Prometheus: time over which queries average. Default ${DEFAULTS.windowSeconds}.`),
-    lookbackSeconds: whole(
+    }),
+  ),
+  tls: Type.Optional(tls),
+  bearerTokenFile: file('Prometheus: file with a bearer token, read again when it changes.'),
+  headers: Type.Optional(headers),
+  query: promql(
+    'Prometheus: PromQL for Services whose FlowPolicy has none: one sample per Pod, or per pair of zones. ' +
+      '`$namespace` and `$service` stand for the Service.',
+  ),
+  sampleTimeQuery: promql(
+    'Prometheus: PromQL with the labels of `query` that says when each sample was taken, seconds since 1970.',
+  ),
+  windowSeconds: Type.Optional(
+    whole(1, 3_600, `Prometheus: time over which queries average. Default ${DEFAULTS.windowSeconds}.`),
+  ),
+  lookbackSeconds: Type.Optional(
+    whole(
       1,
       300,
       'Prometheus: samples older than this are not found by instant selectors, where the server knows ' +
         `\`lookback_delta\`. Default ${DEFAULTS.lookbackSeconds}.`,
     ),
-    maxResponseBytes: whole(1_024, 268_435_456, 'Prometheus: largest answer that is read. Default 8388608 (8 MiB).'),
-    maxConcurrentQueries: whole(
-      1,
-      100,
-      `Prometheus: queries at the same time. Default ${DEFAULTS.maxConcurrentQueries}.`,
-    ),
-    policyQueries: {
-      type: 'boolean',
-      description: 'Prometheus: whether FlowPolicies may bring queries of their own. Default `true`.',
-    },
-    labels,
-  },
-  { required: ['name', 'type'] },
-);
+  ),
+  maxResponseBytes: Type.Optional(
+    whole(1_024, 268_435_456, 'Prometheus: largest answer that is read. Default 8388608 (8 MiB).'),
+  ),
+  maxConcurrentQueries: Type.Optional(
+    whole(1, 100, `Prometheus: queries at the same time. Default ${DEFAULTS.maxConcurrentQueries}.`),
+  ),
+  policyQueries: Type.Optional(
+    flag('Prometheus: whether FlowPolicies may bring queries of their own. Default `true`.'),
+  ),
+  labels: Type.Optional(labels),
+});
+
+type SourceConfiguration = Static<typeof source>;
+
+/** CPU of Pods from metrics.k8s.io/v1beta1, which metrics-server or prometheus-adapter serve. */
+export type ResourceMetricsSourceConfiguration = Pick<
+  SourceConfiguration,
+  'name' | 'timeoutSeconds' | 'cacheSeconds'
+> & {
+  type: 'ResourceMetrics';
+};
+
+/** Instant queries to Prometheus, or to whatever answers `/api/v1/query` as it does. */
+export type PrometheusSourceConfiguration = Omit<SourceConfiguration, 'type' | 'url'> & {
+  type: 'Prometheus';
+  url: string;
+};
+
+export type MetricSourceConfiguration = ResourceMetricsSourceConfiguration | PrometheusSourceConfiguration;
 
 /** Schema of `metricSources`. */
-export const METRIC_SOURCES_SCHEMA = {
+export const METRIC_SOURCES_SCHEMA = Type.Unsafe<MetricSourceConfiguration[]>({
   type: 'array',
   items: source,
   minItems: 1,
@@ -192,9 +143,9 @@ export const METRIC_SOURCES_SCHEMA = {
   description:
     'Where load comes from; the first is the default of Services whose FlowPolicy names none. ' +
     'The fields of an item are in metric-sources.md.',
-};
+});
 
-const COMMON: ReadonlySet<string> = new Set(['name', 'type', 'timeoutSeconds', 'cacheSeconds']);
+const COMMON: ReadonlySet<string> = new Set(Object.keys(common));
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/u;
 

@@ -38,8 +38,9 @@ const typeOf = (schema: SchemaObject): string => {
 };
 
 const fallbackOf = (schema: SchemaObject, required: boolean): string => {
-  if (required) return 'required';
   const value: unknown = schema['default'];
+  // A default fills the field before it is required.
+  if (required && value === undefined) return 'required';
   return value === undefined || propertiesOf(schema).length > 0 ? '' : code(JSON.stringify(value));
 };
 

@@ -1,103 +1,209 @@
 // SPDX-License-Identifier: Apache-2.0
-// The type of the settings-reconciler's configuration file.
+// The settings-reconciler's configuration file: its schema and type, with defaults and the checks between fields.
+import type { Static } from '@sinclair/typebox';
+import * as Type from '@sinclair/typebox';
 import type { Seed } from '../gardener.ts';
-import type { AdmissionCarrier, FlowControllerInformation, ServedNamespaces } from './admission.ts';
-import type { EndpointConfiguration, LeaderElectionConfiguration, LogConfiguration } from './common.ts';
-import type { ConfigHeader } from './config-kind.ts';
-import type { ExtensionsConfiguration, HeartbeatConfiguration } from './extensions.ts';
-import type { SharingInstallationConfiguration } from './installation.ts';
+import { COMMANDS, EXTENSION_NAME } from '../names.ts';
+import { admissionSchema, FLOW_CONTROLLER_SCHEMA, SERVED_NAMESPACES, servedNamespacesProblems } from './admission.ts';
+import { LOG_SCHEMA, endpointSchema, leaderElectionProblems, leaderElectionSchema } from './common.ts';
+import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './config-kind.ts';
+import { EXTENSIONS_SCHEMA, HEARTBEAT_SCHEMA } from './extensions.ts';
+import { SHARING_INSTALLATION_SCHEMA } from './installation.ts';
+import {
+  flag,
+  mapOf,
+  namespaceList,
+  namespaceName,
+  object,
+  objectName,
+  oneOf,
+  text,
+  userName,
+  whole,
+} from './schema.ts';
+
+const seconds = (minimum: number, maximum: number, value: number, description: string) =>
+  whole(minimum, maximum, description, { default: value });
+
+const gardener = object(
+  {
+    version: Type.Optional(text('Version of gardenlet or gardener-operator (chart value `gardener.version`).')),
+    featureGates: Type.Optional(
+      mapOf<boolean>(
+        { type: 'boolean' },
+        { description: 'Gates of gardenlet or gardener-operator; only `IstioTLSTermination` is read.' },
+      ),
+    ),
+    layerSevenDefault: Type.Optional(
+      flag('Whether kube-apiservers count as L7 load-balanced where nothing tells; unset: they do.'),
+    ),
+  },
+  { default: {}, description: 'What is known about the Gardener that runs here.' },
+);
 
 /** What is known about the Gardener that runs here; decides whether kube-apiservers stand behind L7 load balancing. */
-export interface GardenerInformation {
-  /** Version of gardenlet or gardener-operator (chart value `gardener.version`), for example `v1.144.0`. */
-  version?: string;
-  /** Feature gates of gardenlet or gardener-operator; only `IstioTLSTermination` is read. */
-  featureGates?: Record<string, boolean>;
-  /** Used where neither a Service, nor the gate, nor the version tells. Unset: counts as L7. */
-  layerSevenDefault?: boolean;
-}
+export type GardenerInformation = Static<typeof gardener>;
 
-/** Watches the Garden; owns the garden namespace and the namespaces of runtime extensions. */
-export interface GardenModeConfiguration {
-  /** Namespace of the virtual garden's components. Default `garden`. */
-  namespace: string;
-  /** Gardener-operator's version and gates. */
-  gardener: GardenerInformation;
-}
+const zonesAndSetting = Type.Unsafe<Pick<Seed, 'spec' | 'status'>>({
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      properties: {
+        provider: {
+          type: 'object',
+          properties: { zones: { type: 'array', items: { type: 'string' }, description: 'Zones of the Seed.' } },
+        },
+        settings: {
+          type: 'object',
+          properties: {
+            topologyAwareRouting: {
+              type: 'object',
+              properties: { enabled: { type: 'boolean', description: "The Seed's setting." } },
+            },
+          },
+        },
+      },
+    },
+    status: { type: 'object' },
+  },
+  description: 'The Seed as a chart renders it (`gardener.seed`); other fields of its spec are allowed and not read.',
+});
 
-/** Watches Clusters; owns the shoot namespaces and the namespaces of seed extensions. */
-export interface SeedModeConfiguration {
-  /** Name of this Seed in the virtual garden; needed with gardenKubeconfig. Default: environment variable SEED_NAME. */
-  seedName?: string;
-  /** Kubeconfig file of the virtual garden: the Seed is read live. Default: environment variable GARDEN_KUBECONFIG. */
-  gardenKubeconfig?: string;
-  /** The Seed as the chart rendered it; used where the virtual garden cannot be read. Without either: Cluster.spec.seed. */
-  seed?: Pick<Seed, 'spec' | 'status'>;
-  /** Manage labelled Services in extension namespaces. Default true. */
-  extensionServices: boolean;
-  /** Gardenlet's version and gates. */
-  gardener: GardenerInformation;
-}
+const gardenMode = object(
+  { namespace: namespaceName("Namespace of the virtual garden's components.", { default: 'garden' }), gardener },
+  { description: 'Watches the Garden; owns the garden namespace and those of runtime extensions.' },
+);
 
-/** No Gardener: owns every namespace that no other mode owns; zones come from Nodes, Services from labels. */
-export interface ClusterModeConfiguration {
-  /** Only these namespaces; empty: all. */
-  namespaces: string[];
-}
+export type GardenModeConfiguration = Static<typeof gardenMode>;
+
+const seedMode = object(
+  {
+    seedName: Type.Optional(text('Name of this Seed; default: environment variable `SEED_NAME`.')),
+    gardenKubeconfig: Type.Optional(
+      text('Kubeconfig of the virtual garden, to read the Seed live; default: `GARDEN_KUBECONFIG`.'),
+    ),
+    seed: Type.Optional(zonesAndSetting),
+    extensionServices: flag('Manage labelled Services in extension namespaces.', { default: true }),
+    gardener,
+  },
+  { description: 'Watches Clusters; owns the shoot namespaces and those of seed extensions.' },
+);
+
+export type SeedModeConfiguration = Static<typeof seedMode>;
+
+const modes = object(
+  {
+    garden: Type.Optional(gardenMode),
+    seed: Type.Optional(seedMode),
+    cluster: Type.Optional(
+      object(
+        { namespaces: namespaceList('Only these namespaces; empty: all that no other mode owns.') },
+        { description: 'No Gardener: zones from Nodes, Services by label or annotation.' },
+      ),
+    ),
+  },
+  { minProperties: 1, description: 'At least one; each namespace is owned by exactly one mode.' },
+);
+
+const drift = object(
+  {
+    minIntervalSeconds: seconds(60, 86_400, 60, 'Least time between two writes of the same object.'),
+    fightAfterRepairs: whole(2, 100, 'Repairs of one object within the window that count as a fight.', { default: 3 }),
+    fightWindowSeconds: seconds(60, 86_400, 900, 'Window in which repairs are counted.'),
+  },
+  { default: {}, description: 'How often an object that others rewrite is repaired.' },
+);
+
+const kubernetesVersion = object(
+  {
+    override: Type.Optional(text('Taken instead of what /version answers.')),
+    rereadSeconds: seconds(5, 3_600, 60, 'Time between two reads of /version.'),
+    // A rolling upgrade answers with both.
+    stableSeconds: seconds(
+      0,
+      86_400,
+      300,
+      'A newer minor must be answered this long without a break before it counts.',
+    ),
+  },
+  { default: {}, description: "The API server's version, which decides the mechanism." },
+);
+
+const hintRepair = object(
+  {
+    enabled: flag('Touch slices that came back unhinted after an outage.', { default: true }),
+    writesPerSecond: whole(1, 20, 'Most touches a second.', { default: 20 }),
+    backoffSeconds: seconds(10, 3_600, 60, 'Pause after a touch that brought no hints; doubled up to an hour.'),
+  },
+  { default: {}, description: 'Recovery of slices written while the webhook was away.' },
+);
+
+const policies = object(
+  {
+    // Room for what follows it.
+    name: objectName('Begins the names of policies and bindings; tells two installations in one cluster apart.', {
+      maxLength: 200,
+      default: EXTENSION_NAME,
+    }),
+    ...SERVED_NAMESPACES,
+    user: Type.Optional(
+      userName({
+        description: 'Our own user name, whose writes are never changed; default: our ServiceAccount in our namespace.',
+      }),
+    ),
+  },
+  { default: {}, description: 'The admission policies, where they are the carrier.' },
+);
 
 /** The admission policies, where they are the carrier. */
-export interface PoliciesConfiguration extends ServedNamespaces {
-  /** Begins the names of policies and bindings. Default `gardener-extension-topology-aware-routing`. */
-  name: string;
-  /** Our own user name, whose writes are never changed; default: our ServiceAccount in our namespace. */
-  user?: string;
-}
+export type PoliciesConfiguration = Static<typeof policies>;
+
+const schema = Type.Object({
+  modes,
+  excludedNamespaces: namespaceList('Namespaces never touched, whatever mode owns them.'),
+  keep: oneOf(['auto', 'on', 'off'], {
+    default: 'auto',
+    description: 'Whether namespaces are labelled for the settings webhook: after a fight, always, never.',
+  }),
+  admission: admissionSchema(
+    'What changes slices and keeps settings at admission: the webhook, policies of the API server (Kubernetes 1.36), ' +
+      'or policies where they are served and no slice is larger than usual (`auto`).',
+  ),
+  policies,
+  installation: SHARING_INSTALLATION_SCHEMA,
+  flowController: FLOW_CONTROLLER_SCHEMA,
+  drift,
+  kubernetesVersion,
+  hintRepair,
+  extensions: EXTENSIONS_SCHEMA,
+  heartbeat: HEARTBEAT_SCHEMA,
+  leaderElection: leaderElectionSchema(COMMANDS.settingsReconciler),
+  health: endpointSchema(8081),
+  metrics: endpointSchema(8080),
+  log: LOG_SCHEMA,
+});
 
 /** SettingsReconcilerConfiguration after defaulting. */
-export interface SettingsReconcilerConfiguration extends ConfigHeader {
-  /** At least one; each namespace is owned by exactly one of them. */
-  modes: {
-    garden?: GardenModeConfiguration;
-    seed?: SeedModeConfiguration;
-    cluster?: ClusterModeConfiguration;
-  };
-  /** Namespaces never touched, whatever mode owns them. */
-  excludedNamespaces: string[];
-  /** Whether namespaces are labelled for the settings webhook: always, never, or once a fight was seen. Default auto. */
-  keep: 'auto' | 'on' | 'off';
-  /** What changes slices and keeps settings at admission. Default auto. */
-  admission: AdmissionCarrier;
-  policies: PoliciesConfiguration;
-  installation: SharingInstallationConfiguration;
-  flowController: FlowControllerInformation;
-  drift: {
-    /** Least seconds between two writes of the same object; never below 60. */
-    minIntervalSeconds: number;
-    /** Repairs of one object within fightWindowSeconds that count as a fight. */
-    fightAfterRepairs: number;
-    /** Seconds. */
-    fightWindowSeconds: number;
-  };
-  kubernetesVersion: {
-    /** Taken instead of what /version answers. */
-    override?: string;
-    /** Seconds between two reads of /version. */
-    rereadSeconds: number;
-    /** Seconds that a newer minor must be answered without a break before it is used (rolling API-server upgrade). */
-    stableSeconds: number;
-  };
-  hintRepair: {
-    /** Touch slices that came back unhinted after a webhook outage. */
-    enabled: boolean;
-    /** Touches a second; at most 20. */
-    writesPerSecond: number;
-    /** Seconds to wait after a touch that brought no hints; doubled with each failure up to an hour. */
-    backoffSeconds: number;
-  };
-  extensions: ExtensionsConfiguration;
-  heartbeat: HeartbeatConfiguration;
-  leaderElection: LeaderElectionConfiguration;
-  health: EndpointConfiguration;
-  metrics: EndpointConfiguration;
-  log: LogConfiguration;
-}
+export type SettingsReconcilerConfiguration = ConfigHeader & Static<typeof schema>;
+
+const check = (config: SettingsReconcilerConfiguration): CrossFieldProblem[] => {
+  const { garden } = config.modes;
+  const own: CrossFieldProblem[] = [];
+  if (garden !== undefined && config.excludedNamespaces.includes(garden.namespace)) {
+    const message = `excludes ${JSON.stringify(garden.namespace)}, the namespace that modes.garden manages.`;
+    own.push({ path: ['excludedNamespaces'], message });
+  }
+  return [
+    ...own,
+    ...servedNamespacesProblems('policies', config.policies),
+    ...leaderElectionProblems(config.leaderElection),
+  ];
+};
+
+/** What `loadConfiguration` needs to read the settings-reconciler's file. */
+export const SETTINGS_RECONCILER_CONFIGURATION: ConfigKind<SettingsReconcilerConfiguration> = {
+  kind: 'SettingsReconcilerConfiguration',
+  schema,
+  check,
+};

@@ -7,7 +7,7 @@ import type { ConfigKind } from '../../../pkg/apis/config/config-kind.ts';
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../../pkg/apis/config/endpointslice-webhook.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../../pkg/apis/config/flow-controller.ts';
 import { loadConfiguration } from '../../../pkg/apis/config/load.ts';
-import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler-kind.ts';
+import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler.ts';
 import { createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy-check.ts';
 import { FLOW_POLICY_API_VERSION } from '../../../pkg/apis/flow-policy-schema.ts';
 import { createRoutingConfigReader } from '../../../pkg/apis/routing-config-reader.ts';

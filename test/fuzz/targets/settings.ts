@@ -2,7 +2,7 @@
 // Seeds, Gardens, Clusters, Etcds, Extensions and Services through caches and deciders: decisions with reasons, and patches of routing settings only.
 import { CONFIG_API_VERSION } from '../../../pkg/apis/config/config-kind.ts';
 import { loadConfiguration } from '../../../pkg/apis/config/load.ts';
-import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler-kind.ts';
+import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
 import { createLandscape } from '../../../pkg/controllers/settings/landscape.ts';

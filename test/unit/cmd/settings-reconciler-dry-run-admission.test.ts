@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { reportAdmission } from '../../../cmd/settings-reconciler/dry-run-admission.ts';
 import { loadConfiguration } from '../../../pkg/apis/config/load.ts';
-import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler-kind.ts';
+import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler.ts';
 import type { ObjectRef } from '../../../pkg/apis/meta.ts';
 import { ANNOTATION_INSTALLATION } from '../../../pkg/apis/names.ts';
 import { LEASES, MUTATING_ADMISSION_POLICIES } from '../../../pkg/apis/resources.ts';

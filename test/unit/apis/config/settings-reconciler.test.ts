@@ -5,7 +5,7 @@ import { ConfigError } from '../../../../pkg/apis/config/config-error.ts';
 import { CONFIG_API_VERSION } from '../../../../pkg/apis/config/config-kind.ts';
 import { EXTENSION_NAME } from '../../../../pkg/apis/names.ts';
 import { loadConfiguration } from '../../../../pkg/apis/config/load.ts';
-import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../../pkg/apis/config/settings-reconciler-kind.ts';
+import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../../pkg/apis/config/settings-reconciler.ts';
 import type { SettingsReconcilerConfiguration } from '../../../../pkg/apis/config/settings-reconciler.ts';
 
 const load = (body: string): SettingsReconcilerConfiguration => {
