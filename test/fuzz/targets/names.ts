@@ -12,7 +12,7 @@ import { must } from '../types.ts';
 
 /** Signs that mean something to one of the shells, to a terminal or to the protocol of `__complete`. */
 const SIGNS = [
-  ...'$()`;|&<>{}[]*?!~#%^=+-\'"\\ \t\r\n:,.@/0aZ',
+  ...Array.from('$()`;|&<>{}[]*?!~#%^=+-\'"\\ \t\r\n:,.@/0aZ'),
   '\u001B[2J',
   '\u009B',
   '\u202E',
