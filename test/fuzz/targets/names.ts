@@ -12,11 +12,7 @@ import { must } from '../types.ts';
 
 /** Signs that mean something to one of the shells, to a terminal or to the protocol of `__complete`. */
 const SIGNS = [
-<<<<<<< Updated upstream
   ...Array.from('$()`;|&<>{}[]*?!~#%^=+-\'"\\ \t\r\n:,.@/0aZ'),
-=======
-  ...'$()`;|&<>{}[]*?!~#%^=+-\'"\\ \t\r\n:,.@/0aZ'.split(''),
->>>>>>> Stashed changes
   '\u001B[2J',
   '\u009B',
   '\u202E',
