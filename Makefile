@@ -4,16 +4,17 @@
 NODE := hack/node
 MODULES := node_modules/.package-lock.json
 ARGS ?=
-TESTS ?= 'test/unit/**/*.test.ts' 'test/integration/**/*.test.ts'
+TESTS ?= quick
 
 .DEFAULT_GOAL := help
-.PHONY: help install check format generate test coverage build bundle demo bench e2e soak run clean
+.PHONY: help install check format generate test test-slow coverage build bundle demo bench e2e soak run clean
 
 help: ## Show the targets.
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(MODULES): package.json package-lock.json
-	npm ci --no-audit --no-fund --loglevel=error
+	@echo 'Installing the dependencies of package-lock.json with npm ci; once, until they change ...'
+	@npm ci --no-audit --no-fund --loglevel=error
 	@touch $(MODULES)
 
 install: $(MODULES) ## Install the dependencies (npm ci) and, where PATH has none, Node.js 24.
@@ -28,10 +29,13 @@ format: $(MODULES) ## Format all sources.
 generate: $(MODULES) ## Write the generated parts of docs, README and charts anew.
 	$(NODE) hack/generate.ts
 
-test: $(MODULES) ## Unit and integration tests; needs no root and no network but npm's.
-	@$(NODE) node_modules/mocha/bin/mocha.js $(TESTS) $(ARGS)
+test: $(MODULES) ## Unit and integration tests; needs no root and no network but npm's. TESTS=file, ARGS="-g 'title'" for some.
+	@$(NODE) test/support/runner/main.ts $(TESTS) $(ARGS)
 
-coverage: $(MODULES) ## The same with coverage and its thresholds.
+test-slow: $(MODULES) ## Tests that pack, bundle, fuzz, run the docs' commands, or test the test tools.
+	@$(NODE) test/support/runner/main.ts slow $(ARGS)
+
+coverage: $(MODULES) ## Both with coverage and its thresholds.
 	npm run --silent coverage
 
 build: $(MODULES) ## JavaScript and declarations for importers (dist/).

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs test files in processes side by side, says what it is doing, and ends with the line that CI adds up. mocha runs each
+// file; its own --parallel reports a file when it is over and not before, and does not say how long each took.
+// Usage: hack/node test/support/runner/main.ts [quick|slow|all|GLOB...] [mocha's options, such as -g 'a title']
+import { availableParallelism } from 'node:os';
+import { parseArguments } from './arguments.ts';
+import { filesOf } from './files.ts';
+import { createProgress } from './progress.ts';
+import { runFiles } from './pool.ts';
+
+const argv = process.argv.slice(2);
+const { wanted } = parseArguments(argv);
+const files = filesOf(wanted);
+const workers = Math.min(files.length, Number(process.env['TEST_WORKERS']) || availableParallelism());
+const progress = createProgress({ files: files.length, workers, out: process.stdout });
+if (files.length === 0) progress.failed(`FAILED no test file matches ${wanted.join(' ')}`);
+await runFiles({ files, workers, argv, progress });
+process.exitCode = progress.finish() ? 0 : 1;

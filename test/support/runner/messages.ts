@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a process of the runner and the one that started it say to each other.
+
+/** In the place of a file: there is none left. The child hangs up, since Node.js misses `close` of one it hung up on. */
+export const LAST = '';
+
+export type WorkerMessage =
+  | { readonly type: 'test'; readonly outcome: 'passed' | 'skipped' }
+  /** `line` as `.ci/run` collects it. */
+  | { readonly type: 'fail'; readonly line: string }
+  /** Ready for the next file. `details`: mocha's own account of what failed, with differences; empty without. */
+  | { readonly type: 'next'; readonly details: string };
