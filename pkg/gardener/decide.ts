@@ -147,9 +147,10 @@ export const decideGardenRouting = (garden: Pick<Garden, 'metadata' | 'spec'> | 
 /**
  * Services of a cluster without Gardener: nothing but more than one zone.
  *
- * @param zones zone labels of the Nodes; names repeat, one a Node.
+ * @param zones zone labels of the Nodes; names repeat, one a Node. Undefined where no Node is known: then nothing is known of zones.
  */
-export const decideClusterRouting = (zones: readonly string[]): RoutingDecision => {
+export const decideClusterRouting = (zones: readonly string[] | undefined): RoutingDecision => {
+  if (zones === undefined) return refuse('SourceMissing', 'no Node is known: none is there, or they cannot be read');
   const [zone, second] = distinctZones(zones);
   if (second !== undefined) return ENABLED;
   const message =

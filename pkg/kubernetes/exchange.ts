@@ -31,6 +31,8 @@ export interface Call {
   path: string;
   contentType?: string;
   body?: unknown;
+  /** See ListOptions. */
+  newConnection?: boolean;
 }
 
 /**
@@ -150,6 +152,7 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
           ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
         },
         ...body,
+        newConnection: call.newConnection === true,
         signal: deadline.signal,
       },
       credentials,

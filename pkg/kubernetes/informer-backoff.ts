@@ -4,21 +4,24 @@
 export interface InformerBackoff {
   /** First wait, milliseconds, before jitter. */
   baseMs: number;
-  /** No wait is longer than this before jitter, unless the server asks for more. */
+  /** No wait is longer than this before jitter. */
   maxMs: number;
 }
 
 /** The values of client-go's reflector. */
 export const DEFAULT_INFORMER_BACKOFF: InformerBackoff = { baseMs: 800, maxMs: 30_000 };
 
-/** A server that is asked no more for hours would not be missed before; and a wrong clock may make any date of it. */
-const MAX_RETRY_AFTER_MS = 300_000;
+/**
+ * The most of a server's wish that is followed, before jitter. A cache that waits is blind, also after the server has recovered; and a
+ * wrong clock may make any date of it.
+ */
+const MAX_RETRY_AFTER_MS = 30_000;
 
 /**
  * Milliseconds to wait: doubled with each failure, and up to doubled again by jitter.
  *
  * @param failures - Failures in a row, this one included: 1 or more.
- * @param retryAfterMs - What the server asked for; not undercut up to five minutes.
+ * @param retryAfterMs - What the server asked for; not undercut up to half a minute.
  */
 export const informerDelay = (
   failures: number,

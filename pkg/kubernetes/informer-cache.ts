@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../apis/meta.ts';
 import type { Logger } from '../telemetry/types.ts';
 import { createStore, keyOfObject } from './store.ts';
 import type { WritableStore } from './store.ts';
-import type { Indexers, InformerHandlers, WatchEvent } from './types.ts';
+import type { Indexers, InformerHandlers, Store, WatchEvent } from './types.ts';
 
 export interface InformerCacheOptions<T extends KubernetesObject> {
   indexers: Indexers<T>;
@@ -12,11 +12,15 @@ export interface InformerCacheOptions<T extends KubernetesObject> {
   logger: Logger;
   /** A handler, an indexer or the transform threw. */
   onHandlerError: ((error: unknown) => void) | undefined;
+  /** What the first list is compared with. */
+  previous: Pick<Store<T>, 'list'> | undefined;
 }
 
 /** One list in the making: objects not seen by its end are gone from the server. */
 export interface ListRound<T extends KubernetesObject> {
   add(items: readonly T[]): void;
+  /** More than half of what is cached was not seen. */
+  lacksMost(): boolean;
   complete(): void;
 }
 
@@ -80,6 +84,7 @@ export const createInformerCache = <T extends KubernetesObject>(options: Informe
   return {
     store,
     beginList() {
+      const known = store.size === 0 ? (options.previous?.list() ?? []).map(keyOfObject) : store.keys();
       const seen = new Set<string>();
       return {
         add(items) {
@@ -88,6 +93,7 @@ export const createInformerCache = <T extends KubernetesObject>(options: Informe
             upsert(item);
           }
         },
+        lacksMost: () => known.filter((key) => !seen.has(key)).length * 2 > known.length,
         complete() {
           for (const key of store.keys()) if (!seen.has(key)) remove(key);
         },

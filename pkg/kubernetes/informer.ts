@@ -3,13 +3,14 @@
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/types.ts';
+import { invalidAnswer } from './answers.ts';
 import { sleep } from './sleep.ts';
 import { ApiError, ConnectionError, isGone, isTooManyRequests } from './errors.ts';
 import { DEFAULT_INFORMER_BACKOFF, informerDelay } from './informer-backoff.ts';
 import type { InformerBackoff } from './informer-backoff.ts';
 import { createInformerCache } from './informer-cache.ts';
-import type { InformerCache } from './informer-cache.ts';
-import type { Client, Clock, Indexers, Informer, Selection } from './types.ts';
+import type { InformerCache, ListRound } from './informer-cache.ts';
+import type { Client, Clock, Indexers, Informer, Selection, Store } from './types.ts';
 
 /**
  * Why everything is listed. `Initial`: the loop started. `Gone`: the server no longer has the version (410).
@@ -37,6 +38,8 @@ export interface InformerOptions<T extends KubernetesObject> {
   pageSize?: number;
   /** Default 0.8 s doubling to 30 s. */
   backoff?: InformerBackoff;
+  /** What was cached of the resource before this informer: a first list that lacks most of it is asked for again as well. */
+  previous?: Pick<Store<T>, 'list'>;
   /** Called when a list begins, for metrics. */
   onRelist?: (reason: RelistReason) => void;
   /** Called when a list or watch failed, for metrics; the informer recovers by itself. */
@@ -57,6 +60,12 @@ const SHORT_WATCH_MS = 1_000;
 // A watch that held this long shows that the server recovered; what follows is a new failure, not the next of a row.
 const HEALTHY_WATCH_MS = 60_000;
 
+// client-go's reflector begins its back-off anew after two minutes. Until then a server that says 410 again and again, with events or
+// without, is asked less and less often: each time everything is listed.
+const GONE_MEMORY_MS = 120_000;
+// Between a list that lacks most of what was known and the one that decides: another API server, or the same once it has its wits together.
+const SECOND_LIST_MS = 1_000;
+
 /** Failures that say nothing about our version: listing would only add load to a server that has enough of it. */
 const isOutage = (error: unknown): boolean =>
   error instanceof ApiError
@@ -73,6 +82,10 @@ interface Progress {
   silent: number;
   /** Monotonic milliseconds; undefined before the first run. */
   provenAt: number | undefined;
+  /** When the server last said 410, monotonic milliseconds. */
+  goneAt: number | undefined;
+  /** The last list lacked most of what is cached: the next one is believed. */
+  doubted: boolean;
 }
 
 interface Turns {
@@ -90,22 +103,44 @@ const createTurns = <T extends KubernetesObject>(
   const backoff = options.backoff ?? DEFAULT_INFORMER_BACKOFF;
   const prove = (): void => void (progress.provenAt = clock.monotonic());
 
-  const list = async (reason: RelistReason, signal: AbortSignal): Promise<void> => {
+  const goneLately = (): boolean =>
+    progress.goneAt !== undefined && clock.monotonic() - progress.goneAt < GONE_MEMORY_MS;
+  const recovered = (): void => {
+    if (!goneLately()) progress.failures = 0;
+  };
+
+  const readAll = async (round: ListRound<T>, signal: AbortSignal): Promise<string> => {
+    const limit = pageSize === undefined ? {} : { limit: pageSize };
+    const newConnection = progress.doubted ? { newConnection: true } : {};
+    let version = '';
+    for await (const page of client.pages<T>(resource, { ...selection, ...limit, ...newConnection }, signal)) {
+      version = page.metadata.resourceVersion ?? '';
+      // Without a version nothing can be watched from here; aggregated servers without watches answer so.
+      if (version === '') throw invalidAnswer({ method: 'GET', path: resource.plural }, 'the list has no version');
+      round.add(page.items);
+    }
+    return version;
+  };
+
+  /** Returns how long to wait before everything is listed again; undefined: the list is believed. */
+  const list = async (reason: RelistReason, signal: AbortSignal): Promise<number | undefined> => {
     options.onRelist?.(reason);
     const round = cache.beginList();
-    let version: string | undefined;
-    const limit = pageSize === undefined ? {} : { limit: pageSize };
-    for await (const page of client.pages<T>(resource, { ...selection, ...limit }, signal)) {
-      round.add(page.items);
-      version = page.metadata.resourceVersion;
+    const version = await readAll(round, signal);
+    if (round.lacksMost() && !progress.doubted) {
+      progress.doubted = true;
+      logger.warn('the list lacks most of what is known, asking again before it is believed', { reason });
+      return SECOND_LIST_MS;
     }
     round.complete();
+    progress.doubted = false;
     progress.version = version;
     progress.relist = undefined;
     progress.silent = 0;
     prove();
     synced();
     logger.debug('listed', { reason, objects: cache.store.size });
+    return undefined;
   };
 
   const follow = async (seen: { events: number }, signal: AbortSignal): Promise<void> => {
@@ -113,7 +148,7 @@ const createTurns = <T extends KubernetesObject>(
     for await (const event of client.watch<T>(resource, { ...selection, ...from, onOpen: prove }, signal)) {
       if (event.type !== 'BOOKMARK') cache.apply(event);
       progress.version = event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata?.resourceVersion;
-      progress.failures = 0;
+      recovered();
       seen.events += 1;
       prove();
     }
@@ -125,13 +160,20 @@ const createTurns = <T extends KubernetesObject>(
     if (progress.silent >= MAX_SILENT_WATCHES) progress.relist ??= 'Silent';
   };
 
+  /** Returns how long to wait. A version that is gone is the ordinary way to fall behind: now and then, nothing is won by waiting. */
+  const gone = (): number => {
+    const again = goneLately();
+    progress.relist ??= 'Gone';
+    progress.goneAt = clock.monotonic();
+    if (!again) progress.failures = 0;
+    return again ? informerDelay(progress.failures, backoff, random) : 0;
+  };
+
   const failed = (error: unknown): number => {
     progress.failures += 1;
     options.onFailure?.(error);
     logger.warn('list or watch failed', { failures: progress.failures, error });
-    if (isGone(error)) progress.relist ??= 'Gone';
-    // A version that is gone is the ordinary way to fall behind: the first time, nothing is won by waiting.
-    if (isGone(error) && progress.failures === 1) return 0;
+    if (isGone(error)) return gone();
     const asked = error instanceof ApiError ? error.retryAfterMs : undefined;
     return informerDelay(progress.failures, backoff, random, asked);
   };
@@ -145,19 +187,24 @@ const createTurns = <T extends KubernetesObject>(
     } catch (error) {
       if (signal.aborted) return 0;
       if (!isOutage(error)) countSilence(seen.events);
-      if (lasted() >= HEALTHY_WATCH_MS) progress.failures = 0;
+      if (lasted() >= HEALTHY_WATCH_MS) recovered();
       return failed(error);
     }
     countSilence(seen.events);
-    progress.failures = lasted() < SHORT_WATCH_MS ? progress.failures + 1 : 0;
-    return progress.failures === 0 ? 0 : informerDelay(progress.failures, backoff, random);
+    if (lasted() >= SHORT_WATCH_MS) {
+      recovered();
+      return 0;
+    }
+    progress.failures += 1;
+    return informerDelay(progress.failures, backoff, random);
   };
 
   return {
     async next(signal) {
       if (progress.relist !== undefined) {
         try {
-          await list(progress.relist, signal);
+          const wait = await list(progress.relist, signal);
+          if (wait !== undefined) return wait;
         } catch (error) {
           return signal.aborted ? 0 : failed(error);
         }
@@ -212,9 +259,18 @@ export const createInformer = <T extends KubernetesObject>(options: InformerOpti
     transform: options.transform ?? dropManagedFields,
     logger,
     onHandlerError: options.onHandlerError,
+    previous: options.previous,
   });
   const latch = createLatch();
-  const progress: Progress = { relist: undefined, version: undefined, failures: 0, silent: 0, provenAt: undefined };
+  const progress: Progress = {
+    relist: undefined,
+    version: undefined,
+    failures: 0,
+    silent: 0,
+    provenAt: undefined,
+    goneAt: undefined,
+    doubted: false,
+  };
   const turns = createTurns({ ...options, logger }, cache, progress, () => latch.open());
   let running: Promise<void> | undefined;
 

@@ -84,6 +84,8 @@ export const pagesOf = async function* <T extends KubernetesObject>(
     // Parsing a page of 500 blocks for about 12 ms; webhook answers and lease renewals get their turn in between.
     await setImmediate();
     signal?.throwIfAborted();
-    asked = { ...options, ...(limit === undefined ? {} : { limit }), continue: token };
+    // All pages over the connection of the first.
+    const { newConnection: _opened, ...same } = options;
+    asked = { ...same, ...(limit === undefined ? {} : { limit }), continue: token };
   }
 };

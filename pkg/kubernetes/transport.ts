@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends HTTP requests over one pooled undici agent, which is replaced when the TLS material changes and only then.
+// Sends HTTP requests over one pooled undici agent, which is replaced when the TLS material changes or somebody asks for it.
 import { Agent, buildConnector, Client, ProxyAgent, request } from 'undici';
 import type { Dispatcher } from 'undici';
 import { abortable } from './abortable.ts';
@@ -24,6 +24,8 @@ export interface TransportRequest {
   path: string;
   headers: Readonly<Record<string, string>>;
   body?: string;
+  /** Leaves the connection that is there to what is open on it. Default false. */
+  newConnection?: boolean;
   /** Aborts the request and, later, the reading of its body. */
   signal: AbortSignal;
 }
@@ -40,6 +42,8 @@ const KEEP_ALIVE_MS = 30_000;
 // client-go's probe of an idle HTTP/2 connection.
 const PING_INTERVAL_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
+// Many who ask for a new connection at the same time share one.
+const SHARED_CONNECTION_MS = 1_000;
 // undici's own ceiling of 100 would open a second connection for the 101st watch; the server's setting lowers it.
 const MAX_STREAMS = 1_000;
 
@@ -91,15 +95,17 @@ const createAgent = ({ proxyUrl, allowH2, clock }: TransportOptions, tls: TlsMat
 export const createTransport = (options: TransportOptions): Transport => {
   const base = new URL(options.server);
   const prefix = base.pathname === '/' ? '' : base.pathname.replace(/\/$/u, '');
-  let current: { agent: Dispatcher; tls: TlsMaterial } | undefined;
+  let current: { agent: Dispatcher; tls: TlsMaterial; openedAt: number } | undefined;
   const open = new Set<Dispatcher>();
   const endGuard = options.allowH2 ? guardStreams() : undefined;
 
-  const agentFor = (tls: TlsMaterial): Dispatcher => {
-    if (current !== undefined && sameTls(current.tls, tls)) return current.agent;
+  const agentFor = (tls: TlsMaterial, fresh: boolean): Dispatcher => {
+    const now = options.clock.monotonic();
+    const usable = current !== undefined && (!fresh || now - current.openedAt < SHARED_CONNECTION_MS);
+    if (current !== undefined && usable && sameTls(current.tls, tls)) return current.agent;
     const old = current?.agent;
     const agent = createAgent(options, tls);
-    current = { agent, tls };
+    current = { agent, tls, openedAt: now };
     open.add(agent);
     // Ends by itself when the last watch on it ends, at most its timeoutSeconds later.
     if (old !== undefined) void old.close().finally(() => open.delete(old));
@@ -107,9 +113,9 @@ export const createTransport = (options: TransportOptions): Transport => {
   };
 
   return {
-    send({ method, path, headers, body, signal }, credentials) {
+    send({ method, path, headers, body, newConnection = false, signal }, credentials) {
       const answer = request(`${base.origin}${prefix}${path}`, {
-        dispatcher: agentFor(credentials.tls),
+        dispatcher: agentFor(credentials.tls, newConnection),
         method,
         headers: { ...headers, ...credentials.headers },
         ...(body === undefined ? {} : { body }),

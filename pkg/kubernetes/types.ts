@@ -31,6 +31,8 @@ export interface ListOptions extends Selection {
   continue?: string;
   resourceVersion?: string;
   resourceVersionMatch?: 'NotOlderThan' | 'Exact';
+  /** Over a new connection, which a load balancer may lead to another API server; what is open stays where it is. */
+  newConnection?: boolean;
 }
 
 export interface WatchOptions extends Selection {

@@ -13,6 +13,7 @@ import { NODES } from '../../pkg/apis/resources.ts';
 import { ConnectionError } from '../../pkg/kubernetes/errors.ts';
 import { testConfig } from '../fixtures/config-source.ts';
 import { eventually, rejection } from '../fixtures/eventually.ts';
+import { createFakeClock } from '../fixtures/fake-clock.ts';
 import { startH2Server } from '../fixtures/h2-server.ts';
 import { createTestPki } from '../fixtures/pki.ts';
 import { addedEvent, follow, useWireClient } from '../fixtures/wire-client.ts';
@@ -88,6 +89,34 @@ describe('client over HTTP/2', () => {
       expect(wire.server.accepted, 'connections').to.equal(1);
     });
   }
+
+  it('asks again over a new connection, one for all who want it at that time, and leaves watches where they are', async () => {
+    const clock = createFakeClock();
+    await wire.client.close();
+    wire.make({ clock });
+    wire.answerRequest = (response) =>
+      void response.end(JSON.stringify({ kind: 'NodeList', metadata: { resourceVersion: '1' }, items: [] }));
+    let finish: () => void = () => undefined;
+    wire.answerWatch = (response) => {
+      response.write(addedEvent('a'));
+      finish = () => response.end();
+    };
+    const watch = follow(wire.client.watch(NODES, {}, wire.stop.signal));
+    await eventually(
+      () => watch.names.length === 1,
+      () => 'no event',
+    );
+    await clock.advance(5_000);
+    await Promise.all([1, 2, 3].map(() => wire.client.list(NODES, { newConnection: true })));
+    expect(wire.server.accepted, 'connections').to.equal(2);
+    expect(watch.error).to.equal(undefined);
+    finish();
+    await watch.done;
+    await eventually(
+      () => wire.server.connections === 1,
+      () => `${wire.server.connections} connections after the last watch on the old one ended`,
+    );
+  });
 
   it('goes through an HTTP proxy', async () => {
     const tunnels: string[] = [];

@@ -10,8 +10,8 @@ import type { NamespaceDecision, ObjectDecision, RoutingContext } from '../setti
 
 export interface ClusterSnapshot {
   readonly namespace: string;
-  /** Zones of the Nodes. */
-  readonly zones: readonly string[];
+  /** Zones of the Nodes; undefined where no Node is known. */
+  readonly zones: readonly string[] | undefined;
   readonly services: readonly Service[];
   readonly context: RoutingContext;
 }

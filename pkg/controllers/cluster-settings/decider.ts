@@ -10,8 +10,12 @@ import { decideClusterSettings } from './decide.ts';
  * Ready or not: a zone whose Nodes fail, or that is not heard of for a moment, is no reason to rewrite all Services twice. Proxies
  * fall back by themselves.
  */
-const zonesOf = ({ nodes }: Landscape): string[] =>
-  nodes.list().flatMap(({ metadata }) => metadata?.labels?.[LABEL_ZONE] || []);
+const zonesOf = ({ nodes }: Landscape): string[] | undefined => {
+  const known = nodes.list();
+  // Refused, not served or an empty list: a cluster whose Services are used has Nodes.
+  if (known.length === 0) return undefined;
+  return known.flatMap(({ metadata }) => metadata?.labels?.[LABEL_ZONE] || []);
+};
 
 export const createClusterDecider =
   (landscape: Landscape, view: View): Decider =>

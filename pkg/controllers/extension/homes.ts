@@ -2,6 +2,8 @@
 // Where Extensions of each class are read from, and which one counts for a namespace; from the cache.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { ExtensionClass } from '../../apis/extension.ts';
+import { EXTENSION_TYPE } from '../../apis/names.ts';
+import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config.ts';
 import { governingExtension } from '../../gardener/extension/governing.ts';
 import type { Governing } from '../../gardener/extension/types.ts';
 import { byNamespace } from '../settings/landscape.ts';
@@ -27,11 +29,24 @@ export const homeOf = (extensionClass: ExtensionClass, own: string, { garden }: 
   return extensionClass === 'garden' ? (garden?.namespace ?? SEED_HOME) : SEED_HOME;
 };
 
+/** Stands for what we may not read: it may ask for anything, so everything is held. */
+const unreadable = (home: string, extensionClass: ExtensionClass): Governing => ({
+  name: `${home}/${EXTENSION_TYPE}`,
+  class: extensionClass,
+  reading: {
+    kind: 'invalid',
+    problems: [{ field: PROVIDER_CONFIG_FIELD, message: 'cannot be read: the API server refuses to list Extensions' }],
+  },
+});
+
 /** The Extension of a class whose configuration counts for a namespace. */
 export const governingOf = (
   landscape: Pick<Landscape, 'extensions'>,
   extensionClass: ExtensionClass,
   namespace: string,
   modes: Modes,
-): Governing | undefined =>
-  governingExtension(byNamespace(landscape.extensions, homeOf(extensionClass, namespace, modes)), extensionClass);
+): Governing | undefined => {
+  const home = homeOf(extensionClass, namespace, modes);
+  if (landscape.extensions?.state === 'refused') return unreadable(home, extensionClass);
+  return governingExtension(byNamespace(landscape.extensions, home), extensionClass);
+};

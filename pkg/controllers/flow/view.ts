@@ -50,7 +50,7 @@ export const createView = (
       slices: slicesOf(slices, key),
       policy: policies.get(ref),
       zones,
-      podCpu: (name) => (pods.state === 'absent' ? UNKNOWN : pods.get({ namespace: ref.namespace, name })?.cpu),
+      podCpu: (name) => (pods.state !== 'synced' ? UNKNOWN : pods.get({ namespace: ref.namespace, name })?.cpu),
     };
   };
   return {

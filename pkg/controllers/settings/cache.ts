@@ -24,8 +24,10 @@ export interface CacheOptions<T extends KubernetesObject> {
   onFailure?: (error: unknown) => void;
 }
 
-/** `absent`: the API server does not serve the resource, or we may not read it. */
-export type CacheState = 'pending' | 'absent' | 'synced';
+/**
+ * `absent`: the API server does not serve the resource. `refused`: we may not read it, so that nothing is known of what is there.
+ */
+export type CacheState = 'pending' | 'absent' | 'refused' | 'synced';
 
 /** Called for every object that came, changed (`previous` is what was cached) or went. */
 export type ChangeHandler<T> = (object: T, previous: T | undefined, deleted: boolean) => void;
@@ -55,7 +57,10 @@ export interface Cache<T extends KubernetesObject> {
 /** While the resource is not served, this is how often it is looked for. */
 const PROBE_INTERVAL_MS = 60_000;
 const RETRY_INTERVAL_MS = 2_000;
-/** An API server that has just started refuses everything until it has read the roles: so many refusals in a row are meant. */
+/**
+ * An API server that has just started refuses everything until it has read the roles, and a proxy may say 404 for a moment: so many
+ * refusals in a row are meant. A resource that was never there may be absent at once.
+ */
 const REFUSALS_MEANT = 5;
 
 /** Wakes all who wait for it at once, and keeps nothing of those who gave up waiting. */
@@ -76,7 +81,7 @@ const createBell = () => {
 interface Shared<T extends KubernetesObject> {
   state: CacheState;
   informer: Informer<T> | undefined;
-  /** Probes in a row that were answered 403. */
+  /** Probes in a row that were answered 403 or 404. */
   refusals: number;
   readonly changeHandlers: ChangeHandler<T>[];
   readonly settled: ReturnType<typeof createBell>;
@@ -90,25 +95,33 @@ const enter = <T extends KubernetesObject>(shared: Shared<T>, next: CacheState):
   shared.settled.ring();
 };
 
+/** What an error says about the resource; undefined: nothing. */
+const refusalOf = (error: unknown): 'absent' | 'refused' | undefined => {
+  if (isNotFound(error)) return 'absent';
+  return isForbidden(error) ? 'refused' : undefined;
+};
+
 /** Asks once whether the resource is served and ours to read. */
 const probe = async <T extends KubernetesObject>(
   { client, resource, selection = {}, logger, onFailure }: CacheOptions<T>,
   shared: Shared<T>,
   signal: AbortSignal,
-): Promise<'served' | 'absent' | 'unknown'> => {
+): Promise<'served' | 'absent' | 'refused' | 'unknown'> => {
   const { plural, group } = resource;
   try {
     await client.list(resource, { ...selection, limit: 1 }, signal);
     shared.refusals = 0;
     return 'served';
   } catch (error) {
-    shared.refusals = isForbidden(error) ? shared.refusals + 1 : 0;
-    if (isNotFound(error) || shared.refusals >= REFUSALS_MEANT) {
-      if (shared.state !== 'absent')
+    const refusal = refusalOf(error);
+    shared.refusals = refusal === undefined ? 0 : shared.refusals + 1;
+    const atOnce = refusal === 'absent' && shared.informer === undefined;
+    if (refusal !== undefined && (atOnce || shared.refusals >= REFUSALS_MEANT)) {
+      if (shared.state !== refusal)
         logger.warn('resource cannot be read, going on without', { resource: plural, group, error });
-      return 'absent';
+      return refusal;
     }
-    if (shared.refusals > 0) logger.debug('resource may not be read, asking again', { resource: plural, group, error });
+    if (shared.refusals > 0) logger.debug('resource cannot be read, asking again', { resource: plural, group, error });
     else if (!signal.aborted) {
       onFailure?.(error);
       logger.warn('cannot reach the API server', { resource: plural, error });
@@ -117,9 +130,14 @@ const probe = async <T extends KubernetesObject>(
   }
 };
 
-/** Makes the informer the one that is read; handlers that are added now are told of all that is there. */
+/** Makes the informer the one that is read; handlers hear of all that is there, and of what was there before and is not. */
 const adopt = <T extends KubernetesObject>(shared: Shared<T>, informer: Informer<T>): void => {
+  const before = shared.informer?.store.list() ?? [];
   shared.informer = informer;
+  for (const last of before) {
+    const gone = informer.store.get({ name: '', ...last.metadata }) === undefined;
+    if (gone) shared.changeHandlers.forEach((handler) => handler(last, last, true));
+  }
   informer.addHandlers({
     onUpsert: (object, previous) => shared.changeHandlers.forEach((handler) => handler(object, previous, false)),
     onDelete: (last) => shared.changeHandlers.forEach((handler) => handler(last, last, true)),
@@ -138,6 +156,7 @@ const follow = async <T extends KubernetesObject>(
   const inner = AbortSignal.any([signal, gone.signal, relist]);
   const informer = createInformer<T>({
     ...options,
+    ...(shared.informer === undefined ? {} : { previous: shared.informer.store }),
     onFailure(error) {
       options.onFailure?.(error);
       if (isNotFound(error)) gone.abort();
@@ -150,9 +169,9 @@ const follow = async <T extends KubernetesObject>(
     () => undefined,
   );
   await informer.run(inner);
-  if (relist.aborted && !signal.aborted && !gone.signal.aborted) return 'relist';
-  shared.informer = undefined;
-  return 'ended';
+  // What a 404 ended stays readable until the next probes have said the same.
+  if (shared.informer?.hasSynced !== true) shared.informer = undefined;
+  return relist.aborted && !signal.aborted && !gone.signal.aborted ? 'relist' : 'ended';
 };
 
 const runCache = async <T extends KubernetesObject>(
@@ -163,8 +182,12 @@ const runCache = async <T extends KubernetesObject>(
   while (!signal.aborted) {
     const answer = await probe(options, shared, signal);
     if (answer === 'served') while ((await follow(options, shared, signal)) === 'relist');
-    if (answer === 'absent') enter(shared, 'absent');
-    const wait = answer === 'absent' ? PROBE_INTERVAL_MS : RETRY_INTERVAL_MS;
+    const without = answer === 'absent' || answer === 'refused';
+    if (without) {
+      shared.informer = undefined;
+      enter(shared, answer);
+    }
+    const wait = without ? PROBE_INTERVAL_MS : RETRY_INTERVAL_MS;
     await sleep(options.clock, wait, AbortSignal.any([signal, shared.poked.next()])).catch(() => undefined);
   }
 };

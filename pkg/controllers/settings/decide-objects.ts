@@ -3,7 +3,7 @@
 import type { Service } from '../../apis/core.ts';
 import type { Etcd } from '../../apis/gardener.ts';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
-import { ANNOTATION_APPLIED, LABEL_STRATEGY } from '../../apis/names.ts';
+import { ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, LABEL_STRATEGY } from '../../apis/names.ts';
 import type { Strategy } from '../../apis/names.ts';
 import { selectEtcd, selectService } from '../../gardener/catalogue.ts';
 import type { Selection } from '../../gardener/catalogue.ts';
@@ -12,6 +12,7 @@ import type { Governing } from '../../gardener/extension/types.ts';
 import { decideObjectRouting } from '../../gardener/decide.ts';
 import type { LayerSevenDecision } from '../../gardener/layer-seven.ts';
 import type { RoutingDecision, Scope } from '../../gardener/types.ts';
+import { parseApplied } from '../../routing/applied.ts';
 import { etcdSettings } from '../../routing/etcd.ts';
 import { configuredSettings, routingSettings, strategySettings, withOldProxies } from '../../routing/mechanism.ts';
 import { planSettings } from '../../routing/plan.ts';
@@ -44,6 +45,11 @@ const isHeld = ({ reason }: Refusal): boolean => HELD.has(reason);
 /** Whether the object carries something that we set. */
 export const carriesApplied = ({ metadata }: KubernetesObject): boolean =>
   metadata?.annotations?.[ANNOTATION_APPLIED] !== undefined;
+
+/** Whether the annotation that old proxies want is among what we set. */
+const hasModeApplied = ({ metadata }: KubernetesObject): boolean =>
+  parseApplied(metadata?.annotations?.[ANNOTATION_APPLIED]).record.annotations?.[ANNOTATION_TOPOLOGY_MODE] !==
+  undefined;
 
 const refOf = ({ metadata }: KubernetesObject): Required<ObjectRef> => ({
   namespace: metadata?.namespace ?? '',
@@ -114,8 +120,9 @@ export const planObject = (
   const wanted =
     kind === 'Service' ? wantedOfService(object, version, configured) : wantedOfEtcd(object as Etcd, version, context);
   if (wanted.kind === 'refused') return refused(wanted);
+  const old = mixedKubelets ?? hasModeApplied(object);
   // A client Service of an Etcd is read by the same proxies, but its annotation would be lost without CRD support.
-  const mixed = mixedKubelets && (kind === 'Service' || context.etcdSupport.annotations);
+  const mixed = old && (kind === 'Service' || context.etcdSupport.annotations);
   // Part of the wish: a kubelet that comes or goes is a change to follow at once, not drift to repair.
   const want = mixed ? withOldProxies(wanted.want) : wanted.want;
   return { kind, ref, object, decision, want, plan: planSettings({ target: kind, object, want }) };

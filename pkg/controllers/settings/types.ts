@@ -18,8 +18,8 @@ import type { Owner } from './ownership.ts';
 export interface RoutingContext {
   /** Version that decides the mechanism; undefined until the API server was asked. */
   readonly version: KubernetesVersion | undefined;
-  /** Some Node's kubelet is 1.30 or older. */
-  readonly mixedKubelets: boolean;
+  /** Some Node's kubelet is 1.30 or older; undefined where no Node is known: what objects carry stays. */
+  readonly mixedKubelets: boolean | undefined;
   readonly etcdSupport: EtcdFieldSupport;
   /** Etcds (`namespace/name`) whose last write came back without what was written. */
   readonly prunedEtcds: ReadonlySet<string>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What deciders see: the caches with our own last writes laid over them, and the context that all decisions share.
-import type { Namespace, Service } from '../../apis/core.ts';
+import type { Namespace, Node, Service } from '../../apis/core.ts';
 import type { Etcd } from '../../apis/gardener.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { DRUID_FIELD_SUPPORT } from '../../routing/etcd.ts';
@@ -27,15 +27,22 @@ export interface View {
   readonly prunedEtcds: Set<string>;
 }
 
-/** Whether some Node's kubelet, the stand-in for its proxy, wants the annotation. Unreadable versions say nothing. */
-export const hasOldKubelet = (landscape: Pick<Landscape, 'nodes'>): boolean =>
-  landscape.nodes.list().some(({ status }) => {
-    try {
-      return proxyNeedsAnnotation(status?.nodeInfo?.kubeletVersion);
-    } catch {
-      return false;
-    }
-  });
+const isOld = ({ status }: Node): boolean => {
+  try {
+    return proxyNeedsAnnotation(status?.nodeInfo?.kubeletVersion);
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * Whether some Node's kubelet, the stand-in for its proxy, wants the annotation; undefined where no Node is known. Unreadable
+ * versions say nothing.
+ */
+export const hasOldKubelet = (landscape: Pick<Landscape, 'nodes'>): boolean | undefined => {
+  const nodes = landscape.nodes.list();
+  return nodes.length === 0 ? undefined : nodes.some(isOld);
+};
 
 const keyOf = ({ metadata }: KubernetesObject): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 

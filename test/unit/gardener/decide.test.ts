@@ -228,6 +228,12 @@ describe('decideClusterRouting', () => {
         'all Nodes with the label topology.kubernetes.io/zone are in zone "a"; there is no other to keep traffic out of',
     },
     {
+      name: 'no Node that is known',
+      decision: decideClusterRouting(undefined),
+      reason: 'SourceMissing',
+      message: 'no Node is known: none is there, or they cannot be read',
+    },
+    {
       name: 'no zones',
       decision: decideClusterRouting(['']),
       reason: 'SingleZone',

@@ -269,14 +269,41 @@ describe('informer', () => {
       await clock.settle();
       expect(api.lists).to.have.length(2);
       for (const [waitMs, lists] of [
-        [1_599, 2],
+        [799, 2],
         [1, 3],
-        [3_199, 3],
+        [1_599, 3],
         [1, 4],
-        [6_399, 4],
+        [3_199, 4],
         [1, 5],
       ] as const) {
         await clock.advance(waitMs);
+        expect(api.lists).to.have.length(lists);
+      }
+    });
+
+    it('410 after each event is no tight loop either', async () => {
+      const minutes: number[] = [];
+      for (let minute = 0; minute < 10; minute += 1) {
+        const before = api.lists.length;
+        const until = clock.monotonic() + 60_000;
+        while (clock.monotonic() < until) {
+          api.put('a');
+          api.endWatches({ error: gone() });
+          await clock.advance(50);
+        }
+        minutes.push(api.lists.length - before);
+      }
+      // At once, and after 0.8, 1.6, 3.2, 6.4, 12.8 and 25.6 s; then every 30 s.
+      expect(minutes[0], 'lists in the first minute').to.equal(7);
+      expect(Math.max(...minutes.slice(1)), 'lists in a later minute').to.equal(2);
+    });
+
+    it('410 two minutes after the last one lists anew at once again', async () => {
+      for (const lists of [2, 3]) {
+        await clock.advance(120_000);
+        api.put('a');
+        api.endWatches({ error: gone() });
+        await clock.settle();
         expect(api.lists).to.have.length(lists);
       }
     });
@@ -372,8 +399,8 @@ describe('informer', () => {
     });
 
     it('a wait is never shorter than the server asks', async () => {
-      api.endWatches({ error: refused(429, 45_000) });
-      await clock.advance(44_999);
+      api.endWatches({ error: refused(429, 25_000) });
+      await clock.advance(24_999);
       expect(api.watches).to.have.length(1);
       await clock.advance(1);
       expect(api.watches).to.have.length(2);
@@ -410,7 +437,134 @@ describe('informer', () => {
     });
   });
 
+  describe('a list that lacks most of what is known', () => {
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    beforeEach(async () => {
+      for (const name of names) api.put(name);
+      await start();
+      takeTold();
+    });
+    const relist = async (): Promise<void> => {
+      api.compact();
+      api.endWatches({ error: gone() });
+      await clock.settle();
+    };
+    const known = (): string[] => informer.store.list().map(({ metadata }) => metadata?.name ?? '');
+
+    it('is asked for again over a new connection after a second, and changes nothing until then', async () => {
+      api.hidden = () => true;
+      await relist();
+      api.hidden = undefined;
+      await clock.advance(999);
+      expect(known()).to.deep.equal(names);
+      expect(api.lists).to.deep.equal([{}, {}]);
+      await clock.advance(1);
+      expect(api.lists).to.deep.equal([{}, {}, { newConnection: true }]);
+      expect(takeTold(), 'what handlers were told').to.deep.equal([]);
+      expect(api.openWatches).to.equal(1);
+    });
+
+    it('proves nothing current', async () => {
+      await clock.advance(30_000);
+      api.hidden = () => true;
+      await relist();
+      await clock.advance(500);
+      expect(informer.stalenessMs()).to.equal(30_500);
+    });
+
+    it('is believed when the second one says the same: what was really deleted is gone a second later', async () => {
+      api.hidden = () => true;
+      await relist();
+      await clock.advance(999);
+      expect(known()).to.deep.equal(names);
+      await clock.advance(1);
+      expect(known()).to.deep.equal([]);
+      expect(takeTold()).to.deep.equal(names.map((name) => `${name} gone`));
+    });
+
+    it('is no matter of events: what a watch says is deleted is gone at once', async () => {
+      for (const name of names) api.remove(name);
+      await clock.settle();
+      expect(takeTold()).to.deep.equal(names.map((name) => `${name} gone`));
+    });
+
+    it('is looked for again the next time', async () => {
+      api.hidden = () => true;
+      await relist();
+      api.hidden = undefined;
+      await clock.advance(1_000);
+      await clock.advance(200_000);
+      api.hidden = () => true;
+      await relist();
+      expect(known()).to.deep.equal(names);
+    });
+
+    it('is the second one also where an error came between', async () => {
+      api.hidden = () => true;
+      api.compact();
+      api.endWatches({ error: gone() });
+      await clock.settle();
+      api.failNext('list', unreachable());
+      await clock.advance(1_000);
+      expect(known()).to.deep.equal(names);
+      await clock.advance(2_000);
+      expect(known()).to.deep.equal([]);
+    });
+
+    it('is not one that lacks half', async () => {
+      api.put('f');
+      await clock.settle();
+      api.hidden = (name) => name > 'c';
+      await relist();
+      expect(known()).to.deep.equal(['a', 'b', 'c']);
+    });
+
+    it('may be one of a single object', async () => {
+      for (const name of names.slice(1)) api.remove(name);
+      await clock.settle();
+      api.hidden = () => true;
+      await relist();
+      expect(known()).to.deep.equal(['a']);
+    });
+
+    it('is one also for an informer that follows another one', async () => {
+      const before = informer;
+      stop.abort();
+      await running;
+      stop = new AbortController();
+      api.hidden = () => true;
+      make({ previous: before.store });
+      await start();
+      expect(informer.hasSynced).to.equal(false);
+      api.hidden = undefined;
+      await clock.advance(1_000);
+      expect(informer.hasSynced).to.equal(true);
+      expect(known()).to.deep.equal(names);
+    });
+
+    it('is nothing new for an informer that begins with nothing', async () => {
+      stop.abort();
+      await running;
+      stop = new AbortController();
+      api.hidden = () => true;
+      make();
+      await start();
+      expect(informer.hasSynced).to.equal(true);
+    });
+  });
+
   describe('lists that fail', () => {
+    it('without a version they are no lists that a watch could go on from', async () => {
+      const pages = async function* () {
+        yield await Promise.resolve({ metadata: {}, items: [{ metadata: { name: 'a' } }] });
+      };
+      make({ client: { ...api.client, pages: pages as unknown as typeof api.client.pages } });
+      await start();
+      expect(informer.hasSynced).to.equal(false);
+      expect(failures[0]).to.be.instanceOf(ConnectionError).and.include({ reason: 'InvalidResponse' });
+      expect(informer.store.size).to.equal(0);
+    });
+
     it('are tried again, and nothing is synced until one is complete', async () => {
       api.failNext('list', unreachable());
       api.failNext('list', refused(500));

@@ -13,7 +13,10 @@ import { service } from '../../../fixtures/core.ts';
 import { context } from '../settings/support.ts';
 
 const ZONES = ['a', 'a', 'b'];
-const decide = (metadata: { labels?: Record<string, string>; annotations?: Record<string, string> }, zones = ZONES) => {
+const decide = (
+  metadata: { labels?: Record<string, string>; annotations?: Record<string, string> },
+  zones: readonly string[] = ZONES,
+) => {
   const services = [service({ metadata: { name: 's', namespace: 'n', ...metadata } })];
   return decideClusterSettings({ namespace: 'n', zones, services, context: context() });
 };
@@ -57,6 +60,20 @@ describe('decideClusterSettings', () => {
       expect(decided?.kind === 'refused' ? decided.reason : decided && 'Enabled').to.equal(result);
     });
   }
+
+  it('leaves what is set as it is where no Node is known', () => {
+    const applied = JSON.stringify({ trafficDistribution: 'PreferSameZone' });
+    const metadata = {
+      name: 's',
+      namespace: 'n',
+      labels: managed('true'),
+      annotations: { [ANNOTATION_APPLIED]: applied },
+    };
+    const services = [service({ metadata, spec: { trafficDistribution: 'PreferSameZone' } })];
+    const decided = decideClusterSettings({ namespace: 'n', zones: undefined, services, context: context() });
+    expect(decided?.objects.map(({ plan }) => plan.kind)).to.deep.equal(['unchanged']);
+    expect(decided?.decision).to.include({ kind: 'refused', reason: 'SourceMissing' });
+  });
 
   it('turns the annotation into the label that slices inherit', () => {
     const { want } = decide({ annotations: mode(`${GROUP}/proportional`) })?.objects[0] ?? {};

@@ -32,6 +32,7 @@ describe('createClusterDecider', () => {
       is: 'enabled',
     },
     { name: 'a zone whose last Node is gone', nodes: [node({ zone: 'a' })], is: 'SingleZone' },
+    { name: 'Nodes that cannot be read, or none', nodes: [], is: 'SourceMissing' },
     { name: 'a Node without zone', nodes: [node({ zone: 'a' }), node({ zone: '' })], is: 'SingleZone' },
   ]) {
     it(`takes ${name} for ${is}`, () => expect(reasonWith(nodes)).to.equal(is));

@@ -5,6 +5,7 @@ import type { Extension } from '../../../../pkg/apis/extension.ts';
 import { EXTENSION_TYPE } from '../../../../pkg/apis/names.ts';
 import { classesOf, governingOf, homeOf } from '../../../../pkg/controllers/extension/homes.ts';
 import type { Landscape } from '../../../../pkg/controllers/settings/landscape.ts';
+import { heldByConfiguration } from '../../../../pkg/gardener/extension/select.ts';
 import { extension } from '../../../fixtures/gardener.ts';
 
 const SEED = { seed: { extensionServices: true, gardener: {} } };
@@ -43,5 +44,15 @@ describe('classes and their homes', () => {
     );
     expect(governingOf(landscape, 'shoot', 'garden', SEED)).to.equal(undefined);
     expect(governingOf({}, 'shoot', 'shoot--foo--bar', SEED)).to.equal(undefined);
+  });
+
+  it('has an Extension that cannot be read hold everything, wherever it may be', () => {
+    const landscape = { extensions: { state: 'refused' } } as unknown as Pick<Landscape, 'extensions'>;
+    const governing = governingOf(landscape, 'shoot', 'shoot--foo--bar', SEED);
+    expect(governing?.name).to.equal(`shoot--foo--bar/${EXTENSION_TYPE}`);
+    expect(heldByConfiguration({ kind: 'enabled' }, governing)).to.include({
+      reason: 'ConfigurationInvalid',
+      message: `Extension shoot--foo--bar/${EXTENSION_TYPE}: spec.providerConfig cannot be read: the API server refuses to list Extensions`,
+    });
   });
 });

@@ -38,6 +38,7 @@ describe('cache', () => {
     async *watch(_resource: unknown, _options: unknown, signal: AbortSignal) {
       await new Promise<void>((resolve) => {
         const timer = setInterval(() => failure && resolve(), 1);
+        wake = resolve;
         signal.addEventListener('abort', () => resolve());
         void Promise.resolve(signal).then(() => signal.aborted && resolve());
         closers.push(() => clearInterval(timer));
@@ -48,6 +49,7 @@ describe('cache', () => {
     },
   };
   let closers: (() => void)[];
+  let wake: () => void;
 
   beforeEach(() => {
     closers = [];
@@ -87,16 +89,16 @@ describe('cache', () => {
     expect(seen).to.deep.equal(['+a']);
   });
 
-  for (const { status, afterMs } of [
-    { status: 404, afterMs: 0 },
-    { status: 403, afterMs: 8_000 },
+  for (const { status, afterMs, state } of [
+    { status: 404, afterMs: 0, state: 'absent' },
+    { status: 403, afterMs: 8_000, state: 'refused' },
   ]) {
     it(`goes on without a resource that answers ${status}, says so once, and finds it a minute later`, async () => {
       failure = apiError(status);
       void run();
       await clock.advance(afterMs);
       await cache.settled(stop.signal);
-      expect(cache.state).to.equal('absent');
+      expect(cache.state).to.equal(state);
       await clock.advance(60_000);
       expect(log.entries.filter(({ level }) => level === 'warn')).to.have.length(1);
       expect(cache.stalenessMs(), 'nothing to be stale about').to.equal(0);
@@ -127,7 +129,35 @@ describe('cache', () => {
       expect(cache.state, `after ${answers.slice(0, index + 1).join(', ')}`).to.equal('pending');
     }
     await clock.advance(2_000);
-    expect(cache.state).to.equal('absent');
+    expect(cache.state).to.equal('refused');
+  });
+
+  describe('of a resource that was there', () => {
+    const names = (): unknown[] => cache.list().map(({ metadata }) => metadata?.name);
+    beforeEach(async () => {
+      void run();
+      await cache.settled(stop.signal);
+      failure = apiError(404);
+      wake();
+      await clock.settle();
+    });
+
+    it('keeps what it knows through a 404 of a moment, and tells what was deleted meanwhile', async () => {
+      await clock.advance(5_000);
+      expect(names()).to.deep.equal(['a']);
+      expect(cache.state).to.equal('synced');
+      failure = undefined;
+      items = [object('b'), object('a'), object('c')];
+      await clock.advance(2_000);
+      expect(names()).to.have.members(['a', 'b', 'c']);
+    });
+
+    it('forgets what it knows once five answers in a row said 404', async () => {
+      await clock.advance(9_999);
+      expect(names()).to.deep.equal(['a']);
+      await clock.advance(1);
+      expect([cache.state, ...names()]).to.deep.equal(['absent']);
+    });
   });
 
   it('looks again at once when poked', async () => {
@@ -151,9 +181,13 @@ describe('cache', () => {
     expect(cache.list().map(({ metadata }) => metadata?.name)).to.deep.equal(['a', 'b']);
     expect(seen).to.deep.equal(['+a', '+b']);
     items = [];
+    seen.length = 0;
     cache.relist();
     await clock.settle();
+    expect(cache.list(), 'before a second list has said the same').to.have.length(2);
+    await clock.advance(1_000);
     expect(cache.list()).to.deep.equal([]);
+    expect(seen, 'what handlers hear of what is gone').to.deep.equal(['-a', '-b']);
     expect(cache.state).to.equal('synced');
   });
 

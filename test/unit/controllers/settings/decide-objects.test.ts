@@ -164,6 +164,16 @@ describe('planObject', () => {
     });
   });
 
+  it('keeps the annotation for old kubelets where no Node is known, and adds none', () => {
+    const fresh = plan(named('a'), ENABLED, { mixedKubelets: undefined });
+    expect(fresh.want?.annotations).to.deep.equal({});
+    const mode = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-zone` };
+    const record = JSON.stringify({ annotations: mode, trafficDistribution: 'PreferSameZone' });
+    const carrying = named('a', {}, { ...mode, [ANNOTATION_APPLIED]: record });
+    expect(plan(carrying, ENABLED, { mixedKubelets: undefined }).want?.annotations).to.deep.equal(mode);
+    expect(plan(carrying, ENABLED, { mixedKubelets: false }).want?.annotations).to.deep.equal({});
+  });
+
   describe('of an Etcd', () => {
     const none = { trafficDistribution: [], labels: true, annotations: true };
     const cases: { name: string; overrides: Partial<RoutingContext>; reason: string; field?: string }[] = [

@@ -82,10 +82,10 @@ describe('view', () => {
     { name: 'new', versions: ['v1.31.0', 'v1.36.1-gke.5'], old: false },
     { name: 'one old', versions: ['v1.36.0', 'v1.30.14'], old: true },
     { name: 'unreadable', versions: ['', 'what'], old: false },
-    { name: 'none', versions: [], old: false },
+    { name: 'no', versions: [], old: undefined },
   ];
   for (const { name, versions, old } of kubelets) {
-    it(`${name} kubelets: ${old ? 'annotation needed' : 'no annotation'}`, () => {
+    it(`${name} kubelets: ${old === undefined ? 'nothing known' : old ? 'annotation needed' : 'no annotation'}`, () => {
       const nodes = fakeCache<Node>(versions.map((kubeletVersion) => node({ kubeletVersion })));
       expect(hasOldKubelet({ nodes } as unknown as Landscape)).to.equal(old);
     });
