@@ -14,7 +14,7 @@ import { createFlowReconciler } from '../../pkg/controllers/flow/reconciler.ts';
 import { connectTriggers } from '../../pkg/controllers/flow/triggers.ts';
 import { createNodeGroupControllers } from '../../pkg/controllers/node-groups/index.ts';
 import { createView } from '../../pkg/controllers/flow/view.ts';
-import { createRecentWrites } from '../../pkg/controllers/settings/recent-writes.ts';
+import { createRecentWrites } from '../../pkg/kubernetes/recent-writes.ts';
 import { createSliceProjection } from '../../pkg/flow/assemble/slice.ts';
 import type { FlowSlice } from '../../pkg/flow/assemble/slice.ts';
 import { createController } from '../../pkg/kubernetes/controller.ts';

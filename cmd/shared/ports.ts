@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two plain ports of every long-running command: health for the kubelet, metrics for Prometheus.
 import type { EndpointConfiguration } from '../../pkg/apis/config/common.ts';
-import type { Cache } from '../../pkg/controllers/settings/cache.ts';
+import type { Cache } from '../../pkg/kubernetes/cache.ts';
 import { startHealthServer } from '../../pkg/telemetry/health.ts';
 import type { RunningServer } from '../../pkg/telemetry/http.ts';
 import { startMetricsServer } from '../../pkg/telemetry/metrics-server.ts';

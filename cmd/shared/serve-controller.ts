@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a controller until the signal: caches in every replica, its work in the one that leads, health and metrics in all.
-import type { Cache } from '../../pkg/controllers/settings/cache.ts';
+import type { Cache } from '../../pkg/kubernetes/cache.ts';
 import { createEventRecorder } from '../../pkg/kubernetes/events.ts';
 import { createFencedClient } from '../../pkg/kubernetes/fenced-client.ts';
 import { informerFreshness } from '../../pkg/kubernetes/freshness.ts';

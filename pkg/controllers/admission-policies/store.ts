@@ -13,8 +13,8 @@ import { isNotFound } from '../../kubernetes/errors.ts';
 import { dropManagedFields } from '../../kubernetes/informer.ts';
 import { sleep } from '../../kubernetes/sleep.ts';
 import type { Client, Selection } from '../../kubernetes/types.ts';
-import { createCache } from '../settings/cache.ts';
-import type { Cache, CacheOptions } from '../settings/cache.ts';
+import { createCache } from '../../kubernetes/cache.ts';
+import type { Cache, CacheOptions } from '../../kubernetes/cache.ts';
 import { OWNER_SELECTOR } from './objects.ts';
 import type { Managed, PolicyObject } from './objects.ts';
 

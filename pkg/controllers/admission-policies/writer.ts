@@ -4,7 +4,7 @@ import { CONFIG_MAPS } from '../../apis/resources.ts';
 import { isAlreadyExists, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import { createRecentWrites } from '../settings/recent-writes.ts';
+import { createRecentWrites } from '../../kubernetes/recent-writes.ts';
 import { isOurs, keyOf, refOf, titleOf } from './objects.ts';
 import type { Managed, PolicyObject } from './objects.ts';
 import type { Action } from './plan.ts';

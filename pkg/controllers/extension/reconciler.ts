@@ -22,7 +22,7 @@ import type { Governing, ReadExtension } from '../../gardener/extension/types.ts
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import { createRecentWrites } from '../settings/recent-writes.ts';
+import { createRecentWrites } from '../../kubernetes/recent-writes.ts';
 
 export interface ExtensionReconcilerOptions {
   /** What this process answers for; Extensions of other classes are another installation's. */

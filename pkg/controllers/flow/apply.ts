@@ -8,7 +8,7 @@ import type { FlowSlice } from '../../flow/assemble/slice.ts';
 import { isConflict, isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import type { SettingsPlan } from '../../routing/index.ts';
-import type { RecentWrites } from '../settings/recent-writes.ts';
+import type { RecentWrites } from '../../kubernetes/recent-writes.ts';
 
 export interface SliceWriter {
   client: Pick<Client, 'patch'>;

@@ -7,8 +7,8 @@ import { ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, NODES, PODS, SERVICES } fro
 import { createSliceProjection } from '../../flow/assemble/slice.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
 import type { Client } from '../../kubernetes/types.ts';
-import { createCache } from '../settings/cache.ts';
-import type { Cache, CacheOptions } from '../settings/cache.ts';
+import { createCache } from '../../kubernetes/cache.ts';
+import type { Cache, CacheOptions } from '../../kubernetes/cache.ts';
 import { createPodProjection, projectNode, projectService } from './projections.ts';
 import type { FlowPod } from './projections.ts';
 

@@ -3,7 +3,7 @@
 import type { Node } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
-import type { RecentWrites } from '../settings/recent-writes.ts';
+import type { RecentWrites } from '../../kubernetes/recent-writes.ts';
 import { keyOf, servicesOfPod } from './landscape.ts';
 import type { Landscape } from './landscape.ts';
 import type { View } from './view.ts';

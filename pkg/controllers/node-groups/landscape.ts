@@ -19,8 +19,8 @@ import type { GroupNode } from '../../kubeedge/node.ts';
 import { projectPlaces } from '../../kubeedge/stale.ts';
 import type { PlacedSlice } from '../../kubeedge/stale.ts';
 import type { Client } from '../../kubernetes/types.ts';
-import { createCache } from '../settings/cache.ts';
-import type { Cache, CacheOptions } from '../settings/cache.ts';
+import { createCache } from '../../kubernetes/cache.ts';
+import type { Cache, CacheOptions } from '../../kubernetes/cache.ts';
 
 export interface NodeGroupLandscape {
   /** Absent where KubeEdge's definitions are not installed. */

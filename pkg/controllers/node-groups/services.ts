@@ -7,7 +7,7 @@ import type { ServiceTopologyReason, ServiceTopologyStatus } from '../../kubeedg
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import type { RecentWrites } from '../settings/recent-writes.ts';
+import type { RecentWrites } from '../../kubernetes/recent-writes.ts';
 import { projectService } from './landscape.ts';
 
 export interface ServiceReconcilerOptions {

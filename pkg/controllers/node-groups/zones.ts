@@ -7,7 +7,7 @@ import { nameOf } from '../../kubeedge/membership.ts';
 import type { GroupNode } from '../../kubeedge/node.ts';
 import { unlessBound } from '../../kubeedge/refuse-volumes.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
-import type { RecentWrites } from '../settings/recent-writes.ts';
+import type { RecentWrites } from '../../kubernetes/recent-writes.ts';
 import type { Reports } from './reports.ts';
 import { readVolumesAgainst } from './volumes.ts';
 import { writeZone } from './write-zone.ts';

@@ -10,7 +10,7 @@ import type { RoutingSettings, SettingsTarget } from '../../routing/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import type { DriftGuard } from './drift.ts';
 import { projectEtcd, projectService } from './projections.ts';
-import type { RecentWrites } from './recent-writes.ts';
+import type { RecentWrites } from '../../kubernetes/recent-writes.ts';
 import type { ObjectDecision } from './types.ts';
 
 /** Why an object was written; label of the metric. */

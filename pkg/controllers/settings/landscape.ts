@@ -24,8 +24,8 @@ import type { Client, Indexers } from '../../kubernetes/types.ts';
 import { etcdFieldSupportFromCrd } from '../../routing/etcd.ts';
 import type { EtcdFieldSupport } from '../../routing/types.ts';
 import { createExtensionProjection } from '../extension/projection.ts';
-import { createCache } from './cache.ts';
-import type { Cache, CacheOptions } from './cache.ts';
+import { createCache } from '../../kubernetes/cache.ts';
+import type { Cache, CacheOptions } from '../../kubernetes/cache.ts';
 import {
   projectCluster,
   projectEtcd,

@@ -7,7 +7,7 @@ import { NAMESPACES } from '../../apis/resources.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import { projectNamespace } from './projections.ts';
-import type { RecentWrites } from './recent-writes.ts';
+import type { RecentWrites } from '../../kubernetes/recent-writes.ts';
 
 export interface LabelWish {
   readonly keep: SettingsReconcilerConfiguration['keep'];

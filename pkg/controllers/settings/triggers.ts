@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../apis/meta.ts';
 import { extensionClassOf } from '../../gardener/extension/governing.ts';
 import type { ReadExtension } from '../../gardener/extension/types.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
-import type { Cache } from './cache.ts';
+import type { Cache } from '../../kubernetes/cache.ts';
 import type { Landscape } from './landscape.ts';
 import type { Owner } from './ownership.ts';
 

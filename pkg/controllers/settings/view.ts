@@ -8,8 +8,8 @@ import type { EtcdFieldSupport, KubernetesVersion } from '../../routing/types.ts
 import { proxyNeedsAnnotation } from '../../routing/version.ts';
 import type { Landscape } from './landscape.ts';
 import { byNamespace } from './landscape.ts';
-import { createRecentWrites } from './recent-writes.ts';
-import type { RecentWrites } from './recent-writes.ts';
+import { createRecentWrites } from '../../kubernetes/recent-writes.ts';
+import type { RecentWrites } from '../../kubernetes/recent-writes.ts';
 import type { RoutingContext } from './types.ts';
 
 export interface View {

@@ -17,7 +17,7 @@ import { createFlowReconciler } from '../../../pkg/controllers/flow/reconciler.t
 import { createFlowReporter } from '../../../pkg/controllers/flow/reporter.ts';
 import { createStatusWriter } from '../../../pkg/controllers/flow/status-writer.ts';
 import type { Snapshot } from '../../../pkg/controllers/flow/types.ts';
-import { createRecentWrites } from '../../../pkg/controllers/settings/recent-writes.ts';
+import { createRecentWrites } from '../../../pkg/kubernetes/recent-writes.ts';
 import { clientZonesOf } from '../../../pkg/flow/assemble/nodes.ts';
 import { createSliceProjection } from '../../../pkg/flow/assemble/slice.ts';
 import type { FlowSlice } from '../../../pkg/flow/assemble/slice.ts';

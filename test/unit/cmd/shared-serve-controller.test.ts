@@ -5,7 +5,7 @@ import { serveController } from '../../../cmd/shared/serve-controller.ts';
 import type { Controller, Surroundings } from '../../../cmd/shared/serve-controller.ts';
 import type { Event } from '../../../pkg/apis/core.ts';
 import { EVENTS, LEASES, NODES, SERVICES } from '../../../pkg/apis/resources.ts';
-import type { CacheState } from '../../../pkg/controllers/settings/cache.ts';
+import type { CacheState } from '../../../pkg/kubernetes/cache.ts';
 import type { Lease } from '../../../pkg/kubernetes/lease.ts';
 import { NotLeadingError } from '../../../pkg/kubernetes/fenced-client.ts';
 import { LEASE, fakeSession } from '../../fixtures/controller-session.ts';

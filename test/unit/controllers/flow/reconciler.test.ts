@@ -7,7 +7,7 @@ import { ANNOTATION_TOPOLOGY_MODE, GROUP } from '../../../../pkg/apis/names.ts';
 import { createLoadReader } from '../../../../pkg/controllers/flow/loads.ts';
 import { createReassertGuard } from '../../../../pkg/controllers/flow/reassert.ts';
 import { createFlowReconciler } from '../../../../pkg/controllers/flow/reconciler.ts';
-import { createRecentWrites } from '../../../../pkg/controllers/settings/recent-writes.ts';
+import { createRecentWrites } from '../../../../pkg/kubernetes/recent-writes.ts';
 import type { FlowSlice } from '../../../../pkg/flow/assemble/slice.ts';
 import type { Client, Reconciler, Result } from '../../../../pkg/kubernetes/types.ts';
 import { service } from '../../../fixtures/core.ts';

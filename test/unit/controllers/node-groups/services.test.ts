@@ -7,7 +7,7 @@ import { ANNOTATION_SERVICE_TOPOLOGY, ANNOTATION_TOPOLOGY_MODE, LABEL_STRATEGY }
 import { projectService } from '../../../../pkg/controllers/node-groups/landscape.ts';
 import { createServiceTopology } from '../../../../pkg/controllers/node-groups/services.ts';
 import type { ServiceTopology } from '../../../../pkg/controllers/node-groups/services.ts';
-import { createRecentWrites } from '../../../../pkg/controllers/settings/recent-writes.ts';
+import { createRecentWrites } from '../../../../pkg/kubernetes/recent-writes.ts';
 import { planServiceTopology } from '../../../../pkg/kubeedge/service-topology.ts';
 import { service } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';

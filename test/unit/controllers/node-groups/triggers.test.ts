@@ -8,7 +8,7 @@ import { projectService } from '../../../../pkg/controllers/node-groups/landscap
 import type { NodeGroupLandscape } from '../../../../pkg/controllers/node-groups/landscape.ts';
 import { connectTriggers, enqueueAll } from '../../../../pkg/controllers/node-groups/triggers.ts';
 import type { TriggerOptions } from '../../../../pkg/controllers/node-groups/triggers.ts';
-import type { Cache, ChangeHandler } from '../../../../pkg/controllers/settings/cache.ts';
+import type { Cache, ChangeHandler } from '../../../../pkg/kubernetes/cache.ts';
 import { projectGroupNode } from '../../../../pkg/kubeedge/node.ts';
 import type { GroupNode } from '../../../../pkg/kubeedge/node.ts';
 import { projectPlaces } from '../../../../pkg/kubeedge/stale.ts';

@@ -5,7 +5,7 @@ import type { NodeGroup } from '../../../../pkg/apis/kubeedge.ts';
 import type { Node } from '../../../../pkg/apis/core.ts';
 import { ANNOTATION_GROUP_ZONE, LABEL_ZONE } from '../../../../pkg/apis/names.ts';
 import { createZoneReconciler } from '../../../../pkg/controllers/node-groups/zones.ts';
-import { createRecentWrites } from '../../../../pkg/controllers/settings/recent-writes.ts';
+import { createRecentWrites } from '../../../../pkg/kubernetes/recent-writes.ts';
 import type { ZoneDecision } from '../../../../pkg/kubeedge/decide.ts';
 import { projectGroupNode } from '../../../../pkg/kubeedge/node.ts';
 import type { GroupNode } from '../../../../pkg/kubeedge/node.ts';

@@ -9,7 +9,7 @@ import type { Resource } from '../../../../pkg/apis/resources.ts';
 import { applyObjects } from '../../../../pkg/controllers/settings/apply.ts';
 import type { ApplyOptions, WriteCause } from '../../../../pkg/controllers/settings/apply.ts';
 import { createDriftGuard } from '../../../../pkg/controllers/settings/drift.ts';
-import { createRecentWrites } from '../../../../pkg/controllers/settings/recent-writes.ts';
+import { createRecentWrites } from '../../../../pkg/kubernetes/recent-writes.ts';
 import { ApiError, ConnectionError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import type { ChangeHandler } from '../../../../pkg/controllers/settings/cache.ts';
+import type { ChangeHandler } from '../../../../pkg/kubernetes/cache.ts';
 import { followDefinition } from '../../../../pkg/controllers/settings/definition-change.ts';
 import type { EtcdDefinition, Landscape } from '../../../../pkg/controllers/settings/landscape.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';

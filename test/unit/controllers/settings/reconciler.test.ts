@@ -9,7 +9,7 @@ import type { Resource } from '../../../../pkg/apis/resources.ts';
 import { createDriftGuard } from '../../../../pkg/controllers/settings/drift.ts';
 import type { DriftGuard } from '../../../../pkg/controllers/settings/drift.ts';
 import { createSettingsReconciler } from '../../../../pkg/controllers/settings/reconciler.ts';
-import { createRecentWrites } from '../../../../pkg/controllers/settings/recent-writes.ts';
+import { createRecentWrites } from '../../../../pkg/kubernetes/recent-writes.ts';
 import { decideRelease } from '../../../../pkg/controllers/settings/release.ts';
 import { createReporter } from '../../../../pkg/controllers/settings/reporter.ts';
 import type { NamespaceDecision } from '../../../../pkg/controllers/settings/types.ts';

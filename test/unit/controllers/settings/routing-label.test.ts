@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Namespace } from '../../../../pkg/apis/core.ts';
 import { LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
-import { createRecentWrites } from '../../../../pkg/controllers/settings/recent-writes.ts';
+import { createRecentWrites } from '../../../../pkg/kubernetes/recent-writes.ts';
 import { wantsRoutingLabel, writeRoutingLabel } from '../../../../pkg/controllers/settings/routing-label.ts';
 import type { LabelWish } from '../../../../pkg/controllers/settings/routing-label.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';

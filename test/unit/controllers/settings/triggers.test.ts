@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
-import type { ChangeHandler } from '../../../../pkg/controllers/settings/cache.ts';
+import type { ChangeHandler } from '../../../../pkg/kubernetes/cache.ts';
 import type { Landscape } from '../../../../pkg/controllers/settings/landscape.ts';
 import { connectTriggers, hasChanged } from '../../../../pkg/controllers/settings/triggers.ts';
 import { node, service } from '../../../fixtures/core.ts';

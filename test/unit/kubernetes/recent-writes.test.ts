@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { createRecentWrites } from '../../../../pkg/controllers/settings/recent-writes.ts';
-import type { RecentWrites } from '../../../../pkg/controllers/settings/recent-writes.ts';
-import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
+import { createRecentWrites } from '../../../pkg/kubernetes/recent-writes.ts';
+import type { RecentWrites } from '../../../pkg/kubernetes/recent-writes.ts';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 
 const object = (resourceVersion: string, uid = 'u'): KubernetesObject => ({
   metadata: { name: 'x', uid, resourceVersion },

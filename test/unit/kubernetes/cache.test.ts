@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import type { KubernetesObject, ObjectList } from '../../../../pkg/apis/meta.ts';
-import { ETCDS } from '../../../../pkg/apis/resources.ts';
-import { createCache } from '../../../../pkg/controllers/settings/cache.ts';
-import type { Cache } from '../../../../pkg/controllers/settings/cache.ts';
-import { ApiError, ConnectionError } from '../../../../pkg/kubernetes/errors.ts';
-import type { Client } from '../../../../pkg/kubernetes/types.ts';
-import { createFakeClock } from '../../../fixtures/fake-clock.ts';
-import type { FakeClock } from '../../../fixtures/fake-clock.ts';
-import { recordingLogger } from '../../../fixtures/recording-logger.ts';
-import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
+import type { KubernetesObject, ObjectList } from '../../../pkg/apis/meta.ts';
+import { ETCDS } from '../../../pkg/apis/resources.ts';
+import { createCache } from '../../../pkg/kubernetes/cache.ts';
+import type { Cache } from '../../../pkg/kubernetes/cache.ts';
+import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { createFakeClock } from '../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { recordingLogger } from '../../fixtures/recording-logger.ts';
+import type { RecordingLogger } from '../../fixtures/recording-logger.ts';
 
 const object = (name: string): KubernetesObject => ({ metadata: { name, namespace: 'n', resourceVersion: '1' } });
 const apiError = (status: number) => new ApiError({ status, method: 'GET', path: '/x' });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Remembers what the API server answered to our own writes until the cache has caught up, so that nothing is written twice.
-import type { KubernetesObject } from '../../apis/meta.ts';
+import type { KubernetesObject } from '../apis/meta.ts';
 
 export interface RecentWrites<T extends KubernetesObject> {
   /** Remembers the answer to a write; `before` is the resourceVersion that the cache held then. */

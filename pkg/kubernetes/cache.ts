@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cache of one resource that may not exist yet: it says so, goes on without, and fills once the resource is served.
-import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
-import type { Resource } from '../../apis/resources.ts';
-import { isForbidden, isNotFound } from '../../kubernetes/errors.ts';
-import { createInformer } from '../../kubernetes/informer.ts';
-import { sleep } from '../../kubernetes/sleep.ts';
-import type { Client, Clock, Indexers, Informer, Selection } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/types.ts';
+import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
+import type { Resource } from '../apis/resources.ts';
+import { isForbidden, isNotFound } from './errors.ts';
+import { createInformer } from './informer.ts';
+import { sleep } from './sleep.ts';
+import type { Client, Clock, Indexers, Informer, Selection } from './types.ts';
+import type { Logger } from '../telemetry/types.ts';
 
 export interface CacheOptions<T extends KubernetesObject> {
   client: Pick<Client, 'list' | 'pages' | 'watch'>;
