@@ -19,35 +19,36 @@ export interface LowerBounds {
   readonly cost: number;
 }
 
-/**
- * Least cost of a zone that is served by `count` endpoints, `required` (a class) among them: the cheapest that can carry
- * an equal part each. Infinity if so many cannot.
- */
-export const zoneCostAt = (
-  problem: Problem,
-  zone: number,
-  count: number,
-  weight: Weight = costOf,
-  required = -1,
-): number => {
+/** Costs of a zone that is served by so many endpoints, each of which carries an equal part of its demand. */
+interface Served {
+  /** The cheapest that can carry their part; Infinity if so many cannot. */
+  readonly all: number;
+  /** The same without one of them, at the same part each. */
+  readonly others: number;
+  readonly rate: number;
+}
+
+const servedAt = (problem: Problem, zone: number, count: number, weight: Weight): Served => {
   const rate = (problem.demand[zone] ?? 0) / count;
   let open = count;
-  let paid = 0;
-  if (required >= 0) {
-    if ((problem.classes[required]?.limit ?? 0) < rate - EPSILON) return Infinity;
-    paid = weight(problem, zone, required);
-    open -= 1;
-  }
+  let [paid, others] = [0, Infinity];
   for (const kind of problem.cheapest[zone] ?? []) {
     if (open === 0) break;
     const { limit, count: there } = problem.classes[kind] ?? { limit: 0, count: 0 };
     if (limit < rate - EPSILON) continue;
-    const taken = Math.min(open, kind === required ? there - 1 : there);
-    paid += taken * weight(problem, zone, kind);
+    const taken = Math.min(open, there);
+    const cost = weight(problem, zone, kind);
+    if (taken >= open - 1) others = Math.min(others, paid + (open - 1) * cost);
+    paid += taken * cost;
     open -= taken;
   }
-  return open > 0 ? Infinity : paid * rate;
+  if (open === 1) others = paid;
+  return { all: open > 0 ? Infinity : paid * rate, others: others * rate, rate };
 };
+
+/** Least cost of a zone that is served by `count` endpoints. */
+export const zoneCostAt = (problem: Problem, zone: number, count: number): number =>
+  servedAt(problem, zone, count, costOf).all;
 
 const LARGEST = (most: number, { limit }: { readonly limit: number }): number => Math.max(most, limit);
 
@@ -58,37 +59,78 @@ export const fewestEndpoints = (problem: Problem, zone: number): number => {
   return Math.max(problem.minEndpoints, fewest);
 };
 
-/** `order` is by cost, so crossings alone are least in it only if own-zone classes come first, which they do. */
-const leastOf = (problem: Problem, zone: number, weight: Weight, required = -1): number => {
-  const demand = problem.demand[zone] ?? 0;
+/** By zone and number of endpoints; each is worked out once, when it is first asked for. */
+interface Costs {
+  readonly problem: Problem;
+  readonly weight: Weight;
+  at(zone: number, count: number): Served;
+}
+
+const costsOf = (problem: Problem, weight: Weight): Costs => {
+  const known = problem.demand.map((): Served[] => []);
+  return {
+    problem,
+    weight,
+    at(zone, count) {
+      const row = known[zone] ?? [];
+      return (row[count] ??= servedAt(problem, zone, count, weight));
+    },
+  };
+};
+
+/** Least cost of a zone, whatever serves it. Classes are in the order of cost, and so are crossings: own zone first. */
+const leastOf = (costs: Costs, zone: number): number => {
+  const { problem } = costs;
   const smallest = problem.classes.reduce((least, { limit }) => Math.min(least, limit), Infinity);
   let best = Infinity;
-  for (let count = fewestEndpoints(problem, zone); count <= problem.total; count += 1) {
-    const cost = zoneCostAt(problem, zone, count, weight, required);
-    if (cost < best) best = cost;
-    if (best === 0) break;
-    // Once everybody is able to take part, more endpoints are only dearer ones.
-    if (required < 0 && demand / count <= smallest) break;
+  for (let count = fewestEndpoints(problem, zone); count <= problem.total && best > 0; count += 1) {
+    const { all, rate } = costs.at(zone, count);
+    best = Math.min(best, all);
+    // Once all are able to take part, more endpoints are only dearer ones.
+    if (rate <= smallest) break;
+  }
+  return best;
+};
+
+/**
+ * Cost of a zone that is served by `count` endpoints, one of a class among them. Either one of them is among the cheapest
+ * anyhow, or it takes the place of the dearest of these: the larger of the two costs says which.
+ */
+const costWith = ({ weight, problem, at }: Costs, zone: number, count: number, kind: number): number => {
+  const { all, others, rate } = at(zone, count);
+  if ((problem.classes[kind]?.limit ?? 0) < rate - EPSILON) return Infinity;
+  return Math.max(all, others + rate * weight(problem, zone, kind));
+};
+
+/** Least cost of a zone that an endpoint of this class serves too, in so far as it is below `most`. */
+const leastWith = (costs: Costs, zone: number, kind: number, most: number): number => {
+  const { problem } = costs;
+  const { limit } = problem.classes[kind] ?? { limit: 0 };
+  if (limit <= 0) return Infinity;
+  const first = Math.ceil((problem.demand[zone] ?? 0) / limit - EPSILON);
+  let best = Infinity;
+  for (let count = Math.max(first, fewestEndpoints(problem, zone)); count <= problem.total; count += 1) {
+    best = Math.min(best, costWith(costs, zone, count, kind));
+    if (best <= most) break;
   }
   return best;
 };
 
 /** Extra that the least suitable endpoint costs: it too must serve some zone, and must not be too small for it. */
-const stragglerOf = (problem: Problem, least: readonly number[], weight: Weight): number => {
+const stragglerOf = (costs: Costs, least: readonly number[]): number => {
+  const { problem } = costs;
   let worst = 0;
   problem.classes.forEach(({ idle, zone: own, limit }, kind) => {
     if (idle || problem.demand.length === 0) return;
     const local = problem.demand[own];
     const enough = local === undefined || limit <= 0 ? Infinity : Math.ceil(local / limit - EPSILON);
+    const fewest = fewestEndpoints(problem, own);
     // Serving its own zone is free where the zone then needs no more than it has in its own classes of that size.
-    if (
-      enough <= fewestEndpoints(problem, own) &&
-      (least[own] ?? 0) === zoneCostAt(problem, own, fewestEndpoints(problem, own), weight, kind)
-    )
-      return;
+    if (enough <= fewest && (least[own] ?? 0) === costWith(costs, own, fewest, kind)) return;
     let extra = Infinity;
     for (let zone = 0; zone < problem.demand.length && extra > worst; zone += 1) {
-      extra = Math.min(extra, leastOf(problem, zone, weight, kind) - (least[zone] ?? 0));
+      const without = least[zone] ?? 0;
+      extra = Math.min(extra, leastWith(costs, zone, kind, without + worst) - without);
     }
     worst = Math.max(worst, extra);
   });
@@ -96,9 +138,10 @@ const stragglerOf = (problem: Problem, least: readonly number[], weight: Weight)
 };
 
 const sumOf = (problem: Problem, weight: Weight): number => {
-  const least = problem.demand.map((_, zone) => leastOf(problem, zone, weight));
+  const costs = costsOf(problem, weight);
+  const least = problem.demand.map((_, zone) => leastOf(costs, zone));
   const sum = least.reduce((total, one) => total + one, 0);
-  return Number.isFinite(sum) ? sum + stragglerOf(problem, least, weight) : sum;
+  return Number.isFinite(sum) ? sum + stragglerOf(costs, least) : sum;
 };
 
 /**

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns endpoints and zones with names into the numbers the planner works on, and groups of numbers back into hints.
+import { capacitiesFor, classesOf, roundedDown } from './capacity-classes.ts';
 import { byName, checkedCost } from './input.ts';
 import { createProblem, MAX_ZONES } from './problem.ts';
 import type { EndpointClass, Group, Problem } from './problem.ts';
 import type { FlowEndpoint, PlanInput, PlannedEndpoint } from './types.ts';
 
 export interface Compiled {
+  /** Each endpoint counts as the smallest of its class. */
   readonly problem: Problem;
+  /** Each counts as the largest: what bounds hold for. The same problem where no capacity was rounded. */
+  readonly roomiest: Problem;
   /** Names of the zones with clients, by index. */
   readonly zones: readonly string[];
   /** By class, in name order. */
@@ -17,19 +21,56 @@ export interface Compiled {
   readonly inForce: readonly Group[];
 }
 
-const classKey = ({ zone, capacity }: FlowEndpoint): string => `${zone}\n${capacity}`;
+type Price = (client: string, zone: string) => number;
 
-const classesOf = (endpoints: readonly FlowEndpoint[]): FlowEndpoint[][] => {
-  const sorted = [...endpoints].sort(
-    (a, b) => byName(a.zone, b.zone) || b.capacity - a.capacity || byName(a.name, b.name),
-  );
-  const byKey = new Map<string, FlowEndpoint[]>();
-  for (const endpoint of sorted) {
-    const members = byKey.get(classKey(endpoint));
-    if (members === undefined) byKey.set(classKey(endpoint), [endpoint]);
+/** A price for each pair of zones; undefined where all different ones cost the same. */
+const priceOf = ({ cost }: PlanInput): Price | undefined =>
+  cost === undefined
+    ? undefined
+    : (client, zone) => (zone === client ? 0 : checkedCost(client, zone, cost(client, zone)));
+
+/** Endpoints that differ in nothing but their capacity: those of a zone; zones without clients are one where they cost the same. */
+const poolsOf = (
+  endpoints: readonly FlowEndpoint[],
+  zones: readonly string[],
+  price: Price | undefined,
+): FlowEndpoint[][] => {
+  const withClients = new Set(zones);
+  const keys = new Map<string, string>();
+  const keyOf = (zone: string): string => {
+    if (withClients.has(zone) || zone === '') return zone;
+    return `\n${zones.map((client) => price?.(client, zone) ?? 1).join()}`;
+  };
+  const pools = new Map<string, FlowEndpoint[]>();
+  for (const endpoint of [...endpoints].sort((a, b) => byName(a.zone, b.zone))) {
+    const key = keys.get(endpoint.zone) ?? keyOf(endpoint.zone);
+    keys.set(endpoint.zone, key);
+    const members = pools.get(key);
+    if (members === undefined) pools.set(key, [endpoint]);
     else members.push(endpoint);
   }
-  return [...byKey.values()];
+  return [...pools.values()];
+};
+
+/** Endpoints that count as alike, the largest of a pool first. */
+interface Alike {
+  readonly members: readonly FlowEndpoint[];
+  readonly smallest: number;
+  readonly largest: number;
+}
+
+const alikeIn = (pool: readonly FlowEndpoint[], most: number): Alike[] => {
+  const capacities = classesOf(
+    pool.map(({ capacity }) => capacity),
+    most,
+  );
+  const classes = new Map(capacities.map((smallest) => [smallest, [] as FlowEndpoint[]]));
+  for (const endpoint of pool) classes.get(roundedDown(endpoint.capacity, capacities))?.push(endpoint);
+  return [...classes].reverse().map(([smallest, members]) => ({
+    members: members.sort((a, b) => byName(a.name, b.name)),
+    smallest,
+    largest: members.reduce((most_, { capacity }) => Math.max(most_, capacity), 0),
+  }));
 };
 
 /** Indices of the zones with clients that an endpoint is hinted for, in order; undefined if its hints reach no client at all. */
@@ -56,44 +97,39 @@ const groupsInForce = (members: Compiled['members'], indexOf: ReadonlyMap<string
     return [...byZones.values()];
   });
 
-const costsOf = (
-  { cost }: PlanInput,
-  zones: readonly string[],
-  members: Compiled['members'],
-): Problem['cost'] | undefined =>
-  cost === undefined
-    ? undefined
-    : zones.map((client) =>
-        members.map(([first]) => {
-          const zone = first?.zone ?? '';
-          return zone === client ? 0 : checkedCost(client, zone, cost(client, zone));
-        }),
-      );
+/** Steps of the search; some tenths of a second. Small problems and those with few capacities need a hundredth of it. */
+const EFFORT = 12_000_000;
 
 /** Needs demand above 0 and an endpoint. */
 export const compile = (input: PlanInput): Compiled => {
-  const { endpoints, demand, targetUtilization, minEndpoints = 1 } = input;
+  const { endpoints, demand, targetUtilization, minEndpoints = 1, effort = EFFORT } = input;
   const names = Object.keys(demand).sort(byName);
   const total = names.reduce((sum, zone) => sum + (demand[zone] ?? 0), 0);
   const zones = names.filter((zone) => zone !== '' && (demand[zone] ?? 0) > 0);
   const indexOf = new Map(zones.map((zone, index) => [zone, index]));
   const homeless = (demand[''] ?? 0) / total;
-  const members = classesOf(endpoints);
-  const classes = members.map((group): EndpointClass => {
-    const { zone = '', capacity = 0 } = group[0] ?? {};
-    const index = indexOf.get(zone) ?? -1;
-    // Clients outside of any zone use every endpoint, whatever the hints: that part of the limit is taken.
-    const limit = (targetUtilization * capacity) / total - homeless / endpoints.length;
-    return { zone: index, limit, count: group.length, idle: index < 0 && zone !== '' };
-  });
-  const cost = costsOf(input, zones, members);
-  const problem = createProblem({
-    demand: zones.map((zone) => (demand[zone] ?? 0) / total),
-    classes,
-    minEndpoints,
-    ...(cost === undefined ? {} : { cost }),
-  });
-  return { problem, zones, members, homeless, inForce: groupsInForce(members, indexOf) };
+  const price = priceOf(input);
+  const pools = poolsOf(endpoints, zones, price);
+  const most = capacitiesFor(pools.length);
+  const alike = pools.flatMap((pool) => alikeIn(pool, most));
+  const members = alike.map((one) => one.members);
+  const zoneOf = (kind: number): string => members[kind]?.[0]?.zone ?? '';
+  const cost =
+    price === undefined ? {} : { cost: zones.map((zone) => alike.map((_, kind) => price(zone, zoneOf(kind)))) };
+  const shares = zones.map((zone) => (demand[zone] ?? 0) / total);
+  const problemWith = (capacityOf: (one: Alike) => number): Problem => {
+    const classes = alike.map((one, kind): EndpointClass => {
+      const index = indexOf.get(zoneOf(kind)) ?? -1;
+      // Clients outside of any zone use every endpoint, whatever the hints: that part of the limit is taken.
+      const limit = (targetUtilization * capacityOf(one)) / total - homeless / endpoints.length;
+      return { zone: index, limit, count: one.members.length, idle: index < 0 && zoneOf(kind) !== '' };
+    });
+    return createProblem({ demand: shares, classes, minEndpoints, effort: { left: effort }, ...cost });
+  };
+  const problem = problemWith(({ smallest }) => smallest);
+  const rounded = alike.some(({ smallest, largest }) => smallest < largest);
+  const roomiest = rounded ? problemWith(({ largest }) => largest) : problem;
+  return { problem, roomiest, zones, members, homeless, inForce: groupsInForce(members, indexOf) };
 };
 
 const namesOf = ({ zones }: Compiled, indices: readonly number[], endpoint: FlowEndpoint, idle: boolean): string[] => {

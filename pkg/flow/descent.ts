@@ -51,7 +51,7 @@ const lower = (problem: Problem, start: readonly number[], first: Solution): Sol
 
 /** From these numbers up until it fits, and down again as far as it still does. */
 const from = (problem: Problem, start: readonly number[]): Solution | undefined => {
-  for (let counts: readonly number[] | undefined = start; counts !== undefined;) {
+  for (let counts: readonly number[] | undefined = start; counts !== undefined && problem.effort.left > 0;) {
     const fitted = attempt(problem, counts);
     if (fitted.kind === 'fits') return lower(problem, counts, solutionOf(problem, fitted.groups));
     counts = raise(problem, counts, fitted.zone);
@@ -64,6 +64,7 @@ const from = (problem: Problem, start: readonly number[]): Solution | undefined 
  * if this finds nothing within the limits, which is no proof that there is nothing.
  */
 export const descend = (problem: Problem): Solution | undefined => {
+  if (problem.effort.left <= 0) return undefined;
   const levels = problem.demand.map((_, zone) => levelsOf(problem, zone, Infinity));
   if (levels.some(({ length }) => length === 0)) return undefined;
   const cheapest = levels.map(([level]) => level?.count ?? 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether zones can be served by so many endpoints each, where those that need no others may give some of their own away.
 import { fewestEndpoints } from './bounds.ts';
-import { EPSILON } from './problem.ts';
+import { EPSILON, spend } from './problem.ts';
 import type { Problem } from './problem.ts';
 import { realize } from './realize.ts';
 import type { Realized } from './realize.ts';
@@ -46,14 +46,23 @@ const combine = (choices: readonly (readonly number[])[]): number[][] => {
   );
 };
 
-/** The first way to serve the zones by so many endpoints that fits; zones that are `flexible` may also get fewer. */
+/** Looks at classes and parts of them that one attempt takes, by class and zone. */
+const LOOKS = 4;
+
+/**
+ * The first way to serve the zones by so many endpoints that fits; zones that are `flexible` may also get fewer. Once the effort
+ * is spent nothing fits any more.
+ */
 export const fit = (problem: Problem, counts: readonly number[], flexible: readonly boolean[]): Realized => {
+  const units = LOOKS * problem.classes.length * counts.length;
+  if (!spend(problem.effort, units)) return { kind: 'stuck', zone: 0 };
   const first = realize(problem, counts);
   if (first.kind === 'fits' || !flexible.includes(true)) return first;
   const choices = counts.map((count, zone) =>
     flexible[zone] === true ? releases(problem, zone, count, partsOf(problem, counts, zone)) : [count],
   );
   for (const combination of combine(choices)) {
+    if (!spend(problem.effort, units)) break;
     const other = realize(problem, combination);
     if (other.kind === 'fits') return other;
   }

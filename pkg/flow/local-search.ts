@@ -2,7 +2,7 @@
 // Local search: moves endpoints of a group to other zones as long as that makes the plan better.
 import { compareFigures, isAllowed, solutionOf } from './figures.ts';
 import type { Solution } from './figures.ts';
-import { MAX_ZONES } from './problem.ts';
+import { MAX_ZONES, spend } from './problem.ts';
 import type { Group, Problem } from './problem.ts';
 
 export interface LocalSearchOptions {
@@ -58,6 +58,9 @@ function* movesOf(problem: Problem, groups: readonly Group[]): Generator<Group[]
   }
 }
 
+/** Looks at groups that one plan takes: they are copied, counted and weighed. */
+const LOOKS = 4;
+
 /** Takes each move that improves at once and starts over, until none does or the budget is used up. */
 export const localSearch = (problem: Problem, options: LocalSearchOptions): Solution => {
   const { start, budget, compare = compareFigures, evaluate = solutionOf } = options;
@@ -67,7 +70,7 @@ export const localSearch = (problem: Problem, options: LocalSearchOptions): Solu
     improved = false;
     for (const groups of movesOf(problem, best.groups)) {
       left -= 1;
-      if (left < 0) break;
+      if (left < 0 || !spend(problem.effort, LOOKS * groups.length)) return best;
       const found = evaluate(problem, groups);
       if (compare(found, best) >= 0 || !isAllowed(problem, groups)) continue;
       best = found;

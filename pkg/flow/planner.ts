@@ -7,7 +7,7 @@ import { evaluatePlan } from './evaluate.ts';
 import { compareFigures, explicit, isAllowed, servedBy, solutionOf } from './figures.ts';
 import type { Solution } from './figures.ts';
 import { byName, checkPlanInput } from './input.ts';
-import { EPSILON, spreadGroups } from './problem.ts';
+import { EPSILON, sameZoneGroups, spreadGroups } from './problem.ts';
 import type { Group, Problem } from './problem.ts';
 import { solve } from './solve.ts';
 import type { Bounds, Plan, PlanInput, PlannedEndpoint } from './types.ts';
@@ -25,6 +25,7 @@ interface Decided {
   readonly endpoints: readonly PlannedEndpoint[];
   readonly bounds: Bounds;
   readonly exact: boolean;
+  readonly cutShort: boolean;
 }
 
 const toPlan = (input: PlanInput, { endpoints, ...decided }: Decided): Plan => {
@@ -46,7 +47,7 @@ const withoutDemand = (input: PlanInput): Plan => {
     .sort((a, b) => byName(a.name, b.name))
     .map(({ name, zone }) => ({ name, forZones: spread ? [] : [zone] }));
   const share = none ? 0 : 1;
-  return toPlan(input, { spread, endpoints, bounds: { lp: share, integrality: share }, exact: true });
+  return toPlan(input, { spread, endpoints, bounds: { lp: share, integrality: share }, exact: true, cutShort: false });
 };
 
 /**
@@ -99,6 +100,21 @@ const orNone = (
   return changesOf(input, none) < changesOf(input, hints) ? none : hints;
 };
 
+/** No hints, and own zones where these are a plan. */
+const simplerPlans = (input: PlanInput, { problem }: Compiled): (readonly PlannedEndpoint[])[] => {
+  const groups = sameZoneGroups(problem);
+  const none = withoutHints(input);
+  if (groups === undefined || !isAllowed(problem, groups)) return [none];
+  const zones = new Map(input.endpoints.map(({ name, zone }) => [name, zone]));
+  return [none, none.map(({ name }) => ({ name, forZones: [zones.get(name) ?? ''] }))];
+};
+
+/** The search took endpoints for smaller than they are: a simpler plan may be better by what they really have. */
+const orSimpler = (plan: Plan, simpler: readonly Plan[]): Plan => {
+  const figures = ({ overload, crossZoneCost }: Plan) => ({ overload, cost: crossZoneCost });
+  return simpler.reduce((best, other) => (compareFigures(figures(other), figures(best)) < 0 ? other : best), plan);
+};
+
 /**
  * Plans hints: least load above the target; then least demand served from other zones, or least cost of it; then fewest
  * endpoints whose hints change; then by name. The result depends on the input alone, not on its order, and planning again with
@@ -112,25 +128,32 @@ export const planHints = (input: PlanInput): Plan => {
   const demand = Object.values(input.demand).reduce((sum, cores) => sum + cores, 0);
   if (input.endpoints.length === 0 || demand === 0) return withoutDemand(input);
   const compiled = compile(input);
-  const { problem, inForce, homeless } = compiled;
+  const { problem, roomiest, inForce, homeless } = compiled;
   const spreading = input.spreadInForce === true && inForce.length === 0;
   const hinted = inForce.length > 0 ? completed(problem, inForce) : undefined;
   const kept = spreading ? spreadGroups(problem) : hinted;
   const stays = (best: Solution): Solution | undefined => stay(problem, kept, best, input.stickiness ?? 0);
-  const { solution, exact, crossing } = solve(problem, {
+  const { solution, exact, cutShort, crossing } = solve(problem, {
     inForce: inForce.length > 0 ? inForce : undefined,
     stays: (best) => stays(best) !== undefined,
+    roomiest,
   });
   const staying = stays(solution);
   const chosen = staying ?? solution;
   const hints = staying === undefined ? newHints(input, compiled, solution) : hintsOf(compiled, staying.groups);
   const endpoints = spreading && staying !== undefined ? withoutHints(input) : orNone(input, compiled, chosen, hints);
-  return toPlan(input, {
-    spread: endpoints.every(({ forZones }) => forZones.length === 0),
-    endpoints,
-    bounds: { lp: 1 - homeless - crossing.transportation, integrality: 1 - homeless - crossing.integrality },
-    exact: exact && compareFigures(chosen, solution) <= 0,
-  });
+  const planned = (which: readonly PlannedEndpoint[]): Plan =>
+    toPlan(input, {
+      spread: which.every(({ forZones }) => forZones.length === 0),
+      endpoints: which,
+      bounds: { lp: 1 - homeless - crossing.transportation, integrality: 1 - homeless - crossing.integrality },
+      exact: exact && compareFigures(chosen, solution) <= 0,
+      cutShort,
+    });
+  const plan = planned(endpoints);
+  return roomiest === problem || staying !== undefined
+    ? plan
+    : orSimpler(plan, simplerPlans(input, compiled).map(planned));
 };
 
 /**
@@ -141,5 +164,5 @@ export const leastCrossZoneCost = (input: PlanInput): number => {
   checkPlanInput(input);
   const demand = Object.values(input.demand).reduce((sum, cores) => sum + cores, 0);
   if (demand === 0) return 0;
-  return input.endpoints.length === 0 ? Infinity : integralityBounds(compile(input).problem).cost * demand;
+  return input.endpoints.length === 0 ? Infinity : integralityBounds(compile(input).roomiest).cost * demand;
 };

@@ -7,6 +7,20 @@ export const EPSILON = 1e-9;
 /** The API takes no more zones in an endpoint's hints. */
 export const MAX_ZONES = 8;
 
+/**
+ * What may still be spent on a problem: a unit is a look at a class or a group of endpoints. Counted and not timed, so that a
+ * plan depends on its input alone.
+ */
+export interface Effort {
+  left: number;
+}
+
+/** Takes so many units; false once none are left: then the best plan found so far has to do. */
+export const spend = (effort: Effort, units: number): boolean => {
+  effort.left -= units;
+  return effort.left >= 0;
+};
+
 /** Endpoints of one zone with the same capacity: which of them serves a zone makes no difference to anybody. */
 export interface EndpointClass {
   /** Index of their zone among the zones with clients; -1 where it has none. */
@@ -29,6 +43,8 @@ export interface Problem {
   /** All endpoints. */
   readonly total: number;
   readonly minEndpoints: number;
+  /** Shared by all steps of the search. */
+  readonly effort: Effort;
 }
 
 /** `count` endpoints of a class that are hinted for the same zones: indices in order; empty for their own, idle zone, or for spread. */
@@ -41,13 +57,15 @@ export interface Group {
 export type ProblemInput = Pick<Problem, 'demand' | 'classes' | 'minEndpoints'> & {
   /** Default: 1 between zones. */
   readonly cost?: Problem['cost'];
+  /** Default: no limit. */
+  readonly effort?: Effort;
 };
 
 const unitCost = ({ demand, classes }: ProblemInput): Problem['cost'] =>
   demand.map((_, zone) => classes.map((kind) => (kind.zone === zone ? 0 : 1)));
 
 export const createProblem = (input: ProblemInput): Problem => {
-  const { demand, classes } = input;
+  const { demand, classes, effort = { left: Infinity } } = input;
   const cost = input.cost ?? unitCost(input);
   let total = 0;
   for (const { count } of classes) total += count;
@@ -56,7 +74,8 @@ export const createProblem = (input: ProblemInput): Problem => {
     const rank = (kind: number): number => (classes[kind]?.zone === zone ? -1 : (row[kind] ?? 0));
     return classes.map((_kind, kind) => kind).sort((a, b) => rank(a) - rank(b) || a - b);
   });
-  return { demand, classes, cost, cheapest, total, minEndpoints: Math.min(Math.max(1, input.minEndpoints), total) };
+  const minEndpoints = Math.min(Math.max(1, input.minEndpoints), total);
+  return { demand, classes, cost, cheapest, total, minEndpoints, effort };
 };
 
 /** No hints: nobody serves a zone in particular, so everybody serves every zone. */

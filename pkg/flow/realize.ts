@@ -19,50 +19,48 @@ const assign = (bins: Bin[], bin: Bin, zone: number, count: number, rate: number
   bin.zones.push(zone);
 };
 
+/** A bin that may serve a zone, and what speaks for it: the lower the better. */
+interface Suited {
+  readonly bin: Bin;
+  readonly cost: number;
+  readonly room: number;
+}
+
+/** Fills the best first; returns how many endpoints are still missing. Filling one leaves the others as they were. */
+const assignBest = (bins: Bin[], suited: Suited[], zone: number, wanted: number, rate: number): number => {
+  let open = wanted;
+  for (const { bin } of suited.sort((a, b) => a.cost - b.cost || a.room - b.room)) {
+    if (open === 0) break;
+    const taken = Math.min(open, bin.count);
+    assign(bins, bin, zone, taken, rate);
+    open -= taken;
+  }
+  return open;
+};
+
 /**
  * Takes the cheapest bins first; among equals the one that is filled best, so that empty endpoints stay for demand that
- * fits nowhere else. Returns how many endpoints are still missing.
+ * fits nowhere else.
  */
 const fill = (problem: Problem, bins: Bin[], zone: number, wanted: number, rate: number): number => {
   const costs = problem.cost[zone] ?? [];
-  let open = wanted;
-  while (open > 0) {
-    let best: Bin | undefined;
-    let bestCost = Infinity;
-    let bestRoom = Infinity;
-    for (const bin of bins) {
-      const room = (problem.classes[bin.kind]?.limit ?? 0) - bin.load - rate;
-      if (room < -EPSILON || bin.zones.length >= MAX_ZONES || bin.zones.includes(zone)) continue;
-      const cost = costs[bin.kind] ?? 0;
-      if (cost > bestCost || (cost === bestCost && room >= bestRoom)) continue;
-      best = bin;
-      bestCost = cost;
-      bestRoom = room;
-    }
-    if (best === undefined) return open;
-    const taken = Math.min(open, best.count);
-    assign(bins, best, zone, taken, rate);
-    open -= taken;
+  const suited: Suited[] = [];
+  for (const bin of bins) {
+    const room = (problem.classes[bin.kind]?.limit ?? 0) - bin.load - rate;
+    if (room < -EPSILON || bin.zones.length >= MAX_ZONES || bin.zones.includes(zone)) continue;
+    suited.push({ bin, cost: costs[bin.kind] ?? 0, room });
   }
-  return 0;
+  return assignBest(bins, suited, zone, wanted, rate);
 };
 
 /** Own endpoints, those with the least room that suffices first: the others may have to help elsewhere. */
 const fillOwn = (problem: Problem, bins: Bin[], zone: number, wanted: number, rate: number): number => {
-  let open = wanted;
-  while (open > 0) {
-    let best: Bin | undefined;
-    for (const bin of bins) {
-      const { zone: own, limit } = problem.classes[bin.kind] ?? { zone: -1, limit: 0 };
-      if (own !== zone || bin.load > 0 || limit < rate - EPSILON) continue;
-      if (best === undefined || limit < (problem.classes[best.kind]?.limit ?? 0)) best = bin;
-    }
-    if (best === undefined) return open;
-    const taken = Math.min(open, best.count);
-    assign(bins, best, zone, taken, rate);
-    open -= taken;
+  const suited: Suited[] = [];
+  for (const bin of bins) {
+    const { zone: own, limit } = problem.classes[bin.kind] ?? { zone: -1, limit: 0 };
+    if (own === zone && bin.load <= 0 && limit >= rate - EPSILON) suited.push({ bin, cost: 0, room: limit });
   }
-  return 0;
+  return assignBest(bins, suited, zone, wanted, rate);
 };
 
 /**

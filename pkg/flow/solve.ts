@@ -14,6 +14,8 @@ import { waterfall } from './waterfall.ts';
 export interface Solved {
   readonly solution: Solution;
   readonly exact: boolean;
+  /** The effort was spent before the search was at its end. */
+  readonly cutShort: boolean;
   /** Least share of the demand that leaves its zone in any plan with no more overload, from clients with a zone. */
   readonly crossing: { readonly transportation: number; readonly integrality: number };
 }
@@ -23,6 +25,8 @@ export interface SolveOptions {
   readonly inForce?: readonly Group[] | undefined;
   /** Whether hints in force stay although this is the best: then nobody asks which of equally good plans changes least. */
   readonly stays?: (best: Solution) => boolean;
+  /** The problem that bounds are of, where it is another one: the same with more room. */
+  readonly roomiest?: Problem;
 }
 
 /** Whether a bound says that nothing is better. */
@@ -44,6 +48,8 @@ const relaxed = (problem: Problem, start: Solution): Solution => {
 /** Effort that grows with the problem, counted and not timed, so that the result depends on the input alone. */
 const triesOf = ({ demand }: Problem): number => (demand.length <= 3 ? 400 : 60);
 const EXHAUSTIVE_STEPS = 40_000_000;
+/** Steps of exhaustive search are small. */
+const STEPS_FOR_A_LOOK = 4;
 const searchBudget = ({ total }: Problem): number => 2_000 + 10 * Math.min(total, 2_000);
 
 const refine = (problem: Problem, best: Solution): Solution =>
@@ -53,8 +59,9 @@ const refine = (problem: Problem, best: Solution): Solution =>
  * The search itself takes no notice of hints in force: planning twice must give the same. They only decide between plans that
  * are equally good, and only where all of them can be looked at.
  */
-export const solve = (problem: Problem, { inForce, stays }: SolveOptions = {}): Solved => {
-  const bounds = integralityBounds(problem);
+export const solve = (problem: Problem, { inForce, stays, roomiest = problem }: SolveOptions = {}): Solved => {
+  const bounds = integralityBounds(roomiest);
+  const effort = problem.effort.left;
   const own = sameZoneGroups(problem);
   let best = solutionOf(problem, spreadGroups(problem));
   if (own !== undefined && isAllowed(problem, own)) best = bestOf(best, solutionOf(problem, own));
@@ -66,13 +73,15 @@ export const solve = (problem: Problem, { inForce, stays }: SolveOptions = {}): 
   let exact = meets(best, bounds);
   const settled = exact && (inForce === undefined || stays?.(best) === true);
   if (isSmall(problem) && !settled) {
-    const found = exhaustive(problem, { incumbent: best, inForce, budget: EXHAUSTIVE_STEPS });
+    const budget = Math.min(EXHAUSTIVE_STEPS, STEPS_FOR_A_LOOK * effort);
+    const found = exhaustive(problem, { incumbent: best, inForce, budget });
     best = found.solution;
-    exact ||= found.complete;
+    exact ||= found.complete && roomiest === problem;
   }
   if (!exact) best = refine(problem, best);
   exact ||= meets(best, bounds);
-  const transportation = transportationBound(problem, best.overload);
+  const transportation = transportationBound(roomiest, best.overload);
   const integrality = best.overload > EPSILON ? transportation : Math.max(bounds.crossing, transportation);
-  return { solution: best, exact, crossing: { transportation, integrality } };
+  const cutShort = !exact && problem.effort.left <= 0;
+  return { solution: best, exact, cutShort, crossing: { transportation, integrality } };
 };

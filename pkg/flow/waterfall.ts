@@ -37,6 +37,7 @@ export interface WaterfallOptions {
  * could be better. Undefined if nothing within the limits beats the incumbent, or was found in so many tries.
  */
 export const waterfall = (problem: Problem, { incumbent, tries }: WaterfallOptions): Solution | undefined => {
+  if (problem.effort.left <= 0) return undefined;
   const most = incumbent.overload > 0 ? Infinity : incumbent.cost;
   const levels = problem.demand.map((_, zone) => levelsOf(problem, zone, most));
   if (levels.some(({ length }) => length === 0)) return undefined;
@@ -44,7 +45,7 @@ export const waterfall = (problem: Problem, { incumbent, tries }: WaterfallOptio
   const open: Node[] = [{ levels: start, cost: costOfLevels(levels, start) }];
   const seen = new Set([start.join()]);
   let best: Solution | undefined;
-  for (let left = tries; left > 0 && open.length > 0; left -= 1) {
+  for (let left = tries; left > 0 && open.length > 0 && problem.effort.left > 0; left -= 1) {
     const node = takeCheapest(open);
     const limit = best ?? incumbent;
     if (node === undefined || compareFigures({ overload: 0, cost: node.cost }, limit) >= 0) break;

@@ -96,7 +96,7 @@ const returned = (input: DecideInput): HintsInForce | undefined => {
   // No plan can save more than all that crosses now.
   if (input.figures.crossZoneCost <= worthwhile) return undefined;
   const { endpoints, current, policy } = input;
-  const { targetUtilization, upperUtilization, minEndpoints, worthwhileSaving, cost } = policy;
+  const { targetUtilization, upperUtilization, minEndpoints, worthwhileSaving, cost, effort } = policy;
   const most = {
     endpoints,
     demand: largest(input.past, input.demand),
@@ -106,6 +106,7 @@ const returned = (input: DecideInput): HintsInForce | undefined => {
     stickiness: worthwhileSaving,
     spreadInForce: current.spread,
     ...(cost === undefined ? {} : { cost }),
+    ...(effort === undefined ? {} : { effort }),
   };
   const { crossZoneCost } = evaluatePlan(most);
   // Most of the time a bound is enough to see that nothing is to be gained.

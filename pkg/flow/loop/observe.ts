@@ -3,6 +3,7 @@
 import { aged, exactly, firstBelief, forZones } from '../demand/belief.ts';
 import type { Belief } from '../demand/belief.ts';
 import { estimateDemand } from '../demand/estimate.ts';
+import { hintsOf } from '../demand/in-force.ts';
 import { rowsOf, SATURATION } from '../demand/rows.ts';
 import type { LoadRow, LoadSample } from '../demand/rows.ts';
 import type { Demand } from '../types.ts';
@@ -34,16 +35,18 @@ interface Counted extends LoadSample {
 }
 
 /** Samples that are new, of endpoints that were there all the time, and whose window lies wholly in the time of the plan. */
-const countedSamples = (observation: Observation, state: LoopState, { settleSeconds }: LoopPolicy): Counted[] =>
-  readyOf(observation).flatMap((endpoint) => {
+const countedSamples = (observation: Observation, state: LoopState, { settleSeconds }: LoopPolicy): Counted[] => {
+  const inForce = { eras: state.eras, hintsOf: hintsOf(state.plan) };
+  return readyOf(observation).flatMap((endpoint) => {
     const { name, load, sampledAt, capacity } = endpoint;
     if (load === null || sampledAt === null || sampledAt > observation.time) return [];
     const from = sampledAt - observation.window;
     const since = Math.max(state.plannedAt ?? -Infinity, ownValue(state.members, name)?.since ?? Infinity);
     if (sampledAt <= (ownValue(state.sampled, name) ?? -Infinity) || from < since + settleSeconds) return [];
-    const shares = sharesBetween(state, endpoint, from, sampledAt);
+    const shares = sharesBetween(inForce, endpoint, from, sampledAt);
     return shares === undefined ? [] : [{ name, load, capacity, sampledAt, shares }];
   });
+};
 
 /** Clients' weights; where nothing is known of them all zones count the same. */
 const weightsOf = ({ clients, zones }: Observation): Demand =>

@@ -2,19 +2,20 @@
 // A plan for a demand that may be more than the target allows.
 import { evaluatePlan } from '../evaluate.ts';
 import { planHints } from '../planner.ts';
-import type { EvaluateInput, Plan, PlanFigures, PlanInput } from '../types.ts';
+import type { Plan, PlanInput } from '../types.ts';
+import { rejoined } from './rejoin.ts';
 import type { LoopPolicy } from './types.ts';
 
 /** Cores that are rounding. */
 const NEGLIGIBLE = 1e-9;
 
-/** As many as the API takes for an endpoint. */
-const MAX_ZONES = 8;
-
 /** What is lost without need, as a fraction of the demand, before a spread is better. */
 const TOLERATED_LOSS = 0.01;
 
-type Limits = Pick<LoopPolicy, 'targetUtilization' | 'upperUtilization' | 'minEndpoints' | 'worthwhileSaving' | 'cost'>;
+type Limits = Pick<
+  LoopPolicy,
+  'targetUtilization' | 'upperUtilization' | 'minEndpoints' | 'worthwhileSaving' | 'cost' | 'effort'
+>;
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
@@ -25,37 +26,6 @@ const levelsOf = ({ targetUtilization, upperUtilization }: Limits): number[] => 
 ];
 
 /**
- * The plan with endpoints back in their own zone where that costs nothing: an endpoint that serves another zone alone is lost to
- * its own when demand there rises, and the next samples are half a minute away.
- */
-const rejoined = (plan: Plan, input: EvaluateInput): Plan => {
-  if (plan.spread) return plan;
-  const hints = new Map(plan.endpoints.map(({ name, forZones }) => [name, forZones]));
-  const away = input.endpoints.filter(({ name, zone }) => hints.get(name)?.includes(zone) === false);
-  const evaluate = (): PlanFigures =>
-    evaluatePlan({
-      ...input,
-      endpoints: input.endpoints.map((endpoint) => ({ ...endpoint, forZones: hints.get(endpoint.name) ?? [] })),
-    });
-  let figures: PlanFigures | undefined;
-  for (const { name, zone } of away) {
-    const before = hints.get(name) ?? [];
-    if (before.length >= MAX_ZONES) continue;
-    hints.set(name, [...before, zone].sort());
-    const tried = evaluate();
-    const worse = tried.overload > plan.overload + NEGLIGIBLE || tried.crossZoneCost > plan.crossZoneCost + NEGLIGIBLE;
-    if (worse) hints.set(name, before);
-    else figures = tried;
-  }
-  if (figures === undefined) return plan;
-  return {
-    ...plan,
-    ...figures,
-    endpoints: plan.endpoints.map(({ name }) => ({ name, forZones: hints.get(name) ?? [] })),
-  };
-};
-
-/**
  * The plan at the lowest load that some hints keep to, from the target on; with more demand than capacity the one that
  * leaves no endpoint idle while others drown; where there is none of these, spread.
  *
@@ -63,8 +33,8 @@ const rejoined = (plan: Plan, input: EvaluateInput): Plan => {
  * loads all the same: the limit has to rise with what cannot be avoided.
  */
 export const planWithin = (limits: Limits, input: Pick<PlanInput, 'endpoints' | 'demand' | 'spreadInForce'>): Plan => {
-  const { minEndpoints, worthwhileSaving, cost } = limits;
-  const optional = cost === undefined ? {} : { cost };
+  const { minEndpoints, worthwhileSaving, cost, effort } = limits;
+  const optional = { ...(cost === undefined ? {} : { cost }), ...(effort === undefined ? {} : { effort }) };
   const demand = sumOf(Object.values(input.demand));
   const lost = Math.max(0, demand - sumOf(input.endpoints.map(({ capacity }) => capacity)));
   let plan: Plan | undefined;
@@ -73,7 +43,7 @@ export const planWithin = (limits: Limits, input: Pick<PlanInput, 'endpoints' | 
     if (plan.overload <= NEGLIGIBLE) return rejoined(plan, { ...input, ...optional, targetUtilization });
   }
   if (plan === undefined || plan.overload <= lost + TOLERATED_LOSS * demand)
-    return plan ?? planHints({ ...input, targetUtilization: 1 });
+    return plan ?? planHints({ ...input, ...optional, targetUtilization: 1 });
   const figures = evaluatePlan({
     ...optional,
     endpoints: input.endpoints.map(({ name, zone, capacity }) => ({ name, zone, capacity })),

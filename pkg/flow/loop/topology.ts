@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Zones and endpoints of a Service as the loop knows them: what changed, and how clients were shared meanwhile.
-import { hintsOf, sharingOf } from '../demand/in-force.ts';
-import type { HintsInForce } from '../demand/in-force.ts';
+import { sharingOf } from '../demand/in-force.ts';
+import type { HintsInForce, HintsOf } from '../demand/in-force.ts';
 import type { Era, LoopState, Member, Observation, ObservedEndpoint } from './types.ts';
 import { ownValue } from '../own.ts';
 
@@ -55,7 +55,7 @@ export const withEra = (
  * Undefined where the window began before the eras, or zones differ between them.
  */
 export const sharesBetween = (
-  { eras, plan }: Pick<LoopState, 'eras' | 'plan'>,
+  { eras, hintsOf }: { readonly eras: readonly Era[]; readonly hintsOf: HintsOf },
   endpoint: ObservedEndpoint,
   from: number,
   to: number,
@@ -63,7 +63,7 @@ export const sharesBetween = (
   const first = eras.findLastIndex((era) => era.from <= from);
   const zones = eras[first]?.zones;
   if (zones === undefined || to <= from) return undefined;
-  const hints = hintsOf(plan)(endpoint);
+  const hints = hintsOf(endpoint);
   const shares = zones.map(() => 0);
   for (let index = first; index < eras.length; index += 1) {
     const era = eras[index];

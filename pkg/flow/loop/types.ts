@@ -30,6 +30,8 @@ export interface LoopPolicy {
   /** Proxies follow new hints within this time, seconds: samples from before are not counted. */
   readonly settleSeconds: number;
   readonly cost?: ZoneCost;
+  /** Looks that each plan may take; default as for any plan. */
+  readonly effort?: number;
 }
 
 export interface ObservedEndpoint {

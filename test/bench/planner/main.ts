@@ -17,6 +17,8 @@ const USAGE = `usage: npm run bench:planner -- [--quick] [--write-docs] [--verif
   --verify      instead compare all Services with up to three endpoints in each of three zones with trying everything
 `;
 
+const ALL_DIFFERENT = { capacities: [], different: [0.5, 2], problems: 12, targetMs: 1_000 } as const;
+
 const SHAPES: readonly Shape[] = [
   { name: '6 in 3 zones', zones: 3, endpoints: 6, capacities: [1], problems: 5, naive: true },
   { name: '9 in 3 zones', zones: 3, endpoints: 9, capacities: [1], problems: 400, targetMs: 1 },
@@ -25,6 +27,10 @@ const SHAPES: readonly Shape[] = [
   { name: '200 in 8 zones, unequal', zones: 8, endpoints: 200, capacities: [1, 2], problems: 100, targetMs: 10 },
   { name: '5,000 in 8 zones', zones: 8, endpoints: 5_000, capacities: [1], problems: 30, targetMs: 200 },
   { name: '5,000 in 8 zones, unequal', zones: 8, endpoints: 5_000, capacities: [1, 2], problems: 30, targetMs: 200 },
+  // What an owner of Services can make of the CPU requests of Pods: no two alike.
+  { name: '200 in 8 zones, all different', zones: 8, endpoints: 200, ...ALL_DIFFERENT },
+  { name: '500 in 3 zones, all different', zones: 3, endpoints: 500, ...ALL_DIFFERENT },
+  { name: '1,000 in 8 zones, all different', zones: 8, endpoints: 1_000, ...ALL_DIFFERENT },
 ];
 
 const report = (line: string): void => console.error(line);

@@ -14,13 +14,16 @@ export const numbersFrom = (seed: number): (() => number) => {
   };
 };
 
-const problemOf = ({ zones, endpoints, capacities }: Shape, next: () => number): PlanInput => {
+const problemOf = ({ zones, endpoints, capacities, different }: Shape, next: () => number): PlanInput => {
   const pick = <T>(list: readonly T[], share: number): T => list[Math.floor(share * list.length)] as T;
   const names = NAMES.slice(0, zones);
   const all = Array.from({ length: endpoints }, (_, index): FlowEndpoint => {
     // The product prefers the first zones: some have several times as many endpoints as others.
     const zone = pick(names, next() * Math.sqrt(next()));
-    return { name: `pod-${String(index).padStart(5, '0')}`, zone, capacity: pick(capacities, next()) };
+    const draw = next();
+    const capacity =
+      different === undefined ? pick(capacities, draw) : different[0] * (different[1] / different[0]) ** draw;
+    return { name: `pod-${String(index).padStart(5, '0')}`, zone, capacity };
   });
   const capacity = all.reduce((sum, one) => sum + one.capacity, 0);
   const shares = names.map(() => 0.1 + next());

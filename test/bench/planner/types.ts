@@ -6,8 +6,10 @@ export interface Shape {
   readonly name: string;
   readonly zones: number;
   readonly endpoints: number;
-  /** Cores of an endpoint: each has one of these. */
+  /** Cores of an endpoint: each has one of these, or each another one of `different`. */
   readonly capacities: readonly number[];
+  /** Least and most cores. */
+  readonly different?: readonly [number, number];
   readonly problems: number;
   /** The median that a plan may take, in milliseconds. */
   readonly targetMs?: number;

@@ -11,6 +11,7 @@ export const SHARES: Readonly<Record<string, number>> = {
   names: 2,
   load: 15,
   flow: 8,
+  planner: 1,
   settings: 5,
 };
 
@@ -22,6 +23,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Target>>> = {
   names: async () => (await import('./names.ts')).names,
   load: async () => (await import('./load.ts')).load,
   flow: async () => (await import('./flow.ts')).flow,
+  planner: async () => (await import('./planner.ts')).planner,
   settings: async () => (await import('./settings.ts')).settings,
 };
 

@@ -80,3 +80,29 @@ export const problems = (shape: ProblemShape): fc.Arbitrary<PlanInput> => {
       };
     });
 };
+
+export interface HostileShape {
+  readonly zones: number;
+  readonly endpoints: number;
+  readonly seed: number;
+  /** Demand as a fraction of the capacity. */
+  readonly load: number;
+  /** Capacity of the largest endpoint, of which the smallest has 1. */
+  readonly largest: number;
+}
+
+/** No two endpoints alike, as an owner of Services may choose by CPU requests, and zones of different sizes. */
+export const hostileProblem = ({ zones, endpoints, seed, load, largest }: HostileShape): PlanInput => {
+  let state = seed % 2 ** 32;
+  const next = (): number => (state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32) / 2 ** 32;
+  const all = Array.from({ length: endpoints }, (_, index) => ({
+    name: `pod-${String(index).padStart(5, '0')}`,
+    zone: ZONES[Math.floor(next() * Math.sqrt(next()) * zones)]!,
+    capacity: largest ** next(),
+  }));
+  const capacity = all.reduce((sum, one) => sum + one.capacity, 0);
+  const shares = Array.from({ length: zones }, () => 0.1 + next());
+  const total = shares.reduce((sum, share) => sum + share, 0);
+  const demand = shares.map((share, zone): [string, number] => [ZONES[zone]!, (share / total) * capacity * load]);
+  return { endpoints: all, demand: Object.fromEntries(demand), targetUtilization: 0.7 };
+};

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which capacities count as one: a plan's effort grows with their number, and whoever writes CPU requests decides how many there are.
+
+/** How many capacities are told apart in all, and in one zone at the most and at the least. */
+const MOST_IN_ALL = 192;
+const MOST = 24;
+const LEAST = 4;
+
+/** How many capacities are told apart in each of so many pools of endpoints, mostly zones. */
+export const capacitiesFor = (pools: number): number =>
+  Math.min(MOST, Math.max(LEAST, Math.floor(MOST_IN_ALL / Math.max(1, pools))));
+
+/** From the smallest on: each takes in all that are larger by no more than this factor. `sorted` holds every value once. */
+const cover = (sorted: readonly number[], factor: number): number[] => {
+  const smallest: number[] = [];
+  for (const value of sorted) if (value > (smallest.at(-1) ?? 0) * factor) smallest.push(value);
+  return smallest;
+};
+
+/** Halvings of the range that the factor lies in: beyond them doubles do not tell two factors apart. */
+const HALVINGS = 50;
+
+/**
+ * The smallest capacity of each class, in order: all different ones where there are no more than `most`, else the classes
+ * whose largest is least far above its smallest. Between the smallest and the largest of all, no class spans more than
+ * (largest / smallest)^(1 / most): where they differ by a factor of 2 and 24 are told apart, 2.9 %.
+ */
+export const classesOf = (capacities: readonly number[], most: number): number[] => {
+  const sorted = [...new Set(capacities)].sort((a, b) => a - b);
+  if (sorted.length <= most) return sorted;
+  let [low, high] = [1, (sorted.at(-1) ?? 1) / (sorted[0] ?? 1)];
+  for (let halving = 0; halving < HALVINGS; halving += 1) {
+    const middle = Math.sqrt(low * high);
+    if (cover(sorted, middle).length <= most) high = middle;
+    else low = middle;
+  }
+  return cover(sorted, high);
+};
+
+/** What a capacity counts as: the smallest of its class, so that no plan asks an endpoint for more than it has. */
+export const roundedDown = (capacity: number, classes: readonly number[]): number =>
+  classes.findLast((smallest) => smallest <= capacity) ?? capacity;

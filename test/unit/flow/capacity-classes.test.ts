@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { capacitiesFor, classesOf, roundedDown } from '../../../pkg/flow/capacity-classes.ts';
+import { compile } from '../../../pkg/flow/compile.ts';
+import { evaluatePlan, planHints } from '../../../pkg/flow/index.ts';
+import type { FlowEndpoint, PlanInput } from '../../../pkg/flow/index.ts';
+import { hostileProblem, ZONES } from './factories.ts';
+
+const capacities = fc.array(fc.double({ min: 1e-3, max: 1e3, noNaN: true }), { minLength: 1, maxLength: 80 });
+
+describe('flow/capacity-classes', () => {
+  const tables: readonly {
+    readonly name: string;
+    readonly given: number[];
+    readonly most: number;
+    readonly is: number[];
+  }[] = [
+    { name: 'tells every capacity apart while there are few', given: [2, 1, 1, 0.5], most: 3, is: [0.5, 1, 2] },
+    { name: 'puts the nearest together first', given: [1, 1.01, 2, 4], most: 3, is: [1, 2, 4] },
+    { name: 'compares by factor, not by difference', given: [0.1, 0.2, 10, 10.5], most: 3, is: [0.1, 0.2, 10] },
+    { name: 'makes one class where only one is allowed', given: [3, 5, 4], most: 1, is: [3] },
+    { name: 'knows no class of nothing', given: [], most: 4, is: [] },
+  ];
+  for (const { name, given, most, is } of tables) {
+    it(`classesOf ${name}`, () => expect(classesOf(given, most)).to.deep.equal(is));
+  }
+
+  it('rounds down by less than (largest / smallest)^(1 / most), and not at all where there are few capacities', () => {
+    fc.assert(
+      fc.property(capacities, fc.integer({ min: 1, max: 24 }), (given, most) => {
+        const classes = classesOf(given, most);
+        expect(classes.length).to.be.at.most(most);
+        const widest = (Math.max(...given) / Math.min(...given)) ** (1 / most);
+        for (const capacity of given) {
+          const counts = roundedDown(capacity, classes);
+          expect(counts).to.be.at.most(capacity);
+          expect(capacity / counts).to.be.at.most(widest * (1 + 1e-9));
+          if (new Set(given).size <= most) expect(counts).to.equal(capacity);
+        }
+      }),
+    );
+  });
+
+  it('tells fewer apart in each zone the more zones there are, and never more than 192 in eight zones or fewer', () => {
+    expect([1, 3, 8, 12, 48, 5_000].map(capacitiesFor)).to.deep.equal([24, 24, 24, 16, 4, 4]);
+  });
+});
+
+describe('planning for endpoints that all have different capacities', () => {
+  /** The endpoints as small as they count. */
+  const roundedOf = (input: PlanInput): FlowEndpoint[] => {
+    const { members, problem } = compile(input);
+    const total = Object.values(input.demand).reduce((sum, cores) => sum + cores, 0);
+    return members.flatMap((endpoints, kind) =>
+      endpoints.map((one) => ({ ...one, capacity: (problem.classes[kind]!.limit * total) / input.targetUtilization })),
+    );
+  };
+
+  const inputs = fc
+    .record({
+      zones: fc.constant(3),
+      endpoints: fc.integer({ min: 60, max: 80 }),
+      seed: fc.nat(),
+      load: fc.constantFrom(0.3, 0.5, 0.65, 0.9),
+      largest: fc.constantFrom(1.1, 2, 50),
+    })
+    .map(hostileProblem);
+
+  it('asks no endpoint for more than its real capacity allows wherever the rounded capacities suffice', () => {
+    fc.assert(
+      fc.property(inputs, (input) => {
+        const plan = planHints(input);
+        const rounded = planHints({ ...input, endpoints: roundedOf(input) });
+        const tolerance = 1e-7 * Object.values(input.demand).reduce((sum, cores) => sum + cores, 0);
+        expect(plan.overload).to.be.at.most(rounded.overload + tolerance);
+      }),
+      { numRuns: 6 },
+    );
+  });
+
+  it('is never worse than spread or own zones by the real capacities, and keeps its own plan', () => {
+    fc.assert(
+      fc.property(inputs, (input) => {
+        const plan = planHints(input);
+        for (const forZones of [() => [], ({ zone }: FlowEndpoint) => [zone]]) {
+          const simple = evaluatePlan({
+            ...input,
+            endpoints: input.endpoints.map((one) => ({ ...one, forZones: forZones(one) })),
+          });
+          expect(plan.overload).to.be.at.most(simple.overload + 1e-7);
+        }
+        const hints = new Map(plan.endpoints.map(({ name, forZones }) => [name, forZones]));
+        const again = planHints({
+          ...input,
+          endpoints: input.endpoints.map((one) => ({ ...one, forZones: hints.get(one.name)! })),
+          spreadInForce: plan.spread,
+        });
+        expect(again.changes).to.equal(0);
+        expect(plan.inZoneShare).to.be.at.most(plan.bounds.integrality + 1e-8);
+      }),
+      { numRuns: 6 },
+    );
+  });
+
+  const sizes = [
+    { zones: 3, endpoints: 500, classes: 72 },
+    { zones: 8, endpoints: 1_000, classes: 192 },
+  ];
+  for (const { zones, endpoints, classes } of sizes) {
+    it(`plans ${endpoints} of them in ${zones} zones as ${classes} kinds at most`, () => {
+      const { problem } = compile(hostileProblem({ zones, endpoints, seed: 1, load: 0.6, largest: 2 }));
+      expect(problem.total).to.equal(endpoints);
+      expect(problem.classes.length).to.be.at.most(classes);
+    });
+  }
+
+  it('takes endpoints of zones without clients for one pool, however many such zones their author names', () => {
+    const input = hostileProblem({ zones: 2, endpoints: 50, seed: 1, load: 0.5, largest: 1 });
+    const strays = Array.from({ length: 500 }, (_, index) => ({ name: `x-${index}`, zone: `x-${index}`, capacity: 1 }));
+    const cost = (): number => 3;
+    for (const prices of [{}, { cost }]) {
+      const { problem } = compile({ ...input, ...prices, endpoints: [...input.endpoints, ...strays] });
+      expect(problem.classes.length).to.equal(3);
+    }
+  });
+
+  it('keeps zones without clients apart where it costs another price to serve from them', () => {
+    const endpoints = ['a', 'x', 'y', 'z'].map((zone) => ({ name: zone, zone, capacity: 1 }));
+    const cost = (_: string, zone: string): number => (zone === 'y' ? 2 : 1);
+    const { members } = compile({ endpoints, demand: { [ZONES[0]]: 1 }, targetUtilization: 0.7, cost });
+    expect(members.map((alike) => alike.map(({ name }) => name))).to.deep.equal([['a'], ['x', 'z'], ['y']]);
+  });
+});
