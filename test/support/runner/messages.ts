@@ -8,5 +8,5 @@ export type WorkerMessage =
   | { readonly type: 'test'; readonly outcome: 'passed' | 'skipped' }
   /** `line` as `.ci/run` collects it. */
   | { readonly type: 'fail'; readonly line: string }
-  /** Ready for the next file. `details`: mocha's own account of what failed, with differences; empty without. */
-  | { readonly type: 'next'; readonly details: string };
+  /** Ready for the next file. `details`: mocha's own account of what failed, with differences; empty without. `cpuMs`: of this one. */
+  | { readonly type: 'next'; readonly details: string; readonly cpuMs: number };

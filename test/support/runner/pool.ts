@@ -29,7 +29,7 @@ const work = (left: string[], argv: readonly string[], progress: Progress): Prom
     child.on('message', (message: WorkerMessage) => {
       if (message.type === 'test') return progress.test(message.outcome);
       if (message.type === 'fail') return progress.failed(message.line);
-      if (file !== undefined) progress.ended(file, message.details);
+      if (file !== undefined) progress.ended(file, message);
       return next();
     });
     child.once('close', (code, signal) => {
@@ -37,7 +37,7 @@ const work = (left: string[], argv: readonly string[], progress: Progress): Prom
       const how = signal ?? `exit code ${code}`;
       if (file !== undefined) {
         progress.failed(`${FAILED}${file}: its process ended in the middle of it (${how})`);
-        progress.ended(file, '');
+        progress.ended(file, { details: '', cpuMs: 0 });
       } else if (code !== 0) {
         progress.failed(
           `${FAILED}a process of the test runner did not end well (${how}); did a test leave something open?`,

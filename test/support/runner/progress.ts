@@ -12,7 +12,7 @@ export interface Progress {
   test(outcome: 'passed' | 'skipped'): void;
   failed(line: string): void;
   /** `details` are printed at the end. */
-  ended(file: string, details: string): void;
+  ended(file: string, one: { readonly details: string; readonly cpuMs: number }): void;
   print(text: string): void;
   /** Prints the rest; whether everything passed. */
   finish(): boolean;
@@ -31,7 +31,7 @@ export const createProgress = ({ files, workers, out }: { files: number; workers
   const start = performance.now();
   const count = { passed: 0, skipped: 0, failed: 0 };
   const running = new Map<string, number>();
-  const times: { file: string; ms: number }[] = [];
+  const times: { file: string; ms: number; cpuMs: number }[] = [];
   const accounts: string[] = [];
   const terminal = out.isTTY === true;
 
@@ -59,8 +59,8 @@ export const createProgress = ({ files, workers, out }: { files: number; workers
       count.failed += 1;
       print(line);
     },
-    ended(file, details) {
-      times.push({ file, ms: performance.now() - (running.get(file) ?? start) });
+    ended(file, { details, cpuMs }) {
+      times.push({ file, ms: performance.now() - (running.get(file) ?? start), cpuMs });
       running.delete(file);
       if (details !== '') accounts.push(`${file}\n${details}`);
     },
@@ -69,7 +69,8 @@ export const createProgress = ({ files, workers, out }: { files: number; workers
       for (const account of accounts) print(account);
       const slowest = times.sort((left, right) => right.ms - left.ms).slice(0, SLOWEST);
       print(`${files > SLOWEST ? `the ${SLOWEST} slowest of ` : ''}${files} files:`);
-      for (const { file, ms } of slowest) print(`${seconds(ms).padStart(9)}  ${file}`);
+      for (const { file, ms, cpuMs } of slowest)
+        print(`${seconds(ms).padStart(9)}  ${file} (${seconds(cpuMs)} of one processor)`);
       const { passed, skipped, failed } = count;
       if (passed + skipped + failed === 0) print('no test ran');
       print(`took ${seconds(performance.now() - start)}`);

@@ -14,6 +14,14 @@ for (const path of options.require) await import(pathToFileURL(path).href);
 
 const send = (message: WorkerMessage): void => void process.send?.(message);
 
+let used = process.cpuUsage();
+/** Ready for the next file; what the processor spent on the last one is told with it. */
+const next = (details: string): void => {
+  const { user, system } = process.cpuUsage(used);
+  used = process.cpuUsage();
+  send({ type: 'next', details, cpuMs: (user + system) / 1000 });
+};
+
 /** What mocha prints of failed tests, with the differences of what was compared. */
 const detailsOf = (failures: Test[]): string => {
   const lines: string[] = [];
@@ -38,12 +46,12 @@ const run = async (file: string): Promise<void> => {
     await suite.loadFilesAsync();
   } catch (error) {
     send({ type: 'fail', line: failureLine(file, error) });
-    return send({ type: 'next', details: error instanceof Error ? (error.stack ?? '') : String(error) });
+    return next(error instanceof Error ? (error.stack ?? '') : String(error));
   }
   const failures: Test[] = [];
   const runner = suite.run(() => {
     suite.dispose();
-    send({ type: 'next', details: detailsOf(failures) });
+    next(detailsOf(failures));
   });
   runner.on('fail', (test) => failures.push(test));
 };
@@ -52,4 +60,4 @@ process.on('message', (file: string) => {
   if (file === LAST) process.disconnect();
   else void run(file);
 });
-send({ type: 'next', details: '' });
+next('');
