@@ -31,6 +31,7 @@ const REASONS: Readonly<Record<number, string>> = {
   404: 'NotFound',
   405: 'MethodNotAllowed',
   408: 'Timeout',
+  411: 'BadRequest',
   413: 'RequestEntityTooLarge',
   415: 'UnsupportedMediaType',
   431: 'BadRequest',

@@ -12,7 +12,11 @@ export const MAX_BODY_BYTES = 7 * 1024 * 1024;
 
 export type Body =
   | { readonly kind: 'complete'; readonly text: string; readonly bytes: number }
+  /** Sent in chunks, without saying how long it is. */
+  | { readonly kind: 'unannounced' }
   | { readonly kind: 'tooLarge' }
+  /** In pieces as small as no API server sends them. */
+  | { readonly kind: 'scattered' }
   /** The budget for bodies is used up. */
   | { readonly kind: 'busy' }
   /** It did not arrive in time. */
@@ -20,45 +24,14 @@ export type Body =
   /** The client went away or sent less than it announced. */
   | { readonly kind: 'truncated' };
 
-/** The announced length; undefined where the body is sent in chunks. */
-const announcedLength = (request: IncomingMessage): number | undefined => {
-  const header = request.headers['content-length'];
-  return header === undefined ? undefined : Number(header);
-};
-
-/** Where the chunks of one body go: into a lent buffer where the length is known and large, else into a list. */
-interface Gathering {
-  add(chunk: Buffer): void;
-  text(): string;
-  /** Must be called once, after which the gathering is not used again. */
-  release(): void;
-}
-
-const gatherInto = (buffer: Buffer, buffers: BodyBuffers): Gathering => {
-  let length = 0;
-  return {
-    add: (chunk) => void (length += chunk.copy(buffer, length)),
-    text: () => buffer.toString('utf8', 0, length),
-    release: () => buffers.giveBack(buffer),
-  };
-};
-
-const gatherChunks = (): Gathering => {
-  const chunks: Buffer[] = [];
-  return {
-    add: (chunk) => void chunks.push(chunk),
-    text: () => (chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks)).toString('utf8'),
-    release: () => void (chunks.length = 0),
-  };
-};
-
-const gather = (announced: number | undefined, buffers: BodyBuffers): Gathering => {
-  const buffer = announced === undefined ? undefined : buffers.take(announced);
-  return buffer === undefined ? gatherChunks() : gatherInto(buffer, buffers);
-};
-
 /** API servers wait five seconds at most for an answer: nobody wants that of a body which takes longer. */
 export const BODY_TIMEOUT_MS = 6_000;
+
+/**
+ * Each piece costs an event and some 200 bytes of garbage however short it is, and one TLS record is one piece. Go's records
+ * carry 1,208 bytes at first and 16 KiB later (crypto/tls, `maxPayloadSizeForWrite`): four times as many are let pass.
+ */
+const [FREE_PIECES, BYTES_A_PIECE] = [64, 256];
 
 export interface ReadBodyOptions {
   budget: Budget;
@@ -67,29 +40,80 @@ export interface ReadBodyOptions {
   timeoutMs: number;
 }
 
+/** Where the pieces of one body go. */
+interface Gathering {
+  /** False where the budget has no room for it. */
+  add(piece: Buffer): boolean;
+  text(): string;
+  /** Must be called once, after which the gathering is not used again. */
+  release(): void;
+}
+
+const EMPTY = Buffer.alloc(0);
+
 /**
- * Calls `done` exactly once. An announced length is checked before a byte is read, and what holding the body costs is
- * reserved: a body of 65 KiB in a lent buffer of 1 MiB is 1 MiB, or else the budget would promise a bound that many such
- * bodies pass sixteenfold. The default of 64 MiB is 64 lent buffers at a time, more than twice the connections of an API
- * server. Without an announced length, bytes are reserved as they come. A small body is one chunk and is never copied.
+ * A body that comes in one piece is read where it is. Any other is copied into one buffer that grows as bytes arrive, and is
+ * reserved at its full capacity: a list of pieces would hold ~200 bytes for each, of which a budget of bytes knows nothing.
+ */
+const gather = (announced: number, budget: Budget, buffers: BodyBuffers): Gathering => {
+  let [length, reserved] = [0, 0];
+  let held: Buffer = EMPTY;
+  let lent = false;
+  const reserve = (bytes: number): boolean => {
+    if (!budget.reserve(bytes - reserved)) return false;
+    reserved = bytes;
+    return true;
+  };
+  const grow = (needed: number): boolean => {
+    const capacity = buffers.capacity(needed, announced);
+    if (!reserve(capacity)) return false;
+    const larger = buffers.take(capacity);
+    held.copy(larger, 0, 0, length);
+    if (lent) buffers.giveBack(held);
+    [held, lent] = [larger, true];
+    return true;
+  };
+  return {
+    add(piece) {
+      const needed = length + piece.length;
+      if (piece.length === announced) {
+        if (!reserve(needed)) return false;
+        held = piece;
+      } else {
+        if (needed > held.length && !grow(needed)) return false;
+        piece.copy(held, length);
+      }
+      length = needed;
+      return true;
+    },
+    text: () => held.toString('utf8', 0, length),
+    release() {
+      budget.free(reserved);
+      if (lent) buffers.giveBack(held);
+    },
+  };
+};
+
+/**
+ * Calls `done` exactly once. The length must be announced, as API servers do, and is checked before a byte is read. The default
+ * budget of 64 MiB is 64 bodies of 65 KiB to 1 MiB at a time, more than twice the connections of an API server.
  */
 export const readBody = (
   request: IncomingMessage,
   { budget, buffers, timeoutMs }: ReadBodyOptions,
   done: (body: Body) => void,
 ): void => {
-  const announced = announcedLength(request);
-  if (announced !== undefined && announced > MAX_BODY_BYTES) return done({ kind: 'tooLarge' });
-  let reserved = announced === undefined ? 0 : buffers.cost(announced);
-  if (!budget.reserve(reserved)) return done({ kind: 'busy' });
-  const gathering = gather(announced, buffers);
-  let length = 0;
+  const header = request.headers['content-length'];
+  if (header === undefined) return done({ kind: 'unannounced' });
+  const announced = Number(header);
+  if (announced > MAX_BODY_BYTES) return done({ kind: 'tooLarge' });
+  const gathering = gather(announced, budget, buffers);
+  let [length, pieces] = [0, 0];
   let finished = false;
   const finish = (kind: Body['kind']): void => {
     if (finished) return;
     finished = true;
     clearTimeout(deadline);
-    budget.free(reserved);
     const text = kind === 'complete' ? gathering.text() : '';
     gathering.release();
     done(kind === 'complete' ? { kind, text, bytes: length } : { kind });
@@ -97,15 +121,12 @@ export const readBody = (
   // What it holds of the budget is then there for others.
   const deadline = setTimeout(() => finish('late'), timeoutMs);
   deadline.unref();
-  request.on('data', (chunk: Buffer) => {
+  request.on('data', (piece: Buffer) => {
     if (finished) return;
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES) return finish('tooLarge');
-    if (length > reserved) {
-      if (!budget.reserve(length - reserved)) return finish('busy');
-      reserved = length;
-    }
-    gathering.add(chunk);
+    length += piece.length;
+    pieces += 1;
+    if (pieces > FREE_PIECES + length / BYTES_A_PIECE) finish('scattered');
+    else if (!gathering.add(piece)) finish('busy');
   });
   request.once('end', () => finish('complete'));
   request.once('error', () => finish('truncated'));

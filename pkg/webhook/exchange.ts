@@ -96,6 +96,10 @@ export const createExchange = (route: AdmissionRoute, options: ExchangeOptions) 
     switch (body.kind) {
       case 'complete':
         return answerReview(body.text);
+      case 'unannounced':
+        return rejected(411, 'the length of the body must be announced: send content-length, not chunks');
+      case 'scattered':
+        return rejected(400, 'the body came in too many small pieces');
       case 'tooLarge':
         return rejected(413, `the body is larger than ${MAX_BODY_BYTES} bytes`);
       case 'busy':

@@ -2,11 +2,12 @@
 // The TLS server under the admission application: timeouts, certificate changes, and the way down.
 import { createServer } from 'node:https';
 import type { RequestListener, Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '../telemetry/types.ts';
 import { statusText } from './answer.ts';
 import type { CertificateSource } from './certificates/types.ts';
+import { trackConnections } from './connections.ts';
 
 export interface AdmissionServerOptions {
   /** Address to bind. */
@@ -16,6 +17,8 @@ export interface AdmissionServerOptions {
   certificates: Pick<CertificateSource, 'current' | 'onChange'>;
   listener: RequestListener;
   logger: Logger;
+  /** Most open connections; default 1,000. An API server has 25 or fewer; a silent one costs ~50 KB. */
+  maxConnections?: number;
 }
 
 export interface AdmissionServer {
@@ -35,8 +38,23 @@ const KEEP_ALIVE_MS = 120_000;
 const HEADERS_TIMEOUT_MS = 32_000;
 /** A webhook call lasts at most 30 seconds; Node wants it no shorter than the time for the headers. */
 const REQUEST_TIMEOUT_MS = HEADERS_TIMEOUT_MS;
+/** API servers shake hands within a round trip; OpenSSL holds tens of kilobytes for whoever does not. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** How often the two timeouts above are looked at. */
 const CHECK_INTERVAL_MS = 5_000;
+
+/** Those of Mozilla's intermediate profile: forward secrecy, and no CBC, which Node's defaults still offer in TLS 1.2. */
+const CIPHERS = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':');
 
 const STATUS_OF_CLIENT_ERROR: Readonly<Record<string, { code: number; title: string; message: string }>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { code: 408, title: 'Request Timeout', message: 'the request took too long to arrive' },
@@ -66,15 +84,16 @@ const listen = (server: Server, port: number, address: string): Promise<number> 
 
 /** Resolves once it listens; rejects if the address cannot be bound or the certificate cannot be used. */
 export const startAdmissionServer = async (options: AdmissionServerOptions): Promise<AdmissionServer> => {
-  const { address, port, certificates, listener, logger } = options;
+  const { address, port, certificates, listener, logger, maxConnections = 1_000 } = options;
   const contextOf = () => {
     const { cert, key } = certificates.current();
-    return { cert, key, minVersion: 'TLSv1.2' } as const;
+    return { cert, key, minVersion: 'TLSv1.2', ciphers: CIPHERS } as const;
   };
   const server = createServer(
     {
       ...contextOf(),
       keepAliveTimeout: KEEP_ALIVE_MS,
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: CHECK_INTERVAL_MS,
@@ -83,11 +102,7 @@ export const startAdmissionServer = async (options: AdmissionServerOptions): Pro
   );
   server.on('clientError', onClientError);
   server.on('tlsClientError', (error) => logger.debug('TLS handshake failed', { error }));
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
+  const connections = trackConnections(server, maxConnections);
   const actualPort = await listen(server, port, address);
   server.on('error', (error) => logger.warn('admission server error', { error }));
   const unsubscribe = certificates.onChange(() => {
@@ -99,12 +114,12 @@ export const startAdmissionServer = async (options: AdmissionServerOptions): Pro
   return {
     port: actualPort,
     get connections() {
-      return sockets.size;
+      return connections.size;
     },
     close(graceMs) {
       closed ??= new Promise((resolve) => {
         unsubscribe();
-        const cut = setTimeout(() => sockets.forEach((socket) => socket.destroy()), graceMs);
+        const cut = setTimeout(() => connections.destroy(), graceMs);
         server.close(() => {
           clearTimeout(cut);
           resolve();

@@ -2,11 +2,14 @@
 // The admission server over real TLS under pressure and change: its caps, failing handlers, new certificates, and its end.
 import { once } from 'node:events';
 import { Agent } from 'node:https';
+import { createConnection } from 'node:net';
+import type { Socket } from 'node:net';
 import { connect } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';
 import { LABEL_CONSIDER } from '../../pkg/apis/names.ts';
+import { MAX_BODY_BYTES } from '../../pkg/webhook/body.ts';
 import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
 import { call, review } from '../fixtures/admission.ts';
 import { admissionRoutes, startAdmission } from '../fixtures/admission-server.ts';
@@ -15,6 +18,8 @@ import { slice } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
 
+const headOf = (length: number): string =>
+  `POST ${HINTS_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
 const labelled = (more: Parameters<typeof slice>[0] = {}) =>
   slice({ ...more, metadata: { labels: { [LABEL_CONSIDER]: 'true' } } });
 const good = JSON.stringify(review(labelled()));
@@ -38,29 +43,31 @@ describe('the admission server under pressure and change', () => {
     expect(JSON.parse(text)).to.include({ kind: 'Status', code: 503, reason: 'ServiceUnavailable' });
   });
 
-  it('answers 503 beyond its cap of bytes, announced or not', async () => {
+  it('answers 503 beyond its cap of bytes', async () => {
     fixture = await startAdmission({ budget: { maxBytes: 100 } });
     const { port } = fixture.server;
     expect((await call({ port, ca: fixture.ca, body: good })).status).to.equal(503);
-    expect((await call({ port, ca: fixture.ca, body: good, chunked: true })).status).to.equal(503);
     expect(fixture.budget.bytes).to.equal(0);
   });
 
-  it('counts the buffer that a body is gathered in, not its announced length, and gives it back', async () => {
-    fixture = await startAdmission({ budget: { maxBytes: 2 ** 20 } });
+  it('holds nothing for what is only announced, the whole buffer once bytes are there, and gives it back', async () => {
+    fixture = await startAdmission({ budget: { maxBytes: 64 * 1024 } });
     const { port } = fixture.server;
     const { budget, ca } = fixture;
     const slow = connect({ port, host: '127.0.0.1', ca });
     await once(slow, 'secureConnect');
     try {
-      slow.write(
-        `POST ${HINTS_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n`,
-      );
+      slow.write(headOf(MAX_BODY_BYTES));
       await eventually(
         () => budget.requests === 1,
         () => 'the request never arrived',
       );
-      expect(budget.bytes).to.equal(2 ** 20);
+      expect(budget.bytes).to.equal(0);
+      slow.write('{');
+      await eventually(
+        () => budget.bytes === 64 * 1024,
+        () => `${budget.bytes} bytes held`,
+      );
       expect((await call({ port, ca, body: good })).status, 'nothing is left for another body').to.equal(503);
     } finally {
       slow.destroy();
@@ -72,6 +79,45 @@ describe('the admission server under pressure and change', () => {
     expect((await call({ port, ca, body: good })).status).to.equal(200);
   });
 
+  it('cuts the connection that was silent longest where there are too many, and none that is used', async () => {
+    fixture = await startAdmission({ maxConnections: 3 });
+    const { server, ca } = fixture;
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const silent = async (): Promise<Socket> => {
+      const socket = createConnection(server.port, '127.0.0.1');
+      await once(socket, 'connect');
+      return socket;
+    };
+    const first = [await silent(), await silent()].map((socket) => once(socket, 'close'));
+    expect((await call({ port: server.port, ca, body: good, agent })).status).to.equal(200);
+    const later = await Promise.all([silent(), silent()]);
+    await Promise.all(first);
+    expect(server.connections).to.equal(3);
+    const { status, headers } = await call({ port: server.port, ca, body: good, agent });
+    expect([status, headers['connection']]).to.deep.equal([200, 'keep-alive']);
+    expect(Object.keys(agent.freeSockets), 'one connection, used again').to.have.length(1);
+    agent.destroy();
+    for (const socket of later) socket.destroy();
+  });
+
+  it('cuts no connection with a request in flight', async () => {
+    fixture = await startAdmission({ maxConnections: 1 });
+    const { server, ca, budget } = fixture;
+    const busy = connect({ port: server.port, host: '127.0.0.1', ca });
+    await once(busy, 'secureConnect');
+    busy.write(headOf(good.length));
+    await eventually(
+      () => budget.requests === 1,
+      () => 'the request never arrived',
+    );
+    const late = createConnection(server.port, '127.0.0.1');
+    await once(late, 'close');
+    busy.write(good);
+    const [answer] = (await once(busy, 'data')) as [Buffer];
+    expect(answer.toString()).to.match(/^HTTP\/1\.1 200 /);
+    busy.destroy();
+  });
+
   it('waits for no body longer than anybody waits for its answer, and gives back what it held', async () => {
     fixture = await startAdmission({ budget: { maxBytes: 2 ** 20 }, bodyTimeoutMs: 50 });
     const { port } = fixture.server;
@@ -81,9 +127,7 @@ describe('the admission server under pressure and change', () => {
     let answer = '';
     stalled.on('data', (chunk: Buffer) => (answer += chunk.toString()));
     const closed = once(stalled, 'close');
-    stalled.write(
-      `POST ${HINTS_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n`,
-    );
+    stalled.write(headOf(100000));
     await closed;
     expect(answer)
       .to.match(/^HTTP\/1\.1 408 /)
@@ -137,9 +181,7 @@ describe('the admission server under pressure and change', () => {
     await once(socket, 'secureConnect');
     let text = '';
     socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    socket.write(
-      `POST ${HINTS_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${good.length}\r\n\r\n`,
-    );
+    socket.write(headOf(good.length));
     await eventually(
       () => budget.requests === 1,
       () => 'the request never arrived',
@@ -162,9 +204,7 @@ describe('the admission server under pressure and change', () => {
     const socket = connect({ port: server.port, host: '127.0.0.1', ca });
     await once(socket, 'secureConnect');
     socket.on('error', () => undefined);
-    socket.write(
-      `POST ${HINTS_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n`,
-    );
+    socket.write(headOf(10));
     const closed = closeOf(socket);
     await server.close(1);
     await closed;

@@ -121,7 +121,8 @@ const sendingOf = (random: Random): Sending => {
   if (dice === 1)
     return { options: { path: random.pick(['/', '/webhooks', '/%', '/webhooks/%00']) }, refused: [400, 404] };
   if (dice === 2) return { options: { headers: { 'content-type': 'text/yaml' } }, refused: [415] };
-  return { options: dice < 8 ? { chunked: true } : {} };
+  if (dice === 3) return { options: { chunked: true }, refused: [411] };
+  return { options: {} };
 };
 
 const pathOf = (text: Buffer, random: Random): string => {
