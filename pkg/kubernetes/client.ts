@@ -84,20 +84,25 @@ const createWrites = (exchange: Exchange): Pick<Client, 'create' | 'update' | 'p
   return {
     create: async (resource, object, options = {}, signal) => {
       const path = withQuery(collectionPath(resource, object.metadata?.namespace), writeQuery(options));
-      return await write(resource, object.metadata?.name, { method: 'POST', path, body: object }, signal);
+      const call: Call = { method: 'POST', path, body: object, refusal: options.refusal };
+      return await write(resource, object.metadata?.name, call, signal);
     },
     update: async (resource, object, options = {}, signal) => {
       const ref = refOf(object);
       const path = withQuery(objectPath(resource, ref, options.subresource), writeQuery(options));
-      return await write(resource, ref.name, { method: 'PUT', path, body: object }, signal);
+      const call: Call = { method: 'PUT', path, body: object, refusal: options.refusal };
+      return await write(resource, ref.name, call, signal);
     },
     patch: async (resource, ref, type, patch, options = {}, signal) => {
       const path = withQuery(objectPath(resource, ref, options.subresource), writeQuery(options));
-      const call: Call = { method: 'PATCH', path, body: patch, contentType: CONTENT_TYPES[type] };
+      const { refusal } = options;
+      const call: Call = { method: 'PATCH', path, body: patch, contentType: CONTENT_TYPES[type], refusal };
       return await write(resource, ref.name, call, signal);
     },
     delete: async (resource, ref, options = {}, signal) => {
-      await exchange.json({ method: 'DELETE', path: objectPath(resource, ref), body: deleteBody(options) }, signal);
+      const path = objectPath(resource, ref);
+      const call: Call = { method: 'DELETE', path, body: deleteBody(options), refusal: options.refusal };
+      await exchange.json(call, signal);
     },
   };
 };

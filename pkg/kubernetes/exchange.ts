@@ -13,7 +13,7 @@ import type { ConnectionErrorReason, RequestIdentity } from './errors.ts';
 import { parseRetryAfter, retryDelay } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
 import type { Transport, TransportRequest } from './transport.ts';
-import type { Clock } from './types.ts';
+import type { Clock, Refusal } from './types.ts';
 
 export interface ExchangeOptions {
   config: KubeConfigSource;
@@ -33,6 +33,7 @@ export interface Call {
   body?: unknown;
   /** See ListOptions. */
   newConnection?: boolean;
+  refusal?: Refusal | undefined;
 }
 
 /**
@@ -153,6 +154,7 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
         },
         ...body,
         newConnection: call.newConnection === true,
+        refusal: call.refusal,
         signal: deadline.signal,
       },
       credentials,
@@ -183,12 +185,15 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
 
   const attempt = async (call: Call, signal?: AbortSignal): Promise<string> => {
     signal?.throwIfAborted();
+    let refused: Error | undefined;
+    const { refusal } = call;
+    const asking = refusal === undefined ? call : { ...call, refusal: () => (refused = refusal()) };
     const deadline = createDeadline(clock, requestTimeoutMs, signal);
     try {
-      const answer = await authenticated(call, deadline);
+      const answer = await authenticated(asking, deadline);
       return await abortable(textOf(answer.body, identityOf(call)), deadline.signal);
     } catch (error) {
-      throw failure(error, call, deadline, signal);
+      throw refused ?? failure(error, call, deadline, signal);
     } finally {
       deadline.dispose();
     }

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client whose every write is asked about first.
-import type { Client } from './types.ts';
+// A client whose every write is asked about first, and again each time before it is sent.
+import type { Client, Refusal } from './types.ts';
 
 /** Reads as `client` does; a write is sent where `refusal` says undefined, and rejects with what it says otherwise. */
-export const createGuardedClient = (client: Client, refusal: () => Error | undefined): Client => {
-  /** Runs the write, or does not. */
-  const guarded = <R>(write: () => Promise<R>): Promise<R> => {
-    const refused = refusal();
-    return refused === undefined ? write() : Promise.reject(refused);
+export const createGuardedClient = (client: Client, refusal: Refusal): Client => {
+  /** Runs the write, or does not. Options that refuse by themselves are asked as well. */
+  const guarded = <O extends { refusal?: Refusal }, R>(
+    options: O | undefined,
+    write: (options: O & { refusal: Refusal }) => Promise<R>,
+  ): Promise<R> => {
+    const both = (): Error | undefined => refusal() ?? options?.refusal?.();
+    const refused = both();
+    return refused === undefined ? write({ ...(options as O), refusal: both }) : Promise.reject(refused);
   };
   return {
     server: client.server,
@@ -17,10 +21,14 @@ export const createGuardedClient = (client: Client, refusal: () => Error | undef
     watch: (...args) => client.watch(...args),
     raw: (...args) => client.raw(...args),
     text: (...args) => client.text(...args),
-    create: (...args) => guarded(() => client.create(...args)),
-    update: (...args) => guarded(() => client.update(...args)),
-    patch: (...args) => guarded(() => client.patch(...args)),
-    delete: (...args) => guarded(() => client.delete(...args)),
+    create: (resource, object, options, signal) =>
+      guarded(options, (asking) => client.create(resource, object, asking, signal)),
+    update: (resource, object, options, signal) =>
+      guarded(options, (asking) => client.update(resource, object, asking, signal)),
+    patch: (resource, ref, type, patch, options, signal) =>
+      guarded(options, (asking) => client.patch(resource, ref, type, patch, asking, signal)),
+    delete: (resource, ref, options, signal) =>
+      guarded(options, (asking) => client.delete(resource, ref, asking, signal)),
     close: () => client.close(),
   };
 };

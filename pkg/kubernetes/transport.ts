@@ -7,7 +7,7 @@ import { guardConnection } from './connection-guard.ts';
 import { sameTls } from './credentials.ts';
 import type { Credentials, TlsMaterial } from './credentials.ts';
 import { guardStreams } from './stream-guard.ts';
-import type { Clock } from './types.ts';
+import type { Clock, Refusal } from './types.ts';
 
 export interface TransportOptions {
   /** URL of the API server, path included. */
@@ -26,6 +26,7 @@ export interface TransportRequest {
   body?: string;
   /** Leaves the connection that is there to what is open on it. Default false. */
   newConnection?: boolean;
+  refusal?: Refusal | undefined;
   /** Aborts the request and, later, the reading of its body. */
   signal: AbortSignal;
 }
@@ -46,6 +47,23 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const SHARED_CONNECTION_MS = 1_000;
 // undici's own ceiling of 100 would open a second connection for the 101st watch; the server's setting lowers it.
 const MAX_STREAMS = 1_000;
+
+/**
+ * Asks when undici begins to send, which may be long after the request was made: it waits for a connection, and over HTTP/2 for one of
+ * the streams that the server allows. After a GOAWAY frame it begins anew.
+ */
+const askFirst =
+  (refusal: Refusal): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler);
+    handler.onRequestStart = (controller, context) => {
+      start?.(controller, context);
+      const refused = refusal();
+      if (refused !== undefined) controller.abort(refused);
+    };
+    return dispatch(options, handler);
+  };
 
 const agentOptions = (allowH2: boolean): Agent.Options => ({
   allowH2,
@@ -113,9 +131,10 @@ export const createTransport = (options: TransportOptions): Transport => {
   };
 
   return {
-    send({ method, path, headers, body, newConnection = false, signal }, credentials) {
+    send({ method, path, headers, body, newConnection = false, refusal, signal }, credentials) {
+      const agent = agentFor(credentials.tls, newConnection);
       const answer = request(`${base.origin}${prefix}${path}`, {
-        dispatcher: agentFor(credentials.tls, newConnection),
+        dispatcher: refusal === undefined ? agent : agent.compose(askFirst(refusal)),
         method,
         headers: { ...headers, ...credentials.headers },
         ...(body === undefined ? {} : { body }),

@@ -49,6 +49,12 @@ export interface WatchOptions extends Selection {
 export type WatchEvent<T extends KubernetesObject> =
   { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T } | { type: 'BOOKMARK'; resourceVersion: string };
 
+/**
+ * Asked immediately before each sending of a write, retries and waits for a connection included; an error is what the write rejects
+ * with, unsent.
+ */
+export type Refusal = () => Error | undefined;
+
 export type PatchType = 'json' | 'merge' | 'apply';
 
 export interface WriteOptions {
@@ -58,6 +64,7 @@ export interface WriteOptions {
   subresource?: 'status';
   /** Server-side apply: take over fields of other managers. */
   force?: boolean;
+  refusal?: Refusal;
 }
 
 export interface DeleteOptions {
@@ -66,6 +73,7 @@ export interface DeleteOptions {
   /** Seconds; 0 removes a Pod at once, without a kubelet's word. */
   gracePeriodSeconds?: number;
   preconditions?: { uid?: string; resourceVersion?: string };
+  refusal?: Refusal;
 }
 
 /**

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { SERVICES } from '../../../pkg/apis/resources.ts';
 import { createGuardedClient } from '../../../pkg/kubernetes/guarded-client.ts';
-import type { Client } from '../../../pkg/kubernetes/types.ts';
+import type { Client, DeleteOptions, Refusal } from '../../../pkg/kubernetes/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 
 describe('guarded client', () => {
@@ -18,6 +18,22 @@ describe('guarded client', () => {
     await write('c');
     expect(await rejection(write('d'))).to.include({ message: 'second no' });
     expect(sent).to.deep.equal([{ metadata: { name: 'a' } }, { metadata: { name: 'c' } }]);
+  });
+
+  it('hands the question on to whatever sends, beside the one that the caller brings', async () => {
+    const handed: Array<Refusal | undefined> = [];
+    const inner = {
+      delete: (_resource: unknown, _ref: unknown, options: DeleteOptions) =>
+        Promise.resolve(void handed.push(options.refusal)),
+    };
+    let [own, callers]: Array<Error | undefined> = [];
+    const client = createGuardedClient(inner as unknown as Client, () => own);
+    await client.delete(SERVICES, { namespace: 'a', name: 'b' }, { refusal: () => callers });
+    expect(handed[0]?.()).to.equal(undefined);
+    callers = new Error('the caller has changed its mind');
+    expect(handed[0]?.()).to.equal(callers);
+    own = new Error('no longer leading');
+    expect(handed[0]?.()).to.equal(own);
   });
 
   it('asks nobody before a read', async () => {
