@@ -34,7 +34,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   flow: pure('routing', 'upstream', 'hints'),
   diagnosis: pure('routing', 'gardener', 'hints', 'upstream', 'flow'),
   kubeedge: pure('routing'),
-  telemetry: io([], 'winston', 'prom-client'),
+  telemetry: io([], 'winston', 'prom-client', 'express'),
   kubernetes: io(['telemetry'], 'undici', '@kubernetes/client-node', 'yaml'),
   metrics: io(['telemetry', 'kubernetes', 'flow'], 'undici'),
   webhook: io([...PURE, 'telemetry', 'kubernetes'], 'express'),

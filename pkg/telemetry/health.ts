@@ -41,8 +41,8 @@ export const healthRoutes = ({
   liveness,
   readiness,
 }: Pick<HealthServerOptions, 'liveness' | 'readiness'>): Record<string, Route> => ({
-  '/healthz': (query) => answerChecks(liveness, query.has('verbose')),
-  '/readyz': (query) => answerChecks(readiness, query.has('verbose')),
+  '/healthz': (query) => answerChecks(liveness, 'verbose' in query),
+  '/readyz': (query) => answerChecks(readiness, 'verbose' in query),
 });
 
 /** Serves the health paths over plain HTTP. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Express application: which path is served by what, and a Status for everything that is served by nothing.
-import express from 'express';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
+import { bareApp } from '../telemetry/http.ts';
 import { statusText } from './answer.ts';
 import type { ExchangeOptions } from './exchange.ts';
 import { createExchange, send } from './exchange.ts';
@@ -24,12 +24,7 @@ const onError: ErrorRequestHandler = (error: unknown, _request, response, next) 
 };
 
 export const createApp = ({ routes, ...options }: AppOptions): Express => {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.disable('query parser');
-  app.enable('case sensitive routing');
-  app.enable('strict routing');
+  const app = bareApp();
   for (const route of routes) {
     app.post(route.path, createExchange(route, options));
     app.all(route.path, refuse(405, 'only POST is allowed here', { allow: 'POST' }));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The TLS server under the admission application: timeouts, certificate changes, and the way down.
 import { createServer } from 'node:https';
-import type { RequestListener, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { listen } from '../telemetry/http.ts';
 import type { Logger } from '../telemetry/types.ts';
 import { statusText } from './answer.ts';
 import type { CertificateSource } from './certificates/types.ts';
@@ -72,15 +72,6 @@ const onClientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
     () => socket.destroy(),
   );
 };
-
-const listen = (server: Server, port: number, address: string): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, address, () => {
-      server.off('error', reject);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
 
 /** Resolves once it listens; rejects if the address cannot be bound or the certificate cannot be used. */
 export const startAdmissionServer = async (options: AdmissionServerOptions): Promise<AdmissionServer> => {
