@@ -17,7 +17,7 @@ const build = (session: Session, surroundings: Surroundings): Controller => {
   return {
     caches: landscape.all,
     alsoFollowed: engine.caches,
-    follow: (signal) => Promise.all([...landscape.all.map((cache) => cache.run(signal)), runCollector(clock, signal)]),
+    follow: (signal) => Promise.all([...landscape.all.map((cache) => cache.run(signal)), runCollector(signal)]),
     async filled(signal) {
       await Promise.all(landscape.all.map((cache) => cache.settled(signal)));
     },

@@ -12,6 +12,7 @@ import { CONTENT_TYPES, collectionPath, listQuery, objectPath, watchQuery, withQ
 import { DEFAULT_RETRY } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
 import { createTransport } from './transport.ts';
+import type { Transport } from './transport.ts';
 import type { Client, Clock, DeleteOptions, ListOptions, WatchEvent, WatchOptions } from './types.ts';
 import { readEvents, watchTimeoutSeconds } from './watch.ts';
 
@@ -25,6 +26,8 @@ export interface ClientOptions {
   requestTimeoutMs?: number;
   /** How often and how patiently 429 and 503 are tried again; default four times, at most 10 s each. */
   retry?: RetryPolicy;
+  /** Default: HTTP over one pooled connection to the server. */
+  transport?: Transport;
   /** Default: the system's. */
   clock?: Clock;
   /** In [0, 1); spreads watch timeouts and retries. Default Math.random. */
@@ -116,7 +119,8 @@ const createWrites = (exchange: Exchange): Pick<Client, 'create' | 'update' | 'p
 export const createClient = (options: ClientOptions): Client => {
   const { config, userAgent, allowH2 = true, requestTimeoutMs = DEFAULT_TIMEOUT_MS, random = Math.random } = options;
   const clock = options.clock ?? systemClock;
-  const transport = createTransport({ server: config.server, proxyUrl: config.proxyUrl, allowH2, clock });
+  const transport =
+    options.transport ?? createTransport({ server: config.server, proxyUrl: config.proxyUrl, allowH2, clock });
   const retry = options.retry ?? DEFAULT_RETRY;
   const exchange = createExchange({ config, transport, userAgent, requestTimeoutMs, retry, clock, random });
 

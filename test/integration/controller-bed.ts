@@ -13,6 +13,7 @@ import type { RecordingLogger } from '../fixtures/recording-logger.ts';
 import { createSkippingClock } from '../fixtures/skipping-clock.ts';
 import type { SkippingClock } from '../fixtures/skipping-clock.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
+import type { MemoryConnection } from '../sandbox/memory.ts';
 import type { Sandbox, SandboxOptions, SandboxRequest } from '../sandbox/types.ts';
 
 /** Polls until `check` stops throwing, up to a generous bound; then its last error is the failure. */
@@ -56,14 +57,16 @@ export interface ControllerBed {
   apply(...objects: KubernetesObject[]): Promise<void>;
   /** The controller's requests that change something, those of resources in `beside` (plural names) left out. */
   writes(beside: readonly string[]): SandboxRequest[];
-  /** Waits until nobody sent anything for a while. */
+  /** Waits until nothing is on its way and nothing is about to be. */
   quiet(): Promise<void>;
   close(): Promise<void>;
 }
 
 const READS = new Set(['get', 'list', 'watch', 'raw']);
-const QUIET_MS = 150;
-const TURN_MS = 10;
+/** What waits no longer than this is about to happen: the clock is pushed forward to it. */
+const SOON_MS = 150;
+/** Turns of the event loop in which nothing was on its way; between two requests a controller takes one or two. */
+const STILL_TURNS = 10;
 
 /** `user`: whom the sandbox takes the controller for. */
 export const openControllerBed = async (user: string, options: SandboxOptions = {}): Promise<ControllerBed> => {
@@ -71,7 +74,7 @@ export const openControllerBed = async (user: string, options: SandboxOptions = 
   const directory = await mkdtemp(join(tmpdir(), 'controller-'));
   const log = recordingLogger();
   const running = new Set<Serving>();
-  const clients = new Set<Client>();
+  const connections = new Map<Client, MemoryConnection>();
   let sessions = 0;
   const fillings = (): number => log.entries.filter(({ message }) => message === 'caches are filled').length;
   const bed: ControllerBed = {
@@ -80,10 +83,11 @@ export const openControllerBed = async (user: string, options: SandboxOptions = 
     log,
     printed: [],
     async client(target = sandbox) {
-      const file = join(directory, `kubeconfig-${clients.size}`);
+      const file = join(directory, `kubeconfig-${connections.size}`);
       await writeFile(file, target.kubeconfig(user));
-      const client = createClient({ config: loadKubeConfig({ kubeconfig: file }), userAgent: 'test' });
-      clients.add(client);
+      const transport = target.connect();
+      const client = createClient({ config: loadKubeConfig({ kubeconfig: file }), userAgent: 'test', transport });
+      connections.set(client, transport);
       return client;
     },
     async session() {
@@ -128,16 +132,27 @@ export const openControllerBed = async (user: string, options: SandboxOptions = 
       ),
     async quiet() {
       let seen = -1;
-      // Turns of the event loop, not time: a process that stalls has read nothing meanwhile.
-      for (let still = 0; still < QUIET_MS / TURN_MS;) {
-        await new Promise((resolve) => setTimeout(resolve, TURN_MS));
-        still = sandbox.requests.length === seen ? still + 1 : 0;
+      let soon = SOON_MS;
+      for (let still = 0; still < STILL_TURNS;) {
+        await sandbox.settled();
+        await new Promise((resolve) => setImmediate(resolve));
+        const answered = sandbox.requests.length !== seen;
         seen = sandbox.requests.length;
+        if (answered) soon = SOON_MS;
+        const busy =
+          answered || [...connections.values()].some(({ pending }) => pending > 0) || bed.clock.untilNext() <= 0;
+        still = busy ? 0 : still + 1;
+        const due = bed.clock.untilNext();
+        if (still === STILL_TURNS && due <= soon) {
+          bed.clock.skip(due);
+          soon -= due;
+          still = 0;
+        }
       }
     },
     async close() {
       for (const handle of running) await handle.stop();
-      for (const client of clients) await client.close();
+      for (const client of connections.keys()) await client.close();
       await sandbox.stop();
       await rm(directory, { recursive: true, force: true });
     },

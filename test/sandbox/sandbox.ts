@@ -9,6 +9,7 @@ import { createFaultTable, matchesFault } from './faults.ts';
 import { createHandlers } from './handlers.ts';
 import { createJsonCache, type StoredObject } from './object.ts';
 import { createServiceResolver } from './lifecycle.ts';
+import { connectInMemory } from './memory.ts';
 import { createReader } from './reader.ts';
 import { createRequestLog } from './request-log.ts';
 import { createRouter } from './router.ts';
@@ -93,6 +94,7 @@ export const startSandbox: StartSandbox = async (options = {}) => {
     caBundle: certificates.caBundle,
     kubeconfig: (user, groups = []) =>
       renderKubeconfig(server, certificates.caBundle, user, users.tokenOf(user, groups)),
+    connect: () => connectInMemory((exchange) => void router(exchange)),
     ...direct,
     setKubernetesVersion(next) {
       version = next;

@@ -2,6 +2,7 @@
 // The contract of the sandbox: an in-process Kubernetes API over TLS for tests and the demo.
 import type { KubernetesObject, ObjectRef } from '../../pkg/apis/meta.ts';
 import type { Resource } from '../../pkg/apis/resources.ts';
+import type { MemoryConnection } from './memory.ts';
 
 /** A served resource beside the built-in table (core, discovery, coordination, admissionregistration, apiextensions, gardener groups). */
 export interface SandboxResource extends Resource {
@@ -65,6 +66,8 @@ export interface Sandbox {
   readonly caBundle: string;
   /** Kubeconfig (YAML) of a user; the bearer token names the user. Every user may do everything unless `deny` says otherwise. */
   kubeconfig(user: string, groups?: readonly string[]): string;
+  /** A way for this process's clients without a wire; what it has in hand is known. */
+  connect(): MemoryConnection;
   /** Direct access to the store, as an all-mighty writer that passes admission like everybody (user `system:sandbox`). */
   apply<T extends KubernetesObject>(object: T): Promise<T>;
   get<T extends KubernetesObject>(resource: Resource, ref: ObjectRef): T | undefined;
