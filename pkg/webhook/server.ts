@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { listen } from '../telemetry/http.ts';
 import type { Logger } from '../telemetry/types.ts';
 import { statusText } from './answer.ts';
+import { contextOptions } from './certificates/context.ts';
 import type { CertificateSource } from './certificates/types.ts';
 import { trackConnections } from './connections.ts';
 
@@ -43,19 +44,6 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** How often the two timeouts above are looked at. */
 const CHECK_INTERVAL_MS = 5_000;
 
-/** Those of Mozilla's intermediate profile: forward secrecy, and no CBC, which Node's defaults still offer in TLS 1.2. */
-const CIPHERS = [
-  'TLS_AES_128_GCM_SHA256',
-  'TLS_AES_256_GCM_SHA384',
-  'TLS_CHACHA20_POLY1305_SHA256',
-  'ECDHE-ECDSA-AES128-GCM-SHA256',
-  'ECDHE-RSA-AES128-GCM-SHA256',
-  'ECDHE-ECDSA-AES256-GCM-SHA384',
-  'ECDHE-RSA-AES256-GCM-SHA384',
-  'ECDHE-ECDSA-CHACHA20-POLY1305',
-  'ECDHE-RSA-CHACHA20-POLY1305',
-].join(':');
-
 const STATUS_OF_CLIENT_ERROR: Readonly<Record<string, { code: number; title: string; message: string }>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { code: 408, title: 'Request Timeout', message: 'the request took too long to arrive' },
   HPE_HEADER_OVERFLOW: { code: 431, title: 'Request Header Fields Too Large', message: 'the headers are too large' },
@@ -76,10 +64,7 @@ const onClientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
 /** Resolves once it listens; rejects if the address cannot be bound or the certificate cannot be used. */
 export const startAdmissionServer = async (options: AdmissionServerOptions): Promise<AdmissionServer> => {
   const { address, port, certificates, listener, logger, maxConnections = 1_000 } = options;
-  const contextOf = () => {
-    const { cert, key } = certificates.current();
-    return { cert, key, minVersion: 'TLSv1.2', ciphers: CIPHERS } as const;
-  };
+  const contextOf = () => contextOptions(certificates.current());
   const server = createServer(
     {
       ...contextOf(),

@@ -156,7 +156,7 @@ describe('the admission server under pressure and change', () => {
     const { port } = fixture.server;
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     await call({ port, ca: fixture.ca, body: good, agent });
-    fixture.certificates.set({ ...fixture.pki.issue('second'), notAfter: Date.now() + 86_400_000 });
+    fixture.certificates.set({ ...fixture.pki.issue('second'), notBefore: 0, notAfter: Date.now() + 86_400_000 });
     expect((await call({ port, ca: fixture.ca, body: good, agent })).status).to.equal(200);
     agent.destroy();
     const socket = connect({ port, host: '127.0.0.1', ca: fixture.ca });

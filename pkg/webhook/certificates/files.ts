@@ -7,7 +7,7 @@ import type { Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import { createHolder } from './holder.ts';
 import type { HeldCertificate } from './holder.ts';
-import { readPair, splitBundle } from './pair.ts';
+import { readServingPair, splitBundle } from './pair.ts';
 import { CertificateError } from './types.ts';
 import type { RefreshingCertificateSource } from './types.ts';
 
@@ -61,11 +61,11 @@ const readContents = async (directory: string): Promise<Contents> => {
 /** Throws CertificateError if the pair does not fit. */
 const check = ({ cert, key, ca }: Contents, directory: string): HeldCertificate => {
   const paths = pathsIn(directory);
-  const { notAfter } = readPair({ cert, key }, paths);
-  if (ca === undefined) return { cert, key, notAfter };
+  const { notBefore, notAfter } = readServingPair({ cert, key }, paths);
+  if (ca === undefined) return { cert, key, notBefore, notAfter };
   if (splitBundle(ca).length === 0)
     throw new CertificateError('InvalidCertificate', `${paths.ca} holds no PEM certificate`);
-  return { cert, key, notAfter, caBundle: ca };
+  return { cert, key, notBefore, notAfter, caBundle: ca };
 };
 
 /** Loads the files; rejects with CertificateError if they cannot be used. Once resolved, a bad change is logged and not taken. */
@@ -76,15 +76,16 @@ export const openFileCertificates = async (options: FileCertificatesOptions): Pr
   };
   const first = check(await readContents(directory), directory);
   warnIfExpired(first);
-  const holder = createHolder(first, logger);
+  const holder = createHolder({ initial: first, clock, logger });
   /** The problem that was said last, so that it is said once and not at every look. */
   let complained: string | undefined;
 
   const look = async (): Promise<void> => {
     try {
       const next = check(await readContents(directory), directory);
+      const changed = holder.set(next);
       complained = undefined;
-      if (!holder.set(next)) return;
+      if (!changed) return;
       warnIfExpired(next);
       logger.info('certificate files changed, reloaded', { directory, notAfter: new Date(next.notAfter) });
     } catch (error) {

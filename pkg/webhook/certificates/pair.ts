@@ -2,6 +2,8 @@
 // Reads a PEM certificate and its key and makes sure that they belong together.
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
+import { contextOptions } from './context.ts';
 import { CertificateError } from './types.ts';
 
 /** PEM of a certificate (possibly with its chain) and of its private key. */
@@ -52,6 +54,17 @@ export const readPair = ({ cert, key }: Pem, origin: PairOrigin): Pair => {
     notBefore: certificate.validFromDate.getTime(),
     notAfter: certificate.validToDate.getTime(),
   };
+};
+
+/**
+ * The same for a pair to serve with: throws also where OpenSSL would refuse it, for example because a later certificate of the
+ * chain is cut off or the key is too weak.
+ */
+export const readServingPair = (pem: Pem, origin: PairOrigin): Pair => {
+  const pair = readPair(pem, origin);
+  const message = `${origin.cert} and ${origin.key} cannot serve TLS`;
+  parse('InvalidCertificate', message, () => createSecureContext(contextOptions(pem)));
+  return pair;
 };
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;

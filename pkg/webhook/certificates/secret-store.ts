@@ -134,7 +134,8 @@ const settle = async (options: SecretCertificatesOptions, signal?: AbortSignal):
     const snapshot = await read(signal);
     const { current, previous, server } = snapshot.stored;
     if ((await step(snapshot, signal)) && server !== undefined) {
-      return { cert: server.cert, key: server.key, caBundle: bundleOf(current, previous), notAfter: server.notAfter };
+      const { cert, key, notBefore, notAfter } = server;
+      return { cert, key, caBundle: bundleOf(current, previous), notBefore, notAfter };
     }
   }
   throw new Error(
@@ -151,7 +152,7 @@ export const openSecretCertificates = async (
   signal?: AbortSignal,
 ): Promise<RefreshingCertificateSource> => {
   const { clock, logger, checkIntervalMs = 300_000 } = options;
-  const holder = createHolder(await settle(options, signal), logger);
+  const holder = createHolder({ initial: await settle(options, signal), clock, logger });
 
   /** False where it failed; what is held stays in use. */
   const look = async (signalOfLook: AbortSignal): Promise<boolean> => {

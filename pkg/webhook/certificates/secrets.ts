@@ -2,7 +2,7 @@
 // How authority and server certificate are laid out in their two Secrets.
 import { isIP } from 'node:net';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
-import { readPair } from './pair.ts';
+import { readPair, readServingPair } from './pair.ts';
 import type { Pair, Pem } from './pair.ts';
 import type { ServerFacts, StoredFacts } from './rotation.ts';
 import { CertificateError } from './types.ts';
@@ -53,7 +53,8 @@ const readStored = (
   if (secret === undefined || (which === 'previous' && secret.data?.[fields.cert] === undefined)) return undefined;
   const origin = { cert: `${describe(secret)} ${fields.cert}`, key: `${describe(secret)} ${fields.key}` };
   try {
-    const pair = readPair({ cert: decode(secret, fields.cert), key: decode(secret, fields.key) }, origin);
+    const read = which === 'server' ? readServingPair : readPair;
+    const pair = read({ cert: decode(secret, fields.cert), key: decode(secret, fields.key) }, origin);
     const curve = pair.privateKey.asymmetricKeyDetails?.namedCurve;
     if (which !== 'server' && (!pair.certificate.ca || curve !== 'prime256v1')) {
       throw new CertificateError(

@@ -27,7 +27,7 @@ export interface RefreshingCertificateSource extends CertificateSource {
 }
 
 /** Why a certificate cannot be used. */
-export type CertificateErrorReason = 'Unreadable' | 'InvalidCertificate' | 'InvalidKey' | 'KeyMismatch';
+export type CertificateErrorReason = 'Unreadable' | 'InvalidCertificate' | 'InvalidKey' | 'KeyMismatch' | 'NotValidNow';
 
 /** A certificate or key that cannot be used; the message names where it came from, never its content. */
 export class CertificateError extends Error {

@@ -157,6 +157,21 @@ describe('openFileCertificates', () => {
         damage: () => folder.write('ca.crt', 'none'),
         problem: /ca\.crt holds no PEM certificate$/,
       },
+      {
+        name: 'when the second certificate of the chain is half written, which OpenSSL does not serve',
+        damage: () => write({ ...next, cert: next.cert + authority.cert.slice(0, 300) }),
+        problem: /tls\.crt and .*tls\.key cannot serve TLS$/,
+      },
+      {
+        name: 'when the new one has expired',
+        damage: () => write(pair(START - 20 * DAY, 10 * DAY)),
+        problem: /^the new certificate is valid from 2025-12-31T23:50:00\.000Z to 2025-12-22T00:00:00\.000Z only$/,
+      },
+      {
+        name: 'when the new one is not valid yet',
+        damage: () => write(pair(START + 2 * DAY, 10 * DAY)),
+        problem: /^the new certificate is valid from 2026-01-02T23:50:00\.000Z to 2026-01-13T00:00:00\.000Z only$/,
+      },
     ];
     for (const { name, damage, problem } of breakages) {
       it(`${name}, says so once, and takes the next good one`, async () => {
@@ -226,6 +241,15 @@ describe('openFileCertificates', () => {
     write(pair(START - 20 * DAY, 10 * DAY));
     await open();
     expect(warnings()).to.deep.equal(['certificate has expired']);
+  });
+
+  it('replaces an expired certificate by any other, and so by one that is not valid yet', async () => {
+    write(pair(START - 20 * DAY, 10 * DAY));
+    const source = await open();
+    const next = pair(START + 2 * DAY);
+    write(next);
+    await look();
+    expect(source.current()).to.include(next);
   });
 
   it('never writes certificates or keys to the log', async () => {

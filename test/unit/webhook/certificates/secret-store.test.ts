@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Certificates in Secrets: made once, shared by replicas, rotated without a gap, and healed when somebody broke them.
 import { X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { SECRETS } from '../../../../pkg/apis/resources.ts';
@@ -233,6 +234,19 @@ describe('openSecretCertificates', () => {
       await clock.advance(5 * MINUTE);
       expect(trusted(source)).to.equal(true);
       expect(new X509Certificate(field(AUTHORITY, 'ca.crt')).ca).to.equal(true);
+    });
+
+    it('a server certificate whose chain is cut off, which OpenSSL does not serve', async () => {
+      const source = await open();
+      const { data } = server.read<Secret>(SECRETS, SERVER)!;
+      const cut = `${field(SERVER, 'tls.crt')}${field(AUTHORITY, 'ca.crt').slice(0, 200)}`;
+      server.put(SECRETS, {
+        ...server.read<Secret>(SECRETS, SERVER),
+        data: { ...data, 'tls.crt': Buffer.from(cut).toString('base64') },
+      } as Secret);
+      await clock.advance(5 * MINUTE);
+      expect(source.current().cert).to.equal(field(SERVER, 'tls.crt')).and.not.to.equal(cut);
+      expect(() => createSecureContext(source.current())).not.to.throw();
     });
 
     it('and never writes key material to the log', async () => {
