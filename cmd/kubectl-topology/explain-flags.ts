@@ -3,12 +3,12 @@
 import type { Command } from 'commander';
 import type { ExplainOptions } from '../../pkg/diagnosis/explain/types.ts';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
-import type { ClusterSnapshot, CollectionName } from '../../pkg/diagnosis/snapshot.ts';
+import type { CollectionName } from '../../pkg/diagnosis/snapshot.ts';
 import { REASONS } from '../../pkg/upstream/reasons.ts';
 import { addInputFlags, addVersionFlags } from './flags.ts';
 import type { InputFlags, VersionFlags } from './flags.ts';
 import type { Io } from './io.ts';
-import { addProxyFlags, proxyOf } from './proxy-flags.ts';
+import { addProxyFlags, statedBy } from './proxy-flags.ts';
 import type { ProxyFlags } from './proxy-flags.ts';
 import { reasonsFlag } from './reasons-flag.ts';
 
@@ -27,7 +27,7 @@ export const EXPLAIN_NEEDS: readonly CollectionName[] = [
   'webhooks',
   'policies',
   'events',
-  'cilium',
+  'routers',
 ];
 
 export const addExplainFlags = (command: Command): Command =>
@@ -39,12 +39,10 @@ export const addExplainFlags = (command: Command): Command =>
     'the control plane and of every proxy',
   );
 
-export const explainOptions = (snapshot: ClusterSnapshot, flags: ExplainFlags, io: Io): ExplainOptions => ({
+export const explainOptions = (flags: ExplainFlags, io: Io): ExplainOptions => ({
   now: io.now(),
-  proxy: proxyOf(snapshot, flags),
   crossing: flags.crossing ?? false,
-  ...(flags.kubernetesVersion === undefined ? {} : { version: flags.kubernetesVersion }),
-  ...(flags.featureGates === undefined ? {} : { gates: flags.featureGates }),
+  ...statedBy(flags),
 });
 
 const ANY = 'any';

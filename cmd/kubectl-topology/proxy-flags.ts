@@ -1,48 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flags that say which proxy routes, and with which of its options.
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import { itemsOf } from '../../pkg/diagnosis/snapshot.ts';
-import type { ClusterSnapshot } from '../../pkg/diagnosis/snapshot.ts';
-import type { KubernetesVersion } from '../../pkg/routing/types.ts';
-import { parseVersion } from '../../pkg/routing/version.ts';
-import type { Proxy } from '../../pkg/upstream/index.ts';
+import type { Stated } from '../../pkg/diagnosis/routers/types.ts';
+import { imageVersion } from '../../pkg/diagnosis/routers/image.ts';
+import type { RouterVersion } from '../../pkg/upstream/proxy/cilium.ts';
+import type { VersionFlags } from './flags.ts';
 
 export const PROXIES = ['kube-proxy', 'cilium', 'linkerd'] as const;
 
 export interface ProxyFlags {
   proxy?: (typeof PROXIES)[number];
   ciliumServiceTopology?: boolean;
-  ciliumVersion?: KubernetesVersion;
+  ciliumVersion?: RouterVersion;
   /** `--no-linkerd-endpoint-slices` makes it false. */
   linkerdEndpointSlices: boolean;
 }
+
+const ciliumVersionFlag = (text: string): RouterVersion => {
+  const version = imageVersion(`:${text}`);
+  if (version === undefined) throw new InvalidArgumentError('expected something like 1.18 or v1.18.1.');
+  return version;
+};
 
 export const addProxyFlags = (command: Command): Command =>
   command
     .addOption(
       new Option(
         '--proxy <name>',
-        'who routes (default: Cilium where it replaces kube-proxy or answers at the socket)',
+        'who routes, on every Node (default: what DaemonSets, Pods, ConfigMaps and Nodes show)',
       ).choices(PROXIES),
     )
     .option(
       '--cilium-service-topology',
       'Cilium has loadBalancer.serviceTopology on; default: what its ConfigMap says, else off',
     )
-    .option('--cilium-version <version>', 'version of Cilium; up to 1.18 it knows PreferClose only', parseVersion)
+    .option('--cilium-version <version>', 'version of Cilium; 1.18 and 1.19 read PreferClose only', ciliumVersionFlag)
     .option('--no-linkerd-endpoint-slices', 'Linkerd was installed with enableEndpointSlices=false');
 
-/** What the flags say, else what Cilium's ConfigMap in the snapshot says, else kube-proxy. */
-export const proxyOf = (snapshot: ClusterSnapshot, flags: ProxyFlags): Proxy => {
-  const [config] = itemsOf(snapshot.cilium);
-  const routes = config?.kubeProxyReplacement === true || config?.socketLoadBalancing === true;
-  const kind = flags.proxy ?? (routes ? 'cilium' : 'kube-proxy');
-  if (kind === 'linkerd') return { kind, endpointSlices: flags.linkerdEndpointSlices };
-  if (kind !== 'cilium') return { kind };
+/** What the flags say of who routes; what they leave open, objects tell. */
+export const statedBy = (flags: ProxyFlags & VersionFlags): Stated => {
+  const { proxy: kind, ciliumServiceTopology: serviceTopology, ciliumVersion, kubernetesVersion, featureGates } = flags;
+  const cilium = {
+    ...(serviceTopology === undefined ? {} : { serviceTopology }),
+    ...(ciliumVersion === undefined ? {} : { ciliumVersion }),
+  };
+  const proxy = (): Pick<Stated, 'proxy'> => {
+    if (kind === undefined) return {};
+    if (kind === 'cilium') return { proxy: { kind, ...cilium } };
+    return { proxy: kind === 'linkerd' ? { kind, endpointSlices: flags.linkerdEndpointSlices } : { kind } };
+  };
   return {
-    kind,
-    serviceTopology: flags.ciliumServiceTopology ?? config?.serviceTopology ?? false,
-    ...(flags.ciliumVersion === undefined ? {} : { ciliumVersion: flags.ciliumVersion }),
+    ...proxy(),
+    cilium,
+    ...(kubernetesVersion === undefined ? {} : { version: kubernetesVersion }),
+    ...(featureGates === undefined ? {} : { gates: featureGates }),
   };
 };

@@ -4,7 +4,6 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import { VERDICT_REASONS } from '../../pkg/diagnosis/simulate/reasons.ts';
 import type { SimulateOptions, SimulationReport } from '../../pkg/diagnosis/simulate/types.ts';
-import type { ClusterSnapshot } from '../../pkg/diagnosis/snapshot.ts';
 import { REASONS } from '../../pkg/upstream/reasons.ts';
 import { UsageError } from './errors.ts';
 import {
@@ -20,7 +19,7 @@ import {
 import type { InputFlags, OutputFlags, VersionFlags, Weights } from './flags.ts';
 import { addPriceFlags, readPrices } from './price-flags.ts';
 import type { PriceFlags } from './price-flags.ts';
-import { addProxyFlags, proxyOf } from './proxy-flags.ts';
+import { addProxyFlags, statedBy } from './proxy-flags.ts';
 import type { ProxyFlags } from './proxy-flags.ts';
 import { reasonsFlag } from './reasons-flag.ts';
 
@@ -132,18 +131,12 @@ const checkFlags = ({ demand, capacity, targetUtilization, gbPerDay, prices }: S
 };
 
 /** `port`: the name of the port that the flag means. Throws UsageError for flags that do not go together. */
-export const simulateOptions = async (
-  snapshot: ClusterSnapshot,
-  flags: SimulateFlags,
-  port: string | undefined,
-): Promise<SimulateOptions> => {
+export const simulateOptions = async (flags: SimulateFlags, port: string | undefined): Promise<SimulateOptions> => {
   checkFlags(flags);
-  const { kubernetesVersion, featureGates, addressType, weights, demand, capacity, targetUtilization } = flags;
+  const { addressType, weights, demand, capacity, targetUtilization } = flags;
   const { maxOverload, replicas, nodeCpu, gbPerDay } = flags;
   return {
-    proxy: proxyOf(snapshot, flags),
-    ...(kubernetesVersion === undefined ? {} : { version: kubernetesVersion }),
-    ...(featureGates === undefined ? {} : { gates: featureGates }),
+    ...statedBy(flags),
     ...(port === undefined ? {} : { port }),
     ...(addressType === undefined ? {} : { family: addressType }),
     ...(weights === undefined ? {} : { weights }),

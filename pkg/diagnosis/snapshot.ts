@@ -5,6 +5,7 @@ import type { EndpointSlice, Node, Service } from '../apis/core.ts';
 import type { FlowPolicyCondition, FlowPolicyStatus, FlowPolicyZoneStatus } from '../apis/flow-policy.ts';
 import type { StringMap } from '../apis/meta.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
+import type { RouterObject } from './routers/types.ts';
 
 /** Objects of one kind: all there are, or why they could not be seen. */
 export type Collection<T> =
@@ -93,14 +94,6 @@ export interface EventSummary {
   readonly lastSeen: string;
 }
 
-/** What kube-system says about Cilium. */
-export interface CiliumConfig {
-  readonly kubeProxyReplacement: boolean;
-  /** Beside kube-proxy, it answers connections of Pods at the socket, before any rule of kube-proxy. */
-  readonly socketLoadBalancing: boolean;
-  readonly serviceTopology: boolean;
-}
-
 /** What the flow controller reports of a Service's load: a FlowPolicy, named as the Service. */
 export interface FlowPolicySummary {
   readonly namespace: string;
@@ -144,8 +137,8 @@ export interface ClusterSnapshot {
   readonly webhooks: Collection<WebhookSummary>;
   readonly policies: Collection<PolicySummary>;
   readonly events: Collection<EventSummary>;
-  /** At most one. */
-  readonly cilium: Collection<CiliumConfig>;
+  /** What shows who load-balances Services: agents, their configuration, and what steers it. */
+  readonly routers: Collection<RouterObject>;
   readonly flowPolicies: Collection<FlowPolicySummary>;
 }
 

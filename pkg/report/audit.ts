@@ -75,8 +75,14 @@ const columnsOf = (report: AuditReport, wide: boolean): readonly Column[] => [
 
 /** The verdicts in a sentence. */
 export const verdictsText = ({ services, verdicts, nodes, unpredicted }: AuditSum): string => {
-  const { Effective, NotWanted, Ineffective } = verdicts;
-  const counts = `${Effective} effective, ${Ineffective} ineffective, ${NotWanted} not wanted`;
+  const { Effective, Assumed, Unknown, NotWanted, Ineffective } = verdicts;
+  const unsure = [
+    ...(Assumed === 0 ? [] : [`${Assumed} effective if the router is what it is taken to be`]),
+    ...(Unknown === 0 ? [] : [`${Unknown} with an unknown router`]),
+  ];
+  const counts = [`${Effective} effective`, ...unsure, `${Ineffective} ineffective`, `${NotWanted} not wanted`].join(
+    ', ',
+  );
   const without = unpredicted === 0 ? '' : `; ${unpredicted} without prediction (no proxy routes them)`;
   return `${countText(services, 'Service')}, ${countText(nodes, 'ready Node')}: ${counts}${without}.`;
 };

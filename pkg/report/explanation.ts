@@ -4,6 +4,7 @@ import type { Cause, Explanation, UsedReport } from '../diagnosis/explain/types.
 import { loopText } from './explanation-loop.ts';
 import { paintFor, wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
+import { certaintyMark, routerHead, routersText } from './routers.ts';
 import { renderTable } from './table.ts';
 
 export interface ExplanationStyle {
@@ -29,22 +30,48 @@ const dash = (text: string): string => (text === '' ? '-' : text);
 /** By the measured demand, where the plan in force knows it; undefined where nothing spills. */
 const spillText = ({ effective, loop }: Explanation): string | undefined => {
   if (loop?.inForce !== true) return undefined;
-  const stays = loop.inZonePercent ?? Math.round(effective.inZoneShare * HUNDRED);
+  const stays = loop.inZonePercent ?? Math.round((effective.inZoneShare ?? 0) * HUNDRED);
   if (stays >= HUNDRED) return undefined;
   return `${stays} % of connections stay in their zone; ${HUNDRED - stays} % spill as the plan wants`;
 };
 
+/** What stays of the connections; where nothing can be predicted, why not. */
+const shareText = ({ inZoneShare, noShare }: Explanation['effective']): string =>
+  inZoneShare === null
+    ? `no share can be told (${noShare})`
+    : `${percent(inZoneShare)} of connections stay in their zone`;
+
+const ROUNDING = 0.005;
+
+/** Every zone keeps to its hints, and those lend endpoints across zones. */
+const lends = ({ effective, loop }: Explanation): boolean =>
+  effective.effective && loop === undefined && effective.inZoneShare !== null && effective.inZoneShare < 1 - ROUNDING;
+
+const keptText = (report: Explanation): string => {
+  const share = spillText(report) ?? shareText(report.effective);
+  return lends(report) ? `${share}, as the hints want it` : share;
+};
+
 const verdictLine = (report: Explanation, paint: Paint): string => {
   const { verdict, effective } = report;
-  const share = `${percent(effective.inZoneShare)} of connections stay in their zone`;
   switch (verdict) {
     case 'Effective':
-      return paint.good(`✓ effective: ${spillText(report) ?? share}`);
+      return paint.good(`✓ effective: ${keptText(report)}`);
+    case 'Assumed':
+      return paint.strong(`~ effective if ${assumedText(report)}, which is assumed: ${keptText(report)}`);
+    case 'Unknown':
+      return paint.strong(`? not known: who routes cannot be seen on every Node; ${shareText(effective)}`);
     case 'NotWanted':
-      return paint.bad(`✗ not wanted: the Service does not ask for routing by zone in words that count; ${share}`);
+      return paint.bad(`✗ not wanted: the Service has no topology setting that counts; ${shareText(effective)}`);
     case 'Ineffective':
-      return paint.bad(`✗ ineffective: ${share}`);
+      return paint.bad(`✗ ineffective: ${shareText(effective)}`);
   }
+};
+
+/** `kube-proxy routes`, of the groups that are assumed. */
+const assumedText = ({ routers }: Explanation): string => {
+  const titles = new Set(routers.filter(({ certainty }) => certainty === 'assumed').map(({ title }) => title));
+  return `${[...titles].join(' and ')} routes`;
 };
 
 const mark = (good: boolean, paint: Paint): string => (good ? paint.good('✓') : paint.bad('✗'));
@@ -102,22 +129,33 @@ const usedRows = (used: readonly UsedReport[], wide: boolean, dual: boolean): st
     .sort((a, b) => ((a[0] ?? '') < (b[0] ?? '') ? -1 : 1));
 };
 
-const usedText = ({ used, proxy, loop }: Explanation, { wide }: ExplanationStyle, paint: Paint): string => {
+const usedText = ({ used, loop }: Explanation, { wide }: ExplanationStyle, paint: Paint): string => {
   const filtered = used.filter(({ mode }) => mode !== '').length;
-  const line = `${mark(used.length > 0 && filtered === (loop?.spreadOnPurpose === true ? 0 : used.length), paint)} ${filtered} of ${used.length} routes of ${proxy} keep to hints\n`;
-  if (used.length === 0) return `${paint.strong('USED')}       ${line}`;
+  const line = `${mark(used.length > 0 && filtered === (loop?.spreadOnPurpose === true ? 0 : used.length), paint)} ${filtered} of ${used.length} routes keep to hints\n`;
+  const none = `${mark(false, paint)} no route: no ready Node is known\n`;
+  if (used.length === 0) return `${paint.strong('USED')}       ${none}`;
   const dual = new Set(used.map(({ addressType }) => addressType)).size > 1;
   const about = ['ZONE', wide ? 'NODE' : 'NODES', ...(dual ? ['FAMILY'] : []), 'PORT'];
   const headers = [...about, 'VERSION', 'MODE', 'ENDPOINTS', 'IN ZONE', 'RULE'];
   return `${paint.strong('USED')}       ${line}${indented(renderTable(headers, usedRows(used, wide, dual)))}`;
 };
 
-const effectiveText = ({ effective, loop }: Explanation, paint: Paint): string => {
+const effectiveText = (report: Explanation, paint: Paint): string => {
+  const { effective, loop } = report;
   const { clientZones, unserved } = effective;
+  const title = paint.strong('EFFECTIVE');
+  if (clientZones.length === 0) return `${title}  ${mark(false, paint)} no client zone is known\n`;
   const served = clientZones.length - unserved.length;
-  const zoneless = effective.effective || unserved.length > 0 || clientZones.length === 0;
+  const zoneless = effective.effective || unserved.length > 0 || !report.used.some(({ zone }) => zone === '');
   const left = unserved.length > 0 ? `; not ${unserved.join(', ')}` : zoneless ? '' : ', but Nodes without zone do not';
-  return `${paint.strong('EFFECTIVE')}  ${mark(effective.effective, paint)} ${served} of ${clientZones.length} client zones ${loop?.inForce === true && effective.effective ? 'have their traffic as the plan wants it' : 'keep their traffic'}${left}\n`;
+  const planned = loop?.inForce === true && effective.effective;
+  const what = planned
+    ? 'have their traffic as the plan wants it'
+    : lends(report)
+      ? 'keep to their hints, which lend endpoints to other zones'
+      : 'keep their traffic';
+  const sure = effective.effective && report.certainty !== 'seen' ? certaintyMark(report.certainty, paint) : undefined;
+  return `${title}  ${sure ?? mark(effective.effective, paint)} ${served} of ${clientZones.length} client zones ${what}${left}\n`;
 };
 
 const causeText = ({ reason, evidence, remedy }: Cause, columns: number, paint: Paint): string =>
@@ -130,7 +168,7 @@ const causeText = ({ reason, evidence, remedy }: Cause, columns: number, paint: 
 const causesText = ({ causes, verdict }: Explanation, columns: number, paint: Paint): string => {
   const [first, ...others] = causes;
   if (first === undefined) return '';
-  const title = verdict === 'Effective' ? 'To look at' : 'First cause';
+  const title = verdict === 'Effective' || verdict === 'Assumed' ? 'To look at' : 'First cause';
   const rest = others.map((each) => causeText(each, columns, paint)).join('');
   const more = rest === '' ? '' : `\n${paint.strong('Also')}\n${rest}`;
   return `\n${paint.strong(title)}\n${causeText(first, columns, paint)}${more}`;
@@ -147,7 +185,7 @@ const unseenText = ({ unseen }: Explanation, columns: number, paint: Paint): str
 export const renderExplanation = (report: Explanation, style: ExplanationStyle): string => {
   const paint = paintFor(style.color);
   const columns = Math.max(style.columns, 60);
-  const head = `Service ${report.namespace}/${report.name} (Kubernetes ${report.kubernetesVersion}, ${report.proxy})`;
+  const head = `Service ${report.namespace}/${report.name} (Kubernetes ${report.kubernetesVersion}, ${routerHead(report)})`;
   const spread =
     report.spread === ''
       ? ''
@@ -155,6 +193,7 @@ export const renderExplanation = (report: Explanation, style: ExplanationStyle):
   const unseen = unseenText(report, columns, paint);
   return [
     `${paint.strong(head)}\n${verdictLine(report, paint)}\n\n`,
+    routersText(report, { title: 'ROUTER', indent: INDENT, columns, paint }),
     wantedText(report, paint),
     givenText(report, paint),
     usedText(report, style, paint),

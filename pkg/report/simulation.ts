@@ -14,6 +14,7 @@ import { countText, overloadText } from './figures.ts';
 import { moneyText } from './money.ts';
 import { paintFor, wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
+import { routerHead, routersText } from './routers.ts';
 import { clean, renderTable } from './table.ts';
 
 export interface SimulationStyle {
@@ -183,17 +184,20 @@ const pricesText = ({ prices }: SimulationReport, columns: number, paint: Paint)
   return paint.faint(wrapped(`Cost of ${gigabytesPerDay} GB a day: ${source}${when}.`, columns, ''));
 };
 
+const ROUTER_INDENT = ' '.repeat(8);
+
 const LEGEND =
   '> the Service asks for it, * recommended. HINTED: ready endpoints with hints; OVERLOAD: busiest endpoint above its fair share.';
 
 export const renderSimulation = (report: SimulationReport, style: SimulationStyle): string => {
   const paint = paintFor(style.color);
   const columns = Math.max(style.columns, 60);
-  const { namespace, name, kubernetesVersion, proxy, addressType, port } = report;
+  const { namespace, name, kubernetesVersion, addressType, port } = report;
   const what = [addressType, ...(port === '' ? [] : [`port ${port}`])].join(', ');
-  const head = `Service ${namespace}/${name} (Kubernetes ${kubernetesVersion}, ${proxy}; ${what})`;
+  const head = `Service ${namespace}/${name} (Kubernetes ${kubernetesVersion}, ${routerHead(report)}; ${what})`;
   return [
     `${paint.strong(clean(head))}\n`,
+    report.certainty === 'seen' ? '' : routersText(report, { title: 'ROUTER', indent: ROUTER_INDENT, columns, paint }),
     report.whatIf === null ? '' : whatIfText(report.whatIf, columns, paint),
     `\n${clientsText(report, columns, paint)}`,
     `\n${modesText(report)}`,

@@ -203,13 +203,15 @@ const admissionText = ({ admission }: StatusReport, drawing: Drawing): string =>
 
 const servicesText = ({ services }: StatusReport, drawing: Drawing): string => {
   if (services === null) return line('SERVICES', null, 'not seen', drawing);
-  const { count, effective, ineffective, notWanted, causes, keptNamespaces } = services;
+  const { count, effective, assumed, unknown, ineffective, notWanted, causes, keptNamespaces } = services;
   const why = causes.map(({ reason, services: own }) => `${reason} ${own}`).join(', ');
   const kept =
     keptNamespaces === null || keptNamespaces === 0
       ? ''
       : `; kept at admission in ${countText(keptNamespaces, 'namespace')}`;
   const rest = [
+    ...(assumed === 0 ? [] : [`${assumed} effective if the router is what it is taken to be`]),
+    ...(unknown === 0 ? [] : [`${unknown} with an unknown router`]),
     ...(ineffective === 0 ? [] : [`${ineffective} not`]),
     ...(notWanted === 0 ? [] : [`${notWanted} not wanted`]),
   ].map((text) => `, ${text}`);

@@ -144,13 +144,29 @@ export const REASONS = {
     'Service {service} is not served by this proxy: {cause}.',
     'Clients reach a headless Service by DNS, which knows no zones: give it a cluster IP if they should.',
   ),
+  HintsIgnored: anyProxy(
+    '{cause} on Node {node} looks at no hints, so it uses all {ready} ready endpoints of Service {service}.',
+    'No setting of the Service helps here: change the data plane or its version, or let clients choose by zone (a mesh, a Gateway with locality).',
+  ),
+  RouterNotOptedIn: anyProxy(
+    '{cause} on Node {node} looks at hints only where the Service is annotated with `Auto`, so it uses all {ready} ready endpoints of Service {service}.',
+    'Annotate the Service with `service.kubernetes.io/topology-mode: Auto`.',
+  ),
+  NoBackendForZone: anyProxy(
+    '{cause} on Node {node} gives clients of zone {zone} no endpoint of Service {service}, because it is hinted for other zones only: connections fail.',
+    'Run a replica in every zone with clients, or update the data plane to a version that falls back to all endpoints.',
+  ),
+  RouterUnknown: anyProxy(
+    'Who load-balances Service {service} on Node {node} is not known ({cause}), so nothing can be said about its {ready} ready endpoints.',
+    'Name the data plane with `--proxy`, or add the objects that show it.',
+  ),
   CiliumServiceTopologyOff: cilium(
     'Cilium on Node {node} has loadBalancer.serviceTopology off, so it ignores hints and uses all {ready} ready endpoints of Service {service}.',
     'Install Cilium with `loadBalancer.serviceTopology=true`.',
   ),
   CiliumNotOptedIn: cilium(
-    'Service {service} asks Cilium for no routing by topology, so Node {node} uses all {ready} ready endpoints.',
-    'Set `trafficDistribution: PreferClose` (Cilium up to 1.18 knows no other value) or the annotation `topology-mode: Auto`.',
+    'Service {service} asks {cause} on Node {node} for no routing by topology in words that it reads, so it uses all {ready} ready endpoints.',
+    'Set `trafficDistribution: PreferClose` (Cilium 1.18 and 1.19 read no other value) or the annotation `topology-mode: Auto`.',
   ),
   CiliumExternalTrafficPolicyLocal: cilium(
     'Service {service} has externalTrafficPolicy Local, which makes Cilium ignore its hints, so Node {node} uses all {ready} ready endpoints.',

@@ -5,7 +5,7 @@ import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import { NODES, PODS, SERVICES } from '../../pkg/apis/resources.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { node, service } from '../fixtures/core.ts';
+import { node, service, kubeProxy } from '../fixtures/core.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
@@ -44,6 +44,7 @@ describe('kubectl topology, on a cluster', function onCluster() {
   beforeEach(async () => {
     sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2' });
     sandbox.seed(ZONES.map((zone) => node({ zone, kubeletVersion: 'v1.34.2' })));
+    sandbox.seed([kubeProxy('v1.34.2')]);
     for (const name of ['shop', 'garden'])
       await sandbox.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
     sandbox.seed(ZONES.map((zone) => pod(`web-${zone}`, zone)));
@@ -62,7 +63,7 @@ describe('kubectl topology, on a cluster', function onCluster() {
     const own = sandbox.requests.filter(({ user }) => user === 'reader');
     expect(new Set(own.map(({ method }) => method))).to.deep.equal(new Set(['GET']));
     expect(new Set(own.map(({ verb }) => verb)).has('watch')).to.equal(false);
-    const pods = own.filter(({ resource }) => resource === 'pods');
+    const pods = own.filter(({ resource, query }) => resource === 'pods' && query['labelSelector'] === undefined);
     expect(pods.map(({ namespace }) => namespace)).to.deep.equal(['shop']);
   });
 

@@ -30,6 +30,7 @@ const WITHOUT_CAUSE: ReadonlySet<string> = new Set([
   'webhook-effective',
   'dual-stack-effective',
   'load-aware-effective',
+  'router-assumed',
 ]);
 
 /** Each file of test/fixtures/clusters with the cause that explain has to name first, and what it must show for it. */
@@ -49,12 +50,24 @@ const CASES: readonly Case[] = [
   ['annotation-removed', 'NotWanted', 'AnnotationRemoved', /Last event at .*: "Topology Aware Hints has been disabled/],
   ['annotation-wins', 'Ineffective', 'AnnotationWins', /trafficDistribution PreferClose; the annotation wins/],
   [
+    'calico-ebpf-ignores-hints',
+    'Ineffective',
+    'HintsIgnored',
+    /3 of 3 .* Calico eBPF 3\.31\.2 on Node .* looks at no hints/,
+  ],
+  [
+    'calico-ebpf-needs-annotation',
+    'Ineffective',
+    'RouterNotOptedIn',
+    /Calico eBPF 3\.29\.1 .* only where the Service is annotated/,
+  ],
+  [
     'cilium-external-traffic-policy-local',
     'Ineffective',
     'CiliumExternalTrafficPolicyLocal',
     /3 of 3 ready Nodes .* externalTrafficPolicy Local/,
   ],
-  ['cilium-not-opted-in', 'Ineffective', 'CiliumNotOptedIn', /does not take the wish|no routing by topology/],
+  ['cilium-not-opted-in', 'Ineffective', 'CiliumNotOptedIn', /asks Cilium 1\.20\.2 on Node/],
   [
     'cilium-service-topology-off',
     'Ineffective',
@@ -65,7 +78,14 @@ const CASES: readonly Case[] = [
     'cilium-socket-load-balancing',
     'Ineffective',
     'CiliumServiceTopologyOff',
-    /at the socket, before kube-proxy.*serviceTopology .* off/,
+    /what Pods send to cluster IPs, before kube-proxy.*serviceTopology .* off/,
+  ],
+  ['cilium-prefer-close-only', 'Ineffective', 'CiliumNotOptedIn', /asks Cilium 1\.18\.3 on Node/],
+  [
+    'cilium-refuses-zone',
+    'Ineffective',
+    'NoBackendForZone',
+    /1 of 3 ready Nodes \(node-eu-1c\).*Cilium 1\.18\.0.*connections fail/,
   ],
   ['client-node-without-zone', 'Ineffective', 'ClientNodeWithoutZone', /1 of 4 ready Nodes \(node-new\)/],
   [
@@ -87,6 +107,7 @@ const CASES: readonly Case[] = [
   ],
   ['endpoint-without-zone', 'Ineffective', 'EndpointWithoutZone', /10\.1\.0\.12 on Node node-eu-1c has no zone/],
   ['external-name', 'NotWanted', 'ExternalName', /type ExternalName/],
+  ['gke-dataplane-v2-unknown', 'Unknown', 'RouterUnknown', /Who load-balances Service shop\/web/],
   ['headless', 'Ineffective', 'Headless', /clusterIP None/],
   [
     'hinted-for-other-zone',
@@ -98,6 +119,7 @@ const CASES: readonly Case[] = [
   ['hints-gate-off', 'Ineffective', 'HintsGateOff', /1 of 3 ready Nodes \(node-eu-1b\) run kube-proxy 1\.23/],
   ['hints-lost', 'Ineffective', 'HintsLost', /Last event at 2026-11-20T10:00:00Z: "Insufficient Node information/],
   ['hints-not-written', 'Ineffective', 'HintsNotWritten', /None of the 3 ready IPv4 endpoints/],
+  ['kube-proxy-older-than-kubelet', 'Ineffective', 'ProxyNeedsAnnotation', /3 of 3 .* run kube-proxy 1\.29/],
   ['linkerd-slices-off', 'Ineffective', 'LinkerdSlicesOff', /3 of 3 ready Nodes .* Linkerd filters no endpoints/],
   [
     'load-aware-conflicting-mode',
@@ -157,6 +179,7 @@ const CASES: readonly Case[] = [
     'ProxyNeedsAnnotation',
     /2 of 3 ready Nodes \(node-eu-1b and node-eu-1c\) run kube-proxy 1\.30/,
   ],
+  ['router-assumed', 'Assumed', undefined, /(?:)/],
   ['single-endpoint', 'Ineffective', 'SingleEndpoint', /one ready endpoint \(10\.1\.0\.10 in eu-1a\)/],
   ['single-zone', 'Effective', 'SingleZone', /in eu-1a/],
   ['terminating-endpoints', 'Ineffective', 'TerminatingEndpoints', /every Node uses 2 endpoints that are terminating/],
@@ -191,6 +214,7 @@ const CASES: readonly Case[] = [
     'WebhookWithoutEndpoint',
     /garden\/endpointslice-webhook .* no ready endpoint/,
   ],
+  ['windows-node', 'Ineffective', 'HintsIgnored', /1 of 4 ready Nodes \(node-win\): kube-proxy on Windows/],
 ];
 
 const explain = (file: string, ...flags: string[]): Promise<Explanation> =>
@@ -288,7 +312,7 @@ describe('kubectl topology explain, on files', () => {
     expect(report.effective.unserved).to.deep.equal(['eu-1c']);
     expect(report.effective.inZoneShare).to.be.closeTo(2 / 3, 1e-12);
     expect(report.spread).to.equal('Deployment web: nothing spreads its Pods over zones');
-    expect(report.unseen.map(({ what }) => what)).to.deep.equal(['pods', 'webhooks', 'policies', 'events', 'cilium']);
+    expect(report.unseen.map(({ what }) => what)).to.deep.equal(['pods', 'webhooks', 'policies', 'events']);
   });
 
   it('names what objects cannot show only where traffic was measured to cross', async () => {

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import type { RouteReport, RoutesReport } from '../../pkg/diagnosis/models/routes.ts';
-import { endpoint, node, service, slice } from '../fixtures/core.ts';
+import { endpoint, node, service, slice, kubeProxy } from '../fixtures/core.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { ZONES, auto, nodes, own, stdin } from './topology-objects.ts';
 
@@ -19,11 +19,13 @@ describe('kubectl topology route, its JSON', () => {
   const hinted = slice({ endpoints: own(...ZONES) });
 
   it('has the fields of the contract, no more', async () => {
-    const [first, ...others] = await routes([...nodes(), service(), hinted]);
+    const [first, ...others] = await routes([...nodes(), kubeProxy(), service(), hinted]);
     expect(others.map((each) => each.node)).to.deep.equal(['node-eu-1b', 'node-eu-1c']);
     expect(first).to.deep.equal({
       node: 'node-eu-1a',
       zone: 'eu-1a',
+      router: 'kube-proxy',
+      certainty: 'seen',
       port: 'https',
       mode: 'PreferSameZone',
       cluster: ['198.18.0.10:8443'],
@@ -199,7 +201,7 @@ describe('kubectl topology route, its JSON', () => {
       stdin: stdin(service(), hinted),
     });
     expect([JSON.parse(out), err, code]).to.deep.equal([
-      { routes: [] },
+      { router: 'unknown', certainty: 'unknown', evidence: [], routers: [], routes: [] },
       'warning: there are no Nodes, so there are no routes\n',
       0,
     ]);

@@ -10,6 +10,7 @@ import { serviceNames } from '../../pkg/webhook/certificates/secret-store.ts';
 import { startAdmission } from '../fixtures/admission-server.ts';
 import type { AdmissionFixture } from '../fixtures/admission-server.ts';
 import { service, slice } from '../fixtures/core.ts';
+import { kubeProxy } from '../fixtures/core.ts';
 import { installation, installationDefaults, installedNodes, namespaceObject } from '../fixtures/installation.ts';
 import type { InstallationOptions } from '../fixtures/installation.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -85,7 +86,7 @@ export const useStatusWorld = ({ webhookPort }: StatusWorldOptions = {}): Status
       resources: [DEPLOYMENTS, FLOW_POLICIES],
       resolveService: () => ({ host: '127.0.0.1', port: webhookPort ?? world.admission.server.port }),
     });
-    world.sandbox.seed([...installedNodes(), namespaceObject('shop')]);
+    world.sandbox.seed([...installedNodes(), kubeProxy('v1.33.2'), namespaceObject('shop')]);
     world.access = ['--kubeconfig', world.folder.write('kubeconfig', world.sandbox.kubeconfig('reader'))];
   });
   afterEach(() => world.sandbox.stop());

@@ -3,6 +3,7 @@
 import {
   CLUSTERS,
   CUSTOM_RESOURCE_DEFINITIONS,
+  DAEMON_SETS,
   ENDPOINT_SLICES,
   ETCDS,
   EVENTS,
@@ -140,6 +141,7 @@ const CORE: ServedResource[] = [
 ];
 
 const GROUPS: ServedResource[] = [
+  served(DAEMON_SETS, { shortNames: ['ds'], status: true, generation: 'content' }),
   served(ENDPOINT_SLICES, { generation: 'labels', rules: SLICE_RULES }),
   served(LEASES, { unconditionalUpdate: false, createOnUpdate: true }),
   served(MUTATING_WEBHOOK_CONFIGURATIONS, { generation: 'content', unconditionalUpdate: false, rules: WEBHOOK_RULES }),

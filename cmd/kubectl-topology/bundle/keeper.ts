@@ -5,6 +5,7 @@ import { webhooksOf } from '../../../pkg/diagnosis/project/admission.ts';
 import { isFields, textAt } from '../../../pkg/diagnosis/project/fields.ts';
 import type { Fields } from '../../../pkg/diagnosis/project/fields.ts';
 import { metadataOf } from '../../../pkg/diagnosis/project/metadata.ts';
+import { isAgentSet, routerConfigOf } from '../../../pkg/diagnosis/project/routers.ts';
 import { registrationsOf, warningOf } from '../../../pkg/diagnosis/status/read-admission.ts';
 import { isOfChart } from '../../../pkg/diagnosis/status/read-workloads.ts';
 import { isOurs } from '../../../pkg/diagnosis/status/services.ts';
@@ -25,10 +26,17 @@ const LIMIT = 1_000;
 const isPolicy = (kind: unknown): boolean =>
   kind === 'MutatingAdmissionPolicy' || kind === 'MutatingAdmissionPolicyBinding';
 
+const SYSTEM = 'kube-system';
+const namespaceOf = (object: Fields): string => metadataOf(object, false).namespace ?? '';
+
 /** Whether it is ours, or needed to judge what is. Of slices that shows once all Services are known. */
 const isWanted = (object: Fields): boolean => {
   const { kind } = object;
   if (kind === 'Service') return isOurs(object) || isOfChart(object, EXTENSION_NAME);
+  if (kind === 'DaemonSet') return isAgentSet(object);
+  if (kind === 'ConfigMap' && namespaceOf(object) === SYSTEM) {
+    return isOfChart(object, EXTENSION_NAME) || routerConfigOf(object) !== undefined;
+  }
   if (kind === 'MutatingWebhookConfiguration') {
     return registrationsOf(object).length > 0 || webhooksOf(object).some(({ slices }) => slices);
   }

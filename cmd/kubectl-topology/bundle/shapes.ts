@@ -34,6 +34,14 @@ const CONDITIONS: Shape = [
   { type: 'keep', status: 'keep', reason: 'keep', message: 'keep', lastTransitionTime: 'keep' },
 ];
 
+const CILIUM_SETTINGS = {
+  'kube-proxy-replacement': 'keep',
+  'bpf-lb-sock': 'keep',
+  'bpf-lb-sock-hostns-only': 'keep',
+  'enable-service-topology': 'keep',
+  ipam: 'keep',
+} as const satisfies Shape;
+
 const CONTAINERS: Shape = [{ name: 'keep', image: 'keep', resources: 'keep' }];
 
 const POD_SPEC: Shape = {
@@ -104,6 +112,14 @@ export const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> =
       ],
     },
   },
+  DaemonSet: {
+    spec: { template: { metadata: { labels: 'keep' }, spec: POD_SPEC } },
+    status: { desiredNumberScheduled: 'keep', updatedNumberScheduled: 'keep' },
+  },
+  CiliumNodeConfig: { spec: { nodeSelector: 'keep', defaults: CILIUM_SETTINGS } },
+  FelixConfiguration: { spec: { bpfEnabled: 'keep' } },
+  Installation: { spec: { calicoNetwork: { linuxDataplane: 'keep' } } },
+  Network: { spec: { defaultNetwork: { type: 'keep' } } },
   Lease: { spec: 'keep' },
   MutatingWebhookConfiguration: {
     webhooks: [
@@ -128,10 +144,10 @@ export const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> =
     data: {
       carrier: 'keep',
       'config.yaml': 'yaml',
-      'kube-proxy-replacement': 'keep',
-      'bpf-lb-sock': 'keep',
-      'bpf-lb-sock-hostns-only': 'keep',
-      'enable-service-topology': 'keep',
+      ...CILIUM_SETTINGS,
+      'antrea-agent.conf': 'yaml',
+      'config.conf': 'yaml',
+      config: 'yaml',
     },
   },
   FlowPolicy: { spec: 'keep', status: 'keep' },

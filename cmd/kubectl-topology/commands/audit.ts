@@ -21,7 +21,7 @@ import type { Io } from '../io.ts';
 import { addPriceFlags, readPrices } from '../price-flags.ts';
 import type { PriceFlags } from '../price-flags.ts';
 import { print } from '../print.ts';
-import { addProxyFlags, proxyOf } from '../proxy-flags.ts';
+import { addProxyFlags, statedBy } from '../proxy-flags.ts';
 import type { ProxyFlags } from '../proxy-flags.ts';
 import { load } from '../session.ts';
 
@@ -41,7 +41,7 @@ const NEEDS: readonly CollectionName[] = [
   'autoscalers',
   'webhooks',
   'policies',
-  'cilium',
+  'routers',
 ];
 
 const define = (command: Command): void => {
@@ -113,11 +113,9 @@ export const audit = topologyCommand<Flags>({
     const bill = await billOf(snapshot, flags);
     const report = auditCluster(snapshot, {
       now: io.now(),
-      proxy: proxyOf(snapshot, flags),
+      ...statedBy(flags),
       ...(namespace === undefined ? {} : { namespace }),
       ...(bill === undefined ? {} : { bill }),
-      ...(flags.kubernetesVersion === undefined ? {} : { version: flags.kubernetesVersion }),
-      ...(flags.featureGates === undefined ? {} : { gates: flags.featureGates }),
     });
     const sorted = ordered(report, flags);
     await print(io, flags.output, sorted, (wide) =>

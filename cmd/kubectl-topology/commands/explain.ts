@@ -40,7 +40,7 @@ export const explain = topologyCommand<Flags>({
     const loaded = await load(inNamespaceOf(flags, name), EXPLAIN_NEEDS, io);
     const service = findService(loaded, name);
     const snapshot = await withFlowPolicies(loaded.snapshot, service, flags, io);
-    const report = explainService(snapshot, service, explainOptions(snapshot, flags, io));
+    const report = explainService(snapshot, service, explainOptions(flags, io));
     await print(io, flags.output, report, (wide) =>
       renderExplanation(report, { wide, color: wantsColor(io), columns: io.out.columns }),
     );

@@ -4,6 +4,7 @@ import { Option } from 'commander';
 import { keyOf, refOf, slicesByService } from '../../../pkg/diagnosis/models/lookup.ts';
 import { routesReport } from '../../../pkg/diagnosis/models/routes.ts';
 import type { RoutesReport } from '../../../pkg/diagnosis/models/routes.ts';
+import { routersOf } from '../../../pkg/diagnosis/routers/of-snapshot.ts';
 import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderTable } from '../../../pkg/report/table.ts';
 import { topologyCommand } from '../command.ts';
@@ -11,7 +12,7 @@ import { findNodes, findPort, findService, inNamespaceOf } from '../find-service
 import { addInputFlags, addOutputFlag, addVersionFlags } from '../flags.ts';
 import type { InputFlags, OutputFlags, VersionFlags } from '../flags.ts';
 import { print } from '../print.ts';
-import { addProxyFlags, proxyOf } from '../proxy-flags.ts';
+import { addProxyFlags, statedBy } from '../proxy-flags.ts';
 import type { ProxyFlags } from '../proxy-flags.ts';
 import { load } from '../session.ts';
 
@@ -32,15 +33,17 @@ const renderRoutes = ({ routes }: RoutesReport, wide: boolean): string =>
     [
       'NODE',
       'ZONE',
+      'ROUTER',
       'PORT',
       'MODE',
       ...(wide ? ['CLUSTER', 'LOCAL', 'REACHABLE'] : ['REACHABLE']),
       'REASON',
       ...(wide ? ['MESSAGE'] : []),
     ],
-    routes.map(({ node, zone, port, mode, cluster, local, reachable, reason, message }) => [
+    routes.map(({ node, zone, router, certainty, port, mode, cluster, local, reachable, reason, message }) => [
       node,
       zone === '' ? '-' : zone,
+      certainty === 'seen' ? router : `${router} (${certainty})`,
       port === '' ? '-' : port,
       mode === '' ? '-' : mode,
       ...(wide ? [listText(cluster), listText(local)] : []),
@@ -72,20 +75,18 @@ export const route = topologyCommand<Flags>({
     addVersionFlags(addOutputFlag(addProxyFlags(command)), 'kube-proxy on every node');
   },
   async run(io, flags) {
-    const loaded = await load(inNamespaceOf(flags, flags.service), ['nodes', 'services', 'slices', 'cilium'], io);
+    const loaded = await load(inNamespaceOf(flags, flags.service), ['nodes', 'services', 'slices', 'routers'], io);
     const { snapshot } = loaded;
     const service = findService(loaded, flags.service);
     const nodes = findNodes(loaded, flags.node);
+    const routers = routersOf(snapshot, statedBy(flags));
     const report = routesReport({
       service,
       nodes,
       slices: slicesByService(itemsOf(snapshot.slices)).get(keyOf(refOf(service))) ?? [],
-      proxy: proxyOf(snapshot, flags),
+      routers,
       ...(flags.port === undefined ? {} : { port: findPort(service, flags.port) }),
       ...(flags.addressType === undefined ? {} : { family: flags.addressType }),
-      ...(flags.kubernetesVersion === undefined ? {} : { version: flags.kubernetesVersion }),
-      ...(snapshot.version === undefined ? {} : { fallback: snapshot.version }),
-      ...(flags.featureGates === undefined ? {} : { gates: flags.featureGates }),
     });
     if (nodes.length === 0) io.err.write('warning: there are no Nodes, so there are no routes\n');
     await print(io, flags.output, report, (wide) => renderRoutes(report, wide));

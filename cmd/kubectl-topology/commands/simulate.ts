@@ -19,7 +19,7 @@ const needsOf = ({ demand, capacity }: SimulateFlags): readonly CollectionName[]
   'nodes',
   'services',
   'slices',
-  'cilium',
+  'routers',
   ...(demand !== undefined && capacity === undefined ? (['pods'] as const) : []),
 ];
 
@@ -67,7 +67,7 @@ export const simulate = topologyCommand<SimulateFlags>({
     const service = findService(loaded, name);
     const snapshot = await withObserved(loaded.snapshot, service, flags, io);
     const port = flags.port === undefined ? undefined : findPort(service, flags.port);
-    const options = await simulateOptions(snapshot, flags, port);
+    const options = await simulateOptions(flags, port);
     const { simulate: simulateService } = await import('../../../pkg/diagnosis/simulate/simulate.ts');
     const result = simulateService(snapshot, service, options);
     if (result.kind === 'refused') throw new UsageError(result.message);

@@ -12,7 +12,6 @@ import type { InputFlags, OutputFlags } from '../flags.ts';
 import { wantsColor } from '../io.ts';
 import type { Io } from '../io.ts';
 import { print } from '../print.ts';
-import { proxyOf } from '../proxy-flags.ts';
 import { checkInputFlags, withConnection } from '../session.ts';
 
 interface Flags extends InputFlags, OutputFlags {
@@ -37,8 +36,7 @@ const fromFiles = async (paths: readonly string[], { namespace }: Flags, io: Io)
   return statusFromFiles({ paths, namespace, now: io.now(), readStdin: () => io.readStdin() });
 };
 
-const reportOf = (evidence: StatusEvidence, flags: Flags): StatusReport =>
-  statusOf(evidence, { proxy: proxyOf(evidence.snapshot, { linkerdEndpointSlices: true }), events: flags.events });
+const reportOf = (evidence: StatusEvidence, flags: Flags): StatusReport => statusOf(evidence, { events: flags.events });
 
 /** Reads the cluster, and writes the bundle while the connection is there: logs come last. */
 const fromCluster = async (flags: Flags, io: Io): Promise<StatusReport> => {

@@ -43,7 +43,7 @@ const createScreen = (io: Io, flags: ExplainFlags, name: string): ((snapshot: Cl
       );
       return;
     }
-    const report = explain(snapshot, service, explainOptions(snapshot, flags, io));
+    const report = explain(snapshot, service, explainOptions(flags, io));
     const key = JSON.stringify(report);
     if (!io.out.terminal) {
       show(key, lineOf(report, io.now()));

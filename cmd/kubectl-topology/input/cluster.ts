@@ -43,7 +43,7 @@ export const listObjects = async (
   { namespace, signal }: Pick<ReadOptions, 'namespace' | 'signal'>,
 ): Promise<void> => {
   const { resource, fieldSelector, labelSelector } = source;
-  const within = resource.namespaced ? (source.namespace ?? namespace) : undefined;
+  const within = resource.namespaced && source.everywhere !== true ? (source.namespace ?? namespace) : undefined;
   const options: ListOptions = {
     ...(within === undefined ? {} : { namespace: within }),
     ...(fieldSelector === undefined ? {} : { fieldSelector }),
@@ -110,7 +110,7 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
       } catch (error) {
         const why = refusalOf(error, source);
         if (why === undefined) throw error;
-        missing.set(name, why);
+        if (source.evidence !== true) missing.set(name, why);
       }
     }
   }

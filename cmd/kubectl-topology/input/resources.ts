@@ -16,8 +16,12 @@ export interface Source {
   readonly resource: Resource;
   /** Instead of the namespaces asked for. */
   readonly namespace?: string;
+  /** In all namespaces, whatever is asked for. */
+  readonly everywhere?: boolean;
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
+  /** What it adds is evidence: where it may not be read the collection goes on without. */
+  readonly evidence?: boolean;
   /** Not every cluster serves it: where it is not served there are none. */
   readonly optional?: boolean;
 }
@@ -38,6 +42,50 @@ const POLICIES: Resource = {
   namespaced: false,
 };
 
+const resource = (group: string, version: string, kind: string, plural: string, scoped = false): Resource => ({
+  group,
+  version,
+  kind,
+  plural,
+  namespaced: scoped,
+});
+
+/** Where data planes are installed by themselves; a selector where a Pod may be in any namespace. */
+const AGENT_PODS = ['k8s-app in (kube-proxy,cilium,calico-node,kube-router)', 'component in (kube-proxy,antrea-agent)'];
+
+/** kube-system is looked at whatever namespace is asked for: agents are of the whole cluster. */
+const ROUTERS: readonly Source[] = [
+  { resource: resource('apps', 'v1', 'DaemonSet', 'daemonsets', true), everywhere: true, optional: true },
+  ...AGENT_PODS.map((labelSelector) => ({
+    resource: PODS,
+    everywhere: true,
+    labelSelector,
+    optional: true,
+    evidence: true,
+  })),
+  { resource: namespaced('', 'v1', 'ConfigMap'), namespace: 'kube-system', optional: true, evidence: true },
+  {
+    resource: namespaced('apps', 'v1', 'Deployment'),
+    namespace: 'kube-system',
+    fieldSelector: 'metadata.name=kube-ovn-controller',
+    optional: true,
+    evidence: true,
+  },
+  {
+    resource: resource('crd.projectcalico.org', 'v1', 'FelixConfiguration', 'felixconfigurations'),
+    optional: true,
+    evidence: true,
+  },
+  { resource: resource('operator.tigera.io', 'v1', 'Installation', 'installations'), optional: true, evidence: true },
+  {
+    resource: resource('cilium.io', 'v2', 'CiliumNodeConfig', 'ciliumnodeconfigs', true),
+    everywhere: true,
+    optional: true,
+    evidence: true,
+  },
+  { resource: resource('operator.openshift.io', 'v1', 'Network', 'networks'), optional: true, evidence: true },
+];
+
 export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   nodes: [{ resource: NODES }],
   services: [{ resource: SERVICES }],
@@ -54,13 +102,6 @@ export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   webhooks: [{ resource: MUTATING_WEBHOOK_CONFIGURATIONS }],
   policies: [{ resource: POLICIES, optional: true }],
   events: [{ resource: EVENTS, fieldSelector: 'involvedObject.kind=Service' }],
-  cilium: [
-    {
-      resource: namespaced('', 'v1', 'ConfigMap'),
-      namespace: 'kube-system',
-      fieldSelector: 'metadata.name=cilium-config',
-      optional: true,
-    },
-  ],
+  routers: ROUTERS,
   flowPolicies: [{ resource: FLOW_POLICIES, optional: true }],
 };

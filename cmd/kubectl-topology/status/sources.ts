@@ -47,7 +47,7 @@ const COLLECTIONS: readonly CollectionName[] = [
   'slices',
   'webhooks',
   'policies',
-  'cilium',
+  'routers',
   'flowPolicies',
 ];
 

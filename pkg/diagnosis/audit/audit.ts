@@ -4,6 +4,7 @@ import { formatVersion } from '../../routing/version.ts';
 import { diagnose, unseenOf } from '../explain/explain.ts';
 import { indexSnapshot } from '../explain/facts.ts';
 import { keyOf, refOf, sortedServices } from '../models/lookup.ts';
+import { routersReport } from '../routers/report.ts';
 import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
 import { clusterFindings } from './findings.ts';
 import { addTo, plainMatrix } from './matrix.ts';
@@ -41,7 +42,7 @@ const unseen = (snapshot: ClusterSnapshot): AuditReport['unseen'] => {
 /** Services come worst first: what crosses most of all connections, or costs most where prices are given. */
 export const audit = (snapshot: ClusterSnapshot, options: AuditOptions): AuditReport => {
   const { namespace, bill } = options;
-  const index = indexSnapshot(snapshot);
+  const index = indexSnapshot(snapshot, options);
   const chosen = sortedServices(snapshot).filter(
     (service) => namespace === undefined || refOf(service).namespace === namespace,
   );
@@ -51,13 +52,13 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions): AuditRe
   const slices = chosen.flatMap((service) => index.slices.get(keyOf(refOf(service))) ?? []);
   return {
     kubernetesVersion: formatVersion(options.version ?? index.version),
-    proxy: options.proxy.kind,
+    ...routersReport(index.readyNodes, index.routers),
     namespace: namespace ?? null,
     services: sortServices(services, 'worst'),
     sum: auditSum(services, index.readyNodes.length),
     causes: causeGroups(services),
     matrix: matrixOf(all, total),
-    findings: clusterFindings(snapshot, index, slices, options),
+    findings: clusterFindings(snapshot, index, slices),
     ...pricesOf(options),
     unseen: unseen(snapshot),
   };

@@ -5,11 +5,11 @@ import { REASONS } from '../../upstream/index.ts';
 import { counted, listed } from '../explain/cause.ts';
 import type { SnapshotIndex } from '../explain/facts.ts';
 import { DIAGNOSIS_REASONS } from '../explain/reasons.ts';
-import { kubeletVersion, zoneOfNode } from '../models/lookup.ts';
+import { zoneOfNode } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { AUDIT_REASONS } from './reasons.ts';
-import type { AuditOptions, ClusterFinding } from './types.ts';
+import type { ClusterFinding } from './types.ts';
 
 const nameOf = ({ metadata }: { readonly metadata?: { readonly name?: string } }): string => metadata?.name ?? '';
 
@@ -54,11 +54,11 @@ const strayZones = (snapshot: ClusterSnapshot, slices: readonly EndpointSlice[])
 const [FIRST_RACE, LAST_RACE] = [34, 36];
 
 /** Nothing in the API tells: the proxy read its Node before the label was there. */
-const racedProxies = ({ readyNodes, version }: SnapshotIndex, options: AuditOptions): ClusterFinding[] => {
-  if (options.proxy.kind !== 'kube-proxy') return [];
+const racedProxies = ({ readyNodes, routers }: SnapshotIndex): ClusterFinding[] => {
   const raced = readyNodes.filter((node) => {
-    const { minor } = options.version ?? kubeletVersion(node) ?? version;
-    return minor >= FIRST_RACE && minor <= LAST_RACE;
+    const { router, routing } = routers.of(node);
+    const { minor } = routing.version;
+    return router === 'kube-proxy' && minor >= FIRST_RACE && minor <= LAST_RACE;
   });
   if (raced.length === 0) return [];
   return [
@@ -76,5 +76,4 @@ export const clusterFindings = (
   snapshot: ClusterSnapshot,
   index: SnapshotIndex,
   slices: readonly EndpointSlice[],
-  options: AuditOptions,
-): ClusterFinding[] => [...zonelessNodes(index), ...strayZones(snapshot, slices), ...racedProxies(index, options)];
+): ClusterFinding[] => [...zonelessNodes(index), ...strayZones(snapshot, slices), ...racedProxies(index)];

@@ -33,6 +33,7 @@ const byZone = ({ index, clientZones }: Facts, { endpoints }: FamilyFacts): Traf
     nodes: groups.flatMap((group) => group.slice(0, 1)),
     countOf: (node) => sizes.get(node) ?? 0,
     endpointsFor: (node) => zones.get(zoneOfNode(node)) ?? all,
+    ...(index.weights === undefined ? {} : { weights: index.weights }),
   });
 };
 

@@ -7,7 +7,10 @@ type Order = (left: ServiceAudit, right: ServiceAudit) => number;
 
 const byName: Order = (a, b) => byText(a.namespace, b.namespace) || byText(a.name, b.name);
 
-const RANK = { Ineffective: 0, NotWanted: 1, Effective: 2 } as const satisfies Record<ServiceAudit['verdict'], number>;
+const RANK = { Ineffective: 0, Unknown: 1, NotWanted: 2, Assumed: 3, Effective: 4 } as const satisfies Record<
+  ServiceAudit['verdict'],
+  number
+>;
 const byVerdict: Order = (a, b) => RANK[a.verdict] - RANK[b.verdict];
 
 /** Most first; what is not known last. */

@@ -35,7 +35,13 @@ export const auditSum = (services: readonly ServiceAudit[], nodes: number): Audi
     services.filter((service) => service.verdict === verdict).length;
   return {
     services: services.length,
-    verdicts: { Effective: count('Effective'), NotWanted: count('NotWanted'), Ineffective: count('Ineffective') },
+    verdicts: {
+      Effective: count('Effective'),
+      Assumed: count('Assumed'),
+      Unknown: count('Unknown'),
+      NotWanted: count('NotWanted'),
+      Ineffective: count('Ineffective'),
+    },
     unpredicted: services.length - predicted.length,
     endpoints: total(services, ({ endpoints }) => endpoints),
     nodes,

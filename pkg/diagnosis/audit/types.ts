@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology audit` takes and answers.
-import type { Proxy } from '../../upstream/index.ts';
 import type { Cause, CauseReason, ExplainOptions, Explanation, Verdict, WantedReport } from '../explain/types.ts';
 import type { Tariff } from '../prices.ts';
+import type { RoutersReport } from '../routers/report.ts';
 import type { AuditReason } from './reasons.ts';
 
 /** What traffic costs, and how much there is. */
@@ -108,9 +108,8 @@ export interface AuditSum {
   readonly monthlyCost?: MonthlyCost;
 }
 
-export interface AuditReport {
+export interface AuditReport extends RoutersReport {
   readonly kubernetesVersion: string;
-  readonly proxy: Proxy['kind'];
   /** Of all Services the one audited; null for all. */
   readonly namespace: string | null;
   readonly services: readonly ServiceAudit[];

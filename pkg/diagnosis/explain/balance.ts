@@ -13,16 +13,19 @@ const UNEVEN = 1;
 
 const percent = (fraction: number): string => `${Math.round(fraction * HUNDRED)} %`;
 
-/** Connections of one family and port, clients alike on every Node of the client zones and on those without zone; undefined where nothing answers. */
-const trafficOn = ({ clientZones }: Facts, routes: readonly FamilyRoute[]): Traffic | undefined => {
+/** Connections of one family and port, of clients in the client zones and on Nodes without zone; undefined where nothing answers. */
+const trafficOn = ({ clientZones, index }: Facts, routes: readonly FamilyRoute[]): Traffic | undefined => {
   if (routes.every(({ used }) => used.length === 0)) return undefined;
-  const clients = routes.filter(({ zone }) => zone === '' || clientZones.includes(zone));
+  const clients = routes.filter(
+    ({ zone, reason }) => reason !== 'RouterUnknown' && (zone === '' || clientZones.includes(zone)),
+  );
   const routeOf = new Map(clients.map((route) => [route.node, route]));
   const of = ({ metadata }: Node): FamilyRoute | undefined => routeOf.get(metadata?.name ?? '');
   return trafficOf({
     nodes: clients.flatMap(({ nodes }) => nodes.slice(0, 1)),
     countOf: (node) => of(node)?.nodes.length ?? 0,
     endpointsFor: (node) => of(node)?.used ?? [],
+    ...(index.weights === undefined ? {} : { weights: index.weights }),
   });
 };
 
@@ -37,10 +40,12 @@ export const trafficsOf = (facts: Facts): { readonly family: string; readonly tr
     return traffic === undefined ? [] : [{ family: routes[0]?.family ?? '', traffic }];
   });
 
-/** Mean over families and ports; those that nothing answers do not count. */
-export const meanInZoneShare = (facts: Facts): number => {
-  const shares = trafficsOf(facts).map(({ traffic }) => inZoneShare(traffic));
-  return shares.length === 0 ? 0 : shares.reduce((sum, share) => sum + share, 0) / shares.length;
+/** Mean over families and ports; those that nothing answers do not count. Null where there is nothing to predict. */
+export const meanInZoneShare = (facts: Facts): number | null => {
+  const arriving = trafficsOf(facts).filter(({ traffic }) => traffic.matrix.size > 0 && traffic.lost < 1);
+  const placed = facts.routes.some(({ used }) => used.some(({ zone }) => zone !== ''));
+  if (arriving.length === 0 || !placed) return null;
+  return arriving.reduce((sum, { traffic }) => sum + inZoneShare(traffic), 0) / arriving.length;
 };
 
 /** The CPU heuristic lends endpoints of one zone to another: such hints keep no traffic in its zone. */
@@ -63,7 +68,7 @@ const unevenCause = (facts: Facts, routes: readonly FamilyRoute[]): Cause[] => {
   const [key, load] = [...traffic.endpoints].reduce((most, next) => (next[1] > most[1] ? next : most));
   const zone = routes.flatMap(({ used }) => used).find((endpoint) => endpoint.key === key)?.zone ?? '';
   const times = (load * count).toFixed(1);
-  const evidence = `Endpoint ${key} in ${zone} gets ${percent(load)} of all connections, ${times} times an even share over ${count} endpoints, if clients are alike on every Node.`;
+  const evidence = `Endpoint ${key} in ${zone} gets ${percent(load)} of all connections, ${times} times an even share over ${count} endpoints, if clients are ${facts.index.weights === undefined ? 'alike on every Node' : 'where the CPU of the Nodes is'}.`;
   return [cause('prerequisite', 'UnevenLoad', evidence)];
 };
 

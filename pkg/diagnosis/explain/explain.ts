@@ -3,7 +3,9 @@
 import type { Service } from '../../apis/core.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Route } from '../../upstream/index.ts';
-import { byText, kubeletVersion } from '../models/lookup.ts';
+import { byText } from '../models/lookup.ts';
+import { leastCertain, routersReport } from '../routers/report.ts';
+import type { RouterAnswer } from '../routers/types.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { balanceCauses, meanInZoneShare } from './balance.ts';
 import { cause, firstOfEach, listed } from './cause.ts';
@@ -45,7 +47,14 @@ const givenReport = ({ families }: Facts): GivenReport[] =>
     };
   });
 
-const usedReport = ({ routes, families, options, version }: Facts): UsedReport[] => {
+/** kube-proxy is judged by its minor; of others the version counts as their image names it. */
+const routerFields = ({ router, certainty, version, routing }: RouterAnswer) => ({
+  router,
+  certainty,
+  version: router === 'kube-proxy' ? formatVersion(routing.version) : (version ?? ''),
+});
+
+const usedReport = ({ routes, families, index }: Facts): UsedReport[] => {
   const order = families.map(({ family }) => family);
   return routes
     .flatMap(({ nodes, zone, family, port, mode, used, reason }) => {
@@ -55,7 +64,7 @@ const usedReport = ({ routes, families, options, version }: Facts): UsedReport[]
         zone,
         addressType: family,
         port,
-        version: formatVersion(options.version ?? kubeletVersion(node) ?? version),
+        ...routerFields(index.routers.of(node)),
         mode,
         endpoints: used.length,
         inZone: used.length === 0 ? 0 : inside / used.length,
@@ -68,19 +77,39 @@ const usedReport = ({ routes, families, options, version }: Facts): UsedReport[]
 const isKept = ({ mode, used, zone }: Route): boolean =>
   mode !== '' || (used.length > 0 && used.every((endpoint) => endpoint.zone === zone));
 
+/** Why no share of the connections can be told. */
+const whyNoShare = ({ service, nodes, routes, endpoints }: Facts): string => {
+  if (service.spec?.type === 'ExternalName') return 'it is a name in DNS';
+  if (service.spec?.clusterIP === 'None') return 'headless: its clients choose among addresses from DNS';
+  if (nodes.length === 0) return 'no ready Node is known';
+  if (endpoints.length === 0) return 'no endpoint is ready';
+  if (routes.every(({ reason }) => reason === 'RouterUnknown')) return 'who routes is not known';
+  if (endpoints.every(({ zone }) => zone === '')) return 'no endpoint has a zone';
+  return 'no proxy of the cluster routes it';
+};
+
 const effectiveReport = (facts: Facts): EffectiveReport => {
   const { routes, clientZones } = facts;
   const spread = loopReport(facts)?.spreadOnPurpose === true;
   const isServed = (route: Route): boolean => isKept(route) || (spread && route.reason === 'NoHints');
   const unserved = clientZones.filter((zone) => routes.some((route) => route.zone === zone && !isServed(route)));
   const zoneless = routes.some(({ zone }) => zone === '');
+  const inZoneShare = meanInZoneShare(facts);
+  const unknown = routes.some(({ reason }) => reason === 'RouterUnknown');
   return {
-    effective: clientZones.length > 0 && unserved.length === 0 && !zoneless,
+    effective: clientZones.length > 0 && unserved.length === 0 && !zoneless && !unknown,
     clientZones,
     unserved,
-    inZoneShare: meanInZoneShare(facts),
+    inZoneShare,
+    noShare: inZoneShare === null ? whyNoShare(facts) : '',
   };
 };
+
+/** Every Node whose router is known keeps to hints; of the others nothing can be said. */
+const onlyUnknown = ({ routes, endpoints }: Facts): boolean =>
+  endpoints.length > 0 &&
+  endpoints.every(({ forZones }) => forZones.length > 0) &&
+  routes.every((route) => route.reason === 'RouterUnknown' || isKept(route));
 
 const trivialCauses = ({ nodes, clientZones, name }: Facts): Cause[] => {
   if (nodes.length === 0)
@@ -93,11 +122,12 @@ const FIRST_RACE = 34;
 const LAST_RACE = 36;
 
 /** Left over where everything that objects tell is right. */
-const crossingCauses = ({ options, routes, nodes, version }: Facts, effective: boolean): Cause[] => {
-  if (options.crossing !== true || !effective || options.proxy.kind !== 'kube-proxy' || routes.length === 0) return [];
+const crossingCauses = ({ options, routes, nodes, index }: Facts, effective: boolean): Cause[] => {
+  if (options.crossing !== true || !effective || routes.length === 0) return [];
   const raced = nodes.filter((node) => {
-    const { minor } = options.version ?? kubeletVersion(node) ?? version;
-    return minor >= FIRST_RACE && minor <= LAST_RACE;
+    const { router, routing } = index.routers.of(node);
+    const { minor } = routing.version;
+    return router === 'kube-proxy' && minor >= FIRST_RACE && minor <= LAST_RACE;
   });
   if (raced.length === 0) return [];
   const names = listed(raced.map(({ metadata }) => metadata?.name ?? ''));
@@ -132,7 +162,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   return firstOfEach(found);
 };
 
-const COLLECTIONS = ['pods', 'workloads', 'autoscalers', 'webhooks', 'policies', 'events', 'cilium'] as const;
+const COLLECTIONS = ['pods', 'workloads', 'autoscalers', 'webhooks', 'policies', 'events', 'routers'] as const;
 
 export const unseenOf = (snapshot: ClusterSnapshot): Explanation['unseen'] =>
   COLLECTIONS.flatMap((what) => {
@@ -154,14 +184,16 @@ export const diagnose = (
   snapshot: ClusterSnapshot,
   service: Service,
   options: ExplainOptions,
-  index: SnapshotIndex = indexSnapshot(snapshot),
+  index: SnapshotIndex = indexSnapshot(snapshot, options),
 ): Diagnosis => {
   const facts = gatherFacts(snapshot, service, options, index);
   const wanted = wantedReport(facts);
   const effective = effectiveReport(facts);
+  const certainty = leastCertain(facts.nodes.map((node) => index.routers.of(node).certainty));
   const verdict = ((): Verdict => {
-    if (effective.effective) return 'Effective';
-    return wanted.wanted ? 'Ineffective' : 'NotWanted';
+    if (effective.effective) return certainty === 'seen' ? 'Effective' : 'Assumed';
+    if (!wanted.wanted) return 'NotWanted';
+    return certainty === 'unknown' && onlyUnknown(facts) ? 'Unknown' : 'Ineffective';
   })();
   const causes = findCauses(facts, effective.effective, wanted.wanted);
   return { facts, verdict, wanted, given: givenReport(facts), effective, causes };
@@ -174,7 +206,7 @@ export const explain = (snapshot: ClusterSnapshot, service: Service, options: Ex
     namespace: facts.ref.namespace,
     name: facts.ref.name,
     kubernetesVersion: formatVersion(facts.version),
-    proxy: options.proxy.kind,
+    ...routersReport(facts.nodes, facts.index.routers),
     verdict,
     wanted,
     given,

@@ -2,6 +2,7 @@
 // Works out once what causes of one Service are looked for in.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
+import { zoneWeights } from '../../flow/zone-weights.ts';
 import { HINT_STRATEGIES, strategyOf } from '../../hints/table.ts';
 import type { HintStrategy } from '../../hints/types.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
@@ -21,6 +22,8 @@ import {
 } from '../models/lookup.ts';
 import { groupNodes, groupRoutesOf } from '../models/routes.ts';
 import type { GroupRoutesInput } from '../models/routes.ts';
+import { routersOf } from '../routers/of-snapshot.ts';
+import type { Routers, Stated } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Autoscaler, ClusterSnapshot, PodSummary, Workload } from '../snapshot.ts';
 import { idealSlices } from './ideal.ts';
@@ -58,6 +61,9 @@ export interface SnapshotIndex {
   readonly workerZones: ReadonlySet<string>;
   /** Of the control plane, as the snapshot tells. */
   readonly version: KubernetesVersion;
+  readonly routers: Routers;
+  /** How clients are spread over the zones: by the CPU of their Nodes; undefined: alike on every Node, where that is not known. */
+  readonly weights: Readonly<Record<string, number>> | undefined;
   /** By namespace. */
   readonly pods: ReadonlyMap<string, readonly PodSummary[]>;
   readonly workloads: ReadonlyMap<string, readonly Workload[]>;
@@ -68,13 +74,18 @@ const byNamespace = <T extends { readonly namespace: string }>(
   items: readonly T[],
 ): ReadonlyMap<string, readonly T[]> => Map.groupBy(items, ({ namespace }) => namespace);
 
-export const indexSnapshot = (snapshot: ClusterSnapshot): SnapshotIndex => {
+/** `stated`: what counts more than objects. */
+export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}): SnapshotIndex => {
   const readyNodes = itemsOf(snapshot.nodes).filter(isNodeReady);
+  const routers = routersOf(snapshot, stated);
+  const weights = zoneWeights({ nodes: itemsOf(snapshot.nodes), by: 'cpu' });
   return {
     slices: slicesByService(itemsOf(snapshot.slices)),
     shares: zoneShares(itemsOf(snapshot.nodes)),
     readyNodes,
-    groups: groupNodes(readyNodes),
+    groups: groupNodes(readyNodes, (node) => routers.keyOf(node)),
+    routers,
+    weights: weights.kind === 'known' ? weights.weights : undefined,
     zones: new Set(readyNodes.map(zoneOfNode)),
     workerZones: new Set(readyNodes.filter((node) => !isControlPlane(node)).map(zoneOfNode)),
     version: controlPlaneVersion(snapshot, undefined),
@@ -156,14 +167,7 @@ export const gatherFacts = (
   const endpoints = families.flatMap((family) => family.endpoints);
   const owners = ownersOf(index, service);
   const expected = finalHints(service, slices, { shares, version, ...gates });
-  const routing = {
-    service,
-    groups: index.groups,
-    proxy: options.proxy,
-    fallback: version,
-    ...gates,
-    ...(options.version === undefined ? {} : { version: options.version }),
-  };
+  const routing = { service, groups: index.groups, routing: (node: Node) => index.routers.of(node).routing };
   const routes = routesOfFamilies(families, { ...routing, slices });
   const ideal = idealSlices({ slices, expected });
   const strategy = strategyOf(labelsOf(service, slices));

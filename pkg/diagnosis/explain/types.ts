@@ -3,10 +3,12 @@
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { HintStrategy } from '../../hints/types.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
-import type { FeatureGates, HintRequest, Proxy, Reason, ZoneShares } from '../../upstream/index.ts';
+import type { HintRequest, Reason, ZoneShares } from '../../upstream/index.ts';
 import type { FinalHints, HintSource } from '../models/hints.ts';
 import type { ServiceRef } from '../models/lookup.ts';
 import type { GroupRoute } from '../models/routes.ts';
+import type { RoutersReport } from '../routers/report.ts';
+import type { Certainty, RouterName, Stated } from '../routers/types.ts';
 import type {
   Autoscaler,
   ClusterSnapshot,
@@ -32,13 +34,11 @@ export interface Cause {
   readonly remedy: string;
 }
 
-export interface ExplainOptions {
+export interface ExplainOptions extends Stated {
   /** Milliseconds since the epoch: certificates expire. */
   readonly now: number;
-  readonly proxy: Proxy;
   /** Of the control plane and every proxy; default: what the snapshot tells of each. */
   readonly version?: KubernetesVersion;
-  readonly gates?: FeatureGates;
   /** Traffic was measured to cross zones although everything here looks right. Default false. */
   readonly crossing?: boolean;
 }
@@ -135,7 +135,9 @@ export interface UsedReport {
   readonly zone: string;
   readonly addressType: string;
   readonly port: string;
-  /** Of the proxy, `1.34`. */
+  readonly router: RouterName;
+  readonly certainty: Certainty;
+  /** Of the router: `1.34.2`, or the minor by which it is judged; empty where that is not known. */
   readonly version: string;
   readonly mode: string;
   /** Endpoints that a connection from here is spread over. */
@@ -150,18 +152,25 @@ export interface EffectiveReport {
   readonly clientZones: readonly string[];
   /** Client zones whose traffic is not kept inside, by any family or port. */
   readonly unserved: readonly string[];
-  /** Predicted fraction of connections that stay in their zone, clients alike on every Node, of every family and port. */
-  readonly inZoneShare: number;
+  /**
+   * Predicted fraction of connections that stay in their zone, of every family and port, clients by the CPU of the Nodes
+   * of each zone; null where there is nothing to predict: no Node, no endpoint with a zone, no router that is known.
+   */
+  readonly inZoneShare: number | null;
+  /** Why there is no share; empty where there is one. */
+  readonly noShare: string;
 }
 
-/** `NotWanted`: nobody asked; `Ineffective`: asked, without (full) effect. */
-export type Verdict = 'Effective' | 'NotWanted' | 'Ineffective';
+/**
+ * `NotWanted`: not asked for; `Ineffective`: asked, without (full) effect; `Assumed`: effective if the router is what it is
+ * taken to be; `Unknown`: who routes on some Node is not known, and nothing else is wrong.
+ */
+export type Verdict = 'Effective' | 'Assumed' | 'Unknown' | 'NotWanted' | 'Ineffective';
 
-export interface Explanation {
+export interface Explanation extends RoutersReport {
   readonly namespace: string;
   readonly name: string;
   readonly kubernetesVersion: string;
-  readonly proxy: Proxy['kind'];
   readonly verdict: Verdict;
   readonly wanted: WantedReport;
   readonly given: readonly GivenReport[];

@@ -2,15 +2,17 @@
 // Causes in the proxies: hints that are, or would be, there and that nobody looks at.
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason } from '../../upstream/index.ts';
-import { kubeletVersion } from '../models/lookup.ts';
-import { itemsOf } from '../snapshot.ts';
 import { cause, counted, listed } from './cause.ts';
 import type { Cause, Facts, FamilyRoute } from './types.ts';
 
 /** Reasons that are the proxy's fault, the most general first. */
 const PROXY_REASONS = [
+  'RouterUnknown',
+  'NoBackendForZone',
+  'HintsIgnored',
   'CiliumServiceTopologyOff',
   'CiliumNotOptedIn',
+  'RouterNotOptedIn',
   'CiliumExternalTrafficPolicyLocal',
   'LinkerdSlicesOff',
   'HintsGateOff',
@@ -18,10 +20,9 @@ const PROXY_REASONS = [
   'ClientNodeWithoutZone',
 ] as const satisfies readonly Reason[];
 
-const versionOfNode = ({ nodes, options, version }: Facts, name: string): string => {
+const versionOfNode = ({ nodes, index, version }: Facts, name: string): string => {
   const node = nodes.find(({ metadata }) => metadata?.name === name);
-  const own = node === undefined ? undefined : kubeletVersion(node);
-  return formatVersion(options.version ?? own ?? version);
+  return formatVersion(node === undefined ? version : index.routers.of(node).routing.version);
 };
 
 const evidenceOf = (facts: Facts, reason: Reason, routes: readonly FamilyRoute[]): string => {
@@ -36,10 +37,9 @@ const evidenceOf = (facts: Facts, reason: Reason, routes: readonly FamilyRoute[]
   }
   if (reason === 'ClientNodeWithoutZone') return `${who} have no zone label: hints mean nothing to their proxies.`;
   if (reason === 'CiliumServiceTopologyOff') {
-    const [config] = itemsOf(facts.snapshot.cilium);
-    const beside = config?.socketLoadBalancing === true && !config.kubeProxyReplacement;
-    const how = beside ? 'answers at the socket, before kube-proxy, on' : 'routes on';
-    return `Cilium ${how} ${who} and has loadBalancer.serviceTopology (enable-service-topology in cilium-config) off.`;
+    const first = facts.nodes.find(({ metadata }) => metadata?.name === nodes[0]);
+    const beside = first !== undefined && facts.index.routers.of(first).notes.length > 0;
+    return `Cilium routes ${beside ? 'what Pods send to cluster IPs, before kube-proxy, ' : ''}on ${who} and has loadBalancer.serviceTopology (enable-service-topology in cilium-config) off.`;
   }
   const first = routes.find((route) => route.reason === reason);
   return `${who}: ${first?.message ?? reason}`;

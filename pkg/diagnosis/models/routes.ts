@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which endpoints the clients of each node get, and by which rule: the report of `kubectl topology route`.
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
-import type { KubernetesVersion } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
 import { mergeEndpoints, routesFor } from '../../upstream/index.ts';
-import type {
-  FeatureGates,
-  MergeEndpoints,
-  Proxy,
-  ProxyEndpoint,
-  Reason,
-  Route,
-  TopologyMode,
-} from '../../upstream/index.ts';
+import type { MergeEndpoints, ProxyEndpoint, Reason, Route, TopologyMode } from '../../upstream/index.ts';
+import { routersReport } from '../routers/report.ts';
+import type { RoutersReport } from '../routers/report.ts';
+import type { Certainty, NodeRouting, RouterName, Routers } from '../routers/types.ts';
 import { byText, familyOf, kubeletVersion, zoneOfNode } from './lookup.ts';
 
 export interface RouteReport {
   readonly node: string;
   /** Empty where the Node has none. */
   readonly zone: string;
+  readonly router: RouterName;
+  readonly certainty: Certainty;
   /** Name of the Service's port; empty where it has none. */
   readonly port: string;
   readonly mode: TopologyMode;
@@ -30,7 +26,7 @@ export interface RouteReport {
   readonly message: string;
 }
 
-export interface RoutesReport {
+export interface RoutesReport extends RoutersReport {
   readonly routes: readonly RouteReport[];
 }
 
@@ -39,40 +35,31 @@ export interface RoutesInput {
   /** The Service's slices, of any family. */
   readonly slices: readonly EndpointSlice[];
   readonly nodes: readonly Node[];
-  readonly proxy?: Proxy;
+  /** Who routes on a Node, and by which version; default: kube-proxy, by the kubelet's version. */
+  readonly routing?: (node: Node) => NodeRouting;
   /** Name of one port; default: all. */
   readonly port?: string;
   /** addressType; default: the Service's first family. */
   readonly family?: string;
-  /** Of every proxy; default: each Node's kubelet's, else `fallback`. */
-  readonly version?: KubernetesVersion;
-  /** Default: the newest known. */
-  readonly fallback?: KubernetesVersion;
-  readonly gates?: FeatureGates;
   /** As of RouteInput. */
   readonly merge?: MergeEndpoints;
 }
 
+const byKubelet = (node: Node): NodeRouting => ({
+  proxy: { kind: 'kube-proxy' },
+  version: kubeletVersion(node) ?? NEWEST_KNOWN_VERSION,
+});
+
 /** Routes of every node, in the order of nodes' names, then of the Service's ports. */
 export const routesOf = (input: RoutesInput): Route[] => {
-  const { service, slices, proxy, port, gates, merge, fallback = NEWEST_KNOWN_VERSION } = input;
+  const { service, slices, port, merge, routing = byKubelet } = input;
   const family = input.family ?? familyOf(service, slices);
   const nodes = [...input.nodes].sort((a, b) => byText(a.metadata?.name ?? '', b.metadata?.name ?? ''));
-  return nodes.flatMap((node) =>
-    routesFor(
-      {
-        node,
-        service,
-        slices,
-        family,
-        version: input.version ?? kubeletVersion(node) ?? fallback,
-        ...(port === undefined ? {} : { port }),
-        ...(gates === undefined ? {} : { gates }),
-        ...(merge === undefined ? {} : { merge }),
-      },
-      proxy,
-    ),
-  );
+  return nodes.flatMap((node) => {
+    const { proxy, ...own } = routing(node);
+    const more = { ...(port === undefined ? {} : { port }), ...(merge === undefined ? {} : { merge }) };
+    return routesFor({ node, service, slices, family, ...own, ...more }, proxy);
+  });
 };
 
 /** A route, and the Nodes whose proxies all have it; `node` is the first of them in name order. */
@@ -82,11 +69,13 @@ export interface GroupRoute extends Route {
 
 const nameOf = ({ metadata }: Node): string => metadata?.name ?? '';
 
-/** Nodes that no proxy tells apart unless a Service speaks of Nodes by name: of one zone and version, in name order. */
-export const groupNodes = (nodes: readonly Node[]): readonly (readonly Node[])[] => {
+/** Nodes that no proxy tells apart unless a Service speaks of Nodes by name: of one zone and alike in who routes. */
+export const groupNodes = (
+  nodes: readonly Node[],
+  alike: (node: Node) => string = (node) => JSON.stringify(kubeletVersion(node) ?? null),
+): readonly (readonly Node[])[] => {
   const sorted = [...nodes].sort((a, b) => byText(nameOf(a), nameOf(b)));
-  const keyOf = (node: Node): string => `${zoneOfNode(node)} ${JSON.stringify(kubeletVersion(node) ?? null)}`;
-  return [...Map.groupBy(sorted, keyOf).values()];
+  return [...Map.groupBy(sorted, (node) => `${zoneOfNode(node)} ${alike(node)}`).values()];
 };
 
 const endpointsOf = (slices: readonly EndpointSlice[]): Endpoint[] => slices.flatMap((slice) => slice.endpoints ?? []);
@@ -145,16 +134,28 @@ export const groupRoutesOf = (input: GroupRoutesInput): GroupRoute[] => {
 
 const keysOf = (list: readonly { key: string }[]): string[] => list.map(({ key }) => key);
 
-export const routesReport = (input: RoutesInput): RoutesReport => ({
-  routes: routesOf(input).map(({ node, zone, port, mode, cluster, local, reachable, reason, message }) => ({
-    node,
-    zone,
-    port,
-    mode,
-    cluster: cluster === null ? null : keysOf(cluster),
-    local: local === null ? null : keysOf(local),
-    reachable: keysOf(reachable),
-    reason,
-    message,
-  })),
-});
+export interface RoutesReportInput extends Omit<RoutesInput, 'routing'> {
+  readonly routers: Routers;
+}
+
+export const routesReport = ({ routers, ...input }: RoutesReportInput): RoutesReport => {
+  const answers = new Map(input.nodes.map((node) => [nameOf(node), routers.of(node)]));
+  return {
+    ...routersReport(input.nodes, routers),
+    routes: routesOf({ ...input, routing: (node) => routers.of(node).routing }).map(
+      ({ node, zone, port, mode, cluster, local, reachable, reason, message }) => ({
+        node,
+        zone,
+        router: answers.get(node)?.router ?? 'unknown',
+        certainty: answers.get(node)?.certainty ?? 'unknown',
+        port,
+        mode,
+        cluster: cluster === null ? null : keysOf(cluster),
+        local: local === null ? null : keysOf(local),
+        reachable: keysOf(reachable),
+        reason,
+        message,
+      }),
+    ),
+  };
+};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Webhook configurations, events and Cilium's configuration, reduced to what tells whether hints can come and be used.
+// Webhook configurations, policies and events, reduced to what tells whether hints can come and be used.
 import type { LabelSelector } from '../../apis/admission.ts';
 import { EXTENSION_NAME } from '../../apis/names.ts';
-import type { CiliumConfig, EventSummary, PolicySummary, WebhookSummary } from '../snapshot.ts';
+import type { EventSummary, PolicySummary, WebhookSummary } from '../snapshot.ts';
 import { asFields, asText, defined, listAt, objectAt, stringsAt, textAt } from './fields.ts';
 import type { Fields } from './fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
@@ -83,18 +83,5 @@ export const eventOf = (object: Fields): EventSummary | undefined => {
     reason: textAt(object, 'reason') ?? '',
     message: textAt(object, 'message') ?? textAt(object, 'note') ?? '',
     lastSeen,
-  };
-};
-
-/** The ConfigMap cilium-config of kube-system; undefined for any other. */
-export const ciliumOf = (object: Fields): CiliumConfig | undefined => {
-  const { name } = metadataOf(object, true);
-  if (name !== 'cilium-config') return undefined;
-  const data = stringsAt(object, 'data') ?? {};
-  const replacement = data['kube-proxy-replacement'] ?? 'false';
-  return {
-    kubeProxyReplacement: replacement === 'true' || replacement === 'strict',
-    socketLoadBalancing: data['bpf-lb-sock'] === 'true' && data['bpf-lb-sock-hostns-only'] !== 'true',
-    serviceTopology: data['enable-service-topology'] === 'true',
   };
 };

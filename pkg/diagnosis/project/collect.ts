@@ -4,12 +4,20 @@ import { GROUP } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
 import { known, unknown } from '../snapshot.ts';
-import { ciliumOf, eventOf, policyOf, webhooksOf } from './admission.ts';
+import { eventOf, policyOf, webhooksOf } from './admission.ts';
 import { nodeOf, serviceOf } from './core.ts';
 import { flowPolicyOf } from './flow-policy.ts';
 import { FieldError, isFields, requiredTextAt, textAt } from './fields.ts';
 import type { Fields } from './fields.ts';
 import { metadataOf } from './metadata.ts';
+import {
+  ciliumNodeConfigOf,
+  daemonSetOf,
+  routerConfigOf,
+  routerDeploymentOf,
+  routerPodOf,
+  settingsObjectOf,
+} from './routers.ts';
 import { createSliceReader } from './slices.ts';
 import { autoscalerOf, podOf, workloadOf } from './workloads.ts';
 
@@ -40,30 +48,47 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   Pod: [''],
   Event: ['', 'events.k8s.io'],
   FlowPolicy: [GROUP],
+  FelixConfiguration: ['crd.projectcalico.org', 'projectcalico.org'],
+  Installation: ['operator.tigera.io'],
+  CiliumNodeConfig: ['cilium.io'],
+  Network: ['operator.openshift.io'],
 };
 
-const createReaders = (): Readonly<Record<string, readonly [CollectionName, Reader]>> => {
+type Entry = readonly [CollectionName, Reader];
+
+const createReaders = (): Readonly<Record<string, readonly Entry[]>> => {
   const slice = createSliceReader();
-  const workload = ['workloads', (object: Fields) => [workloadOf(object)]] as const;
-  const autoscaler = ['autoscalers', (object: Fields) => [autoscalerOf(object)]] as const;
+  const workload: Entry = ['workloads', (object) => [workloadOf(object)]];
+  const autoscaler: Entry = ['autoscalers', (object) => [autoscalerOf(object)]];
+  const router = (read: (object: Fields) => unknown): Entry => ['routers', (object) => one(read(object))];
   return {
-    Node: ['nodes', (object) => [nodeOf(object)]],
-    Service: ['services', (object) => [serviceOf(object)]],
-    EndpointSlice: ['slices', (object) => [slice(object)]],
-    Pod: ['pods', (object) => [podOf(object)]],
-    Deployment: workload,
-    StatefulSet: workload,
-    ReplicaSet: workload,
-    HorizontalPodAutoscaler: autoscaler,
-    VerticalPodAutoscaler: autoscaler,
-    ScaledObject: autoscaler,
-    MutatingWebhookConfiguration: ['webhooks', webhooksOf],
-    MutatingAdmissionPolicy: ['policies', (object) => [policyOf(object)]],
-    Event: ['events', (object) => one(eventOf(object))],
-    ConfigMap: ['cilium', (object) => one(ciliumOf(object))],
-    FlowPolicy: ['flowPolicies', (object) => [flowPolicyOf(object)]],
+    Node: [['nodes', (object) => [nodeOf(object)]]],
+    Service: [['services', (object) => [serviceOf(object)]]],
+    EndpointSlice: [['slices', (object) => [slice(object)]]],
+    Pod: [['pods', (object) => [podOf(object)]], router(routerPodOf)],
+    Deployment: [workload, router(routerDeploymentOf)],
+    StatefulSet: [workload],
+    ReplicaSet: [workload],
+    HorizontalPodAutoscaler: [autoscaler],
+    VerticalPodAutoscaler: [autoscaler],
+    ScaledObject: [autoscaler],
+    MutatingWebhookConfiguration: [['webhooks', webhooksOf]],
+    MutatingAdmissionPolicy: [['policies', (object) => [policyOf(object)]]],
+    Event: [['events', (object) => one(eventOf(object))]],
+    ConfigMap: [router(routerConfigOf)],
+    DaemonSet: [router(daemonSetOf)],
+    CiliumNodeConfig: [router(ciliumNodeConfigOf)],
+    FelixConfiguration: [router(settingsObjectOf)],
+    Installation: [router(settingsObjectOf)],
+    Network: [router(settingsObjectOf)],
+    FlowPolicy: [['flowPolicies', (object) => [flowPolicyOf(object)]]],
   };
 };
+
+const CLUSTER_SCOPED: ReadonlySet<string> = new Set(['Node', 'FelixConfiguration', 'Installation', 'Network']);
+
+/** Most objects of these kinds say nothing of the collection. */
+const MAY_TAKE_NOTHING: ReadonlySet<CollectionName> = new Set(['routers']);
 
 const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '');
 
@@ -78,15 +103,15 @@ export const createCollector = (): Collector => {
       const kind = requiredTextAt(object, 'kind');
       const group = groupOf(textAt(object, 'apiVersion') ?? '');
       count += 1;
-      const reader = Object.hasOwn(readers, kind) ? readers[kind] : undefined;
-      if (reader === undefined || GROUPS[kind]?.includes(group) === false) return;
-      const [name, read] = reader;
-      const items = read(object);
-      const { namespace = '', name: own } = metadataOf(object, kind !== 'Node');
-      const collection = taken.get(name) ?? new Map<string, readonly unknown[]>();
-      collection.set(`${kind}/${namespace}/${own}`, items);
-      taken.set(name, collection);
-      if (items.length > 0 || name !== 'cilium') seen.add(name);
+      if (!Object.hasOwn(readers, kind) || GROUPS[kind]?.includes(group) === false) return;
+      const { namespace = '', name: own } = metadataOf(object, !CLUSTER_SCOPED.has(kind));
+      for (const [name, read] of readers[kind] ?? []) {
+        const items = read(object);
+        const collection = taken.get(name) ?? new Map<string, readonly unknown[]>();
+        collection.set(`${kind}/${namespace}/${own}`, items);
+        taken.set(name, collection);
+        if (items.length > 0 || !MAY_TAKE_NOTHING.has(name)) seen.add(name);
+      }
     },
     get count() {
       return count;
@@ -114,6 +139,6 @@ export const COLLECTIONS: readonly CollectionName[] = [
   'webhooks',
   'policies',
   'events',
-  'cilium',
+  'routers',
   'flowPolicies',
 ];

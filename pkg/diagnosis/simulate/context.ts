@@ -6,9 +6,11 @@ import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import { zoneShares } from '../../upstream/index.ts';
 import type { ProxyEndpoint, ZoneShares } from '../../upstream/index.ts';
-import { controlPlaneVersion, familyOf, keyOf, kubeletVersion, refOf, slicesByService } from '../models/lookup.ts';
+import { controlPlaneVersion, familyOf, keyOf, refOf, slicesByService } from '../models/lookup.ts';
 import { groupNodes } from '../models/routes.ts';
 import { BUILT_IN_PRICES, DEFAULT_PRICES, tariffOf } from '../prices.ts';
+import { routersOf } from '../routers/of-snapshot.ts';
+import type { Routers } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot, FlowPolicySummary } from '../snapshot.ts';
 import { capacityOf } from './capacity.ts';
@@ -33,6 +35,7 @@ export interface Context {
   readonly version: KubernetesVersion;
   /** Some client Node's kube-proxy is 1.30 or older. */
   readonly oldProxies: boolean;
+  readonly routers: Routers;
   readonly ready: readonly ProxyEndpoint[];
   readonly frame: Frame;
   readonly whatIf: WhatIfReport | null;
@@ -110,6 +113,7 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
       ? null
       : capacityOf({ addresses, slices, pods: itemsOf(snapshot.pods), given: options.capacity, policy: observing });
   const version = controlPlaneVersion(snapshot, options.version);
+  const routers = routersOf(snapshot, options);
   const demand = demandReport(weighed, clients, countByZone(ready));
   const { targetUtilization = observing?.targetUtilization ?? DEFAULT_TARGET, maxOverload = DEFAULT_OVERLOAD } =
     options;
@@ -119,9 +123,11 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
     slices,
     shares: zoneShares(nodes),
     version,
-    oldProxies: clients.some(
-      (node) => !atLeast(options.version ?? kubeletVersion(node) ?? version, NO_ANNOTATION_SINCE),
-    ),
+    oldProxies: clients.some((node) => {
+      const { router, routing } = routers.of(node);
+      return router === 'kube-proxy' && !atLeast(routing.version, NO_ANNOTATION_SINCE);
+    }),
+    routers,
     ready,
     whatIf,
     demand,
@@ -135,12 +141,10 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
         ? { kind: 'fairShare', overload: maxOverload }
         : { kind: 'utilization', target: targetUtilization },
     frame: {
-      groups: groupNodes(clients),
+      groups: groupNodes(clients, (node) => routers.keyOf(node)),
       family,
       port,
-      proxy: options.proxy,
-      version,
-      given: options.version,
+      routing: (node) => routers.of(node).routing,
       gates: options.gates,
       weights: weighed.weights,
       cores: demand.cores,

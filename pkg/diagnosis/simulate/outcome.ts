@@ -2,13 +2,13 @@
 // What stored slices lead to: every client Node's route by the exact models, and from those the traffic matrix.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { Demand } from '../../flow/types.ts';
-import type { KubernetesVersion } from '../../routing/types.ts';
 import { inZoneShare, mergeEndpoints, trafficOf, worstOverload } from '../../upstream/index.ts';
-import type { FeatureGates, Proxy, ProxyEndpoint, Traffic } from '../../upstream/index.ts';
+import type { FeatureGates, ProxyEndpoint, Traffic } from '../../upstream/index.ts';
 import { byText } from '../models/lookup.ts';
 import { groupRoutesOf } from '../models/routes.ts';
 import type { GroupRoute } from '../models/routes.ts';
 import { monthlyCost } from '../prices.ts';
+import type { NodeRouting } from '../routers/types.ts';
 import type { Tariff } from '../prices.ts';
 import type { Matrix, Outcome } from './types.ts';
 
@@ -18,10 +18,8 @@ export interface Frame {
   readonly groups: readonly (readonly Node[])[];
   readonly family: string;
   readonly port: string;
-  readonly proxy: Proxy;
-  /** Of the control plane; proxies have their Node's unless `given`. */
-  readonly version: KubernetesVersion;
-  readonly given: KubernetesVersion | undefined;
+  readonly routing: (node: Node) => NodeRouting;
+  /** Of kube-controller-manager. */
   readonly gates: FeatureGates | undefined;
   /** Demand of the clients by zone, in any unit. */
   readonly weights: Demand;
@@ -63,18 +61,8 @@ const busiest = (traffic: Traffic, addressOf: (key: string) => string, { cores, 
 };
 
 export const flowOf = (service: Service, slices: readonly EndpointSlice[], frame: Frame): Flow => {
-  const { groups, family, port, proxy, version, given, gates, weights, bill } = frame;
-  const routes = groupRoutesOf({
-    service,
-    slices,
-    groups,
-    proxy,
-    port,
-    family,
-    fallback: version,
-    ...(given === undefined ? {} : { version: given }),
-    ...(gates === undefined ? {} : { gates }),
-  });
+  const { groups, family, port, routing, weights, bill } = frame;
+  const routes = groupRoutesOf({ service, slices, groups, routing, port, family });
   const routeOf = new Map(routes.map((route) => [route.node, route]));
   const of = ({ metadata }: Node): GroupRoute | undefined => routeOf.get(metadata?.name ?? '');
   const traffic = trafficOf({

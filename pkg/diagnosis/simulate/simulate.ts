@@ -3,6 +3,7 @@
 import type { Service } from '../../apis/core.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { refOf } from '../models/lookup.ts';
+import { routersReport } from '../routers/report.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { prepare } from './context.ts';
 import type { Context } from './context.ts';
@@ -36,8 +37,9 @@ const pricesReport = ({ frame: { bill } }: Context): { prices?: PricesReport } =
   return { prices: { gigabytesPerDay, currency, source, date } };
 };
 
-const reportOf = (context: Context, { proxy }: SimulateOptions): SimulationReport => {
+const reportOf = (context: Context): SimulationReport => {
   const { service, version, frame, oldProxies, whatIf } = context;
+  const routers = routersReport(frame.groups.flat(), context.routers);
   const inForce = modeInForce(service, context);
   // What is stored is what proxies see; after a what-if it would be written anew.
   const stored = whatIf === null ? context.slices : hintsGiven(service, context.slices, context).slices;
@@ -62,7 +64,8 @@ const reportOf = (context: Context, { proxy }: SimulateOptions): SimulationRepor
   return {
     ...refOf(service),
     kubernetesVersion: formatVersion(version),
-    proxy: proxy.kind,
+    proxy: routers.router,
+    ...routers,
     addressType: frame.family,
     port: frame.port,
     whatIf,
@@ -80,7 +83,7 @@ const reportOf = (context: Context, { proxy }: SimulateOptions): SimulationRepor
 /** Refused where there is nothing to simulate or the question does not fit the objects. */
 export const simulate = (snapshot: ClusterSnapshot, service: Service, options: SimulateOptions): Simulation => {
   try {
-    return { kind: 'simulated', report: reportOf(prepare(snapshot, service, options), options) };
+    return { kind: 'simulated', report: reportOf(prepare(snapshot, service, options)) };
   } catch (error) {
     if (!(error instanceof SimulationError)) throw error;
     return { kind: 'refused', reason: error.reason, message: error.message };

@@ -2,19 +2,18 @@
 // What `kubectl topology simulate` takes and answers; the report is its JSON, field by field.
 import type { Demand } from '../../flow/types.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
-import type { FeatureGates, Proxy } from '../../upstream/index.ts';
 import type { PriceTable } from '../prices.ts';
+import type { RoutersReport } from '../routers/report.ts';
+import type { Stated } from '../routers/types.ts';
 import type { ModeName } from './modes.ts';
 import type { VerdictReason, RecommendationReason } from './reasons.ts';
 
 /** Weights of the zones: allocatable CPU of their Nodes as the control plane counts it, number of Nodes, or as given. */
 export type Weights = 'cpu' | 'nodes' | Demand;
 
-export interface SimulateOptions {
-  readonly proxy: Proxy;
+export interface SimulateOptions extends Stated {
   /** Of the control plane and every proxy; default: what the snapshot tells of each. */
   readonly version?: KubernetesVersion;
-  readonly gates?: FeatureGates;
   /** Name of the Service's port; default: its first. */
   readonly port?: string;
   /** addressType; default: the Service's first family. */
@@ -144,11 +143,12 @@ export interface Recommendation {
   readonly improves: boolean;
 }
 
-export interface SimulationReport {
+export interface SimulationReport extends RoutersReport {
   readonly namespace: string;
   readonly name: string;
   readonly kubernetesVersion: string;
-  readonly proxy: Proxy['kind'];
+  /** As `router`, which came later. */
+  readonly proxy: RoutersReport['router'];
   readonly addressType: string;
   readonly port: string;
   /** Null where nothing but the cluster as it is was asked about. */

@@ -10,7 +10,6 @@ import {
   LABEL_ROUTING,
   LABEL_STRATEGY,
 } from '../../apis/names.ts';
-import type { Proxy } from '../../upstream/index.ts';
 import { audit } from '../audit/audit.ts';
 import { byText } from '../models/lookup.ts';
 import { itemsOf, known } from '../snapshot.ts';
@@ -31,14 +30,16 @@ export const isOurs = ({ metadata }: Service): boolean => {
   );
 };
 
-export const servicesStatus = (evidence: StatusEvidence, proxy: Proxy): ServicesStatus | null => {
+export const servicesStatus = (evidence: StatusEvidence): ServicesStatus | null => {
   const { snapshot, namespaces, unseen, now } = evidence;
   if (snapshot.services.kind === 'unknown' || snapshot.slices.kind === 'unknown') return null;
   const own: ClusterSnapshot = { ...snapshot, services: known(itemsOf(snapshot.services).filter(isOurs)) };
-  const { sum, causes } = audit(own, { now, proxy });
+  const { sum, causes } = audit(own, { now });
   return {
     count: sum.services,
     effective: sum.verdicts.Effective,
+    assumed: sum.verdicts.Assumed,
+    unknown: sum.verdicts.Unknown,
     ineffective: sum.verdicts.Ineffective,
     notWanted: sum.verdicts.NotWanted,
     causes: causes

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Judges installations of the chart: what runs, who leads, whether admission acts, and what went wrong last.
 import { EXTENSION_NAME, GROUP } from '../../apis/names.ts';
-import type { Proxy } from '../../upstream/index.ts';
 import { byText } from '../models/lookup.ts';
 import { clusterStatus } from './cluster.ts';
 import type { StatusEvidence } from './evidence.ts';
@@ -19,7 +18,6 @@ export const CHART_SELECTOR = `${LABEL_NAME}=${EXTENSION_NAME}`;
 export const STATUS_API_VERSION = `status.${GROUP}/v1alpha1`;
 
 export interface StatusOptions {
-  readonly proxy: Proxy;
   /** Most events that are reported, the newest first. */
   readonly events: number;
 }
@@ -30,7 +28,7 @@ const extensionsOf = ({ extensions, unseen }: StatusEvidence): StatusReport['ext
   return { count: extensions.length, failing };
 };
 
-export const status = (evidence: StatusEvidence, { proxy, events }: StatusOptions): StatusReport => {
+export const status = (evidence: StatusEvidence, { events }: StatusOptions): StatusReport => {
   const { snapshot, namespace, serverVersion, probes, policies } = evidence;
   const cluster = clusterStatus(snapshot, serverVersion);
   const webhooks = webhookStatuses(evidence);
@@ -43,7 +41,7 @@ export const status = (evidence: StatusEvidence, { proxy, events }: StatusOption
     policies: policies.map(({ kind, name, warnings }) => ({ kind, name, warnings })),
     probes,
   };
-  const services = servicesStatus(evidence, proxy);
+  const services = servicesStatus(evidence);
   const findings = statusFindings({ cluster, installations, admission, services }, evidence);
   const bad = findings.some(({ reason }) => !NOTES.has(reason));
   return {

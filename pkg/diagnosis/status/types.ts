@@ -106,6 +106,10 @@ export interface ServicesStatus {
   /** Services that ask for routing through us, or that carry what we set. */
   readonly count: number;
   readonly effective: number;
+  /** Effective if the router of every Node is what it is taken to be. */
+  readonly assumed: number;
+  /** Nothing is wrong, and who routes on some Node is not known. */
+  readonly unknown: number;
   readonly ineffective: number;
   readonly notWanted: number;
   /** First causes, most Services first. */

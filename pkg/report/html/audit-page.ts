@@ -7,17 +7,18 @@ import { AUDIT_SCRIPT } from './audit-script.ts';
 import { servicesTable } from './audit-services.ts';
 import { AUDIT_STYLE } from './audit-style.ts';
 import { cards, causes, findings, savings } from './audit-summary.ts';
+import { routerHead } from '../routers.ts';
 import { renderPage } from './document.ts';
 import { markup, NOTHING } from './markup.ts';
 import type { Markup } from './markup.ts';
 
 const minuteOf = (now: number): string => `${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
-const heading = ({ namespace, kubernetesVersion, proxy, sum }: AuditReport, now: number): Markup =>
+const heading = ({ namespace, kubernetesVersion, sum, ...routers }: AuditReport, now: number): Markup =>
   markup`<header>
     <h1>Traffic across zones</h1>
     <p class="muted">
-      ${namespace === null ? 'All namespaces' : `Namespace ${namespace}`} · Kubernetes ${kubernetesVersion} · ${proxy} ·
+      ${namespace === null ? 'All namespaces' : `Namespace ${namespace}`} · Kubernetes ${kubernetesVersion} · ${routerHead(routers)} ·
       ${minuteOf(now)}
     </p>
     <p>${verdictsText(sum)}</p>

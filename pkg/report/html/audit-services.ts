@@ -22,7 +22,13 @@ interface Column {
 
 const known = (value: number | null, text: Content): Cell => ({ content: value === null ? '–' : text, value });
 
-const VERDICTS = { Effective: 'effective', Ineffective: 'ineffective', NotWanted: 'not wanted' } as const;
+const VERDICTS = {
+  Effective: 'effective',
+  Assumed: 'effective if assumed right',
+  Unknown: 'router unknown',
+  Ineffective: 'ineffective',
+  NotWanted: 'not wanted',
+} as const;
 
 const partCell = ({ count, of }: Part): Cell =>
   known(of === 0 ? null : count / of, markup`${count}<span class="muted">/${of}</span>`);

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Cilium's and Linkerd's models share: merging, Services that are not theirs, and the policy that keeps traffic on the node.
+// What the models of all data planes but kube-proxy share: merging, Services that are not theirs, and the policy that keeps traffic on the node.
 import { nodeNameOf } from '../names.ts';
 import type { Reason } from '../reasons.ts';
 import { mergeEndpoints } from './endpoints.ts';
 import type { ProxyEndpoint } from './endpoints.ts';
 import { buildRoute, familyOf, portOf, whyNotProxied } from './route.ts';
-import type { Route, RouteInput } from './types.ts';
+import type { Route, RouteInput, TopologyMode } from './types.ts';
 
 export interface Alternative {
   /** Terminating endpoints that still serve are used while nothing is ready. */
   readonly terminatingFallback: boolean;
-  /** Chooses among ready endpoints, of which there is at least one. */
-  choose(ready: readonly ProxyEndpoint[]): {
-    readonly list: readonly ProxyEndpoint[];
-    readonly filtered: boolean;
-    readonly reason: Reason;
-  };
+  /** Chooses among ready endpoints, of which there is at least one; `all` holds those that are not ready too. */
+  choose(ready: readonly ProxyEndpoint[], all: readonly ProxyEndpoint[]): Chosen;
+  /** For the sentence: whose model it is. */
+  readonly router?: string;
 }
 
-export const alternativeRoute = (input: RouteInput, { terminatingFallback, choose }: Alternative): Route => {
+export interface Chosen {
+  readonly list: readonly ProxyEndpoint[];
+  readonly mode: TopologyMode;
+  readonly reason: Reason;
+}
+
+export const alternativeRoute = (input: RouteInput, alternative: Alternative): Route => {
+  const { terminatingFallback, choose, router = '' } = alternative;
   const cause = whyNotProxied(input.service);
   if (cause !== undefined) return buildRoute(input, { reason: 'NotProxied', cause });
   const nodeName = nodeNameOf(input.node);
@@ -44,6 +49,6 @@ export const alternativeRoute = (input: RouteInput, { terminatingFallback, choos
     const reason = candidates.length > 0 ? 'TerminatingEndpoints' : 'NoReadyEndpoints';
     return buildRoute(input, { cluster: candidates, endpoints, reason });
   }
-  const { list, filtered, reason } = choose(candidates);
-  return buildRoute(input, { cluster: list, endpoints, reason, mode: filtered ? 'PreferSameZone' : '' });
+  const { list, mode, reason } = choose(candidates, endpoints);
+  return buildRoute(input, { cluster: list, endpoints, reason, mode, cause: router });
 };

@@ -20,6 +20,6 @@ export const linkerdRoute = (input: RouteInput, options: LinkerdOptions = {}): R
     choose: (ready) =>
       endpointSlices
         ? filterByZone(ready, zoneOf(input.node), partialHints)
-        : { list: ready, filtered: false, reason: 'LinkerdSlicesOff' },
+        : { list: ready, mode: '', reason: 'LinkerdSlicesOff' },
   });
 };

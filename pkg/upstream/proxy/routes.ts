@@ -2,6 +2,8 @@
 // The proxy models behind one call: which endpoints does a connection from this node get, and which rule decided.
 import { ciliumRoute } from './cilium.ts';
 import type { CiliumOptions } from './cilium.ts';
+import { ruledRoute, unknownRoute } from './hint-rule.ts';
+import type { RuledProxy } from './hint-rule.ts';
 import { kubeProxyRoute } from './kube-proxy.ts';
 import { linkerdRoute } from './linkerd.ts';
 import type { LinkerdOptions } from './linkerd.ts';
@@ -12,7 +14,9 @@ import type { Route, RouteInput } from './types.ts';
 export type Proxy =
   | { readonly kind: 'kube-proxy' }
   | ({ readonly kind: 'cilium' } & CiliumOptions)
-  | ({ readonly kind: 'linkerd' } & LinkerdOptions);
+  | ({ readonly kind: 'linkerd' } & LinkerdOptions)
+  | ({ readonly kind: 'ruled' } & RuledProxy)
+  | { readonly kind: 'unknown'; readonly name: string };
 
 const KUBE_PROXY: Proxy = { kind: 'kube-proxy' };
 
@@ -25,6 +29,10 @@ export const routeFor = (input: RouteInput, proxy: Proxy = KUBE_PROXY): Route =>
       return ciliumRoute(input, proxy);
     case 'linkerd':
       return linkerdRoute(input, proxy);
+    case 'ruled':
+      return ruledRoute(input, proxy);
+    case 'unknown':
+      return unknownRoute(input, proxy.name);
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Filtering by zone hints as the proxies other than kube-proxy do it; their releases differ where only some are hinted.
 import type { Reason } from '../reasons.ts';
+import type { Chosen } from './alternative.ts';
 import type { ProxyEndpoint } from './endpoints.ts';
 
 /**
@@ -9,19 +10,13 @@ import type { ProxyEndpoint } from './endpoints.ts';
  */
 export type PartialHints = 'ignore' | 'skip' | 'keep';
 
-export interface ZoneFiltered {
-  readonly list: readonly ProxyEndpoint[];
-  readonly filtered: boolean;
-  readonly reason: Reason;
-}
-
 /** Filters `ready`, which is not empty, for one zone; falls back to all of it, and says why. */
-export const filterByZone = (ready: readonly ProxyEndpoint[], zone: string, partial: PartialHints): ZoneFiltered => {
-  const all = (reason: Reason): ZoneFiltered => ({ list: ready, filtered: false, reason });
+export const filterByZone = (ready: readonly ProxyEndpoint[], zone: string, partial: PartialHints): Chosen => {
+  const all = (reason: Reason): Chosen => ({ list: ready, mode: '', reason });
   const unhinted = ready.filter(({ zoneHints }) => zoneHints.size === 0);
   if (unhinted.length === ready.length) return all('NoHints');
   if (zone === '') return all('ClientNodeWithoutZone');
   if (unhinted.length > 0 && partial === 'ignore') return all('EndpointWithoutHint');
   const list = ready.filter(({ zoneHints }) => zoneHints.has(zone) || (partial === 'keep' && zoneHints.size === 0));
-  return list.length === 0 ? all('ZoneNotHinted') : { list, filtered: true, reason: 'SameZoneHints' };
+  return list.length === 0 ? all('ZoneNotHinted') : { list, mode: 'PreferSameZone', reason: 'SameZoneHints' };
 };

@@ -13,8 +13,7 @@ const render = (
   overrides: Partial<StatusEvidence> = {},
   change?: (objects: KubernetesObject[]) => readonly KubernetesObject[],
   style = PLAIN,
-): string =>
-  renderStatus(status(statusEvidence(overrides, change), { proxy: { kind: 'kube-proxy' }, events: 5 }), style);
+): string => renderStatus(status(statusEvidence(overrides, change), { events: 5 }), style);
 
 /** The line that begins with the title. */
 const lineOf = (text: string, title: string): string =>

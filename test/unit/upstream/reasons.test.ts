@@ -10,7 +10,7 @@ describe('the table of reasons', () => {
   for (const [reason, { sentence, remedy }] of Object.entries(REASONS)) {
     it(`${reason} is CamelCase with a sentence and a remedy`, () => {
       expect(reason).to.match(/^(?:[A-Z][a-z]+)+$/);
-      expect(sentence).to.match(/^(?:[A-Z]|kube-proxy |\{unhinted\} of ).*\.$/s);
+      expect(sentence).to.match(/^(?:[A-Z]|kube-proxy |\{unhinted\} of |\{cause\} on Node ).*\.$/s);
       expect(remedy).to.match(/^[A-Z`].*\.$/s);
       expect(sentence).to.match(/\{(?:service|node)\}/);
     });

@@ -123,7 +123,7 @@ describe('audit: one Service', () => {
       expect(row?.verdict, found.name).to.equal(found.verdict);
       expect(row?.cause ?? undefined, found.name).to.deep.equal(found.causes[0]);
       expect(row?.alsoFound).to.deep.equal(found.causes.slice(1).map(({ reason }) => reason));
-      if (row !== undefined && row.inZoneShare !== null) close(row.inZoneShare, found.effective.inZoneShare);
+      if (row !== undefined && row.inZoneShare !== null) close(row.inZoneShare, found.effective.inZoneShare ?? NaN);
     }
   });
 });
@@ -139,7 +139,7 @@ describe('audit: the sum', () => {
   it('weighs Services by their ready endpoints', () => {
     const { sum, services } = auditOf(objects);
     expect([sum.services, sum.endpoints, sum.nodes]).to.deep.equal([2, 6, 3]);
-    expect(sum.verdicts).to.deep.equal({ Effective: 1, NotWanted: 0, Ineffective: 1 });
+    expect(sum.verdicts).to.deep.equal({ Effective: 1, Assumed: 0, Unknown: 0, NotWanted: 0, Ineffective: 1 });
     close(sum.crossZoneShare, (2 / 6) * (2 / 3));
     close(sum.saving.routing, (2 / 6) * (1 / 3));
     close(sum.saving.endpoints, (2 / 6) * (1 / 3));

@@ -4,6 +4,9 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { Endpoint, Node } from '../../../../pkg/apis/core.ts';
+import { kubeletVersion as versionOf } from '../../../../pkg/diagnosis/models/lookup.ts';
+import type { NodeRouting } from '../../../../pkg/diagnosis/routers/types.ts';
+import { NEWEST_KNOWN_VERSION } from '../../../../pkg/routing/version.ts';
 import { groupNodes, groupRoutesOf, routesOf } from '../../../../pkg/diagnosis/models/routes.ts';
 import type { Proxy, Route } from '../../../../pkg/upstream/index.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
@@ -76,9 +79,10 @@ describe('diagnosis: routes of groups', () => {
         endpoints,
         fc.constantFrom(...PROXIES),
         (nodes, own, first, second, proxy) => {
+          const routing = (each: Node): NodeRouting => ({ proxy, version: versionOf(each) ?? NEWEST_KNOWN_VERSION });
           const slices = [slice({ endpoints: first }), slice({ metadata: { name: 'other' }, endpoints: second })];
-          const alone = routesOf({ service: own, slices, nodes, proxy }).map((route) => facts(route, route.node));
-          const grouped = groupRoutesOf({ service: own, slices, groups: groupNodes(nodes), proxy }).flatMap((route) =>
+          const alone = routesOf({ service: own, slices, nodes, routing }).map((route) => facts(route, route.node));
+          const grouped = groupRoutesOf({ service: own, slices, groups: groupNodes(nodes), routing }).flatMap((route) =>
             route.nodes.map((each) => facts(route, nameOf(each))),
           );
           expect(grouped).to.have.deep.members(alone);

@@ -139,8 +139,8 @@ describe('diagnosis: collecting objects', () => {
     expect(itemsOf(snapshot.events)).to.deep.equal([
       { namespace: 'shop', service: 'web', type: 'Warning', reason: 'R', message: 'M', lastSeen: 'T' },
     ]);
-    expect(itemsOf(snapshot.cilium)).to.deep.equal([
-      { kubeProxyReplacement: true, socketLoadBalancing: false, serviceTopology: true },
+    expect(itemsOf(snapshot.routers).map(({ kind, name, settings }) => [kind, name, settings])).to.deep.equal([
+      ['ConfigMap', 'cilium-config', { 'kube-proxy-replacement': 'strict', 'enable-service-topology': 'true' }],
     ]);
   });
 

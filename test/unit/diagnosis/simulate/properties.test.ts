@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { LABEL_ZONE } from '../../../../pkg/apis/names.ts';
+import { createRouters } from '../../../../pkg/diagnosis/routers/routers.ts';
 import { routesReport } from '../../../../pkg/diagnosis/models/routes.ts';
 import { BUILT_IN_PRICES } from '../../../../pkg/diagnosis/prices.ts';
 import type { Matrix, Outcome, SimulateOptions, SimulationReport } from '../../../../pkg/diagnosis/simulate/types.ts';
@@ -53,7 +54,7 @@ const check = (runs: number, of: (cluster: ClusterCase) => void): void =>
 /** What the report of `route` leads to, worked out by hand: each Node's part divided evenly among what it uses. */
 const byRoutes = ({ nodes, service, slice }: Cluster, weights: SimulationReport['demand']): Matrix => {
   const zoneOf = new Map(slice.endpoints!.map(({ addresses, zone = '' }) => [addresses[0]!, zone]));
-  const { routes } = routesReport({ service, nodes, slices: [slice] });
+  const { routes } = routesReport({ service, nodes, slices: [slice], routers: createRouters({ objects: [], nodes }) });
   const matrix: Record<string, Record<string, number>> = {};
   for (const { zone, cluster } of routes) {
     const { share, nodes: count } = weights.zones[zone]!;

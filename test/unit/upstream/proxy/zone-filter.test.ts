@@ -56,7 +56,7 @@ describe('filterByZone', () => {
   ] as const) {
     it(name, () => {
       const result = filterByZone(endpoints, zone, partial);
-      expect(result).to.include({ reason, filtered: reason === 'SameZoneHints' });
+      expect(result).to.include({ reason, mode: reason === 'SameZoneHints' ? 'PreferSameZone' : '' });
       expect(result.list).to.have.length(count);
     });
   }

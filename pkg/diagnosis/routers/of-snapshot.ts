@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who routes on the Nodes of a snapshot.
+import { itemsOf } from '../snapshot.ts';
+import type { ClusterSnapshot } from '../snapshot.ts';
+import { createRouters } from './routers.ts';
+import type { Routers, Stated } from './types.ts';
+
+/** `stated`: what counts more than objects. */
+export const routersOf = ({ routers, nodes, version }: ClusterSnapshot, stated: Stated = {}): Routers =>
+  createRouters({
+    objects: itemsOf(routers),
+    nodes: itemsOf(nodes),
+    stated,
+    ...(version === undefined ? {} : { fallback: version }),
+  });

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data planes as a table: by what each is recognised, by which settings it routes and follows hints, and what each
+// version does. A row without a version that was read is `assumed`, with the reason.
+import { BOTH_ANNOTATIONS, HINTS_ALONE, OLDER_ANNOTATION } from '../../upstream/proxy/hint-rule.ts';
+import type { HintRule, OptIn } from '../../upstream/proxy/hint-rule.ts';
+import type { Release } from '../../upstream/proxy/cilium.ts';
+import type { RouterName, RouterObject } from './types.ts';
+
+/** Where the value of a setting stands; the first place that has it counts. */
+export type Place =
+  | { readonly from: 'arg'; readonly key: string }
+  | { readonly from: 'env'; readonly key: string }
+  | { readonly from: 'object'; readonly kind: string; readonly name: RegExp; readonly key: string };
+
+export interface Setting {
+  readonly places: readonly Place[];
+  /** Its value where none of the places has it; undefined: not documented. */
+  readonly absent?: string;
+}
+
+/** A setting with one of these values. */
+export interface Requirement {
+  readonly setting: string;
+  readonly is: readonly string[];
+}
+
+export interface VersionRule {
+  readonly since: Release;
+  readonly rule: HintRule | 'cilium' | 'unknown';
+  /** Why it is not more than assumed. */
+  readonly assumed?: string;
+}
+
+export interface DataPlane {
+  readonly name: RouterName;
+  readonly title: string;
+  /** Its agent: name of the DaemonSet, label or container. */
+  readonly agent: {
+    readonly names?: RegExp;
+    readonly labels?: readonly (readonly [key: string, value: string])[];
+    readonly containers?: readonly string[];
+  };
+  /** An object of the whole cluster that shows it as well. */
+  readonly shown?: { readonly kind: string; readonly key: string; readonly value: string };
+  readonly settings: Readonly<Record<string, Setting>>;
+  /** All of them make it load-balance what Pods send to cluster IPs. */
+  readonly routes: readonly Requirement[];
+  /** All of them make it follow hints. */
+  readonly follows: readonly Requirement[];
+  /** What is to be known of other clients. */
+  readonly note?: { readonly when: Requirement; readonly text: string };
+  /** Newest first. Older versions ignore hints. */
+  readonly versions: readonly VersionRule[];
+  readonly source: string;
+}
+
+const IGNORES: HintRule = { partial: 'ignore', unmatched: 'all' };
+const annotated = (annotations: readonly string[]): OptIn => ({
+  annotations,
+  annotationValue: 'auto',
+  distributions: [],
+  hintsAlone: false,
+});
+
+const ciliumConfig = (key: string): Place => ({ from: 'object', kind: 'ConfigMap', name: /^cilium-config$/, key });
+const antreaConfig = (key: string): Place => ({ from: 'object', kind: 'ConfigMap', name: /^antrea-config/, key });
+
+const CILIUM_SETTINGS: DataPlane['settings'] = {
+  replacement: {
+    places: [
+      { from: 'object', kind: 'CiliumNodeConfig', name: /./, key: 'kube-proxy-replacement' },
+      { from: 'arg', key: 'kube-proxy-replacement' },
+      ciliumConfig('kube-proxy-replacement'),
+    ],
+    absent: 'false',
+  },
+  topology: {
+    places: [
+      { from: 'object', kind: 'CiliumNodeConfig', name: /./, key: 'enable-service-topology' },
+      { from: 'arg', key: 'enable-service-topology' },
+      ciliumConfig('enable-service-topology'),
+    ],
+    absent: 'false',
+  },
+};
+
+const CILIUM_BESIDE = {
+  when: { setting: 'replacement', is: ['false', 'disabled', 'partial', 'probe'] },
+  text: 'beside kube-proxy: Cilium routes what Pods send to cluster IPs, kube-proxy the host network and node ports',
+} as const;
+
+const ANY_VERSION: Release = [0, 0, 0];
+
+/** Who routes where more than one agent runs on a Node: the first. */
+export const PLANES: readonly DataPlane[] = [
+  {
+    name: 'gke-dataplane-v2',
+    title: 'GKE Dataplane V2',
+    agent: { names: /^anetd/ },
+    settings: { topology: { places: [ciliumConfig('enable-service-topology')] } },
+    routes: [],
+    follows: [{ setting: 'topology', is: ['true'] }],
+    versions: [
+      {
+        since: ANY_VERSION,
+        rule: 'cilium',
+        assumed: 'GKE documents neither hints nor the flag for Dataplane V2, and its Cilium is a build of its own',
+      },
+    ],
+    source: 'GKE documentation "Dataplane V2" (silent on hints)',
+  },
+  {
+    name: 'cilium',
+    title: 'Cilium',
+    agent: { names: /^(?:cilium|terway-eniip)$/, labels: [['k8s-app', 'cilium']], containers: ['cilium-agent'] },
+    settings: CILIUM_SETTINGS,
+    routes: [],
+    follows: [{ setting: 'topology', is: ['true'] }],
+    note: CILIUM_BESIDE,
+    versions: [{ since: ANY_VERSION, rule: 'cilium' }],
+    source:
+      'cilium/cilium pkg/loadbalancer/writer/writer.go, pkg/k8s/service_cache.go; cilium#31948, #41116, #44771, #46400',
+  },
+  {
+    name: 'calico-ebpf',
+    title: 'Calico eBPF',
+    agent: { names: /^calico-node/, labels: [['k8s-app', 'calico-node']], containers: ['calico-node'] },
+    settings: {
+      bpf: {
+        places: [
+          { from: 'object', kind: 'FelixConfiguration', name: /^default$/, key: 'spec.bpfEnabled' },
+          { from: 'env', key: 'FELIX_BPFENABLED' },
+          { from: 'object', kind: 'Installation', name: /./, key: 'spec.calicoNetwork.linuxDataplane' },
+        ],
+        absent: 'false',
+      },
+    },
+    routes: [{ setting: 'bpf', is: ['true', 'BPF'] }],
+    follows: [],
+    versions: [
+      {
+        since: [3, 31, 5],
+        rule: {
+          optIn: { annotations: BOTH_ANNOTATIONS, annotationValue: 'auto', distributions: [], hintsAlone: true },
+          sameNode: 'hints',
+          partial: 'skip',
+          unmatched: 'all',
+        },
+      },
+      { since: [3, 31, 0], rule: IGNORES },
+      { since: [3, 27, 0], rule: { optIn: annotated(BOTH_ANNOTATIONS), partial: 'keep', unmatched: 'none' } },
+      { since: [3, 26, 0], rule: { optIn: annotated(OLDER_ANNOTATION), partial: 'keep', unmatched: 'none' } },
+    ],
+    source: 'projectcalico/calico felix/bpf/proxy/topology.go, syncer.go by tag; calico#10430, #11751, #11859',
+  },
+  {
+    name: 'ovn-kubernetes',
+    title: 'OVN-Kubernetes',
+    agent: { names: /^ovnkube-node/, labels: [['app', 'ovnkube-node']], containers: ['ovnkube-controller'] },
+    shown: { kind: 'Network', key: 'spec.defaultNetwork.type', value: 'OVNKubernetes' },
+    settings: {},
+    routes: [],
+    follows: [],
+    versions: [{ since: ANY_VERSION, rule: IGNORES }],
+    source: 'ovn-kubernetes: no match for hints in the tree up to v1.3.0 and August 2026; #3165, #6888 (open)',
+  },
+  {
+    name: 'kube-ovn',
+    title: 'Kube-OVN',
+    agent: { names: /^kube-ovn-cni$/, labels: [['app', 'kube-ovn-cni']] },
+    settings: {
+      lb: {
+        places: [{ from: 'object', kind: 'Deployment', name: /^kube-ovn-controller$/, key: 'enable-lb' }],
+        absent: 'true',
+      },
+    },
+    routes: [{ setting: 'lb', is: ['true'] }],
+    follows: [],
+    versions: [
+      {
+        since: ANY_VERSION,
+        rule: IGNORES,
+        assumed: 'hints were merged in September 2026 (kube-ovn#7378) and the release that has them was not read',
+      },
+    ],
+    source: 'kube-ovn#7364, #7378',
+  },
+  {
+    name: 'antrea',
+    title: 'AntreaProxy',
+    agent: { names: /^antrea-agent/, labels: [['component', 'antrea-agent']], containers: ['antrea-agent'] },
+    settings: {
+      enabled: {
+        places: [antreaConfig('antreaProxy.enable'), antreaConfig('featureGates.AntreaProxy')],
+        absent: 'true',
+      },
+      all: { places: [antreaConfig('antreaProxy.proxyAll')], absent: 'false' },
+      hints: { places: [antreaConfig('featureGates.TopologyAwareHints')], absent: 'default' },
+      distribution: { places: [antreaConfig('featureGates.ServiceTrafficDistribution')], absent: 'default' },
+    },
+    routes: [{ setting: 'enabled', is: ['true'] }],
+    follows: [
+      { setting: 'hints', is: ['true', 'default'] },
+      { setting: 'distribution', is: ['true', 'default'] },
+    ],
+    note: {
+      when: { setting: 'all', is: ['false'] },
+      text: 'proxyAll is off: AntreaProxy routes what Pods send to cluster IPs, kube-proxy the host network and node ports',
+    },
+    versions: [
+      { since: [2, 2, 0], rule: { optIn: HINTS_ALONE, partial: 'ignore', unmatched: 'all' } },
+      { since: [1, 12, 0], rule: { optIn: annotated(BOTH_ANNOTATIONS), partial: 'ignore', unmatched: 'all' } },
+    ],
+    source: 'antrea-io/antrea docs/feature-gates.md, pkg/agent/proxy/topology.go',
+  },
+  {
+    name: 'kube-router',
+    title: 'kube-router',
+    agent: { names: /^kube-router/, labels: [['k8s-app', 'kube-router']], containers: ['kube-router'] },
+    settings: { proxy: { places: [{ from: 'arg', key: 'run-service-proxy' }], absent: 'true' } },
+    routes: [{ setting: 'proxy', is: ['true'] }],
+    follows: [],
+    versions: [{ since: ANY_VERSION, rule: IGNORES }],
+    source: 'cloudnativelabs/kube-router pkg/controllers/proxy at v2.11.1; kube-router#1005 (open)',
+  },
+];
+
+/** kube-proxy's own agent: kubeadm, EKS, AKS, Gardener (DaemonSets), GKE and RKE2 (static Pods). */
+export const KUBE_PROXY_AGENT: DataPlane['agent'] = {
+  names: /^kube-proxy/,
+  labels: [
+    ['k8s-app', 'kube-proxy'],
+    ['component', 'kube-proxy'],
+  ],
+  containers: ['kube-proxy'],
+};
+
+/** Where its configuration file is, and what it may be called: kubeadm, EKS, Gardener. */
+export const KUBE_PROXY_CONFIG = /^kube-proxy(?:-config.*)?$/;
+
+export const KUBE_PROXY_SOURCE = 'kubernetes/kubernetes pkg/proxy/topology.go; KEP-2433, KEP-4444, KEP-3015';
+
+export const isAgent = ({ names, labels = [], containers = [] }: DataPlane['agent'], object: RouterObject): boolean =>
+  (names?.test(object.name) ?? false) ||
+  labels.some(([key, value]) => object.labels[key] === value) ||
+  object.containers.some(({ name }) => containers.includes(name));

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who load-balances Services on each Node: the table of data planes applied to the objects of a snapshot.
+import type { KubernetesVersion } from '../../routing/types.ts';
+import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
+import { ciliumRule, isSince } from '../../upstream/proxy/cilium.ts';
+import type { RouterVersion } from '../../upstream/proxy/cilium.ts';
+import type { HintRule } from '../../upstream/proxy/hint-rule.ts';
+import type { Proxy } from '../../upstream/index.ts';
+import { imageVersion, versionText } from './image.ts';
+import { kubeProxyAnswer, kubeletOf } from './kube-proxy.ts';
+import { EMBEDDED, VIRTUAL, disablesKubeProxy, nodeSign } from './nodes.ts';
+import { KUBE_PROXY_AGENT, PLANES, isAgent } from './planes.ts';
+import type { DataPlane, VersionRule } from './planes.ts';
+import { objectName, selectsNode, settingValue } from './settings.ts';
+import type { Found } from './settings.ts';
+import type {
+  Behaviour,
+  Certainty,
+  Evidence,
+  NodeRouting,
+  RouterAnswer,
+  RouterNode,
+  RouterObject,
+  Routers,
+  Stated,
+} from './types.ts';
+
+/** What would tell more, for the sentence of an assumption. */
+export const WOULD_TELL =
+  'nothing in these objects says otherwise; add the DaemonSets, Pods and ConfigMaps of kube-system (kubectl topology snapshot collects them)';
+
+interface Context {
+  readonly objects: readonly RouterObject[];
+  readonly podsOf: ReadonlyMap<string, readonly RouterObject[]>;
+  readonly daemonSets: readonly RouterObject[];
+  /** Names of DaemonSets of which at least one Pod is known. */
+  readonly withPods: ReadonlySet<string>;
+  /** A server of k3s or RKE2 that says so for all Nodes. */
+  readonly disabled: Evidence | undefined;
+  readonly stated: Stated;
+  readonly fallback: KubernetesVersion | undefined;
+}
+
+const ownerKey = (namespace: string, name: string): string => `${namespace}/${name}`;
+
+/** Pods of the Node first; of DaemonSets those that select it and of which no Pod is known at all. */
+const agentsOn = ({ podsOf, daemonSets, withPods }: Context, node: RouterNode): readonly RouterObject[] => [
+  ...(podsOf.get(node.metadata?.name ?? '') ?? []),
+  ...daemonSets.filter((set) => !withPods.has(ownerKey(set.namespace, set.name)) && selectsNode(set, node)),
+];
+
+/** DaemonSets that select the Node, have Pods elsewhere, and none here. */
+const absentOn = (context: Context, node: RouterNode, agents: readonly RouterObject[]): readonly RouterObject[] =>
+  context.daemonSets.filter(
+    (set) =>
+      context.withPods.has(ownerKey(set.namespace, set.name)) &&
+      selectsNode(set, node) &&
+      !agents.some(({ namespace, owner }) => namespace === set.namespace && owner === set.name),
+  );
+
+const versionOf = (
+  plane: DataPlane,
+  agents: readonly RouterObject[],
+): { version: RouterVersion; evidence: Evidence } | undefined => {
+  for (const agent of agents) {
+    const own = agent.containers.filter(({ name }) => plane.agent.containers?.includes(name) === true);
+    for (const { name, image } of own.length > 0 ? own : agent.containers) {
+      const version = imageVersion(image);
+      if (version === undefined) continue;
+      return { version, evidence: { object: objectName(agent), field: `containers[${name}].image`, value: image } };
+    }
+  }
+  return undefined;
+};
+
+interface Judged {
+  readonly holds: boolean;
+  readonly found: readonly Found[];
+}
+
+const judge = (
+  plane: DataPlane,
+  requirements: DataPlane['routes'],
+  scope: Parameters<typeof settingValue>[1],
+): Judged => {
+  const found = requirements.map(({ setting }) => settingValue(plane.settings[setting] ?? { places: [] }, scope));
+  return { holds: requirements.every(({ is }, index) => is.includes(found[index]?.value ?? '')), found };
+};
+
+const missingText = ({ found }: Judged): string[] =>
+  found.flatMap(({ missing }) => (missing === undefined ? [] : [`${missing} is not among these objects`]));
+
+const needsText = ({ optIn }: HintRule): string => {
+  if (optIn === undefined) return 'nothing makes it look at hints';
+  const keys = optIn.annotations.map((key) => key.replace(/^.*\//, '')).join(' or ');
+  if (optIn.hintsAlone) return keys === '' ? 'hints alone' : `hints alone, or ${keys}: Auto where it is set`;
+  const values = optIn.distributions.join(', ');
+  return [
+    ...(keys === '' ? [] : [`annotation ${keys}`]),
+    ...(values === '' ? [] : [`trafficDistribution ${values}`]),
+  ].join(' or ');
+};
+
+const behaviourOf = (rule: HintRule, on: boolean, source: string): Behaviour => ({
+  hints: !on || rule.optIn === undefined ? 'none' : rule.sameNode === undefined ? 'zone' : 'zone-and-node',
+  needs: needsText(on ? rule : { partial: 'ignore', unmatched: 'all' }),
+  unmatched: on ? rule.unmatched : 'all',
+  source,
+});
+
+const IGNORES: HintRule = { partial: 'ignore', unmatched: 'all' };
+const UNKNOWN: Omit<Behaviour, 'source'> = { hints: 'unknown', needs: 'unknown', unmatched: 'unknown' };
+
+const ruleAt = (plane: DataPlane, version: RouterVersion | undefined): VersionRule | undefined =>
+  plane.versions.find(({ since }) => version === undefined || isSince(version, since));
+
+interface PlaneInput {
+  readonly plane: DataPlane;
+  readonly node: RouterNode;
+  readonly agents: readonly RouterObject[];
+  readonly shown: RouterObject | undefined;
+  readonly doubts: readonly string[];
+  readonly routes: Judged;
+}
+
+const proxyOf = (
+  plane: DataPlane,
+  rule: HintRule | 'cilium' | 'unknown',
+  { on, version, why }: { on: boolean; version: RouterVersion | undefined; why: string },
+): Proxy => {
+  const name = version === undefined ? plane.title : `${plane.title} ${versionText(version)}`;
+  if (rule === 'unknown') return { kind: 'unknown', name: why };
+  if (rule === 'cilium') {
+    return { kind: 'cilium', serviceTopology: on, ...(version === undefined ? {} : { ciliumVersion: version }) };
+  }
+  return { kind: 'ruled', name, rule: on ? rule : IGNORES };
+};
+
+const planeAnswer = (input: PlaneInput, context: Context): RouterAnswer => {
+  const { plane, node, agents, shown, routes } = input;
+  const { stated, objects, fallback } = context;
+  const scope = { node, agents, objects };
+  const follows = judge(plane, plane.follows, scope);
+  const image = versionOf(plane, agents);
+  const isCilium = plane.name === 'cilium' || plane.name === 'gke-dataplane-v2';
+  const version = (isCilium ? stated.cilium?.ciliumVersion : undefined) ?? image?.version;
+  const found = ruleAt(plane, version);
+  const on = (isCilium ? stated.cilium?.serviceTopology : undefined) ?? follows.holds;
+  const undecided =
+    follows.found.some(({ value }) => value === undefined) && stated.cilium?.serviceTopology === undefined;
+  const rule = undecided ? 'unknown' : (found?.rule ?? IGNORES);
+  const versionMatters = plane.versions.length > 1 || isCilium;
+  const unnamed = version === undefined && versionMatters && (on || plane.follows.length === 0);
+  const why = [
+    ...input.doubts,
+    ...missingText(routes),
+    ...(stated.cilium?.serviceTopology === undefined ? missingText(follows) : []),
+    ...(unnamed ? ['its image names no version, so the newest that was read is taken'] : []),
+    ...(found?.assumed === undefined ? [] : [found.assumed]),
+  ];
+  const certainty: Certainty = rule === 'unknown' ? 'unknown' : why.length === 0 ? 'seen' : 'assumed';
+  const effective = rule === 'cilium' ? ciliumRule(version) : rule;
+  const agent = agents[0] ?? shown;
+  const noted = plane.note === undefined ? undefined : judge(plane, [plane.note.when], scope);
+  const gates = stated.gates === undefined ? {} : { gates: stated.gates };
+  const routing: NodeRouting = {
+    proxy: proxyOf(plane, rule, { on, version, why: why.join('; ') }),
+    version: stated.version ?? kubeletOf(node) ?? fallback ?? NEWEST_KNOWN_VERSION,
+    ...gates,
+  };
+  return {
+    router: plane.name,
+    title: plane.title,
+    version: version === undefined ? null : versionText(version),
+    certainty,
+    why: why.join('; '),
+    evidence: [
+      ...(image === undefined && agent !== undefined
+        ? [{ object: objectName(agent), field: 'metadata.name', value: agent.name }]
+        : []),
+      ...(image === undefined ? [] : [image.evidence]),
+      ...[...routes.found, ...follows.found].flatMap(({ evidence }) => evidence),
+    ],
+    behaviour:
+      effective === 'unknown' ? { ...UNKNOWN, source: plane.source } : behaviourOf(effective, on, plane.source),
+    notes: noted?.holds === true && plane.note !== undefined ? [plane.note.text] : [],
+    routing,
+  };
+};
+
+const shownBy = ({ shown }: DataPlane, objects: readonly RouterObject[]): RouterObject | undefined =>
+  shown === undefined
+    ? undefined
+    : objects.find(({ kind, settings }) => kind === shown.kind && settings[shown.key] === shown.value);
+
+const unknownAnswer = (
+  node: RouterNode,
+  { title, why, source, evidence }: { title: string; why: string; source: string; evidence: readonly Evidence[] },
+  context: Context,
+): RouterAnswer => ({
+  router: 'unknown',
+  title,
+  version: null,
+  certainty: 'unknown',
+  why,
+  evidence,
+  behaviour: { ...UNKNOWN, source },
+  notes: [],
+  routing: {
+    proxy: { kind: 'unknown', name: why },
+    version: context.stated.version ?? kubeletOf(node) ?? context.fallback ?? NEWEST_KNOWN_VERSION,
+  },
+});
+
+const statedAnswer = (node: RouterNode, proxy: Proxy, { stated, fallback }: Context): RouterAnswer => {
+  const version = stated.version ?? kubeletOf(node) ?? fallback ?? NEWEST_KNOWN_VERSION;
+  const source = 'as stated by --proxy';
+  const base = kubeProxyAnswer({ node, objects: [], stated, doubts: [], fallback });
+  const evidence = [{ object: 'flag', field: '--proxy', value: proxy.kind }];
+  if (proxy.kind === 'kube-proxy') return { ...base, evidence };
+  const rule =
+    proxy.kind === 'cilium' && proxy.serviceTopology === true
+      ? ciliumRule(proxy.ciliumVersion)
+      : proxy.kind === 'linkerd' && proxy.endpointSlices !== false
+        ? {
+            optIn: { annotations: [], annotationValue: 'auto', distributions: [], hintsAlone: true } as const,
+            partial: 'ignore' as const,
+            unmatched: 'all' as const,
+          }
+        : IGNORES;
+  return {
+    ...base,
+    router: proxy.kind === 'cilium' || proxy.kind === 'linkerd' ? proxy.kind : 'unknown',
+    title: proxy.kind === 'cilium' ? 'Cilium' : proxy.kind === 'linkerd' ? 'Linkerd' : proxy.kind,
+    evidence,
+    behaviour: behaviourOf(rule, true, source),
+    notes: [],
+    routing: { proxy, version, ...(stated.gates === undefined ? {} : { gates: stated.gates }) },
+  };
+};
+
+const doubtsAbout = (absent: readonly RouterObject[]): string[] =>
+  absent.map((set) => `${objectName(set)} has Pods on other Nodes and none here`);
+
+const answerFor = (node: RouterNode, context: Context): RouterAnswer => {
+  const { stated, objects } = context;
+  if (stated.proxy !== undefined) return statedAnswer(node, stated.proxy, context);
+  const virtual = nodeSign(node, VIRTUAL);
+  if (virtual !== undefined) return unknownAnswer(node, { ...virtual, evidence: [virtual.evidence] }, context);
+  const agents = agentsOn(context, node);
+  const absent = absentOn(context, node, agents);
+  const doubts: string[] = [];
+  for (const plane of PLANES) {
+    const own = agents.filter((agent) => isAgent(plane.agent, agent));
+    const shown = shownBy(plane, objects);
+    doubts.push(...doubtsAbout(absent.filter((set) => isAgent(plane.agent, set))));
+    if (own.length === 0 && shown === undefined) continue;
+    const routes = judge(plane, plane.routes, { node, agents: own, objects });
+    if (routes.holds) return planeAnswer({ plane, node, agents: own, shown, doubts, routes }, context);
+    doubts.push(...missingText(routes).map((text) => `${plane.title}: ${text}`));
+  }
+  const embedded = nodeSign(node, EMBEDDED);
+  if (embedded?.router === 'kube-proxy-windows') return windowsAnswer(node, embedded, context);
+  const lacking = absent.filter((set) => isAgent(KUBE_PROXY_AGENT, set));
+  const common = { node, objects, stated, fallback: context.fallback };
+  const agent = agents.find((each) => isAgent(KUBE_PROXY_AGENT, each));
+  if (agent !== undefined) return kubeProxyAnswer({ ...common, agent, doubts });
+  const off = disablesKubeProxy(node) ?? context.disabled;
+  if (off !== undefined) {
+    const why = 'kube-proxy is switched off, and no other data plane is among these objects';
+    return unknownAnswer(
+      node,
+      { title: 'unknown', why, source: 'k3s and RKE2 server flags', evidence: [off] },
+      context,
+    );
+  }
+  if (embedded !== undefined) {
+    const unsure = embedded.certainty === 'seen' ? doubts : [...doubts, embedded.why];
+    return kubeProxyAnswer({ ...common, evidence: [embedded.evidence], doubts: unsure, source: embedded.source });
+  }
+  return kubeProxyAnswer({ ...common, doubts: [...doubts, ...doubtsAbout(lacking), WOULD_TELL] });
+};
+
+const windowsAnswer = (
+  node: RouterNode,
+  { title, source, evidence }: { title: string; source: string; evidence: Evidence },
+  { stated, fallback }: Context,
+): RouterAnswer => ({
+  router: 'kube-proxy-windows',
+  title,
+  version: null,
+  certainty: 'seen',
+  why: '',
+  evidence: [evidence],
+  behaviour: behaviourOf(IGNORES, true, source),
+  notes: [],
+  routing: {
+    proxy: { kind: 'ruled', name: title, rule: IGNORES },
+    version: stated.version ?? kubeletOf(node) ?? fallback ?? NEWEST_KNOWN_VERSION,
+  },
+});
+
+export interface RoutersInput {
+  readonly objects: readonly RouterObject[];
+  readonly nodes: readonly RouterNode[];
+  readonly stated?: Stated;
+  /** Of the control plane, for Nodes that do not say theirs. */
+  readonly fallback?: KubernetesVersion;
+}
+
+/** Answers are worked out once for each Node. */
+export const createRouters = ({ objects, nodes, stated = {}, fallback }: RoutersInput): Routers => {
+  const pods = objects.filter(({ kind, nodeName }) => kind === 'Pod' && nodeName !== '');
+  const context: Context = {
+    objects,
+    podsOf: Map.groupBy(pods, ({ nodeName }) => nodeName),
+    daemonSets: objects.filter(({ kind }) => kind === 'DaemonSet'),
+    withPods: new Set(pods.flatMap(({ namespace, owner }) => (owner === '' ? [] : [ownerKey(namespace, owner)]))),
+    disabled: nodes.map(disablesKubeProxy).find((found) => found !== undefined),
+    stated,
+    fallback,
+  };
+  const known = new Map<string, RouterAnswer>();
+  const of = (node: RouterNode): RouterAnswer => {
+    const name = node.metadata?.name ?? '';
+    const answer = known.get(name) ?? answerFor(node, context);
+    known.set(name, answer);
+    return answer;
+  };
+  const keys = new Map<string, string>();
+  return {
+    of,
+    keyOf(node) {
+      const name = node.metadata?.name ?? '';
+      const { router, version, certainty, why, behaviour, notes, routing } = of(node);
+      const key = keys.get(name) ?? JSON.stringify([router, version, certainty, why, behaviour, notes, routing]);
+      keys.set(name, key);
+      return key;
+    },
+  };
+};

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tells who load-balances Services on a Node, and the answer with its evidence.
+import type { LabelSelector } from '../../apis/admission.ts';
+import type { StringMap } from '../../apis/meta.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
+import type { FeatureGates, Proxy } from '../../upstream/index.ts';
+
+/** A container of a data plane's agent. */
+export interface RouterContainer {
+  readonly name: string;
+  readonly image: string;
+  /** Command and arguments. */
+  readonly args: readonly string[];
+  readonly env: StringMap;
+}
+
+/** A DaemonSet, Pod, Deployment, ConfigMap or custom resource, as far as it shows or configures a data plane. */
+export interface RouterObject {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: StringMap;
+  /** Of a Pod; empty: it is not one, or not scheduled. */
+  readonly nodeName: string;
+  /** Name of the DaemonSet that a Pod belongs to; empty: it is static, or not a Pod. */
+  readonly owner: string;
+  /** Alternatives by which Nodes are selected; none: every Node. */
+  readonly nodes: readonly LabelSelector[];
+  readonly containers: readonly RouterContainer[];
+  /** Names of ConfigMaps that it mounts. */
+  readonly configMaps: readonly string[];
+  /** Settings of a ConfigMap or custom resource, by dotted path. */
+  readonly settings: StringMap;
+  /** Some Pods of the DaemonSet are not of its present template. */
+  readonly rolling: boolean;
+}
+
+export const ROUTER_NAMES = [
+  'kube-proxy',
+  'kube-proxy-windows',
+  'cilium',
+  'gke-dataplane-v2',
+  'calico-ebpf',
+  'ovn-kubernetes',
+  'kube-ovn',
+  'antrea',
+  'kube-router',
+  'linkerd',
+  'unknown',
+] as const;
+
+/** Stable name of a data plane. */
+export type RouterName = (typeof ROUTER_NAMES)[number];
+
+/**
+ * `seen`: objects show it, or its documentation says so of what they show; `assumed`: nothing says otherwise; `unknown`:
+ * nothing can be said.
+ */
+export type Certainty = 'seen' | 'assumed' | 'unknown';
+
+/** One field of one object, or of the command line, that the answer rests on. */
+export interface Evidence {
+  /** `DaemonSet kube-system/kube-proxy`, `Node n1`, `flag`. */
+  readonly object: string;
+  readonly field: string;
+  readonly value: string;
+}
+
+/** What the data plane does with hints at its version and with its settings. */
+export interface Behaviour {
+  readonly hints: 'zone' | 'zone-and-node' | 'none' | 'unknown';
+  /** What of the Service makes it look at them. */
+  readonly needs: string;
+  /** What a client gets where no endpoint is hinted for it. */
+  readonly unmatched: 'all' | 'none' | 'unknown';
+  /** Where that is read: source, release note, issue. */
+  readonly source: string;
+}
+
+/** By which model, version and gates routes of a Node are found. */
+export interface NodeRouting {
+  readonly proxy: Proxy;
+  readonly version: KubernetesVersion;
+  readonly gates?: FeatureGates;
+}
+
+export interface RouterAnswer {
+  readonly router: RouterName;
+  /** For people: `Calico eBPF`. */
+  readonly title: string;
+  /** As its image says, `3.29.1`; null where that is not known. */
+  readonly version: string | null;
+  readonly certainty: Certainty;
+  /** Why it is not `seen`, and what would show more; empty where it is. */
+  readonly why: string;
+  readonly evidence: readonly Evidence[];
+  readonly behaviour: Behaviour;
+  /** What else is to be known: version skew, who routes the host network. */
+  readonly notes: readonly string[];
+  readonly routing: NodeRouting;
+}
+
+/** What the person who asks says, which counts more than objects. */
+export interface Stated {
+  readonly proxy?: Proxy;
+  /** Of Cilium, where it routes. */
+  readonly cilium?: { readonly serviceTopology?: boolean; readonly ciliumVersion?: KubernetesVersion };
+  /** Of every kube-proxy. */
+  readonly version?: KubernetesVersion;
+  readonly gates?: FeatureGates;
+}
+
+/** Answers for Nodes of one snapshot. */
+export interface Routers {
+  of(node: RouterNode): RouterAnswer;
+  /** Answers are alike for Nodes with the same key. */
+  keyOf(node: RouterNode): string;
+}
+
+/** The fields of a Node that tell. */
+export interface RouterNode {
+  readonly metadata?: { readonly name?: string; readonly labels?: StringMap; readonly annotations?: StringMap };
+  readonly status?: { readonly nodeInfo?: { readonly kubeletVersion?: string } };
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who routes, for people: a sentence for each group of Nodes, with its evidence and how sure it is.
+import type { RouterGroup, RoutersReport } from '../diagnosis/routers/report.ts';
+import type { Behaviour, Certainty, RouterName } from '../diagnosis/routers/types.ts';
+import { wrapText } from './paint.ts';
+import type { Paint } from './paint.ts';
+import { clean } from './table.ts';
+
+const MARKS = { seen: '✓', assumed: '~', unknown: '?' } as const satisfies Record<Certainty, string>;
+
+/** `kube-proxy`, `cilium, assumed`, `mixed`: for the head of a report. */
+export const routerHead = ({ router, certainty }: Pick<RoutersReport, 'router' | 'certainty'>): string =>
+  certainty === 'seen' || router === 'unknown' ? routerWord(router) : `${routerWord(router)}, ${certainty}`;
+
+const routerWord = (router: RouterName | 'mixed'): string =>
+  router === 'unknown' ? 'router unknown' : router === 'mixed' ? 'mixed routers' : router;
+
+/** `✓` for what was seen, `~` for what is assumed, `?` for what is not known. */
+export const certaintyMark = (certainty: Certainty, paint: Paint): string =>
+  certainty === 'seen' ? paint.good(MARKS.seen) : paint.strong(MARKS[certainty]);
+
+const hintsText = ({ hints, needs, unmatched }: Behaviour): string => {
+  if (hints === 'none') return 'ignores hints';
+  if (hints === 'unknown') return 'what it does with hints is not known';
+  const follows = hints === 'zone' ? 'follows hints for zones' : 'follows hints for zones and Nodes';
+  const what = needs === 'hints alone' ? '' : ` (needs ${needs})`;
+  return `${follows}${what}${unmatched === 'none' ? '; where none matches, connections fail' : ''}`;
+};
+
+const nodesText = ({ nodes, examples }: RouterGroup): string => {
+  const more = nodes > examples.length ? ', …' : '';
+  return `${nodes} Node${nodes === 1 ? '' : 's'} (${examples.join(', ')}${more})`;
+};
+
+const evidenceText = ({ evidence }: RouterGroup): string =>
+  evidence.map(({ object, field, value }) => `${object} ${field}=${value}`).join('; ');
+
+const groupText = (group: RouterGroup, indent: string, columns: number, paint: Paint): string => {
+  const { title, version, certainty, why, behaviour, notes } = group;
+  const name = `${title}${version === null ? '' : ` ${version}`}`;
+  const who = certainty === 'assumed' ? `assuming ${name}` : certainty === 'unknown' ? `not known (${title})` : name;
+  const head = `${certaintyMark(certainty, paint)} ${nodesText(group)}: ${who}; ${hintsText(behaviour)}`;
+  const lines = [why, ...notes, evidenceText(group)].filter((text) => text !== '');
+  return [head, ...lines.map((line) => `  ${clean(line)}`)]
+    .map((line, index) => wrapText(line.trimStart(), columns, index === 0 ? indent : `${indent}  `))
+    .join('');
+};
+
+/** One paragraph a group of Nodes, under `title` as wide as the indent. */
+export const routersText = (
+  { routers }: RoutersReport,
+  { title, indent, columns, paint }: { title: string; indent: string; columns: number; paint: Paint },
+): string => {
+  const text =
+    routers.length === 0
+      ? `${indent}? no ready Node is known\n`
+      : routers.map((group) => groupText(group, indent, columns, paint)).join('');
+  return text.replace(indent, paint.strong(title).padEnd(indent.length + paint.strong(title).length - title.length));
+};
