@@ -18,18 +18,18 @@ interface Opened extends Session {
   readonly loads: LoadSources;
 }
 
-const open = async (flags: Flags, env: NodeJS.ProcessEnv): Promise<Opened> => {
+const open = async (flags: Flags, env: NodeJS.ProcessEnv, planner: URL): Promise<Opened> => {
   const config = configurationOf(flags, await readFile(flags.config, 'utf8'));
   const session = openSession({ command, config, kubeconfig: flags.kubeconfig, env });
   const loads = createLoadSources(config.metricSources, { ...session, userAgent: userAgentOf(command) });
-  return { ...session, sources: loads.sources, loads };
+  return { ...session, sources: loads.sources, loads, planner };
 };
 
-/** Runs the command with these arguments; resolves with its exit code. */
-export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> =>
+/** Runs the command with these arguments; resolves with its exit code. `planner`: the file of its thread for planning. */
+export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv, planner: URL): Promise<number> =>
   runController<Flags, Opened>({
     parsed: parseFlags(args),
-    open: (flags) => open(flags, env),
+    open: (flags) => open(flags, env, planner),
     ways: { serve, dryRun, cleanup: runCleanup },
     failure: 'the flow controller failed',
     async close({ client, loads }) {

@@ -58,7 +58,7 @@ const without = (reason: string, message: string): Planned => ({
 const readyIn = ({ slices }: Snapshot) => endpointsOf(slices).filter(({ ready }) => ready);
 
 const byWeight = (snapshot: Snapshot, { writable }: Extract<Ask, { kind: 'planned' }>): Planned => {
-  const plan = planByWeight(snapshot.slices, snapshot.zones, undefined);
+  const { cutShort: _, ...plan } = planByWeight(snapshot.slices, snapshot.zones, undefined);
   return {
     ...without('Planned', describePlan(plan, readyIn(snapshot))),
     plan,

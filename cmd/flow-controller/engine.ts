@@ -9,6 +9,8 @@ import { createFlowReporter } from '../../pkg/controllers/flow/reporter.ts';
 import { createStatusWriter } from '../../pkg/controllers/flow/status-writer.ts';
 import { planInStatus } from '../../pkg/flow/assemble/status.ts';
 import { createLoadReader } from '../../pkg/controllers/flow/loads.ts';
+import { openInline, openWorker } from '../../pkg/controllers/flow/plan-thread.ts';
+import { createPlanning } from '../../pkg/controllers/flow/planning.ts';
 import { createReassertGuard } from '../../pkg/controllers/flow/reassert.ts';
 import { createFlowReconciler } from '../../pkg/controllers/flow/reconciler.ts';
 import { connectTriggers } from '../../pkg/controllers/flow/triggers.ts';
@@ -37,6 +39,8 @@ export interface EngineOptions {
   clock: Clock;
   random: () => number;
   logger: Logger;
+  /** The file that a thread for planning is started from; absent: plans are made in this one. */
+  planner?: URL;
 }
 
 export interface Engine {
@@ -76,6 +80,13 @@ export const createEngine = (options: EngineOptions): Engine => {
     logger: limitLog({ logger, clock, about: ({ service }) => String(service) }),
   });
   const figures: FlowMetrics = createFlowMetrics(metrics, { services: () => reporter.services() });
+  const { planner } = options;
+  const planning = createPlanning({
+    open: planner === undefined ? openInline : (threadEvents) => openWorker(planner, threadEvents),
+    clock,
+    onReady: (key) => queue.add(key),
+    onPlanned: (_key, outcome, durationMs) => figures.planned(outcome, durationMs),
+  });
   const reconciler = createFlowReconciler({
     snapshot: (key) => view.snapshot(key),
     foreign: (key) => view.foreign(key),
@@ -89,6 +100,7 @@ export const createEngine = (options: EngineOptions): Engine => {
       onRead: (source, outcome, durationMs) => figures.read(source, outcome, durationMs),
     }),
     guard: createReassertGuard({ clock }),
+    planning,
     clock,
     random,
     checkSpec: createSpecCheck(),
@@ -112,7 +124,11 @@ export const createEngine = (options: EngineOptions): Engine => {
     caches: nodeGroups?.caches ?? [],
     failed: () => figures.failed(),
     async run(signal) {
-      signal.addEventListener('abort', () => lifetime.abort(signal.reason), { once: true });
+      const end = (): void => {
+        lifetime.abort(signal.reason);
+        planning.close();
+      };
+      signal.addEventListener('abort', end, { once: true });
       for (const key of view.services()) queue.add(key);
       const flow = createController({
         name: NAME,

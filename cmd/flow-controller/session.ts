@@ -7,4 +7,6 @@ import type { ControllerSession } from '../shared/session.ts';
 export interface Session extends ControllerSession<FlowControllerConfiguration> {
   /** Where load comes from, by name, the default first. */
   sources: ReadonlyMap<string, LoadSource>;
+  /** The file that the thread for planning is started from; absent: plans are made in the main thread. */
+  planner?: URL;
 }

@@ -154,6 +154,12 @@ const loop: EventGroup = {
       'The slices of a Service without selector do not carry its labels; once.',
       'label the Endpoints or slices',
     ),
+    row(
+      'Warning',
+      'PlanTimedOut',
+      'Planning did not end in time: only own zones, no hints and the plan before are compared; once.',
+      'use fewer different CPU requests (or limits), or `capacity.value`',
+    ),
     row('Warning', 'TooManyZones', 'More zones have clients than hints can name; once.', 'use `same-zone`'),
     row(
       'Warning',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The planner: hints for the endpoints of one Service that keep as much demand in its zone as their capacity allows.
-import { integralityBounds } from './bounds.ts';
+import { integralityBounds, transportationBound } from './bounds.ts';
 import { compile, hintsOf } from './compile.ts';
 import type { Compiled } from './compile.ts';
 import { evaluatePlan } from './evaluate.ts';
@@ -154,6 +154,22 @@ export const planHints = (input: PlanInput): Plan => {
   return roomiest === problem || staying !== undefined
     ? plan
     : orSimpler(plan, simplerPlans(input, compiled).map(planned));
+};
+
+/**
+ * What no plan at the target could beat: a fraction of the effort of a plan. Where demand is above what the endpoints take at the
+ * target, with no more overload than that.
+ */
+export const boundsAtTarget = (input: PlanInput): Bounds => {
+  checkPlanInput(input);
+  const demand = Object.values(input.demand).reduce((sum, cores) => sum + cores, 0);
+  if (input.endpoints.length === 0 || demand === 0) return withoutDemand(input).bounds;
+  const { roomiest, homeless } = compile(input);
+  const capacity = input.endpoints.reduce((sum, one) => sum + one.capacity, 0);
+  const overload = Math.max(0, 1 - (input.targetUtilization * capacity) / demand);
+  const lp = 1 - homeless - transportationBound(roomiest, overload);
+  const { crossing } = integralityBounds(roomiest);
+  return { lp, integrality: Number.isFinite(crossing) ? Math.min(lp, 1 - homeless - crossing) : lp };
 };
 
 /**

@@ -10,7 +10,7 @@ import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
 import { makeBundle } from '../../hack/bundle.ts';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
-import { LABEL_CONSIDER } from '../../pkg/apis/names.ts';
+import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_CONSIDER } from '../../pkg/apis/names.ts';
 import { call, operationsOf, review } from '../fixtures/admission.ts';
 import { endpoint, node, slice } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
@@ -22,6 +22,7 @@ import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
+import { flowNode, flowPod, flowService, NAMESPACE } from './flow-support.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 /** Of the image. */
@@ -32,6 +33,7 @@ const CONTROLLERS = [
   { name: 'flow-controller', kind: 'FlowControllerConfiguration', more: '' },
 ];
 const COMMANDS = ['endpointslice-webhook', 'flow-controller', 'kubectl-topology', 'settings-reconciler'];
+const WRITTEN = 'PATCH endpointslices 200';
 /** For a process that starts on a busy machine. */
 const PATIENCE_MS = 60_000;
 const ANY_PORT = ['--bind-address', '127.0.0.1', '--health-port', '0', '--metrics-port', '0'];
@@ -88,10 +90,10 @@ describe('the bundle', function () {
     folder.remove();
   });
 
-  /** `reads`: what it may read beside the bundle. */
-  const start = (args: readonly string[], reads: readonly string[] = []): Running => {
+  /** `reads`: what it may read beside the bundle; `more`: what else Node.js is told. */
+  const start = (args: readonly string[], reads: readonly string[] = [], more: readonly string[] = []): Running => {
     const allowed = [`${folder.at('app')}/`, ...reads].map((path) => `--allow-fs-read=${path}`);
-    const child = spawn(program, ['--permission', ...allowed, folder.at('app/launch.js'), ...args], {
+    const child = spawn(program, ['--permission', ...allowed, ...more, folder.at('app/launch.js'), ...args], {
       cwd: '/',
       env: { POD_NAMESPACE: 'own' },
       ...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}),
@@ -204,6 +206,25 @@ describe('the bundle', function () {
       expect((await controller.ended).code, controller.output()).to.equal(0);
     });
   }
+
+  it('lets the flow-controller plan in a thread of its own, which is started from the same file', async () => {
+    const services = ['a', 'b'].map((zone) => flowPod(`web-${zone}`, zone));
+    const annotations = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/proportional` };
+    sandbox.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }]);
+    for (const object of [flowNode('a'), flowNode('b'), ...services, flowService({ annotations })])
+      await sandbox.apply(object);
+    const text = `apiVersion: ${CONFIG_API_VERSION}\nkind: FlowControllerConfiguration\nleaderElection: {enabled: false}\n`;
+    const config = shared('planning.yaml', text);
+    const kubeconfig = shared('planning.kubeconfig', sandbox.kubeconfig('system:serviceaccount:own:flow-controller'));
+    const args = ['--config', config, '--kubeconfig', kubeconfig, ...ANY_PORT];
+    const controller = start(['flow-controller', ...args], [config, kubeconfig], ['--allow-worker']);
+    // Without admission the EndpointSlice controller takes the hints off again: that they were written is what counts.
+    const written = (): boolean =>
+      sandbox.requests.some(({ method, resource, status }) => `${method} ${resource} ${status}` === WRITTEN);
+    await eventually(written, controller.output, PATIENCE_MS);
+    controller.stop();
+    expect((await controller.ended).code, controller.output()).to.equal(0);
+  });
 
   it('lets kubectl topology explain a file', async () => {
     const file = shared('cluster.yaml', readFileSync(clusterFile('effective'), 'utf8'));

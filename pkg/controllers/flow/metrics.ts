@@ -32,6 +32,8 @@ export interface FlowMetrics {
   wrote(cause: 'plan' | 'reassert' | 'takeback' | 'conflict', slices: number): void;
   /** A source of load was read. */
   read(source: string, outcome: string, durationMs: number): void;
+  /** A plan was made, cut short, given up at the deadline, or failed. */
+  planned(outcome: 'complete' | 'cut-short' | 'timed-out' | 'failed', durationMs: number): void;
   /** A list or watch failed. */
   failed(): void;
 }
@@ -131,6 +133,12 @@ export const createFlowMetrics = (metrics: Metrics, figures: FlowFigures): FlowM
     labels: ['source'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });
+  const planning = metrics.histogram({
+    name: 'flow_planning_duration_seconds',
+    help: 'How long the thread for planning was at one turn of a Service, by outcome: complete, cut-short by its effort, timed-out, failed.',
+    labels: ['outcome'],
+    buckets: [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  });
   const failures = countFailures(metrics);
   return {
     changed(reason, endpoints) {
@@ -142,6 +150,7 @@ export const createFlowMetrics = (metrics: Metrics, figures: FlowFigures): FlowM
       reads.inc({ source, outcome });
       seconds.observe({ source }, durationMs / 1_000);
     },
+    planned: (outcome, durationMs) => planning.observe({ outcome }, durationMs / 1_000),
     failed: () => failures.inc(),
   };
 };

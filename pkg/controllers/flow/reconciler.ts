@@ -6,11 +6,12 @@ import type { Ask } from '../../flow/assemble/ask.ts';
 import type { PlannedStrategy } from '../../routing/strategy.ts';
 import { differs, patchFor, takeBackPatch } from '../../flow/assemble/patch.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
-import { planByWeight, turnByLoad } from '../../flow/assemble/turn.ts';
-import type { Turn } from '../../flow/assemble/turn.ts';
+import type { PlanLimit } from '../../flow/assemble/conditions.ts';
+import { endpointsOf } from '../../flow/assemble/endpoints.ts';
+import type { PlanJob } from '../../flow/assemble/job.ts';
+import type { PodCpu } from '../../flow/assemble/observation.ts';
 import type { HintsInForce } from '../../flow/demand/in-force.ts';
 import { settingsFromSpec } from '../../flow/loop/from-spec.ts';
-import type { FlowSettings } from '../../flow/loop/from-spec.ts';
 import type { LoopState } from '../../flow/loop/types.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
 import { freshest, writeService, writeSlices } from './apply.ts';
@@ -19,6 +20,7 @@ import { labelPlan, takeBackLabel } from './label.ts';
 import { createLabelWriter } from './label-writer.ts';
 import type { KnownLoad, LoadReader } from './loads.ts';
 import { loadQueryOf } from './query.ts';
+import type { Planned, Planning } from './planning.ts';
 import type { ReassertGuard } from './reassert.ts';
 import type { Outcome, Refusal, Snapshot } from './types.ts';
 
@@ -31,6 +33,7 @@ export interface FlowReconcilerOptions {
   writer: SliceWriter;
   loads: LoadReader;
   guard: ReassertGuard;
+  planning: Planning;
   clock: Pick<Clock, 'now' | 'monotonic'>;
   /** In [0, 1): spreads the Services over their interval. */
   random: () => number;
@@ -51,6 +54,8 @@ interface Memory {
   state: LoopState | undefined;
   /** Of `proportional`, which has no state. */
   plan: HintsInForce | undefined;
+  /** Why its plan is not all that a search could have found. */
+  limited: PlanLimit | undefined;
   strategy: PlannedStrategy;
 }
 
@@ -68,13 +73,30 @@ const specOf = ({ policy }: Snapshot): FlowPolicySpec => policy?.spec ?? {};
 const fingerprintOf = ({ spread, endpoints }: HintsInForce): string =>
   spread ? 'spread' : endpoints.map(({ name, forZones }) => `${name}=${forZones.join('+')}`).join(' ');
 
+/** What the Pods of the endpoints say of their CPU. */
+const cpuOf = ({ slices, podCpu }: Snapshot): Map<string, PodCpu> => {
+  const cpu = new Map<string, PodCpu>();
+  for (const { pod } of endpointsOf(slices)) {
+    const said = podCpu(pod);
+    if (said !== undefined) cpu.set(pod, said);
+  }
+  return cpu;
+};
+
+/** It stays what it was while no plan is made. */
+const limitOf = (before: PlanLimit | undefined, { timedOut, cutShort, turn }: Planned): PlanLimit | undefined => {
+  if (timedOut) return 'PlanTimedOut';
+  if (cutShort) return 'PlanCutShort';
+  return turn.decision === undefined || turn.decision.changed || before === 'PlanTimedOut' ? undefined : before;
+};
+
 const sooner = (result: Result, afterMs: number | undefined): Result => {
   if (afterMs === undefined) return result;
   return { kind: 'requeue', afterMs: result.kind === 'requeue' ? Math.min(result.afterMs, afterMs) : afterMs };
 };
 
 export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler => {
-  const { client, writer, loads, guard, clock, random, onOutcome, onForgotten } = options;
+  const { client, writer, loads, guard, planning, clock, random, onOutcome, onForgotten } = options;
   const memories = new Map<string, Memory>();
   const labels = createLabelWriter(client, clock);
   /** Since when the namespace of a planned Service is not ours, monotonic milliseconds. */
@@ -88,6 +110,7 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     memories.delete(key);
     loads.forget(key);
     guard.forget(key);
+    planning.forget(key);
     await onForgotten(key, snapshot, signal);
   };
 
@@ -106,33 +129,32 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
   const memoryOf = (key: string, strategy: PlannedStrategy): Memory => {
     const known = memories.get(key);
     if (known?.strategy === strategy) return known;
-    const fresh: Memory = { state: undefined, plan: undefined, strategy };
+    const fresh: Memory = { state: undefined, plan: undefined, limited: undefined, strategy };
     memories.set(key, fresh);
     return fresh;
   };
 
-  const turnOf = (
+  const jobOf = (
     memory: Memory,
-    { slices, zones, podCpu }: Snapshot,
-    settings: FlowSettings,
+    snapshot: Snapshot,
     load: KnownLoad | undefined,
     remembered: HintsInForce | undefined,
-  ): Turn => {
-    if (memory.strategy === 'proportional') {
-      const plan = planByWeight(slices, zones, memory.plan);
-      return { plan, state: undefined, decision: undefined, observation: undefined, withoutCapacity: [] };
-    }
-    return turnByLoad({
-      settings,
-      time: timeOf(),
+  ): PlanJob => {
+    const { slices, zones } = snapshot;
+    const spec = specOf(snapshot);
+    if (memory.strategy === 'proportional') return { kind: 'weight', spec, slices, zones, planned: memory.plan };
+    return {
+      kind: 'load',
+      spec,
       slices,
       zones,
-      podCpu,
+      time: timeOf(),
+      cpu: cpuOf(snapshot),
       load: load?.load,
       state: memory.state,
       proposed: memory.plan,
       ...(remembered === undefined ? {} : { remembered }),
-    });
+    };
   };
 
   /** Brings the plan to the slices; undefined where there is nothing left to do. */
@@ -166,9 +188,16 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     const memory = memoryOf(key, strategy);
     const settings = settingsFromSpec(specOf(snapshot));
     const load = strategy === 'load-aware' ? await loads.read(key, settings, loadQueryOf(snapshot), signal) : undefined;
-    const turn = turnOf(memory, snapshot, settings, load, first ? options.rememberedPlan(snapshot) : undefined);
+    const job = jobOf(memory, snapshot, load, first ? options.rememberedPlan(snapshot) : undefined);
+    const answer = await planning.ask(key, job);
+    signal.throwIfAborted();
+    // It takes a while; the turn goes on when it is there.
+    if (answer === undefined) return { kind: 'requeue', afterMs: QUIET_MS };
+    const { turn, bounds } = answer;
     memory.state = turn.state;
     memory.plan = turn.plan;
+    memory.limited = limitOf(memory.limited, answer);
+    const { limited } = memory;
     const enforce = settings.mode === 'Enforce';
     const done = enforce ? await carryOut(key, turn.plan, writable, signal) : { retryMs: undefined, inForce: false };
     // Slices that somebody else wrote, without the label: proxies look at them too.
@@ -178,7 +207,7 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     const { retryMs } = done;
     const inForce = done.inForce && !others;
     await onOutcome(
-      { key, strategy, snapshot, settings, time, refused: undefined, turn, load, inForce, losing },
+      { key, strategy, snapshot, settings, time, refused: undefined, turn, bounds, limited, load, inForce, losing },
       signal,
     );
     const dueMs = load?.dueInMs ?? QUIET_MS;

@@ -3,7 +3,7 @@
 import { findingsOf, findingsOfRefused } from '../../flow/assemble/conditions.ts';
 import type { Finding, Findings } from '../../flow/assemble/conditions.ts';
 import { endpointsOf } from '../../flow/assemble/endpoints.ts';
-import { boundsOf, figuresOf } from '../../flow/assemble/figures.ts';
+import { figuresOf } from '../../flow/assemble/figures.ts';
 import type { TurnFigures } from '../../flow/assemble/figures.ts';
 import { describePlan, newsIn, statusOf } from '../../flow/assemble/status.ts';
 import type { StatusInput } from '../../flow/assemble/status.ts';
@@ -48,6 +48,7 @@ const WARNINGS = new Set([
   'MetricsStale',
   'NoCapacity',
   'NotMirrored',
+  'PlanTimedOut',
   'TooManyZones',
   'UnknownSource',
   'WebhookUnavailable',
@@ -119,15 +120,15 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
     figures: TurnFigures | undefined,
     signal: AbortSignal,
   ): Promise<void> => {
-    const { key, snapshot, turn, settings, load, strategy } = outcome;
+    const { key, snapshot, turn, bounds, load, strategy } = outcome;
     if (strategy !== 'load-aware' && snapshot.policy === undefined) return;
     const previous = status.last(key, snapshot.policy);
-    const { decision, observation, plan } = turn ?? {};
+    const { decision, plan } = turn ?? {};
     const input: StatusInput = {
       previous,
       findings,
       figures,
-      bounds: undefined,
+      bounds: figures === undefined ? undefined : bounds,
       plan,
       endpoints: endpointsIn(outcome),
       source: load?.source ?? '',
@@ -137,19 +138,12 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
       change: decision?.changed === true ? decision.reason : undefined,
     };
     if (newsIn(previous, statusOf(input)) === 'no' && snapshot.policy !== undefined) return;
-    const nothing = observation === undefined || decision === undefined || figures === undefined;
-    // As dear as a plan: only for what is about to be written.
-    const bounds = nothing ? undefined : boundsOf(observation, decision.demand, settings.loop);
-    await status.write(
-      { key, service: snapshot.service, policy: snapshot.policy },
-      statusOf({ ...input, bounds }),
-      signal,
-    );
+    await status.write({ key, service: snapshot.service, policy: snapshot.policy }, statusOf(input), signal);
   };
 
   return {
     async report(outcome, signal) {
-      const { key, strategy, settings, time, refused, turn, load, inForce, losing } = outcome;
+      const { key, strategy, settings, time, refused, turn, load, inForce, losing, limited } = outcome;
       const figures = figuresIn(outcome);
       const { source = '', problem } = load ?? {};
       const findings = findingsOf({
@@ -162,6 +156,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
         problem,
         inForce,
         losing,
+        limited,
         figures,
       });
       const before = known.get(key);

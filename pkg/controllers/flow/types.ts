@@ -6,7 +6,9 @@ import type { PlannedStrategy } from '../../routing/strategy.ts';
 import type { ClientZones } from '../../flow/assemble/nodes.ts';
 import type { PodCpu } from '../../flow/assemble/observation.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
+import type { PlanLimit } from '../../flow/assemble/conditions.ts';
 import type { Turn } from '../../flow/assemble/turn.ts';
+import type { Bounds } from '../../flow/types.ts';
 import type { FlowSettings } from '../../flow/loop/from-spec.ts';
 import type { KnownLoad } from './loads.ts';
 
@@ -35,6 +37,10 @@ export interface Outcome {
   readonly time: number;
   readonly refused: Refusal | undefined;
   readonly turn: Turn | undefined;
+  /** What no plan could beat. */
+  readonly bounds?: Bounds | undefined;
+  /** The plan in force is what was found until its search was ended. */
+  readonly limited?: PlanLimit | undefined;
   readonly load: KnownLoad | undefined;
   /** The slices carry the plan, as far as is known. */
   readonly inForce: boolean;

@@ -18,6 +18,9 @@ export interface Findings {
   readonly Stable: Finding;
 }
 
+/** Why a plan is not all that a search could have found: its effort, or the deadline. */
+export type PlanLimit = 'PlanCutShort' | 'PlanTimedOut';
+
 interface Problem {
   readonly reason: string;
   readonly message: string;
@@ -36,6 +39,8 @@ export interface FindingsInput {
   readonly problem: Problem | undefined;
   readonly inForce: boolean;
   readonly losing: boolean;
+  /** Of the plan in force; undefined where its search came to its end. */
+  readonly limited?: PlanLimit | undefined;
   /** Undefined while nothing is known of demand. */
   readonly figures: TurnFigures | undefined;
 }
@@ -89,7 +94,12 @@ const observedOf = ({ strategy, settings, time, turn, source, problem }: Finding
   return yes('MetricsFresh', blind ? `${message}; they do not tell the demand of all zones apart` : message);
 };
 
-const effectiveOf = ({ settings, turn, inForce, losing }: FindingsInput): Finding => {
+const LIMITED: Readonly<Record<PlanLimit, string>> = {
+  PlanCutShort: 'the best plan that a limited search found is in force: capacities differ more than it can try',
+  PlanTimedOut: 'planning did not end in time: own zones, no hints and the plan before are all that is compared',
+};
+
+const effectiveOf = ({ settings, turn, inForce, losing, limited }: FindingsInput): Finding => {
   const spread = turn?.plan.spread === true;
   const zones = turn?.observation?.zones.length ?? 0;
   if (settings.mode === 'Observe') return no('ObserveOnly', 'mode is Observe: nothing is written');
@@ -102,6 +112,7 @@ const effectiveOf = ({ settings, turn, inForce, losing }: FindingsInput): Findin
   if (!inForce) return no('NotWritten', 'the plan is not on all EndpointSlices yet');
   if (spread && zones > MAX_ZONES && turn?.state?.safe !== true)
     return no('TooManyZones', `${zones} zones have clients, and hints name ${MAX_ZONES} at most: no hints`);
+  if (limited !== undefined) return yes(limited, LIMITED[limited]);
   return spread
     ? yes('Spread', 'no hints: every endpoint serves every zone')
     : yes('PlanInForce', 'the EndpointSlices carry the plan');

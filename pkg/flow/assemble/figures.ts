@@ -4,7 +4,7 @@ import { hintsOf, sharingOf } from '../demand/in-force.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
 import { evaluatePlan } from '../evaluate.ts';
 import type { LoopPolicy, Observation } from '../loop/types.ts';
-import { planHints } from '../planner.ts';
+import { boundsAtTarget } from '../planner.ts';
 import type { Bounds, Demand } from '../types.ts';
 
 export interface ZoneLine {
@@ -83,7 +83,7 @@ export const figuresOf = (
   };
 };
 
-/** What no plan at the target could beat; undefined without demand or endpoints. Costs as much as a plan. */
+/** What no plan at the target could beat; undefined without demand or endpoints. */
 export const boundsOf = (
   observation: Observation,
   demand: Demand,
@@ -92,6 +92,11 @@ export const boundsOf = (
   const total = Object.values(demand).reduce((sum, cores) => sum + cores, 0);
   if (total === 0 || observation.endpoints.length === 0) return undefined;
   const endpoints = observation.endpoints.map(({ name, zone, capacity }) => ({ name, zone, capacity }));
-  return planHints({ endpoints, demand, targetUtilization, minEndpoints, ...(cost === undefined ? {} : { cost }) })
-    .bounds;
+  return boundsAtTarget({
+    endpoints,
+    demand,
+    targetUtilization,
+    minEndpoints,
+    ...(cost === undefined ? {} : { cost }),
+  });
 };

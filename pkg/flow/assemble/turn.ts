@@ -6,6 +6,7 @@ import { initialState, step } from '../loop/step.ts';
 import { withEra } from '../loop/topology.ts';
 import type { LoopDecision, LoopState, Observation } from '../loop/types.ts';
 import { planProportional } from '../proportional.ts';
+import type { Plan } from '../types.ts';
 import { endpointsOf, hintsInForce, planOnSlices } from './endpoints.ts';
 import type { ClientZones } from './nodes.ts';
 import { observationOf } from './observation.ts';
@@ -146,14 +147,20 @@ export const planByWeight = (
   slices: readonly FlowSlice[],
   { weights }: ClientZones,
   planned: HintsInForce | undefined,
-): HintsInForce => {
+  effort?: number,
+): HintsInForce & Pick<Plan, 'cutShort'> => {
   const current = planned ?? planOnSlices(slices);
   const known = new Map(current.endpoints.map(({ name, forZones }) => [name, forZones]));
   const endpoints = endpointsOf(slices)
     .filter(({ ready }) => ready)
     .map(({ name, zone }) => ({ name, zone, forZones: current.spread ? [] : (known.get(name) ?? [zone]) }));
-  const input = { weights, endpoints, spreadInForce: current.spread };
+  const input = {
+    weights,
+    endpoints,
+    spreadInForce: current.spread,
+    ...(effort === undefined ? {} : { effort }),
+  };
   const tolerated = planProportional({ ...input, ...TOLERATED });
   const plan = tolerated.changes === 0 ? tolerated : planProportional({ ...input, ...WANTED });
-  return { spread: plan.spread, endpoints: plan.spread ? [] : plan.endpoints };
+  return { spread: plan.spread, endpoints: plan.spread ? [] : plan.endpoints, cutShort: plan.cutShort };
 };

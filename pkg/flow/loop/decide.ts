@@ -43,7 +43,17 @@ export interface Choice {
   readonly plan: HintsInForce;
   readonly reason: LoopReason;
   readonly safe: boolean;
+  /** A search that this rests on was cut short by its effort. */
+  readonly cutShort: boolean;
 }
+
+/** Hints that are worth a change; none where no plan is. */
+interface Found {
+  readonly hints: HintsInForce | undefined;
+  readonly cutShort: boolean;
+}
+
+const NOTHING: Found = { hints: undefined, cutShort: false };
 
 /** An improvement of less than this fraction of the demand, or of the target, is noise. */
 const NOTICEABLE = 0.01;
@@ -82,19 +92,19 @@ const largest = (past: readonly PastDemand[], demand: Demand): Demand => {
 };
 
 /** A plan with noticeably less load above the target, or on the busiest endpoint, than the hints in force. */
-const relieve = (input: DecideInput): HintsInForce | undefined => {
+const relieve = (input: DecideInput): Found => {
   const plan = planFor(input, input.demand);
   const { figures } = input;
   const less = figures.overload - plan.overload > NOTICEABLE * total(input.demand);
   const calmer = plan.overload <= figures.overload && figures.maxUtilization - plan.maxUtilization > NOTICEABLE;
-  return less || calmer ? hintsIn(plan) : undefined;
+  return { hints: less || calmer ? hintsIn(plan) : undefined, cutShort: plan.cutShort };
 };
 
 /** A plan that also fits the largest demand of the down dwell, and keeps noticeably more traffic in its zone. */
-const returned = (input: DecideInput): HintsInForce | undefined => {
+const returned = (input: DecideInput): Found => {
   const worthwhile = input.policy.worthwhileSaving * total(input.demand);
   // No plan can save more than all that crosses now.
-  if (input.figures.crossZoneCost <= worthwhile) return undefined;
+  if (input.figures.crossZoneCost <= worthwhile) return NOTHING;
   const { endpoints, current, policy } = input;
   const { targetUtilization, upperUtilization, minEndpoints, worthwhileSaving, cost, effort } = policy;
   const most = {
@@ -110,18 +120,24 @@ const returned = (input: DecideInput): HintsInForce | undefined => {
   };
   const { crossZoneCost } = evaluatePlan(most);
   // Most of the time a bound is enough to see that nothing is to be gained.
-  if (crossZoneCost - leastCrossZoneCost(most) <= policy.worthwhileSaving * total(most.demand)) return undefined;
+  if (crossZoneCost - leastCrossZoneCost(most) <= policy.worthwhileSaving * total(most.demand)) return NOTHING;
   const plan = planHints(most);
   // Only to what keeps to that: going back to more would soon be overloaded again.
-  if (plan.overload > NEGLIGIBLE) return undefined;
+  if (plan.overload > NEGLIGIBLE) return { hints: undefined, cutShort: plan.cutShort };
   const saved = input.figures.crossZoneCost - figuresOf(input, plan, input.demand).crossZoneCost;
-  return saved > worthwhile ? hintsIn(plan) : undefined;
+  return { hints: saved > worthwhile ? hintsIn(plan) : undefined, cutShort: plan.cutShort };
 };
 
-const keep = ({ current, safe }: DecideInput, reason: LoopReason): Choice => ({ plan: current, reason, safe });
+const keep = ({ current, safe }: DecideInput, reason: LoopReason, cutShort = false): Choice => ({
+  plan: current,
+  reason,
+  safe,
+  cutShort,
+});
 
 const safeChoice = ({ policy: { safeMode }, endpoints }: DecideInput): Choice => ({
   safe: true,
+  cutShort: false,
   reason: 'MetricsLost',
   plan:
     safeMode === 'spread'
@@ -131,8 +147,10 @@ const safeChoice = ({ policy: { safeMode }, endpoints }: DecideInput): Choice =>
 
 /** Zones, endpoints or metrics that came back do not wait: what is known of demand is planned for anew. */
 const replan = (input: DecideInput, reason: LoopReason): Choice => {
-  const plan = relieve(input) ?? returned(input);
-  return { plan: plan ?? input.current, reason, safe: false };
+  const first = relieve(input);
+  const found = first.hints === undefined ? returned(input) : first;
+  const cutShort = first.cutShort || found.cutShort;
+  return { plan: found.hints ?? input.current, reason, safe: false, cutShort };
 };
 
 /** The hints from now on, and why. */
@@ -149,13 +167,15 @@ export const decidePlan = (input: DecideInput): Choice => {
   if (plannedAt !== null && time - plannedAt < policy.planIntervalSeconds) return keep(input, 'Waiting');
   if (input.full) return keep(input, 'Overloaded');
   if (input.saturated || input.surging || input.highEnough) {
-    const plan = relieve(input);
-    return plan === undefined
-      ? keep(input, 'Overloaded')
-      : { plan, reason: input.saturated ? 'Saturated' : 'Overloaded', safe: false };
+    const { hints, cutShort } = relieve(input);
+    return hints === undefined
+      ? keep(input, 'Overloaded', cutShort)
+      : { plan: hints, reason: input.saturated ? 'Saturated' : 'Overloaded', safe: false, cutShort };
   }
   const oldest = input.past[0]?.time ?? time;
   if (time - oldest < policy.downDwellSeconds - policy.planIntervalSeconds) return keep(input, 'Steady');
-  const plan = returned(input);
-  return plan === undefined ? keep(input, 'Steady') : { plan, reason: 'Returned', safe: false };
+  const { hints, cutShort } = returned(input);
+  return hints === undefined
+    ? keep(input, 'Steady', cutShort)
+    : { plan: hints, reason: 'Returned', safe: false, cutShort };
 };

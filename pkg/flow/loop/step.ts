@@ -70,7 +70,7 @@ const decisionOf = (
   policy: LoopPolicy,
   observation: Observation,
   observed: Observed,
-  { plan, reason }: Choice,
+  { plan, reason, cutShort }: Choice,
   changed: boolean,
 ): LoopDecision => {
   const demand = believedOf(observed);
@@ -82,6 +82,7 @@ const decisionOf = (
     demand,
     inZoneShare: figuresUnder(plan, readyOf(observation), demand, policy).inZoneShare,
     reason,
+    cutShort,
     rank: observed.rank,
     condition: observed.condition,
   };

@@ -139,6 +139,8 @@ export interface LoopDecision {
   /** Predicted fraction of the demand that stays in its zone. */
   readonly inZoneShare: number;
   readonly reason: LoopReason;
+  /** The search for a plan ended where its effort did: a better one might be found with more. */
+  readonly cutShort: boolean;
   /** How many zones' demand the last samples could tell apart; 0 where none were new. */
   readonly rank: number;
   /** How much the zone that they tell worst is drowned by the others, ≥ 1; null where they do not tell all apart. */

@@ -12,6 +12,8 @@ import type { Resource } from '../../../pkg/apis/resources.ts';
 import { createLoadReader } from '../../../pkg/controllers/flow/loads.ts';
 import { createFlowMetrics } from '../../../pkg/controllers/flow/metrics.ts';
 import { createPodProjection, projectNode, projectService } from '../../../pkg/controllers/flow/projections.ts';
+import { openInline } from '../../../pkg/controllers/flow/plan-thread.ts';
+import { createPlanning } from '../../../pkg/controllers/flow/planning.ts';
 import { createReassertGuard } from '../../../pkg/controllers/flow/reassert.ts';
 import { createFlowReconciler } from '../../../pkg/controllers/flow/reconciler.ts';
 import { createFlowReporter } from '../../../pkg/controllers/flow/reporter.ts';
@@ -234,6 +236,7 @@ const createLoop = (world: World, clock: FakeClock): Loop => {
       lifetime: new AbortController().signal,
     }),
     guard: createReassertGuard({ clock }),
+    planning: createPlanning({ open: openInline, clock, onReady: () => undefined }),
     clock,
     random: () => 0.5,
     checkSpec,

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { evaluatePlan, planHints } from '../../../pkg/flow/index.ts';
-import { leastCrossZoneCost } from '../../../pkg/flow/planner.ts';
+import { boundsAtTarget, leastCrossZoneCost } from '../../../pkg/flow/planner.ts';
 import type { Plan, PlanInput } from '../../../pkg/flow/index.ts';
 import { problems, ZONES } from './factories.ts';
 import { bruteForce, judge } from './oracle.ts';
@@ -253,6 +253,22 @@ describe('planHints with a plan in force that a bound proves', () => {
         expect(again.crossZoneCost).to.be.closeTo(first.crossZoneCost, 3e-8 * totalOf(input));
       }),
       { numRuns: 200 },
+    );
+  });
+});
+
+describe('boundsAtTarget, for any problem', () => {
+  it('is above the in-zone share of the best plan without overload, and says what that plan’s own bounds say', () => {
+    fc.assert(
+      fc.property(problems({ zones: 3, endpoints: 8, capacities: [0.5, 1, 2], odd: true }), (input) => {
+        const plan = planHints(input);
+        const bounds = boundsAtTarget(input);
+        expect(bounds.integrality).to.be.at.most(bounds.lp);
+        if (plan.overload > 3e-8 * totalOf(input)) return;
+        expect(plan.inZoneShare).to.be.at.most(bounds.integrality + 3e-8);
+        expect(bounds.lp).to.be.closeTo(plan.bounds.lp, 1e-9);
+        expect(bounds.integrality).to.be.closeTo(plan.bounds.integrality, 1e-9);
+      }),
     );
   });
 });

@@ -5,6 +5,8 @@ import { beforeEach, describe, it } from 'mocha';
 import type { Service } from '../../../../pkg/apis/core.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP } from '../../../../pkg/apis/names.ts';
 import { createLoadReader } from '../../../../pkg/controllers/flow/loads.ts';
+import { openInline } from '../../../../pkg/controllers/flow/plan-thread.ts';
+import { createPlanning } from '../../../../pkg/controllers/flow/planning.ts';
 import { createReassertGuard } from '../../../../pkg/controllers/flow/reassert.ts';
 import { createFlowReconciler } from '../../../../pkg/controllers/flow/reconciler.ts';
 import { createRecentWrites } from '../../../../pkg/kubernetes/recent-writes.ts';
@@ -51,6 +53,7 @@ describe('the label of a Service that asks for a plan', () => {
       writer: { client, recent: createRecentWrites<FlowSlice>(), project: () => undefined as never },
       loads: createLoadReader({ sources: new Map(), clock, lifetime: signal }),
       guard: createReassertGuard({ clock }),
+      planning: createPlanning({ open: openInline, clock, onReady: () => undefined }),
       clock,
       random: () => 0,
       checkSpec: () => undefined,

@@ -27,6 +27,7 @@ const decision = (more: Partial<LoopDecision> = {}): LoopDecision => ({
   demand: {},
   inZoneShare: 1,
   reason: 'Steady',
+  cutShort: false,
   rank: 2,
   condition: 1,
   ...more,
@@ -138,6 +139,13 @@ const tables: Record<'Observed' | 'Effective' | 'Stable', Case[]> = {
     },
   ],
   Effective: [
+    { name: 'the search for the plan was cut short', more: { limited: 'PlanCutShort' }, is: 'True/PlanCutShort' },
+    { name: 'planning did not end in time', more: { limited: 'PlanTimedOut' }, is: 'True/PlanTimedOut' },
+    {
+      name: 'planning did not end in time, and the plan is not written',
+      more: { limited: 'PlanTimedOut', inForce: false },
+      is: 'False/NotWritten',
+    },
     { name: 'slices carry the plan', more: {}, is: 'True/PlanInForce' },
     {
       name: 'the plan is to spread',
