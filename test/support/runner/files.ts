@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which test files there are. Slow by nature is what packs, bundles, runs the documentation's commands or fuzzes, and what
-// tests the tools of the tests; `make test` leaves it to `make test-slow`.
-import { globSync } from 'node:fs';
+// tests the tools of the tests; `make test` leaves it to `make test-slow`, which also runs in full what goes less far there.
+import { globSync, readFileSync } from 'node:fs';
 
 const ALL = ['test/integration/**/*.test.ts', 'test/unit/**/*.test.ts'];
 
 const SLOW = [
-  'test/integration/{bundle,docs-commands,faq,fuzz,krew,package,readme}.test.ts',
+  'test/integration/{bundle,diagnose-doc,docs-commands,faq,fuzz,krew,package,readme}.test.ts',
   'test/unit/{bench,e2e,fuzz,hack,support}/**/*.test.ts',
 ];
 
 const inOrder = (patterns: readonly string[], exclude: readonly string[] = []): string[] =>
   patterns.flatMap((pattern) => globSync(pattern, { exclude: [...exclude] }).sort());
 
+const quick = (): string[] => inOrder(ALL, SLOW);
+/** Files that go further with TEST_FULL=1, see `depth.ts`. */
+const deep = (): string[] => quick().filter((file) => readFileSync(file, 'utf8').includes('/support/depth.ts'));
+
 const SETS: Readonly<Record<string, () => string[]>> = {
   all: () => inOrder(ALL),
-  quick: () => inOrder(ALL, SLOW),
-  slow: () => inOrder(SLOW),
+  quick,
+  slow: () => [...inOrder(SLOW), ...deep()],
 };
+
+/** Whether tests go the whole way: in the slow set, and where a caller asks for it. */
+export const inFull = (wanted: readonly string[]): boolean =>
+  process.env['TEST_FULL'] === '1' || (wanted.length === 1 && wanted[0] === 'slow');
 
 /** Files of sets and globs, each once. Those that take longest come first, so that none of them is left for the end. */
 export const filesOf = (wanted: readonly string[]): string[] => [

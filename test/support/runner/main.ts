@@ -4,9 +4,9 @@
 // Usage: hack/node test/support/runner/main.ts [quick|slow|all|GLOB...] [mocha's options, such as -g 'a title']
 import { availableParallelism } from 'node:os';
 import { parseArguments } from './arguments.ts';
-import { filesOf } from './files.ts';
+import { filesOf, inFull } from './files.ts';
 import { createProgress } from './progress.ts';
-import { runFiles } from './pool.ts';
+import { environment, runFiles } from './pool.ts';
 
 const argv = process.argv.slice(2);
 const { wanted } = parseArguments(argv);
@@ -14,5 +14,5 @@ const files = filesOf(wanted);
 const workers = Math.min(files.length, Number(process.env['TEST_WORKERS']) || availableParallelism());
 const progress = createProgress({ files: files.length, workers, out: process.stdout });
 if (files.length === 0) progress.failed(`FAILED no test file matches ${wanted.join(' ')}`);
-await runFiles({ files, workers, argv, progress });
+await runFiles({ files, workers, argv, env: environment(inFull(wanted)), progress });
 process.exitCode = progress.finish() ? 0 : 1;

@@ -8,13 +8,32 @@ import type { WorkerMessage } from './messages.ts';
 import type { Progress } from './progress.ts';
 
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url));
+interface Run {
+  readonly files: readonly string[];
+  readonly workers: number;
+  /** Of the runner; mocha's options are among them. */
+  readonly argv: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly progress: Progress;
+}
+
 /** A process without files ends by itself, unless a test left something open; until then, in milliseconds. */
 const TO_END = 20_000;
 
+/** Code that was compiled once is not compiled again in the many processes that tests start; with it coverage is less exact. */
+const COMPILED = fileURLToPath(new URL('../../../.cache/compiled', import.meta.url));
+
+/** @param full whether tests go the whole way, see `depth.ts`. */
+export const environment = (full: boolean): NodeJS.ProcessEnv => ({
+  ...(process.env['NODE_V8_COVERAGE'] === undefined ? { NODE_COMPILE_CACHE: COMPILED } : {}),
+  ...process.env,
+  TEST_FULL: full ? '1' : '',
+});
+
 /** Runs files in one process until none is left or the process ends; resolves when it has ended. */
-const work = (left: string[], argv: readonly string[], progress: Progress): Promise<void> =>
+const work = (left: string[], { argv, env, progress }: Run): Promise<void> =>
   new Promise((resolve) => {
-    const child = fork(WORKER, argv, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+    const child = fork(WORKER, argv, { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
     let file: string | undefined;
     let timer: NodeJS.Timeout | undefined;
     const print = (chunk: Buffer): void => progress.print(chunk.toString());
@@ -48,16 +67,10 @@ const work = (left: string[], argv: readonly string[], progress: Progress): Prom
   });
 
 /** Runs all files. A process that breaks off costs the file that it was at; another takes its place. */
-export const runFiles = async (run: {
-  readonly files: readonly string[];
-  readonly workers: number;
-  /** Of the runner. */
-  readonly argv: readonly string[];
-  readonly progress: Progress;
-}): Promise<void> => {
+export const runFiles = async (run: Run): Promise<void> => {
   const left = [...run.files];
   const seat = async (): Promise<void> => {
-    while (left.length > 0) await work(left, run.argv, run.progress);
+    while (left.length > 0) await work(left, run);
   };
   await Promise.all(Array.from({ length: run.workers }, seat));
 };

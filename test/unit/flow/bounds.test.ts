@@ -8,6 +8,7 @@ import { createProblem } from '../../../pkg/flow/problem.ts';
 import type { EndpointClass, Problem } from '../../../pkg/flow/problem.ts';
 import { problems } from './factories.ts';
 import { bruteForce } from './oracle.ts';
+import { upTo } from '../../support/depth.ts';
 
 const kind = (zone: number, count: number, limit: number): EndpointClass => ({ zone, count, limit, idle: false });
 
@@ -98,7 +99,7 @@ describe('flow/bounds', () => {
           expect(bounds.integrality).to.be.at.least(inZoneShare - 3e-8);
           expect(bounds.lp).to.be.at.least(bounds.integrality);
         }),
-        { numRuns: 150 },
+        { numRuns: upTo(150) },
       );
     });
   }

@@ -8,6 +8,7 @@ import { boundsAtTarget, leastCrossZoneCost } from '../../../pkg/flow/planner.ts
 import type { Plan, PlanInput } from '../../../pkg/flow/index.ts';
 import { problems, ZONES } from './factories.ts';
 import { bruteForce, judge } from './oracle.ts';
+import { upTo } from '../../support/depth.ts';
 
 const totalOf = ({ demand }: PlanInput): number => Object.values(demand).reduce((sum, cores) => sum + cores, 0);
 
@@ -40,13 +41,13 @@ describe('planHints, for any small problem', () => {
 
   it('is the optimum with unequal capacities', () => {
     fc.assert(fc.property(problems({ zones: 3, endpoints: 4, capacities: [0.5, 1, 2] }), expectOptimal), {
-      numRuns: 150,
+      numRuns: upTo(150),
     });
   });
 
   it('is the optimum with zones without clients, clients without zone, endpoints without zone', () => {
     fc.assert(fc.property(problems({ zones: 3, endpoints: 4, odd: true, capacities: [1] }), expectOptimal), {
-      numRuns: 150,
+      numRuns: upTo(150),
     });
   });
 
@@ -79,7 +80,7 @@ describe('planHints, for any small problem', () => {
         const best = bruteForce(input);
         if (!plan.spread) expect(plan.changes).to.be.at.most(best.changes);
       }),
-      { numRuns: 150 },
+      { numRuns: upTo(150) },
     );
   });
 });
@@ -227,7 +228,7 @@ describe('leastCrossZoneCost, for any small problem', () => {
           expect(least).to.be.at.most(plan.crossZoneCost + 3e-8 * totalOf(input));
           expect(least).to.be.at.least(0);
         }),
-        { numRuns: 200 },
+        { numRuns: upTo(200) },
       );
     });
   }
@@ -252,7 +253,7 @@ describe('planHints with a plan in force that a bound proves', () => {
         expect(again.changes, 'changes').to.equal(0);
         expect(again.crossZoneCost).to.be.closeTo(first.crossZoneCost, 3e-8 * totalOf(input));
       }),
-      { numRuns: 200 },
+      { numRuns: upTo(200) },
     );
   });
 });

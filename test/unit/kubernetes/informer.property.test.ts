@@ -11,6 +11,7 @@ import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { createModelApi, gone, versionsOf } from '../../fixtures/model-api.ts';
 import type { ModelApi } from '../../fixtures/model-api.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
+import { upTo } from '../../support/depth.ts';
 
 const request = { method: 'GET', path: '/model' };
 const errors = {
@@ -144,7 +145,7 @@ describe('informer under random schedules', () => {
           expect([api.openWatches, clock.pending]).to.deep.equal([0, 0]);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: upTo(500) },
     );
   }).timeout(120_000);
 });

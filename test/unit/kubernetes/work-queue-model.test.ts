@@ -8,6 +8,7 @@ import { createWorkQueue } from '../../../pkg/kubernetes/work-queue.ts';
 import type { WorkQueue } from '../../../pkg/kubernetes/types.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { upTo } from '../../support/depth.ts';
 
 type Step =
   | { kind: 'add' | 'forget' | 'retry'; key: string }
@@ -158,7 +159,7 @@ describe('work queue under random schedules', () => {
         await world.clock.settle();
         expect(world.waiting.size, 'waiters').to.equal(0);
       }),
-      { numRuns: 400 },
+      { numRuns: upTo(400) },
     );
   });
 

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { parseTimestamp, readPodMetrics } from '../../../pkg/metrics/pod-metrics.ts';
+import { upTo } from '../../support/depth.ts';
 
 const container = (cpu: unknown, name = 'main'): object => ({ name, usage: { cpu, memory: '1Mi' } });
 const item = (overrides: object = {}): object => ({
@@ -127,6 +128,6 @@ describe('PodMetrics', () => {
       expect(usage.stamp).to.be.above(0).and.below(Infinity);
       expect(usage.window).to.be.above(0).and.at.most(3_600);
     };
-    fc.assert(fc.property(fc.oneof(near, anything), check), { numRuns: 10_000 });
+    fc.assert(fc.property(fc.oneof(near, anything), check), { numRuns: upTo(10_000) });
   });
 });

@@ -6,6 +6,7 @@ import { describe, it } from 'mocha';
 import { failureOf, readVector } from '../../../pkg/metrics/prometheus-answer.ts';
 import type { VectorRow } from '../../../pkg/metrics/prometheus-answer.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
+import { upTo } from '../../support/depth.ts';
 
 const names = { namespace: 'namespace', pod: 'pod', sourceZone: 'source_zone', destinationZone: 'destination_zone' };
 const T = 1_800_000_000.5;
@@ -268,7 +269,7 @@ describe("Prometheus' answer", () => {
         return error instanceof LoadError && error.message.length < 400;
       }
     };
-    fc.assert(fc.property(text, check), { numRuns: 10_000 });
+    fc.assert(fc.property(text, check), { numRuns: upTo(10_000) });
     expect(rowsSeen, 'the answers are not all refused').to.be.above(500);
   });
 });

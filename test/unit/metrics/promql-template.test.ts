@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { fillTemplate } from '../../../pkg/metrics/promql-template.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
+import { upTo } from '../../support/depth.ts';
 
 const values = { namespace: 'shop', service: 'web' };
 
@@ -158,7 +159,7 @@ describe('PromQL template', () => {
       expect(filled.startsWith('x{a=') && filled.endsWith('}')).to.equal(true);
       expect(unquote(filled.slice(4, -1))).to.equal(`<${name.toWellFormed()}>`);
     };
-    fc.assert(fc.property(anyName, fc.constantFrom('"', "'"), check), { numRuns: 10_000 });
+    fc.assert(fc.property(anyName, fc.constantFrom('"', "'"), check), { numRuns: upTo(10_000) });
   });
 
   it('never fails with anything but a LoadError, and leaves queries without variables alone', () => {
@@ -171,6 +172,6 @@ describe('PromQL template', () => {
         expect(error).to.be.instanceOf(LoadError);
       }
     };
-    fc.assert(fc.property(template, check), { numRuns: 5_000 });
+    fc.assert(fc.property(template, check), { numRuns: upTo(5_000) });
   });
 });

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { buildUsageTable, newerUsage } from '../../../pkg/metrics/usage-table.ts';
 import type { KnownUsage, UsageTable } from '../../../pkg/metrics/usage-table.ts';
+import { upTo } from '../../support/depth.ts';
 
 const NOW = 1_800_000_000;
 const usage = (stamp: number, cores = 1) => ({ pod: 'a', cores, stamp, window: 15 });
@@ -73,7 +74,7 @@ describe('usage table', () => {
         last = next;
       }
     };
-    fc.assert(fc.property(fc.array(step, { maxLength: 30 }), check), { numRuns: 2_000 });
+    fc.assert(fc.property(fc.array(step, { maxLength: 30 }), check), { numRuns: upTo(2_000) });
   });
 
   it('forgets Pods that are not listed any more', () => {

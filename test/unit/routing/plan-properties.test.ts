@@ -25,6 +25,7 @@ import {
   storableOn,
   withoutEmpty,
 } from './support.ts';
+import { upTo } from '../../support/depth.ts';
 
 type Managed = ServiceLike & EtcdLike;
 
@@ -95,7 +96,7 @@ describe('every plan', () => {
         const again = planFor(target, after, request);
         expect(again.kind).to.equal('unchanged');
       }),
-      { numRuns: 1000 },
+      { numRuns: upTo(1000) },
     );
   });
 
@@ -216,7 +217,7 @@ describe('taking back', () => {
           expect(withoutEmpty(takeBack(target, object))).to.deep.equal(withoutEmpty(original));
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: upTo(1000) },
     );
   });
 

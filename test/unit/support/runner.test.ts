@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
-import { filesOf } from '../../support/runner/files.ts';
+import { filesOf, inFull } from '../../support/runner/files.ts';
 
 const MAIN = fileURLToPath(new URL('../../support/runner/main.ts', import.meta.url));
 const LAST = /(\d+ passed, \d+ failed, \d+ skipped)\n$/;
@@ -90,9 +90,16 @@ describe('the runner of test files', () => {
 });
 
 describe('the sets of test files', () => {
-  it('has each file in one of the quick and the slow', () => {
+  it('has every file among the quick or the slow, and what goes less far among the quick in both', () => {
     const [quick, slow] = [filesOf(['quick']), filesOf(['slow'])];
-    expect([...quick, ...slow].sort()).to.deep.equal(filesOf(['all']).sort());
+    expect([...new Set([...quick, ...slow])].sort()).to.deep.equal(filesOf(['all']).sort());
+    const both = quick.filter((file) => slow.includes(file));
+    expect(both).to.include('test/unit/flow/loop/step.test.ts').and.not.to.include('test/unit/flow/loop/input.test.ts');
     expect(slow).to.include('test/unit/support/runner.test.ts').and.to.include('test/integration/bundle.test.ts');
+    expect(quick).not.to.include('test/integration/bundle.test.ts');
+  });
+
+  it('goes the whole way in the slow set alone', () => {
+    expect(['quick', 'slow', 'all'].filter((name) => inFull([name]))).to.deep.equal(['slow']);
   });
 });

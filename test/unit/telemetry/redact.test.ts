@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { REDACTED, cleanFields, cleanText, isSecretName } from '../../../pkg/telemetry/redact.ts';
+import { upTo } from '../../support/depth.ts';
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
@@ -193,7 +194,7 @@ describe('cleanFields', () => {
           expect(fc.stringify(fields)).to.equal(before);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: upTo(200) },
     );
   });
 

@@ -7,6 +7,7 @@ import type { ConfigProblem } from '../../../../pkg/apis/config/config-error.ts'
 import { CONFIG_API_VERSION } from '../../../../pkg/apis/config/config-kind.ts';
 import type { ConfigKind } from '../../../../pkg/apis/config/config-kind.ts';
 import { loadConfiguration } from '../../../../pkg/apis/config/load.ts';
+import { upTo } from '../../../support/depth.ts';
 
 interface Sample {
   name: string;
@@ -214,7 +215,7 @@ describe('loadConfiguration', () => {
           expect(error).to.be.instanceOf(ConfigError);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: upTo(500) },
     );
   });
 });

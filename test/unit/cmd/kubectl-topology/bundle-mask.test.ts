@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { maskText, maskValue } from '../../../../cmd/kubectl-topology/bundle/mask.ts';
 import { SECRETS_TO_PLANT } from '../../../fixtures/planted-secrets.ts';
+import { upTo } from '../../../support/depth.ts';
 
 const HIDDEN = '[redacted]';
 
@@ -53,7 +54,7 @@ describe('masking', () => {
           for (const needle of needles) if (masked.includes(needle)) return false;
           return true;
         }),
-        { numRuns: 200 },
+        { numRuns: upTo(200) },
       );
     });
   }

@@ -11,6 +11,7 @@ import { BUILT_IN_PRICES, tariffOf } from '../../../../pkg/diagnosis/prices.ts';
 import { auditCluster } from '../../../fixtures/audit-cluster.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
+import { upTo } from '../../../support/depth.ts';
 
 const OPTIONS: AuditOptions = { now: 0, proxy: { kind: 'kube-proxy' } };
 const NODES = ['eu-1a', 'eu-1b', 'eu-1c'].map((zone) => node({ zone }));
@@ -279,7 +280,7 @@ describe('audit: any cluster', () => {
         const byCause = report.causes.reduce((sum, cause) => sum + cause.crossZoneShare, 0);
         close(byCause, crossZoneShare);
       }),
-      { numRuns: 300 },
+      { numRuns: upTo(300) },
     );
   });
 });

@@ -10,6 +10,7 @@ import { NEWEST_KNOWN_VERSION } from '../../../../pkg/routing/version.ts';
 import { groupNodes, groupRoutesOf, routesOf } from '../../../../pkg/diagnosis/models/routes.ts';
 import type { Proxy, Route } from '../../../../pkg/upstream/index.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
+import { upTo } from '../../../support/depth.ts';
 
 const ZONES = ['a', 'b', ''];
 const VERSIONS = ['v1.29.1', 'v1.34.1', 'v1.36.0', 'unknown'];
@@ -88,7 +89,7 @@ describe('diagnosis: routes of groups', () => {
           expect(grouped).to.have.deep.members(alone);
         },
       ),
-      { numRuns: 400 },
+      { numRuns: upTo(400) },
     );
   });
 

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { matrixOf, times } from '../../../../pkg/flow/demand/matrix.ts';
 import { minimiseNonNegative } from '../../../../pkg/flow/demand/non-negative.ts';
+import { upTo } from '../../../support/depth.ts';
 
 const numbers = (size: number) =>
   fc.array(fc.double({ min: -5, max: 5, noNaN: true }), { minLength: size, maxLength: size });
@@ -73,7 +74,7 @@ describe('least squares without negative entries', () => {
           else expect(slope[index], `slope at the entry ${index} that is zero`).to.be.at.least(-scale);
         });
       }),
-      { numRuns: 500 },
+      { numRuns: upTo(500) },
     );
   });
 });

@@ -6,6 +6,7 @@ import { describe, it } from 'mocha';
 import { BACKDATE_MS } from '../../../../pkg/webhook/certificates/issue.ts';
 import { DEFAULT_POLICY, decideRotation } from '../../../../pkg/webhook/certificates/rotation.ts';
 import type { ServerFacts, StoredFacts, Validity } from '../../../../pkg/webhook/certificates/rotation.ts';
+import { upTo } from '../../../support/depth.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
@@ -247,7 +248,7 @@ describe('decideRotation', () => {
           if (laterMinutes < 60) expect(kept.current).to.equal(right.current);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: upTo(200) },
     );
   });
 
