@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs kubectl-topology: parses, runs the command, turns errors of the person who calls into exit code 2.
 import { CommanderError } from 'commander';
-import { clean } from '../../pkg/report/table.ts';
 import { EXIT_USAGE } from '../shared/exit.ts';
 import type { ExitCode } from './command.ts';
 import { InputError, UsageError } from './errors.ts';
 import type { Io } from './io.ts';
 import { createProgram } from './program.ts';
+import { throughScreen } from './screen.ts';
 
 /** Named, not imported: the cluster's client is loaded only by what needs it. */
 const OTHER_ERRORS: ReadonlySet<string> = new Set(['KubeConfigError', 'ApiError', 'ConnectionError']);
@@ -19,19 +19,34 @@ const isExpected = (error: unknown): error is Error =>
 /** No name is longer; whoever wants the rest has the file. */
 const MAX_LINE = 1_000;
 
-const shown = (line: string): string => clean(line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line);
+const shown = (line: string): string => (line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line);
 
-/**
- * The message with those of its causes, as far as they say more. It quotes files and objects, which anybody may have written:
- * nothing of them may give orders to the terminal.
- */
+/** The message with those of its causes, as far as they say more. */
 const messageOf = (error: Error): string => {
   const cause = error.cause instanceof Error && error.cause.message !== '' ? `: ${error.cause.message}` : '';
   return `error: ${error.message}${cause}`.split('\n').map(shown).join('\n');
 };
 
-/** Runs with these arguments (without the program's name); resolves with the exit code. */
-export const runCommand = async (args: readonly string[], io: Io): Promise<number> => {
+/** No text of Node is longer than 512 MB, and no file that is read at once than 2 GiB. */
+const TOO_LONG: ReadonlySet<unknown> = new Set(['ERR_STRING_TOO_LONG', 'ERR_FS_FILE_TOO_LARGE']);
+
+const asExpected = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error && TOO_LONG.has(error.code)
+    ? new UsageError('a file or standard input is too large to be read at once (512 MB of YAML or text): split it')
+    : error;
+
+/** Says what went wrong inside the program, for a bug report, and that the question was not answered. */
+export const reportCrash = (world: Io, error: unknown): number => {
+  const { err } = throughScreen(world);
+  err.write(
+    `error: kubectl topology failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
+  return EXIT_USAGE;
+};
+
+/** Runs with these arguments (without the program's name); resolves with the exit code, rejects where the program is at fault. */
+export const runCommand = async (args: readonly string[], world: Io): Promise<number> => {
+  const io = throughScreen(world);
   let text = '';
   let code: ExitCode = 0;
   const program = createProgram(
@@ -42,7 +57,8 @@ export const runCommand = async (args: readonly string[], io: Io): Promise<numbe
   try {
     await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
     return code;
-  } catch (error) {
+  } catch (thrown) {
+    const error = asExpected(thrown);
     if (error instanceof CommanderError) {
       (error.exitCode === 0 ? io.out : io.err).write(text);
       return error.exitCode === 0 ? 0 : EXIT_USAGE;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry point of kubectl-topology: parse, run, exit code.
 import { EXIT_USAGE } from '../shared/exit.ts';
-import { runCommand } from './app.ts';
+import { reportCrash, runCommand } from './app.ts';
 import { processIo } from './process-io.ts';
 
 // krew cannot ask for a version of Node.js, and an older one would fail somewhere in the middle.
@@ -14,5 +14,6 @@ if (major < OLDEST) {
   );
   process.exitCode = EXIT_USAGE;
 } else {
-  process.exitCode = await runCommand(process.argv.slice(2), processIo());
+  const io = processIo();
+  process.exitCode = await runCommand(process.argv.slice(2), io).catch((error: unknown) => reportCrash(io, error));
 }

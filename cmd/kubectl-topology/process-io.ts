@@ -3,14 +3,20 @@
 import { createInterface } from 'node:readline';
 import type { WriteStream } from 'node:tty';
 import { untilSignal } from '../shared/exit.ts';
-import type { Io, Output } from './io.ts';
+import type { Control, Io, Output } from './io.ts';
 
 const DEFAULT_COLUMNS = 100;
+
+const CONTROLS: Readonly<Record<Control, string>> = {
+  'clear line': '\r\u001B[K',
+  'clear screen': '\u001B[2J\u001B[H',
+};
 
 const outputOf = (
   stream: Pick<NodeJS.WriteStream, 'write'> & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>,
 ): Output => ({
   write: (text) => void stream.write(text),
+  control: (sequence) => void stream.write(CONTROLS[sequence]),
   terminal: stream.isTTY ?? false,
   get columns() {
     return stream.columns ?? DEFAULT_COLUMNS;

@@ -20,7 +20,6 @@ export interface Connection {
   readonly namespace: string;
 }
 
-const CLEAR_LINE = '\r\u001B[K';
 const PROGRESS_STEP = 100;
 
 export const connect = async ({ kubeconfig, context, namespace }: InputFlags): Promise<Connection> => {
@@ -53,7 +52,9 @@ type OnProgress = (what: string, count: number) => void;
 const progressOn = ({ err }: Io): OnProgress | undefined =>
   err.terminal
     ? (what, count) => {
-        if (count % PROGRESS_STEP === 0) err.write(`${CLEAR_LINE}reading ${what}: ${count}`);
+        if (count % PROGRESS_STEP !== 0) return;
+        err.control('clear line');
+        err.write(`reading ${what}: ${count}`);
       }
     : undefined;
 
@@ -68,7 +69,7 @@ export const withConnection = async <T>(
   try {
     return await use(connection, onProgress);
   } finally {
-    if (onProgress !== undefined) io.err.write(CLEAR_LINE);
+    if (onProgress !== undefined) io.err.control('clear line');
     await connection.client.close();
   }
 };

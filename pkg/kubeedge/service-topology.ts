@@ -121,7 +121,7 @@ const patchOf = (label: string | null | undefined, mark: Mark | null): ServiceTo
  */
 export const planServiceTopology = (input: ServiceTopologyInput): ServiceTopologyPlan => {
   const { service, edgeMesh } = input;
-  const { labels = {}, annotations = {} } = service.metadata ?? {};
+  const [labels, annotations] = [service.metadata?.labels ?? {}, service.metadata?.annotations ?? {}];
   const text = annotations[ANNOTATION_GROUP_SERVICE];
   const mark = parseMark(text);
   const label = labels[LABEL_STRATEGY];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Colours for terminals, or none.
+import { styleText } from 'node:util';
 
 export interface Paint {
   good(text: string): string;
@@ -8,14 +9,17 @@ export interface Paint {
   faint(text: string): string;
 }
 
-const wrap =
-  (code: number, end: number) =>
+type Format = Parameters<typeof styleText>[0];
+
+/** Whether colours are wanted was decided by whoever asks; styleText shall not look at a stream again. */
+const styled =
+  (format: Format) =>
   (text: string): string =>
-    `\u001B[${code}m${text}\u001B[${end}m`;
+    styleText(format, text, { validateStream: false });
 
 const same = (text: string): string => text;
 
-const COLOR: Paint = { good: wrap(32, 39), bad: wrap(31, 39), strong: wrap(1, 22), faint: wrap(2, 22) };
+const COLOR: Paint = { good: styled('green'), bad: styled('red'), strong: styled('bold'), faint: styled('dim') };
 const PLAIN: Paint = { good: same, bad: same, strong: same, faint: same };
 
 export const paintFor = (color: boolean): Paint => (color ? COLOR : PLAIN);

@@ -3,17 +3,20 @@
 import { percentText } from './figures.ts';
 import { markup } from './html/markup.ts';
 import type { Markup } from './html/markup.ts';
+import { largestOf } from './table.ts';
 
 export type ZoneMatrix = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 const [CELL_HEIGHT, HEAD_HEIGHT, GAP, PADDING] = [52, 56, 3, 16];
 const [CHARACTER, MIN_CELL, LABELS_MIN, LONGEST] = [8, 84, 64, 24];
+/** A picture of more is one that no browser shows and nobody reads. */
+const MOST_ZONES = 60;
 const LEVELS = 4;
 
 const zoneText = (zone: string): string => (zone === '' ? 'no zone' : zone);
 const shorten = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
 const widthOf = (zones: readonly string[]): number =>
-  Math.max(...zones.map((zone) => shorten(zoneText(zone)).length)) * CHARACTER + PADDING;
+  largestOf(zones, (zone) => shorten(zoneText(zone)).length) * CHARACTER + PADDING;
 
 interface Geometry {
   readonly left: number;
@@ -57,7 +60,13 @@ export const heatMap = (matrix: ZoneMatrix): Markup => {
   const from = Object.keys(matrix);
   const zones = [...new Set(from.flatMap((zone) => Object.keys(matrix[zone] ?? {})))];
   if (zones.length === 0) return markup`<p>No connections are predicted.</p>`;
-  const largest = Math.max(...from.flatMap((zone) => Object.values(matrix[zone] ?? {})));
+  if (Math.max(from.length, zones.length) > MOST_ZONES) {
+    return markup`<p>${zones.length} zones are too many for a picture; <code>-o json</code> holds all of them.</p>`;
+  }
+  const largest = largestOf(
+    from.flatMap((zone) => Object.values(matrix[zone] ?? {})),
+    (share) => share,
+  );
   const geometry = { left: Math.max(LABELS_MIN, widthOf(from)), cell: Math.max(MIN_CELL, widthOf(zones)) };
   const { left, cell } = geometry;
   const [width, height] = [left + zones.length * cell, HEAD_HEIGHT + from.length * CELL_HEIGHT];

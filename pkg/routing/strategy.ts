@@ -41,8 +41,9 @@ const authoredValue = (own: SettingsLike, applied: SettingsLike, slot: Slot): st
   return value === valueOf(applied, slot) ? undefined : value;
 };
 
-const read = ({ metadata = {} }: Pick<ServiceLike, 'metadata'>): { own: SettingsLike; applied: SettingsLike } => {
-  const { labels = {}, annotations = {} } = metadata;
+/** Admission hands over what a client sent, in which an absent map may also be null. */
+const read = ({ metadata }: Pick<ServiceLike, 'metadata'>): { own: SettingsLike; applied: SettingsLike } => {
+  const [labels, annotations] = [metadata?.labels ?? {}, metadata?.annotations ?? {}];
   return { own: { labels, annotations }, applied: parseApplied(annotations[ANNOTATION_APPLIED]).record };
 };
 

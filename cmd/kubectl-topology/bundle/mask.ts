@@ -6,7 +6,7 @@ import { isSecretName, REDACTED } from '../../../pkg/telemetry/redact.ts';
 const QUOTE = String.raw`(?:\\*["'])`;
 /** A value up to its quote, else a word. */
 const VALUE = String.raw`(?:\\*"[^"\\]*(?:\\+[^"\\]+)*\\*"|'[^'\n]*'|[^\s,;&"'}\])]+)`;
-const SECRET_WORD = String.raw`[\w.-]{0,40}(?:token|passw(?:or)?d|passphrase|pwd|secret|credentials?|api[-_]?key|access[-_]?key|private[-_]?key|client[-_]?key(?:[-_]?data)?|tls[-_.]key|kubeconfig|authorization|cookie)`;
+const SECRET_WORD = String.raw`[\w.-]{0,40}(?:token|pass(?:w(?:or)?d)?|passphrase|pwd|secret|credentials?|api[-_]?key|access[-_]?key|private[-_]?key|client[-_]?key(?:[-_]?data)?|tls[-_.]key|kubeconfig|authorization|cookie)`;
 
 interface Rule {
   readonly pattern: RegExp;
@@ -35,9 +35,19 @@ const RULES: readonly Rule[] = [
     pattern: new RegExp(`(${SECRET_WORD}${QUOTE}?\\s*[:=]\\s*)(?!\\[redacted\\])${VALUE}`, 'gi'),
     put: `$1${REDACTED}`,
   },
-  // Tokens by the shapes that their issuers give them: bootstrap tokens, GitHub, AWS, Slack.
+  // Tokens by the shapes that their issuers give them: bootstrap tokens, GitHub, AWS, Slack, GitLab, npm, Google, OpenAI, Stripe,
+  // Hugging Face, DigitalOcean, HashiCorp Vault.
   { pattern: /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, put: REDACTED },
-  { pattern: /\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|AKIA[0-9A-Z]{16}|xox[abprs]-[\w-]{10,})\b/g, put: REDACTED },
+  {
+    pattern:
+      /\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|A(?:KIA|SIA)[0-9A-Z]{16}|xox[abeprs]-[\w-]{10,}|gl[a-z]{1,6}-[\w-]{20,})/g,
+    put: REDACTED,
+  },
+  {
+    pattern:
+      /\b(?:npm_\w{30,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|sk-[\w-]{20,}|[prs]k_(?:live|test)_\w{16,}|hf_\w{30,}|dop_v1_\w{40,}|hv[bs]\.[\w-]{20,})/g,
+    put: REDACTED,
+  },
 ];
 
 /** Text without what looks like a secret; line breaks outside of keys stay. */

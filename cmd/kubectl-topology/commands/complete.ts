@@ -123,7 +123,7 @@ export const createComplete = (commands: () => readonly TopologyCommand[]): Topo
     async run(io, _flags, words) {
       const quiet: Io = {
         ...io,
-        err: { write: () => undefined, terminal: false, columns: io.err.columns },
+        err: { write: () => undefined, control: () => undefined, terminal: false, columns: io.err.columns },
         signal: AbortSignal.any([io.signal, AbortSignal.timeout(PATIENCE_MS)]),
       };
       // A shell shows nothing better than nothing: errors stay silent.

@@ -6,6 +6,7 @@ import { parseObservation } from '../../../pkg/flow/loop/parse-observation.ts';
 import { settingsFromSpec } from '../../../pkg/flow/loop/from-spec.ts';
 import { step } from '../../../pkg/flow/loop/step.ts';
 import type { LoopDecision, LoopPolicy, LoopState } from '../../../pkg/flow/loop/types.ts';
+import { renderJsonLine } from '../../../pkg/report/json.ts';
 import { topologyCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
 
@@ -59,12 +60,12 @@ export const replay = topologyCommand<Flags>({
       const parsed = parseObservation(text);
       if (parsed.kind === 'invalid') {
         const { field, message } = parsed;
-        io.out.write(`${JSON.stringify({ error: { line, field, message } })}\n`);
+        io.out.write(renderJsonLine({ error: { line, field, message } }));
         continue;
       }
       const next = step(policy, state, parsed.observation);
       ({ state } = next);
-      io.out.write(`${JSON.stringify(shown(next.decision))}\n`);
+      io.out.write(renderJsonLine(shown(next.decision)));
     }
     return 0;
   },

@@ -15,7 +15,6 @@ import { wantsColor } from '../io.ts';
 import type { Io } from '../io.ts';
 import { connect } from '../session.ts';
 
-const CLEAR_SCREEN = '\u001B[2J\u001B[H';
 const KEYS_TO_END: ReadonlySet<string> = new Set(['q', 'Q', '\u0003', '\u0004']);
 
 /** One line for whoever keeps a log of it. */
@@ -32,6 +31,7 @@ const createScreen = (io: Io, flags: ExplainFlags, name: string): ((snapshot: Cl
   const show = (key: string, text: string): void => {
     if (key === shown) return;
     shown = key;
+    if (io.out.terminal) io.out.control('clear screen');
     io.out.write(text);
   };
   return (snapshot) => {
@@ -39,7 +39,7 @@ const createScreen = (io: Io, flags: ExplainFlags, name: string): ((snapshot: Cl
     if (service === undefined) {
       show(
         'gone',
-        `${io.out.terminal ? CLEAR_SCREEN : `${new Date(io.now()).toISOString()} `}Service ${name} does not exist (any more)\n`,
+        `${io.out.terminal ? '' : `${new Date(io.now()).toISOString()} `}Service ${name} does not exist (any more)\n`,
       );
       return;
     }
@@ -51,7 +51,7 @@ const createScreen = (io: Io, flags: ExplainFlags, name: string): ((snapshot: Cl
     }
     const text = renderExplanation(report, { color: wantsColor(io), wide: false, columns: io.out.columns });
     const end = `\n${new Date(io.now()).toISOString()}: watching; q or Ctrl-C ends\n`;
-    show(key, `${CLEAR_SCREEN}${text}${end}`);
+    show(key, `${text}${end}`);
   };
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a snapshot from files, folders and standard input.
+import { constants } from 'node:buffer';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { COLLECTIONS, createCollector } from '../../../pkg/diagnosis/project/collect.ts';
@@ -85,6 +86,9 @@ const readText = async (content: Buffer, file: string, take: TakeObject): Promis
   // YAML that begins with a brace goes by the name of its file.
   if (looksLikeJson(text) && !/\.ya?ml$/i.test(file)) return readJson(text, file, take);
   const { readYaml } = await import('./yaml.ts');
+  if (text.length > constants.MAX_STRING_LENGTH) {
+    throw new InputError(file, undefined, 'YAML of more than 512 MB cannot be read: split it, or export JSON');
+  }
   return readYaml(text.toString('utf8'), file, take);
 };
 

@@ -35,7 +35,7 @@ const OUTPUTS = ['table', 'wide', 'json', 'yaml'];
 
 /** Control characters would reach the terminal of whoever looks; an `undefined` is nobody's answer. */
 const checkText = (text: string, input: string, what: string): void => {
-  const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/.exec(text);
+  const control = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.exec(text);
   must(control === null, () => `${what} has ${JSON.stringify(control?.[0])}: ${JSON.stringify(text).slice(0, 200)}`);
   const nonsense = /\b(?:undefined|NaN|Infinity)\b|\[object Object\]|Cannot read|is not a function/.exec(text)?.[0];
   must(nonsense === undefined || input.includes(nonsense), () => `${what} says ${nonsense}: ${text.slice(0, 400)}`);
@@ -45,7 +45,7 @@ const MAX_ERROR = 3_000;
 
 const checkRan = ({ code, out, err }: Ran, input: string, output: string): void => {
   must([0, 1, 2].includes(code), () => `exit code ${code}`);
-  if (output !== 'json') checkText(out, input, 'standard output');
+  checkText(out, input, 'standard output');
   checkText(err, input, 'standard error');
   if (code === 2) {
     must(/^(?:warning: .*\n)*error: ./.test(err), () => `exit code 2, and standard error says ${err.slice(0, 200)}`);

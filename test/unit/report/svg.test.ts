@@ -21,6 +21,15 @@ describe('report: heat map', () => {
     expect(matches(text, />(\d+ %)<\/text/g)).to.deep.equal(['40 %', '10 %', '0 %', '50 %']);
   });
 
+  it('says so where there are more zones than a picture holds', () => {
+    const zones = Array.from({ length: 600 }, (_, index) => `z${index}`);
+    const share = 1 / zones.length ** 2;
+    const large = Object.fromEntries(zones.map((from) => [from, Object.fromEntries(zones.map((to) => [to, share]))]));
+    expect(heatMap(large).text).to.equal(
+      '<p>600 zones are too many for a picture; <code>-o json</code> holds all of them.</p>',
+    );
+  });
+
   it('colors by quarters of the largest cell, apart for what stays and what crosses', () => {
     expect(matches(text, /<g class="cell ([\w-]+)"/g)).to.deep.equal(['stay-4', 'cross-1', 'cross-0', 'stay-4']);
   });

@@ -26,6 +26,15 @@ describe('renderTable', () => {
     expect(renderTable(['A'], [['x\ny\u001B[31mz']])).to.equal('A\nx y [31mz\n');
   });
 
+  it('takes as many rows as there are objects in a large cluster', () => {
+    expect(
+      renderTable(
+        ['A'],
+        Array.from({ length: 200_000 }, () => ['x']),
+      ).length,
+    ).to.equal(2 * 200_001);
+  });
+
   it('counts characters, not code units', () => {
     expect(
       renderTable(

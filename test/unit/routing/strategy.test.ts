@@ -38,6 +38,19 @@ const build = (labels: StringMap, annotations: StringMap, applied?: object): Ser
     },
   });
 
+describe('a Service whose labels or annotations are null, as JSON may have them', () => {
+  for (const metadata of [{ labels: null, annotations: null }, null]) {
+    it(`metadata ${JSON.stringify(metadata)}: asks for no strategy and changes nothing`, () => {
+      const object = { metadata } as unknown as ServiceLike;
+      expect(requestedStrategy(object)).to.equal(undefined);
+      expect(effectiveStrategy(object)).to.equal(undefined);
+      expect(conflictingMode(object)).to.equal(undefined);
+      expect(planStrategyLabel(object).kind).to.equal('unchanged');
+      expect(planRelease('Service', object).kind).to.equal('unchanged');
+    });
+  }
+});
+
 describe('strategyFromAnnotation', () => {
   for (const { value, expected } of [
     { value: `${PREFIX}same-zone`, expected: 'same-zone' },

@@ -21,6 +21,25 @@ describe('masking', () => {
     ['a JSON field', '{"password":"a b","x":1}', `{"password":${HIDDEN},"x":1}`],
     ['a YAML field', 'client-key-data: abc\nnext: 1', `client-key-data: ${HIDDEN}\nnext: 1`],
     ['a quoted value with blanks', "secret = 'a b' rest", `secret = ${HIDDEN} rest`],
+    ['a password of an environment', 'DB_PASS=hunter2 MYSQL_PASS: x', `DB_PASS=${HIDDEN} MYSQL_PASS: ${HIDDEN}`],
+    ...(
+      [
+        ['GitLab', 'glpat-'],
+        ['GitLab runners', 'glrt-'],
+        ['npm', 'npm_'],
+        ['Google', 'AIza'],
+        ['OpenAI', 'sk-'],
+        ['OpenAI projects', 'sk-proj-'],
+        ['Stripe', 'sk_live_'],
+        ['Hugging Face', 'hf_'],
+        ['Vault', 'hvs.'],
+        ['temporary AWS keys', 'ASIA'],
+      ] as const
+    ).map(([of, prefix]): [string, string, string] => [
+      `a token of ${of}`,
+      `x ${prefix}${'A1B2C3D4'.repeat(6).slice(0, prefix === 'ASIA' ? 16 : 48)} y`,
+      `x ${HIDDEN} y`,
+    ]),
     ['a bootstrap token', 'abcdef.0123456789abcdef', HIDDEN],
   ];
   for (const [name, text, masked] of CASES) {
@@ -36,6 +55,7 @@ describe('masking', () => {
     'Lease x/flow-controller-5d8f7c9b4-x2x7z_de639915-7a31-4fa4-887a-cee32520485c renewed 2 seconds ago',
     '{"level":"info","message":"settings written","namespace":"shop","service":"web","reason":"Enabled"}',
     'the caBundle of webhook endpoint-slice-hints.topology.extensions.gardener.cloud ends in 6 days',
+    'ask-for-routing-by-zone-in-words, npm_config and task-0123456789abcdef0123456789 passed: 3 of 3',
     '10.1.0.1:10250 and 2001:db8::1, eu-1a, v1.36.3+vendor.1, 100m',
     'system:serviceaccount:extension-topology:settings-reconciler',
   ];
