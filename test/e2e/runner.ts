@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runInPlace, runIsolated } from './bed/isolate.ts';
 import { missingPrograms } from './bed/requirements.ts';
+import { missingBuilt } from './built.ts';
 import { runInLanes } from './lanes.ts';
 import { FAILED } from '../support/failure-line.ts';
 import { outcomeVariable } from './reporter.ts';
@@ -57,19 +58,31 @@ const linesOf = (suite: string): string[] =>
 /** The first sentence that a suite says of itself. */
 const purposeOf = (suite: string): string => (linesOf(suite)[1] ?? '').replace(/^\/\/ /, '');
 
+/** The names in the line of a suite's head that begins with `words`. */
+const namesIn = (suite: string, words: string): string[] => {
+  const line = linesOf(suite).find((text) => text.startsWith(words)) ?? words;
+  return line
+    .slice(words.length)
+    .split(', ')
+    .filter((name) => name !== '');
+};
+
+/** The programs that suites start which hack/ builds, beside those of a bed: a line `// Needs built: area/folder/program` at their head. */
+export const builtFor = (suites: readonly string[]): string[] => [
+  ...new Set(suites.flatMap((suite) => namesIn(suite, '// Needs built: '))),
+];
+
 /**
- * What this machine misses of the programs that a suite needs beside a bed, one sentence or none. A suite names them in a
- * line `// Needs: zsh, fish` at its head; each is a Debian package of the same name.
+ * What this machine misses of the programs that a suite needs beside a bed, a sentence each. A suite names them in a
+ * line `// Needs: zsh, fish` at its head, where each is a Debian package of the same name, and in one as for `builtFor`.
  */
 export const missingForSuite = (suite: string): string[] => {
-  const line = linesOf(suite).find((text) => text.startsWith('// Needs: ')) ?? '// Needs: ';
-  const programs = line
-    .slice('// Needs: '.length)
-    .split(', ')
-    .filter((program) => program !== '');
-  return missingPrograms(Object.fromEntries(programs.map((program) => [program, program]))).map(
-    (sentence) => `${sentence}, for the suite ${suite}`,
-  );
+  const programs = namesIn(suite, '// Needs: ');
+  const missing = [
+    ...missingPrograms(Object.fromEntries(programs.map((program) => [program, program]))),
+    ...missingBuilt(builtFor([suite])),
+  ];
+  return missing.map((sentence) => `${sentence}, for the suite ${suite}`);
 };
 
 /** Suites without a cluster say so in a line `// Needs no bed.` at their head: they need no root and run where we are. */

@@ -86,6 +86,8 @@ export interface WorldOptions {
   readonly kubeletVersion?: string;
   /** Zones, one Node each. Default the fixtures' three. */
   readonly zones?: readonly string[];
+  /** Definitions in the place of the stubs of the same name, and further ones. Default: the stubs alone. */
+  readonly definitions?: readonly KubernetesObject[];
 }
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
@@ -197,9 +199,16 @@ const comparable = ({ metadata, ...rest }: KubernetesObject & { status?: unknown
   return { ...content, metadata: meta };
 };
 
+const define = async (client: Client, given: readonly KubernetesObject[]): Promise<void> => {
+  const names = new Set(given.map(({ metadata }) => metadata?.name));
+  const stubs = gardenerCrds().filter(({ metadata }) => !names.has(metadata?.name));
+  for (const crd of [...stubs, ...given]) await client.create(CUSTOM_RESOURCE_DEFINITIONS, crd);
+  for (const crd of [...stubs, ...given]) await untilServed(client, crd);
+};
+
 /** Starts nothing; installs the chart's rights, the definitions and the Nodes. */
 export const openWorld = async (bed: Bed, options: WorldOptions = {}): Promise<World> => {
-  const { kubeletVersion = 'v1.36.0', zones = ['eu-1a', 'eu-1b', 'eu-1c'] } = options;
+  const { kubeletVersion = 'v1.36.0', zones = ['eu-1a', 'eu-1b', 'eu-1c'], definitions = [] } = options;
   const clients: Client[] = [];
   const clientAs = async (user: string): Promise<Client> => {
     const kubeconfig = await bed.kubeconfig({ user, groups: [mastersGroup] });
@@ -210,8 +219,7 @@ export const openWorld = async (bed: Bed, options: WorldOptions = {}): Promise<W
   const client = await clientAs('admin');
   const rendered = await render(options);
   await install(bed, rendered);
-  for (const crd of gardenerCrds()) await client.create(CUSTOM_RESOURCE_DEFINITIONS, crd);
-  for (const crd of gardenerCrds()) await untilServed(client, crd);
+  await define(client, definitions);
   for (const zone of zones) await createNode(client, zone, kubeletVersion);
   return {
     bed,

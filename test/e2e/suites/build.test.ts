@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows that hack/kubernetes/build reuses, locks and completes its folders; a stand-in for go keeps it short.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -102,9 +102,27 @@ describe('hack/kubernetes/build', () => {
     expect(builds()).to.have.lengthOf(4);
   });
 
+  it('builds anew when own sources change', async () => {
+    const first = await build(['1.99']);
+    writeFileSync(join(folder, '1.99/main.go'), 'package main\n');
+    expect((await build(['1.99'])).stdout).not.to.equal(first.stdout);
+  });
+
+  it('builds the folders beside it where it is a link, and keeps them apart', async () => {
+    const own = await build(['1.99']);
+    const other = join(folder, 'other');
+    mkdirSync(other);
+    symlinkSync('../build', join(other, 'build'));
+    cpSync(join(folder, '1.99'), join(other, '1.99'), { recursive: true });
+    const { stdout } = spawnSync(join(other, 'build'), ['1.99'], { env: environment, encoding: 'utf8' });
+    expect(stdout.trim())
+      .to.match(/\/other\/1\.99-[0-9a-f]{12}$/)
+      .and.not.to.equal(own.stdout);
+  });
+
   it('prints the folder without building it', async () => {
     const { stdout } = await build(['1.99', '--print-dir']);
-    expect(stdout).to.match(/\/kubernetes\/1\.99-[0-9a-f]{12}$/);
+    expect(stdout).to.match(new RegExp(`/${basename(folder)}/1\\.99-[0-9a-f]{12}$`));
     expect(existsSync(stdout)).to.equal(false);
     expect((await build(['1.99'])).stdout).to.equal(stdout);
   });

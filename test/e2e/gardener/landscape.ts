@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// A seed that is also a garden runtime whose Services have their real owners: Gardener's component packages and etcd-druid.
+import type { EndpointSlice, Service } from '../../../pkg/apis/core.ts';
+import type { Etcd } from '../../../pkg/apis/gardener.ts';
+import { LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';
+import { GARDENS, SEEDS } from '../../../pkg/apis/resources.ts';
+import { ZONES, cluster, namespace, seed, shoot } from '../../fixtures/gardener.ts';
+import type { Component } from '../bed/component.ts';
+import type { Bed } from '../bed/index.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { WEBHOOK } from '../chart.ts';
+import { commandReady } from '../commands.ts';
+import { slicesOf } from '../hints-support.ts';
+import { NS, SEED, letSeedsBeRead } from '../settings-landscape.ts';
+import { openWorld } from '../settings-world.ts';
+import type { World } from '../settings-world.ts';
+import { realDefinitions, realGarden } from './definitions.ts';
+import { startDruid } from './druid.ts';
+import { openOwner } from './owner.ts';
+import type { Owner } from './owner.ts';
+import { runPods } from './pods.ts';
+import type { PodRunner } from './pods.ts';
+
+/** Priority classes of a seed that the components name; the API server refuses Pods with one that it does not know. */
+const PRIORITIES = ['gardener-system-500', 'gardener-system-400', 'gardener-system-200', 'gardener-garden-system-500'];
+
+export interface GardenerLandscape {
+  readonly world: World;
+  readonly gardenlet: Owner;
+  readonly operator: Owner;
+  readonly druid: Component;
+  setSeed(enabled: boolean): Promise<unknown>;
+  setGarden(enabled: boolean): Promise<unknown>;
+  /** Starts the two commands as installed on a seed that is also a garden runtime. */
+  startCommands(options?: { readonly admission?: boolean }): Promise<Commands>;
+  /** What a Service has for routing. */
+  settingsOf(namespace: string, name: string): Promise<string | undefined>;
+  slices(namespace: string, service: string): Promise<EndpointSlice[]>;
+  etcd(namespace: string, name: string): Promise<Etcd>;
+  close(): Promise<void>;
+}
+
+export interface Commands {
+  readonly reconciler: Component;
+  readonly webhook: Component | undefined;
+  stop(): Promise<void>;
+}
+
+const prepareSeed = async (bed: Bed, world: World): Promise<void> => {
+  for (const name of PRIORITIES) {
+    await bed.api.create('/apis/scheduling.k8s.io/v1/priorityclasses', { metadata: { name }, value: 1_000 });
+  }
+  await world.create(
+    seed({ metadata: { name: SEED }, enabled: false }),
+    await realGarden(ZONES),
+    namespace({ role: 'garden' }),
+    namespace({ metadata: { name: NS } }),
+    cluster({ spec: { shoot: shoot({ status: { technicalID: NS } }), seed: seed({ enabled: false }) } }),
+  );
+  await exposeIngress(bed);
+};
+
+/** What gardenlet waits for after it wrote the Service kube-apiserver: the address of the seed's ingress. */
+const exposeIngress = async ({ api }: Bed): Promise<void> => {
+  await api.create('/api/v1/namespaces', { metadata: { name: 'istio-ingress' } });
+  const path = '/api/v1/namespaces/istio-ingress/services';
+  const spec = { type: 'LoadBalancer', ports: [{ port: 443 }] };
+  await api.create(path, { metadata: { name: 'istio-ingressgateway' }, spec });
+  await api.patch(`${path}/istio-ingressgateway/status`, {
+    status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } },
+  });
+};
+
+const commandsOf =
+  (bed: Bed, world: World): GardenerLandscape['startCommands'] =>
+  async ({ admission = true } = {}) => {
+    let webhook: Component | undefined;
+    if (admission) {
+      webhook = await world.program(WEBHOOK);
+      webhook.start();
+      await commandReady(webhook, 8_081);
+    }
+    const environment = { SEED_NAME: SEED, GARDEN_KUBECONFIG: await letSeedsBeRead(bed) };
+    const reconciler = await world.startReconciler({ environment });
+    return {
+      reconciler,
+      webhook,
+      async stop() {
+        await Promise.all([reconciler.stop(), webhook?.stop()]);
+      },
+    };
+  };
+
+const valueOf = ({ spec }: Service): string | undefined => spec?.trafficDistribution;
+
+/** Installs everything but our own commands; nothing of the catalogue exists before an owner deploys it. */
+export const openLandscape = async (bed: Bed): Promise<GardenerLandscape> => {
+  const world = await openWorld(bed, { where: 'seed and runtime', definitions: await realDefinitions() });
+  await prepareSeed(bed, world);
+  const pods: PodRunner = runPods(
+    bed,
+    ZONES.map((zone) => `node-${zone}`),
+  );
+  const gardenlet = await openOwner(bed, 'gardenlet');
+  const operator = await openOwner(bed, 'gardener-operator');
+  const druid = await startDruid(bed, gardenlet);
+  const settings = (enabled: boolean): object => ({ settings: { topologyAwareRouting: { enabled } } });
+  return {
+    world,
+    gardenlet,
+    operator,
+    druid,
+    setSeed: (enabled) => world.client.patch(SEEDS, { name: SEED }, 'merge', { spec: settings(enabled) }),
+    setGarden: (enabled) =>
+      world.client.patch(GARDENS, { name: 'garden' }, 'merge', { spec: { runtimeCluster: settings(enabled) } }),
+    startCommands: commandsOf(bed, world),
+    settingsOf: async (ns, name) => valueOf(await world.service(ns, name)),
+    slices: (ns, service) => slicesOf(world.client, ns, `${LABEL_SERVICE_NAME}=${service}`),
+    etcd: (ns, name) => world.etcd(ns, name),
+    async close() {
+      await pods.stop();
+      await world.close();
+    },
+  };
+};
+
+/** Waits until all endpoints of a Service's slices are as wanted; there must be one in each zone. */
+export const expectSlices = (
+  landscape: GardenerLandscape,
+  service: string,
+  what: string,
+  accept: (endpoints: NonNullable<EndpointSlice['endpoints']>) => boolean,
+  ns = NS,
+): Promise<unknown> =>
+  waitFor(
+    `${service}: ${what}`,
+    async () => (await landscape.slices(ns, service)).flatMap(({ endpoints }) => endpoints ?? []),
+    (endpoints) => endpoints.length >= ZONES.length && accept(endpoints),
+  );

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real etcd-druid as gardenlet installs it: nobody else writes what it guards, hints come at once, values with its own next write.
+// Needs built: gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { Service } from '../../../pkg/apis/core.ts';
+import { LABEL_ROUTING } from '../../../pkg/apis/names.ts';
+import { NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
+import { cluster, namespace, seed, shoot } from '../../fixtures/gardener.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { RECONCILER, WEBHOOK } from '../chart.ts';
+import { DRUID_USER } from '../gardener/druid.ts';
+import { expectSlices, openLandscape } from '../gardener/landscape.ts';
+import type { Commands, GardenerLandscape } from '../gardener/landscape.ts';
+import type { Deployed } from '../gardener/owner.ts';
+import { watchVersions } from '../gardener/watched.ts';
+import { hasOwnZone } from '../hints-support.ts';
+import { isAccepted, subjectOf } from '../settings-audit.ts';
+import { NS, SAME_ZONE } from '../settings-landscape.ts';
+import { COMMAND_USERS, userOf } from '../settings-world.ts';
+
+const CLIENT = 'etcd-main-client';
+const COMPONENTS = [CLIENT, 'etcd-events-client'];
+const LATER = 'shoot--foo--later';
+const WAIT_SECONDS = 60;
+
+describe('gardener: etcd', () => {
+  const bed = useBed({ auditReadsOf: COMMAND_USERS });
+  let landscape: GardenerLandscape;
+  let commands: Commands | undefined;
+  let original: Service;
+
+  /** gardenlet's step for both Etcds, with its own Wait: rejects where that fails. */
+  const reconcile = (enabled: boolean, ns = NS): Promise<Deployed[]> =>
+    Promise.all(
+      COMPONENTS.map((component) =>
+        landscape.gardenlet.deploy(component, { namespace: ns, enabled, waitSeconds: WAIT_SECONDS }),
+      ),
+    );
+  const service = (ns = NS): Promise<Service> => landscape.world.service(ns, CLIENT);
+  /** Every request of ours that would change what druid or gardenlet own, taken or not. */
+  const attempts = (): string[] =>
+    [RECONCILER, WEBHOOK]
+      .flatMap((name) => landscape.world.audit.of(userOf(name)))
+      .filter(({ verb }) => !['get', 'list', 'watch'].includes(verb))
+      .map(subjectOf)
+      .filter((subject) => /^etcds |^services .*-client$/.test(subject));
+  const druidWrites = (since: number): number =>
+    landscape.world.audit
+      .of(DRUID_USER, since)
+      .filter((event) => isAccepted(event) && subjectOf(event) === `services ${NS}/${CLIENT}` && event.verb !== 'get')
+      .length;
+  const generations = async (): Promise<(number | undefined)[]> => {
+    const { metadata, status } = await landscape.etcd(NS, 'etcd-main');
+    return [metadata?.generation, status?.observedGeneration];
+  };
+
+  before('gardenlet has created both Etcds of a Shoot, routing is off', async () => {
+    landscape = await openLandscape(bed());
+    await reconcile(false);
+    original = await service();
+  });
+  after(async () => {
+    await commands?.stop();
+    await landscape?.close();
+  });
+
+  describe('by itself', () => {
+    it("denies an administrator's update of a client Service, as Gardener registers its webhook", async () => {
+      const write = landscape.world.client.patch(SERVICES, { namespace: NS, name: CLIENT }, 'merge', {
+        metadata: { annotations: { 'example.com/foreign': 'x' } },
+      });
+      const denial = await write.then(() => 'taken', String);
+      expect(denial).to.contain('changes from service account admin are disallowed at the moment');
+    });
+
+    it('acts on a changed Etcd only when it is asked to, and says by observedGeneration that it has not yet', async () => {
+      const path = `/apis/druid.gardener.cloud/v1alpha1/namespaces/${NS}/etcds/etcd-main`;
+      const [first = 0] = await generations();
+      await bed().api.patch(path, { spec: { etcd: { clientService: { trafficDistribution: 'PreferClose' } } } });
+      const [generation, observed] = await generations();
+      expect([generation, observed]).to.deep.equal([first + 1, first]);
+      const annotations = { 'druid.gardener.cloud/operation': 'reconcile', 'gardener.cloud/operation': 'reconcile' };
+      expect((await service()).spec?.trafficDistribution).to.equal(undefined);
+      await bed().api.patch(path, { metadata: { annotations } });
+      await waitFor(
+        'the value of the Etcd',
+        async () => (await service()).spec?.trafficDistribution,
+        (value) => value === 'PreferClose',
+      );
+      await reconcile(false);
+      expect((await service()).spec?.trafficDistribution).to.equal(undefined);
+    });
+  });
+
+  describe('with the setting switched on', () => {
+    before('our commands, and then the operator', async () => {
+      commands = await landscape.startCommands();
+      await landscape.setSeed(true);
+    });
+
+    it('has hints on the slices of both client Services at once, chosen without any label', async () => {
+      for (const name of COMPONENTS) await expectSlices(landscape, name, 'hinted', (all) => all.every(hasOwnZone));
+      const { metadata, spec } = await service();
+      expect([metadata?.labels, metadata?.annotations, spec?.trafficDistribution]).to.deep.equal([
+        original.metadata?.labels,
+        original.metadata?.annotations,
+        undefined,
+      ]);
+    });
+
+    it("leaves the Etcds and gardenlet's Wait alone", async () => {
+      const [generation, observed] = await generations();
+      expect(generation).to.equal(observed);
+      for (const { waitMs } of await reconcile(false)) expect(waitMs).to.be.below(WAIT_SECONDS * 1_000);
+      expect(attempts()).to.deep.equal([]);
+    });
+
+    it("gets the value with druid's own write once gardenlet agrees, and keeps the hints", async () => {
+      const mark = landscape.world.audit.mark();
+      await reconcile(true);
+      expect((await service()).spec?.trafficDistribution).to.equal(SAME_ZONE);
+      expect(druidWrites(mark)).to.equal(1);
+      await expectSlices(landscape, CLIENT, 'still hinted', (all) => all.every(hasOwnZone));
+    });
+
+    it('keeps the value through the write of an owner that disagrees: no version of the Service is bare', async () => {
+      const watched = watchVersions<Service>(bed(), `/api/v1/namespaces/${NS}/services`, CLIENT);
+      const mark = landscape.world.audit.mark();
+      await reconcile(false);
+      const versions = await watched.stop();
+      expect(druidWrites(mark), 'writes of druid').to.be.above(0);
+      expect(versions.filter(({ spec }) => spec?.trafficDistribution !== SAME_ZONE)).to.deep.equal([]);
+      expect((await service()).spec?.trafficDistribution).to.equal(SAME_ZONE);
+    });
+
+    it('sets the value in the write that creates the Service of a Shoot whose gardenlet disagrees', async () => {
+      await landscape.world.create(
+        namespace({ metadata: { name: LATER } }),
+        cluster({ spec: { shoot: shoot({ status: { technicalID: LATER } }), seed: seed({ enabled: true }) } }),
+      );
+      // The reconciler labels the namespace for admission; only then is there anything to keep.
+      await waitFor(
+        'the namespace taken up',
+        () => landscape.world.client.get(NAMESPACES, { name: LATER }),
+        ({ metadata }) => metadata?.labels?.[LABEL_ROUTING] === 'true',
+      );
+      await reconcile(false, LATER);
+      expect((await service(LATER)).spec?.trafficDistribution).to.equal(SAME_ZONE);
+    });
+
+    it('never wrote an Etcd or a client Service, nor tried to', () => {
+      expect(attempts()).to.deep.equal([]);
+    });
+  });
+
+  describe('switched off again', () => {
+    before(() => landscape.setSeed(false));
+
+    it('has the hints taken back at once, while the value waits for its owner', async () => {
+      for (const name of COMPONENTS) {
+        await expectSlices(landscape, name, 'bare', (all) => all.every(({ hints }) => hints === undefined));
+      }
+      expect(attempts()).to.deep.equal([]);
+    });
+
+    it("is exactly as before after gardenlet's next reconcile", async () => {
+      await reconcile(false);
+      const { metadata, spec } = await service();
+      expect([metadata?.labels, metadata?.annotations, spec]).to.deep.equal([
+        original.metadata?.labels,
+        original.metadata?.annotations,
+        original.spec,
+      ]);
+      await expectSlices(landscape, CLIENT, 'bare', (all) => all.every(({ hints }) => hints === undefined));
+    });
+  });
+});
