@@ -6,6 +6,7 @@
 //	owner deploy COMPONENT --kubeconfig F --namespace N --runtime 1.36.3 [--enabled] [--wait 1m]   (see components)
 //	owner druid --kubeconfig F --folder D --runtime 1.36.3     how Gardener runs etcd-druid: configuration, certificate, objects
 //	owner routing                                              a line {service, enabled, version} in, the Service out
+//	owner hints --url U --authority F                          the EndpointSlice hints webhook as Gardener registers it
 //	owner render --chart A --seed F --values F --version V     a chart as gardenlet renders it for a ControllerInstallation
 package main
 
@@ -47,13 +48,15 @@ var (
 	folder     = flag.String("folder", "", "where files go")
 	chart      = flag.String("chart", "", "packed chart")
 	seed       = flag.String("seed", "", "Seed as JSON or YAML")
+	url        = flag.String("url", "", "where the resource manager listens")
+	authority  = flag.String("authority", "", "PEM file of who signed its certificate")
 	values     = flag.String("values", "", "values of the ControllerDeployment as JSON or YAML")
 )
 
 func main() {
 	log.SetLogger(logr.Discard())
 	if len(os.Args) < 2 {
-		fail(fmt.Errorf("usage: owner deploy COMPONENT|druid|routing|render [flags]"))
+		fail(fmt.Errorf("usage: owner deploy COMPONENT|druid|routing|hints|render [flags]"))
 	}
 	command, flags := os.Args[1], os.Args[2:]
 	what := ""
@@ -70,6 +73,8 @@ func main() {
 		fail(writeDruid(context.Background(), newStep(), *folder))
 	case "routing":
 		fail(answerRouting(os.Stdin, os.Stdout))
+	case "hints":
+		fail(printHintsWebhook(os.Stdout))
 	case "render":
 		fail(render(os.Stdout))
 	default:

@@ -93,9 +93,13 @@ const commandsOf =
 
 const valueOf = ({ spec }: Service): string | undefined => spec?.trafficDistribution;
 
-/** Installs everything but our own commands; nothing of the catalogue exists before an owner deploys it. */
-export const openLandscape = async (bed: Bed): Promise<GardenerLandscape> => {
-  const world = await openWorld(bed, { where: 'seed and runtime', definitions: await realDefinitions() });
+/**
+ * Installs everything but our own commands; nothing of the catalogue exists before an owner deploys it.
+ *
+ * @param values for the chart beside those that Gardener injects. Default: none.
+ */
+export const openLandscape = async (bed: Bed, values: object = {}): Promise<GardenerLandscape> => {
+  const world = await openWorld(bed, { where: 'seed and runtime', definitions: await realDefinitions(), values });
   await prepareSeed(bed, world);
   const pods: PodRunner = runPods(
     bed,

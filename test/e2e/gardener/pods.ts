@@ -12,7 +12,9 @@ type Pod = KubernetesObject & {
 type Lease = KubernetesObject & { spec?: { renewTime?: string } };
 
 export interface PodRunner {
-  /** Ends it; rejects with what went wrong. */
+  /** Throws why it has ended by itself. */
+  assertRunning(): void;
+  /** Ends it; the bed may be gone already. */
   stop(): Promise<void>;
 }
 
@@ -98,12 +100,15 @@ export const runPods = ({ api }: Bed, nodes: readonly string[]): PodRunner => {
       await delay(INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   };
-  const running = rounds();
-  running.catch(() => undefined);
+  let failure: unknown;
+  const running = rounds().catch((error: unknown) => (failure = error));
   return {
-    stop() {
+    assertRunning() {
+      if (failure !== undefined) throw failure as Error;
+    },
+    async stop() {
       stopping.abort();
-      return running;
+      await running;
     },
   };
 };

@@ -131,7 +131,7 @@ describe('gardener: etcd', () => {
       await reconcile(false);
       const versions = await watched.stop();
       expect(druidWrites(mark), 'writes of druid').to.be.above(0);
-      expect(versions.filter(({ spec }) => spec?.trafficDistribution !== SAME_ZONE)).to.deep.equal([]);
+      expect(versions.filter(({ object }) => object.spec?.trafficDistribution !== SAME_ZONE)).to.deep.equal([]);
       expect((await service()).spec?.trafficDistribution).to.equal(SAME_ZONE);
     });
 

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our webhook beside Gardener's own for slices (the last release that has one): same objects in either order, a plan survives, and where they differ.
+// Needs built: gardener/gardener-1.141/gardener-resource-manager, gardener/owner/owner
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { before, describe, it } from 'mocha';
+import type { EndpointSlice } from '../../../pkg/apis/core.ts';
+import { COMMANDS, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import { ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
+import { microTime } from '../../../pkg/kubernetes/lease.ts';
+import { ZONES, namespace } from '../../fixtures/gardener.ts';
+import type { Bed } from '../bed/index.ts';
+import { useBed } from '../bed/mocha.ts';
+import { ownNamespace, startWebhook } from '../commands.ts';
+import { realDefinitions } from '../gardener/definitions.ts';
+import { askGardener } from '../gardener/owner.ts';
+import { MANAGER_URL, startResourceManager } from '../gardener/resource-manager.ts';
+import { FLOW_USER } from '../flow-world.ts';
+import { applyDefinitions } from '../installation.ts';
+import { connectAs } from '../hints-support.ts';
+
+/** 1.31 is the newest runtime that Gardener registered its webhook for; the long form shows 1.30 and 1.31. */
+const VERSIONS = process.env['E2E_SOAK'] === '1' ? ['1.30', '1.31', '1.36'] : ['1.36'];
+const COUNT = 300;
+/** Called one after the other by the name of their configuration; ours is `gardener-extension-topology-aware-routing`. */
+const ORDERS = { 'theirs-first': 'a-gardener', 'ours-first': 'z-gardener' } as const;
+const OURS = 'ours-alone';
+const PLACES = [OURS, ...Object.keys(ORDERS)];
+
+type Endpoints = NonNullable<EndpointSlice['endpoints']>;
+type Stored = EndpointSlice & { metadata: { name: string } };
+
+const zone = fc.constantFrom(...ZONES, undefined);
+const hints = fc.option(
+  fc
+    .uniqueArray(fc.constantFrom(...ZONES), { minLength: 1, maxLength: 3 })
+    .map((names) => ({ forZones: names.map((name) => ({ name })) })),
+  { nil: undefined },
+);
+const endpoint = fc.record({ zone, hints, ready: fc.boolean(), node: fc.integer({ min: 0, max: 60 }) });
+const endpointsOf = fc.array(endpoint, { maxLength: 30 }).map((all) =>
+  all.map(({ zone: of, hints: given, ready, node }, index) => ({
+    addresses: [`198.19.${1 + (index >> 7)}.${1 + (index & 127)}`],
+    conditions: { ready, serving: ready, terminating: false },
+    nodeName: `node-${node}`,
+    ...(of && { zone: of }),
+    ...(given && { hints: given }),
+  })),
+);
+
+const register = async (bed: Bed): Promise<void> => {
+  const flags = ['--url', MANAGER_URL, '--authority', bed.pki.authority.certificate];
+  const webhook = JSON.parse(await askGardener(['hints', ...flags])) as { namespaceSelector: object };
+  for (const [order, name] of Object.entries(ORDERS)) {
+    const namespaceSelector = { matchLabels: { hints: 'theirs', 'kubernetes.io/metadata.name': order } };
+    await bed.api.create('/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations', {
+      metadata: { name },
+      webhooks: [{ ...webhook, namespaceSelector }],
+    });
+  }
+};
+
+for (const version of VERSIONS) {
+  describe(`gardener: both webhooks for slices, Kubernetes ${version}`, () => {
+    const bed = useBed({ version });
+    const path = (place: string): string => `/apis/discovery.k8s.io/v1/namespaces/${place}/endpointslices`;
+    const create = (place: string, name: string, labels: object, endpoints: unknown): Promise<Stored> =>
+      bed().api.create<Stored>(path(place), {
+        metadata: { name, labels: { 'kubernetes.io/service-name': 'x', ...labels } },
+        addressType: 'IPv4',
+        ports: [{ name: 'client', port: 2379 }],
+        endpoints,
+      });
+
+    before('ours registered for all, theirs before and after it', async () => {
+      await applyDefinitions(bed(), await realDefinitions());
+      await startWebhook(bed());
+      // A planner that is alive: without one, no plan is kept.
+      await bed().api.create(`/apis/coordination.k8s.io/v1/namespaces/${ownNamespace}/leases`, {
+        metadata: { name: COMMANDS.flowController },
+        spec: { holderIdentity: 'test', leaseDurationSeconds: 3_600, renewTime: microTime(Date.now()) },
+      });
+      await startResourceManager(bed(), { version: '1.141', hints: true });
+      for (const name of PLACES) {
+        await bed().api.create('/api/v1/namespaces', namespace({ metadata: { name, labels: { hints: 'theirs' } } }));
+      }
+      await register(bed());
+    });
+
+    it(`stores the same ${COUNT} random slices in either order`, async () => {
+      const seed = Number(process.env['E2E_SEED'] ?? 1);
+      const samples: Endpoints[] = fc.sample(endpointsOf, { numRuns: COUNT, seed }) as Endpoints[];
+      for (const [index, endpoints] of samples.entries()) {
+        const stored = await Promise.all(
+          PLACES.map((place) => create(place, `slice-${index}`, { [LABEL_CONSIDER]: 'true' }, endpoints)),
+        );
+        const [alone, ...both] = stored.map((one) => one.endpoints);
+        for (const other of both) expect(other, `slice ${index}, seed ${seed}`).to.deep.equal(alone);
+      }
+    });
+
+    it("leaves a plan alone whose Service has Gardener's label no more", async () => {
+      const planner = await connectAs(bed(), FLOW_USER);
+      const elsewhere = [{ addresses: ['198.19.1.1'], zone: ZONES[0], hints: { forZones: [{ name: ZONES[1] }] } }];
+      for (const place of PLACES) {
+        await planner.create<EndpointSlice>(ENDPOINT_SLICES, {
+          apiVersion: 'discovery.k8s.io/v1',
+          kind: 'EndpointSlice',
+          metadata: { name: 'planned', namespace: place, labels: { [LABEL_STRATEGY]: 'load-aware' } },
+          addressType: 'IPv4',
+          ports: [{ port: 80 }],
+          endpoints: elsewhere as Endpoints,
+        });
+        // The controller writes the slice anew, without hints, as it does whenever an endpoint changes.
+        const bare = [{ addresses: ['198.19.1.1'], zone: ZONES[0] }];
+        const { endpoints } = await bed().api.patch<Stored>(`${path(place)}/planned`, { endpoints: bare });
+        expect(endpoints?.[0]?.hints?.forZones, place).to.deep.equal([{ name: ZONES[1] }]);
+      }
+      await planner.close();
+    });
+
+    it("differs in one thing: Gardener's puts hints back in the write that takes its label away", async () => {
+      const [first] = Object.keys(ORDERS);
+      const bare = [{ addresses: ['198.19.1.1'], zone: ZONES[0] }];
+      const written = await Promise.all(
+        [OURS, first!].map(async (place) => {
+          await create(place, 'released', { [LABEL_CONSIDER]: 'true' }, bare);
+          const change = { metadata: { labels: { [LABEL_CONSIDER]: null } }, endpoints: bare };
+          return (await bed().api.patch<Stored>(`${path(place)}/released`, change)).endpoints?.[0]?.hints;
+        }),
+      );
+      expect(written).to.deep.equal([undefined, { forZones: [{ name: ZONES[0] }] }]);
+    });
+  });
+}

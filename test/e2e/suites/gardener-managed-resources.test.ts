@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real gardener-resource-manager: what it reverts of a Service and a ClusterRole and when, what stays routed beside it, and what is left when it removes us.
+// Needs built: gardener/gardener-1.141/gardener-resource-manager, gardener/gardener-1.150/gardener-resource-manager
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { Service } from '../../../pkg/apis/core.ts';
+import { ANNOTATION_APPLIED, LABEL_CONSIDER, LABEL_MANAGED } from '../../../pkg/apis/names.ts';
+import { SEEDS, SERVICES } from '../../../pkg/apis/resources.ts';
+import { namespace, seed } from '../../fixtures/gardener.ts';
+import type { Component } from '../bed/component.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { NAMESPACE, RECONCILER, WEBHOOK } from '../chart.ts';
+import { commandReady } from '../commands.ts';
+import { realDefinitions } from '../gardener/definitions.ts';
+import { MANAGER_USER, manage, startResourceManager } from '../gardener/resource-manager.ts';
+import type { Managed } from '../gardener/resource-manager.ts';
+import { watchVersions } from '../gardener/watched.ts';
+import { acting, nothingActs } from '../removal.ts';
+import { isAccepted, subjectOf } from '../settings-audit.ts';
+import { SAME_ZONE, SEED, letSeedsBeRead } from '../settings-landscape.ts';
+import { openWorld } from '../settings-world.ts';
+import type { World } from '../settings-world.ts';
+
+const NS = 'extension-provider-local';
+const SYNC_SECONDS = 5;
+/** What our own kinds of an installation are, as far as they need no Pods here. */
+const RENDERED = ['ServiceAccount', 'Service', 'ConfigMap', 'Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'];
+/** Every value that routing could have left on a Service. */
+const FOREIGN = {
+  metadata: { annotations: { [ANNOTATION_APPLIED]: '{}' }, labels: { [LABEL_CONSIDER]: 'true' } },
+  spec: { trafficDistribution: SAME_ZONE },
+};
+
+const serviceObject = (name: string, annotations = {}): object => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace: NS, labels: { app: name, [LABEL_MANAGED]: 'true' }, annotations },
+  spec: { selector: { app: name }, ports: [{ name: 'https', port: 443, targetPort: 10_250 }] },
+});
+
+for (const version of ['1.141', '1.150'] as const) {
+  describe(`gardener: managed resources, resource manager v${version}`, () => {
+    const bed = useBed();
+    let world: World;
+    let managed: Managed;
+    let commands: Component[] = [];
+
+    const service = (name: string): Promise<Service> => world.service(NS, name);
+    const write = (name: string): Promise<Service> =>
+      world.client.patch<Service>(SERVICES, { namespace: NS, name }, 'merge', FOREIGN);
+    const expectReverted = (name: string): Promise<Service> =>
+      waitFor(
+        `${name} without the field`,
+        () => service(name),
+        ({ spec }) => spec?.trafficDistribution === undefined,
+      );
+    const managersWrites = (since: number, name: string): number =>
+      world.audit
+        .of(MANAGER_USER, since)
+        .filter((event) => isAccepted(event) && subjectOf(event) === `services ${NS}/${name}`).length;
+
+    before('a seed with an extension whose chart the resource manager applies, routing is off', async () => {
+      world = await openWorld(bed(), { where: 'seed', definitions: await realDefinitions() });
+      await world.create(
+        seed({ metadata: { name: SEED }, enabled: false }),
+        namespace({ role: 'extension', metadata: { name: NS } }),
+        namespace({ role: 'garden' }),
+      );
+      await startResourceManager(bed(), { version, syncSeconds: SYNC_SECONDS });
+      managed = await manage(bed(), NS, 'extension', [
+        serviceObject('webhook'),
+        serviceObject('held', { 'resources.gardener.cloud/mode': 'Ignore' }),
+      ]);
+    });
+    after(async () => {
+      for (const command of commands) await command.stop();
+      await world?.close();
+    });
+
+    describe('by itself', () => {
+      it('reverts the field at its next sync, and keeps foreign labels and annotations', async () => {
+        await write('webhook');
+        const { metadata } = await expectReverted('webhook');
+        expect(metadata?.labels).to.include({ [LABEL_CONSIDER]: 'true' });
+        expect(metadata?.annotations).to.include({ [ANNOTATION_APPLIED]: '{}' });
+      });
+
+      it('reverts it when it is asked to', async () => {
+        await write('webhook');
+        await managed.reconcile();
+        await expectReverted('webhook');
+      });
+
+      it('names its origin on what it manages', async () => {
+        const { metadata } = await service('webhook');
+        expect(Object.keys(metadata?.annotations ?? {})).to.include('resources.gardener.cloud/origin');
+      });
+
+      it('leaves alone what carries resources.gardener.cloud/mode: Ignore', async () => {
+        await write('held');
+        await managed.reconcile();
+        expect((await service('held')).spec?.trafficDistribution).to.equal(SAME_ZONE);
+        await world.client.patch(SERVICES, { namespace: NS, name: 'held' }, 'merge', {
+          metadata: { labels: { [LABEL_MANAGED]: 'false' } },
+        });
+      });
+    });
+
+    describe('beside our commands', () => {
+      before('started as the chart renders them, with keep: auto', async () => {
+        // Traces of the tests before would be ours.
+        await world.client.patch(SERVICES, { namespace: NS, name: 'webhook' }, 'merge', {
+          metadata: { annotations: { [ANNOTATION_APPLIED]: null }, labels: { [LABEL_CONSIDER]: null } },
+        });
+        const webhook = await world.program(WEBHOOK);
+        webhook.start();
+        await commandReady(webhook, 8_081);
+        const environment = { SEED_NAME: SEED, GARDEN_KUBECONFIG: await letSeedsBeRead(bed()) };
+        commands = [webhook, await world.startReconciler({ environment })];
+      });
+
+      it('keeps a Service routed through every sync: no version of it is bare from the first value on', async () => {
+        const watched = watchVersions<Service>(bed(), `/api/v1/namespaces/${NS}/services`, 'webhook');
+        await world.client.patch(SEEDS, { name: SEED }, 'merge', {
+          spec: { settings: { topologyAwareRouting: { enabled: true } } },
+        });
+        await waitFor(
+          'the first value',
+          () => service('webhook'),
+          ({ spec }) => spec?.trafficDistribution === SAME_ZONE,
+        );
+        const mark = world.audit.mark();
+        for (let round = 0; round < 3; round += 1) await managed.reconcile();
+        await waitFor(
+          'three writes of the resource manager, or as many answers that change nothing',
+          () => managersWrites(mark, 'webhook'),
+          (count) => count >= 3,
+        );
+        const versions = await watched.stop();
+        const values = versions.map(({ object }) => object.spec?.trafficDistribution);
+        expect(values.slice(values.indexOf(SAME_ZONE)), 'every version from the first value on').to.not.include(
+          undefined,
+        );
+        expect(world.writes(mark).map(subjectOf), 'repairs of ours').to.deep.equal([]);
+      });
+    });
+
+    describe('that installed us', () => {
+      let ours: Managed;
+
+      before('our chart in a ManagedResource, as gardenlet makes one of a ControllerInstallation', async () => {
+        const objects = world.rendered.filter(({ kind }) => RENDERED.includes(kind ?? ''));
+        ours = await manage(bed(), 'garden', 'topology-aware-routing', objects);
+        for (const command of commands) {
+          await command.stop();
+          command.start();
+        }
+        await commandReady(commands[0]!, 8_081);
+        await commandReady(commands[1]!, 18_081);
+        await waitFor(
+          'our registration',
+          () => acting(bed()),
+          (found) => found.length > 0,
+        );
+      });
+
+      it('resets the owner of our ClusterRoles at each application', async () => {
+        await ours.reconcile();
+        const roles = world.rendered.filter(({ kind }) => kind === 'ClusterRole').map(({ metadata }) => metadata?.name);
+        expect(roles).to.have.length.above(0);
+      });
+
+      it('leaves nothing behind that could change or block a write, although our processes have crashed', async () => {
+        for (const command of commands) await command.kill();
+        await ours.remove();
+        await nothingActs(bed());
+        const left = await bed().api.list('/apis/rbac.authorization.k8s.io/v1/clusterroles');
+        for (const { metadata } of left) expect(metadata.name).to.not.contain(`${NAMESPACE}-${RECONCILER}`);
+      });
+    });
+  });
+}

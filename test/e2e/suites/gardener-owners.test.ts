@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each Service of the catalogue with its real owner, before, during and after a flip, agreeing and not, with and without admission: who wrote what, and for how long it was bare.
+// Needs built: gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { Service } from '../../../pkg/apis/core.ts';
+import { ANNOTATION_APPLIED } from '../../../pkg/apis/names.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { RECONCILER } from '../chart.ts';
+import { DRUID_USER } from '../gardener/druid.ts';
+import { openLandscape } from '../gardener/landscape.ts';
+import type { Commands, GardenerLandscape } from '../gardener/landscape.ts';
+import { bareMs, watchVersions } from '../gardener/watched.ts';
+import { keepResults } from '../results.ts';
+import { isAccepted, subjectOf } from '../settings-audit.ts';
+import { NS, SAME_ZONE } from '../settings-landscape.ts';
+import { COMMAND_USERS, userOf } from '../settings-world.ts';
+
+type Carried = 'by us' | 'by us, after it was written' | "by its owner's next write";
+
+interface Row {
+  readonly namespace: string;
+  readonly service: string;
+  /** Who writes the Service: Gardener's component itself, or etcd-druid for it. */
+  readonly writer: 'gardenlet' | 'gardener-operator' | 'etcd-druid';
+  /** How the value comes beside an owner that disagrees, with admission. */
+  readonly carried: Carried;
+  /** What its flow waits for can happen here. */
+  readonly waits: boolean;
+}
+
+const row = (namespace: string, service: string, writer: Row['writer'], carried: Carried, waits = true): Row => ({
+  namespace,
+  service,
+  writer,
+  carried,
+  waits,
+});
+const ROWS: readonly Row[] = [
+  row(NS, 'etcd-main-client', 'etcd-druid', "by its owner's next write"),
+  row(NS, 'etcd-events-client', 'etcd-druid', "by its owner's next write"),
+  row(NS, 'kube-apiserver', 'gardenlet', 'by us, after it was written'),
+  row(NS, 'gardener-resource-manager', 'gardenlet', 'by us'),
+  // Its Wait is for the resource manager of the Shoot.
+  row(NS, 'vpa-webhook', 'gardenlet', 'by us', false),
+  row('garden', 'virtual-garden-etcd-main-client', 'etcd-druid', "by its owner's next write"),
+  row('garden', 'virtual-garden-etcd-events-client', 'etcd-druid', "by its owner's next write"),
+  row('garden', 'virtual-garden-kube-apiserver', 'gardener-operator', 'by us, after it was written'),
+];
+const OURS = ROWS.filter(({ writer }) => writer !== 'etcd-druid');
+const OF_DRUID = ROWS.filter(({ writer }) => writer === 'etcd-druid');
+
+const nameOf = ({ namespace, service }: Row): string => `${namespace}/${service}`;
+const isBare = ({ spec }: Service): boolean => spec?.trafficDistribution === undefined;
+
+interface Figure {
+  readonly row: string;
+  readonly phase: string;
+  readonly owner: number;
+  readonly ours: number;
+  readonly bareMs: number;
+}
+
+for (const admission of [true, false]) {
+  describe(`gardener: owners, ${admission ? 'with' : 'without'} admission`, () => {
+    const bed = useBed({ auditReadsOf: COMMAND_USERS });
+    const figures: Figure[] = [];
+    let failedWaits = 0;
+    let landscape: GardenerLandscape;
+    let commands: Commands | undefined;
+
+    const ownerOf = ({ namespace }: Row) => (namespace === NS ? landscape.gardenlet : landscape.operator);
+    const userOfWriter = (one: Row): string => (one.writer === 'etcd-druid' ? DRUID_USER : ownerOf(one).user);
+    const deploy = async (one: Row, enabled: boolean): Promise<void> => {
+      const options = { namespace: one.namespace, enabled, waitSeconds: one.waits ? 60 : 0 };
+      await ownerOf(one)
+        .deploy(one.service, options)
+        .catch((error: unknown) => {
+          if (String(error).includes('owner: wait')) failedWaits += 1;
+          throw error;
+        });
+    };
+    const deployAll = async (enabled: boolean): Promise<void> =>
+      void (await Promise.all(ROWS.map((one) => deploy(one, enabled))));
+    const writesOf = (user: string, one: Row, since: number): number =>
+      landscape.world.audit
+        .of(user, since)
+        .filter((event) => !['get', 'list', 'watch'].includes(event.verb) && isAccepted(event))
+        .filter((event) => subjectOf(event) === `services ${nameOf(one)}`).length;
+    const flip = (enabled: boolean): Promise<unknown> =>
+      Promise.all([landscape.setSeed(enabled), landscape.setGarden(enabled)]);
+    const expectValues = async (rows: readonly Row[], value: string | undefined): Promise<void> => {
+      for (const one of rows) {
+        await waitFor(
+          `${value ?? 'nothing'} on ${nameOf(one)}`,
+          () => landscape.settingsOf(one.namespace, one.service),
+          (found) => found === value,
+          { assert: () => commands?.reconciler.assertRunning() },
+        );
+      }
+    };
+    /** What each side wrote of each row during some work, and how long the row stood bare after it had a value. */
+    const measure = async (phase: string, work: () => Promise<unknown>): Promise<void> => {
+      const mark = landscape.world.audit.mark();
+      const watched = ROWS.map((one) =>
+        watchVersions<Service>(bed(), `/api/v1/namespaces/${one.namespace}/services`, one.service),
+      );
+      await work();
+      await landscape.world.quiet();
+      for (const [index, one] of ROWS.entries()) {
+        const versions = (await watched[index]?.stop()) ?? [];
+        figures.push({
+          row: nameOf(one),
+          phase,
+          owner: writesOf(userOfWriter(one), one, mark),
+          ours: writesOf(userOf(RECONCILER), one, mark),
+          bareMs: Math.round(bareMs(versions, isBare, performance.now())),
+        });
+      }
+    };
+    const of = (phase: string, rows: readonly Row[]): Figure[] =>
+      figures.filter((one) => one.phase === phase && rows.some((wanted) => nameOf(wanted) === one.row));
+
+    before('every owner has deployed its component, routing is off', async () => {
+      landscape = await openLandscape(bed(), { admission: 'webhook' });
+      await deployAll(false);
+      commands = await landscape.startCommands({ admission });
+    });
+    after(async () => {
+      keepResults(`gardener-owners-${admission ? 'with' : 'without'}-admission`, { figures, failedWaits });
+      await commands?.stop();
+      await landscape?.close();
+    });
+
+    it('writes nothing while both settings are off and the owners reconcile', async () => {
+      await measure('before', () => deployAll(false));
+      expect(of('before', ROWS).filter(({ ours }) => ours > 0)).to.deep.equal([]);
+      await expectValues(ROWS, undefined);
+    });
+
+    it('routes what is ours to write while owners that disagree reconcile through the flip', async () => {
+      await measure('flip, disagreeing', async () => {
+        const reconciling = deployAll(false);
+        await flip(true);
+        await reconciling;
+        await expectValues(OURS, SAME_ZONE);
+      });
+    });
+
+    it('has every value again after one more reconcile of each owner that disagrees', async () => {
+      await measure('after, disagreeing', async () => {
+        await deployAll(false);
+        await expectValues(OURS, SAME_ZONE);
+      });
+      if (!admission) return;
+      const kept = OURS.filter(({ carried }) => carried === 'by us');
+      for (const one of of('after, disagreeing', kept)) expect(one, one.row).to.include({ ours: 0, bareMs: 0 });
+    });
+
+    it('has every value, and writes nothing, while the owners agree', async () => {
+      await measure('after, agreeing', () => deployAll(true));
+      await expectValues(ROWS, SAME_ZONE);
+      expect(of('after, agreeing', ROWS).filter((one) => one.ours > 0)).to.deep.equal([]);
+      expect(of('after, agreeing', ROWS).filter((one) => one.bareMs > 0)).to.deep.equal([]);
+    });
+
+    if (admission) {
+      it("keeps the values of etcd's client Services through owners that disagree again", async () => {
+        await measure('again, disagreeing', () => deployAll(false));
+        await expectValues(ROWS, SAME_ZONE);
+        for (const one of of('again, disagreeing', OF_DRUID)) expect(one, one.row).to.include({ ours: 0, bareMs: 0 });
+      });
+    }
+
+    it('is exactly off once the setting is off and the owners have reconciled', async () => {
+      await measure('off', async () => {
+        await flip(false);
+        await deployAll(false);
+        await expectValues(ROWS, undefined);
+      });
+      for (const { namespace, service } of ROWS) {
+        const { metadata } = await landscape.world.service(namespace, service);
+        expect(metadata?.annotations ?? {}, service).to.not.have.property(ANNOTATION_APPLIED);
+      }
+    });
+
+    it('never wrote a client Service of etcd, and let no Wait of an owner fail', () => {
+      for (const one of figures.filter(({ row: name }) => OF_DRUID.some((wanted) => nameOf(wanted) === name))) {
+        expect(one.ours, `${one.row}, ${one.phase}`).to.equal(0);
+      }
+      expect(failedWaits).to.equal(0);
+    });
+  });
+}
