@@ -49,8 +49,11 @@ export const realDefinitions = async (): Promise<KubernetesObject[]> => {
 export const realGarden = async (zones: readonly string[]): Promise<Garden> => {
   const file = join(await moduleFolder('github.com/gardener/gardener'), 'example/operator/20-garden.yaml');
   // kubectl leaves out what is null, as in a section whose fields are all commented out.
-  const [found = {}] = documents<Garden>(readFileSync(file, 'utf8')).filter(({ kind }) => kind === 'Garden');
-  const { spec, ...example } = JSON.parse(JSON.stringify(found), (_, value: unknown) => value ?? undefined) as Garden;
+  const found = documents<Garden>(readFileSync(file, 'utf8')).find(({ kind }) => kind === 'Garden');
+  const { spec, ...example } = JSON.parse(
+    JSON.stringify(found ?? {}),
+    (_, value: unknown) => value ?? undefined,
+  ) as Garden;
   const { provider, ...runtimeCluster } = spec?.runtimeCluster ?? {};
   const settings = { topologyAwareRouting: { enabled: false } };
   return {

@@ -89,7 +89,7 @@ for (const version of VERSIONS) {
 
     it(`stores the same ${COUNT} random slices in either order`, async () => {
       const seed = Number(process.env['E2E_SEED'] ?? 1);
-      const samples: Endpoints[] = fc.sample(endpointsOf, { numRuns: COUNT, seed }) as Endpoints[];
+      const samples: Endpoints[] = fc.sample(endpointsOf, { numRuns: COUNT, seed });
       for (const [index, endpoints] of samples.entries()) {
         const stored = await Promise.all(
           PLACES.map((place) => create(place, `slice-${index}`, { [LABEL_CONSIDER]: 'true' }, endpoints)),

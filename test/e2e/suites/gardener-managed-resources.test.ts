@@ -25,7 +25,15 @@ import type { World } from '../settings-world.ts';
 const NS = 'extension-provider-local';
 const SYNC_SECONDS = 5;
 /** What our own kinds of an installation are, as far as they need no Pods here. */
-const RENDERED = ['ServiceAccount', 'Service', 'ConfigMap', 'Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'];
+const RENDERED: ReadonlySet<string> = new Set([
+  'ServiceAccount',
+  'Service',
+  'ConfigMap',
+  'Role',
+  'RoleBinding',
+  'ClusterRole',
+  'ClusterRoleBinding',
+]);
 /** Every value that routing could have left on a Service. */
 const FOREIGN = {
   metadata: { annotations: { [ANNOTATION_APPLIED]: '{}' }, labels: { [LABEL_CONSIDER]: 'true' } },
@@ -150,7 +158,7 @@ for (const version of ['1.141', '1.150'] as const) {
       let ours: Managed;
 
       before('our chart in a ManagedResource, as gardenlet makes one of a ControllerInstallation', async () => {
-        const objects = world.rendered.filter(({ kind }) => RENDERED.includes(kind ?? ''));
+        const objects = world.rendered.filter(({ kind }) => RENDERED.has(kind ?? ''));
         ours = await manage(bed(), 'garden', 'topology-aware-routing', objects);
         for (const command of commands) {
           await command.stop();
