@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { it } from 'mocha';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
-import type { CommandProcess } from '../fixtures/command-process.ts';
+import type { CommandProcess, Ended } from '../fixtures/command-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
 import { eventually } from './controller-bed.ts';
@@ -17,7 +17,8 @@ export interface WrongArguments {
   readonly says: RegExp;
 }
 
-type Start = (...args: string[]) => CommandProcess;
+/** Runs the command to its end, in this process. */
+type Run = (...args: string[]) => Promise<Ended>;
 
 /** `flags`: with which the command would run. */
 const alwaysWrong = (flags: () => readonly string[]): readonly WrongArguments[] => [
@@ -32,27 +33,29 @@ const alwaysWrong = (flags: () => readonly string[]): readonly WrongArguments[] 
   },
 ];
 
-/** Each ends with code 2 and a sentence on standard error, without a stack and without output. */
+/** Each ends with code 2 and a sentence on standard error, without a stack and without output; so does the process. */
 export const refusesWrongArguments = (
-  start: Start,
+  run: Run,
+  start: (...args: string[]) => CommandProcess,
   flags: () => readonly string[],
   own: readonly WrongArguments[],
 ): void => {
+  const expectRefusal = ({ code, stderr, stdout }: Ended, says: RegExp): void => {
+    expect(stderr).to.match(says);
+    expect(stderr).not.to.match(/\n\s+at /);
+    expect(stdout).to.equal('');
+    expect(code).to.equal(2);
+  };
   for (const { name, args, says } of [...alwaysWrong(flags), ...own]) {
-    it(`exits with 2 for ${name}`, async () => {
-      const { code, stderr, stdout } = await start(...args()).ended;
-      expect(stderr).to.match(says);
-      expect(stderr).not.to.match(/\n\s+at /);
-      expect(stdout).to.equal('');
-      expect(code).to.equal(2);
-    });
+    it(`exits with 2 for ${name}`, async () => expectRefusal(await run(...args()), says));
   }
+  it('ends its process with the exit code', async () => expectRefusal(await start().ended, /--config/));
 };
 
 /** `words`: what its help says beside what every help says. */
-export const explainsItself = (start: Start, ...words: string[]): void => {
+export const explainsItself = (run: Run, ...words: string[]): void => {
   it('explains itself with examples', async () => {
-    const { code, stdout } = await start('--help').ended;
+    const { code, stdout } = await run('--help');
     expect(code).to.equal(0);
     for (const part of ['Examples:', 'Exit codes:', ...words]) expect(stdout).to.contain(part);
   });

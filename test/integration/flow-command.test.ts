@@ -16,6 +16,7 @@ import { LEASES } from '../../pkg/apis/resources.ts';
 import { POD_METRICS } from '../../pkg/metrics/resource-metrics.ts';
 import { NAMESPACE, USER, flowNode, flowPod, flowService, openFlowBed } from './flow-support.ts';
 import type { FlowBed } from './flow-support.ts';
+import { runInProcess } from '../fixtures/command-in-process.ts';
 import { startCommand } from '../fixtures/command-process.ts';
 import { eventually } from './controller-bed.ts';
 import {
@@ -32,7 +33,9 @@ const ZONES = ['a', 'b'];
 const LOAD_AWARE = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` };
 const LEASE = { namespace: 'own', name: 'flow-controller' };
 
-const start = (...args: string[]) => startCommand('flow-controller', args, { POD_NAMESPACE: LEASE.namespace });
+const ENV = { POD_NAMESPACE: LEASE.namespace };
+const start = (...args: string[]) => startCommand('flow-controller', args, ENV);
+const run = (...args: string[]) => runInProcess('flow-controller', args, ENV);
 
 const podMetrics = (name: string, cores: number): KubernetesObject =>
   ({
@@ -69,7 +72,7 @@ describe('the flow-controller command', function onSandbox() {
     folder.remove();
   });
 
-  refusesWrongArguments(start, () => folder.flags, [
+  refusesWrongArguments(run, start, () => folder.flags, [
     {
       name: 'a source without URL',
       args: () => ['--config', folder.at('broken.yaml')],
@@ -81,15 +84,15 @@ describe('the flow-controller command', function onSandbox() {
       says: /selector\.yaml:3:\d+: namespaceSelector\.matchExpressions\[0\]/,
     },
   ]);
-  explainsItself(start, '--cleanup');
+  explainsItself(run, '--cleanup');
 
   it('prints what it would plan, as table and as JSON, and writes nothing', async () => {
     bed.sandbox.clearRequests();
-    const table = await start(...folder.flags, '--dry-run').ended;
+    const table = await run(...folder.flags, '--dry-run');
     expect(table.code, table.stderr).to.equal(0);
     expect(table.stdout).to.match(/^NAMESPACE +SERVICE +STRATEGY +ENDPOINTS +DEMAND +IN ZONE +WRITES +REASON +PLAN$/m);
     expect(table.stdout).to.match(/^shop +web +load-aware +2 +a \S+, b \S+ +\d+ % +\d+ +Planned +\S/m);
-    const json = await start(...folder.flags, '--dry-run', '-o', 'json').ended;
+    const json = await run(...folder.flags, '--dry-run', '-o', 'json');
     const [plan] = JSON.parse(json.stdout) as {
       plan: { endpoints: { name: string; forZones: string[] }[] };
       demand: Record<string, number>;
@@ -122,7 +125,7 @@ describe('the flow-controller command', function onSandbox() {
     expect((await standby.ended).code, standby.output()).to.equal(0);
     expect(bed.sandbox.get<Lease>(LEASES, LEASE)?.spec?.holderIdentity, 'released').to.be.oneOf(['', undefined]);
 
-    const cleaned = await start(...folder.flags, '--cleanup').ended;
+    const cleaned = await run(...folder.flags, '--cleanup');
     expect(cleaned.code, cleaned.stderr).to.equal(0);
     expect(cleaned.stdout).to.match(/labels from 1 Service\(s\); 1 FlowPolicy\(s\) removed/);
     await bed.sandbox.settled();
@@ -140,7 +143,7 @@ describe('the flow-controller command', function onSandbox() {
     const metadata = { ...LEASE, annotations: { [ANNOTATION_INSTALLATION]: 'runtime-extension-x' } };
     const spec = { holderIdentity: 'somebody', leaseDurationSeconds: 15, renewTime: '2026-01-01T00:00:00.000000Z' };
     bed.sandbox.seed([{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec } as Lease]);
-    const cleaned = await start(...folder.flags, '--cleanup').ended;
+    const cleaned = await run(...folder.flags, '--cleanup');
     expect(cleaned.code, cleaned.stderr).to.equal(0);
     expect(cleaned.stdout).to.equal(
       'the flow-controller of namespace runtime-extension-x plans in this cluster: nothing is taken back\n',

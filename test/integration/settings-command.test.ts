@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'mocha';
 import { LABEL_ROUTING } from '../../pkg/apis/names.ts';
 import { LEASES, NAMESPACES } from '../../pkg/apis/resources.ts';
 import type { Lease } from '../../pkg/apis/core.ts';
+import { runInProcess } from '../fixtures/command-in-process.ts';
 import { startCommand } from '../fixtures/command-process.ts';
 import { node, service } from '../fixtures/core.ts';
 import { cluster, etcd, namespace } from '../fixtures/gardener.ts';
@@ -24,6 +25,7 @@ import type { Bed } from './settings-support.ts';
 const NS = 'shoot--foo--bar';
 
 const start = (...args: string[]) => startCommand('settings-reconciler', args);
+const run = (...args: string[]) => runInProcess('settings-reconciler', args);
 
 describe('the settings-reconciler command', () => {
   let bed: Bed;
@@ -46,7 +48,7 @@ describe('the settings-reconciler command', () => {
     folder.remove();
   });
 
-  refusesWrongArguments(start, () => folder.flags, [
+  refusesWrongArguments(run, start, () => folder.flags, [
     {
       name: 'a field that does not exist',
       args: () => ['--config', folder.at('broken.yaml')],
@@ -58,11 +60,11 @@ describe('the settings-reconciler command', () => {
       says: /"x" is not a Kubernetes version/,
     },
   ]);
-  explainsItself(start, '--dry-run -o json');
+  explainsItself(run, '--dry-run -o json');
 
   it('prints what it would change, as table and as JSON, and writes nothing', async () => {
     bed.sandbox.clearRequests();
-    const table = await start(...folder.flags, '--dry-run').ended;
+    const table = await run(...folder.flags, '--dry-run');
     expect(table.code, table.stderr).to.equal(0);
     expect(table.stdout).to.match(/^NAMESPACE +OBJECT +FIELD +BEFORE +AFTER +REASON$/m);
     expect(table.stdout).to.match(
@@ -70,7 +72,7 @@ describe('the settings-reconciler command', () => {
     );
     expect(table.stdout).to.match(/Service\/kube-apiserver +LayerSevenLoadBalancing/);
     expect(table.stdout).to.contain('2 object(s) would be changed');
-    const json = await start(...folder.flags, '--dry-run', '-o', 'json').ended;
+    const json = await run(...folder.flags, '--dry-run', '-o', 'json');
     const report = JSON.parse(json.stdout) as { changes: unknown[]; refused: { reason: string }[] };
     expect(report.changes).to.have.length(4);
     expect(report.refused.map(({ reason }) => reason)).to.deep.equal(['LayerSevenLoadBalancing']);
@@ -96,7 +98,7 @@ describe('the settings-reconciler command', () => {
     const lease = bed.sandbox.get<Lease>(LEASES, { namespace: 'default', name: 'settings-reconciler' });
     expect(lease?.spec?.holderIdentity, 'released').to.be.oneOf(['', undefined]);
 
-    const cleaned = await start(...folder.flags, '--cleanup').ended;
+    const cleaned = await run(...folder.flags, '--cleanup');
     expect(cleaned.code, cleaned.stderr).to.equal(0);
     expect(cleaned.stdout).to.equal(
       'settings taken back from 1 Service(s) and 1 Etcd(s), marks from 1 Namespace(s) and 0 EndpointSlice(s)\n',

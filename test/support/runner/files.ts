@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which test files there are. Slow by nature is what packs, bundles, runs the documentation's commands or fuzzes, and what
-// tests the tools of the tests; `make test` leaves it to `make test-slow`, which also runs in full what goes less far there.
+// Which test files there are. Slow by nature is what packs, bundles, runs the documentation's commands, fuzzes, waits for Leases of
+// real processes to run out, and what tests the tools of the tests: `make test-slow`. It also runs in full what goes less far in
+// `make test`.
 import { globSync, readFileSync } from 'node:fs';
 
 const ALL = ['test/integration/**/*.test.ts', 'test/unit/**/*.test.ts'];
 
 const SLOW = [
-  'test/integration/{bundle,diagnose-doc,docs-commands,faq,fuzz,krew,package,readme}.test.ts',
+  'test/integration/{bundle,diagnose-doc,docs-commands,faq,fuzz,krew,leader-election,package,readme}.test.ts',
   'test/unit/{bench,e2e,fuzz,hack,support}/**/*.test.ts',
 ];
 
