@@ -159,7 +159,7 @@ const TOGGLES: readonly object[] = [
   { vpa: { enabled: true }, networkPolicy: { enabled: true } },
   { vpa: { enabled: false }, monitoring: { serviceMonitors: true, alerts: 'prometheusRule', dashboards: true } },
   { networkPolicy: { enabled: true }, monitoring: { serviceMonitors: false, alerts: 'configMap', dashboards: false } },
-  { vpa: { enabled: true }, monitoring: { annotations: false, alerts: 'none' } },
+  { vpa: { enabled: true }, guards: { enabled: false }, monitoring: { annotations: false, alerts: 'none' } },
 ];
 
 /** Where, components, admission and registration in every combination; the toggles and versions take turns over them. */

@@ -16,9 +16,13 @@ import { isLate } from './hints-audit.ts';
 /** The user that the real controller writes slices as. */
 export const SLICE_CONTROLLER = 'system:serviceaccount:kube-system:endpointslice-controller';
 
-/** An administrator under a name of its own; the caller closes it. */
-export const connectAs = async (bed: Bed, user: string): Promise<Client> => {
-  const kubeconfig = await bed.kubeconfig({ user, groups: [mastersGroup] });
+/** A user of the real API server, by default an administrator under a name of its own; the caller closes it. */
+export const connectAs = async (
+  bed: Bed,
+  user: string,
+  groups: readonly string[] = [mastersGroup],
+): Promise<Client> => {
+  const kubeconfig = await bed.kubeconfig({ user, groups });
   return createClient({ config: loadKubeConfig({ kubeconfig }), userAgent: 'e2e/1' });
 };
 

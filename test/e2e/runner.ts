@@ -111,9 +111,12 @@ export const listSuites = (): string => {
  */
 export const selectSuites = (wanted: readonly string[]): string[] => {
   const all = allSuites();
-  const unknown = wanted.filter((name) => !all.includes(name));
+  /** Where no suite has the name, those that begin with it: `attack` is all that attack. */
+  const named = (name: string): string[] =>
+    all.includes(name) ? [name] : all.filter((suite) => suite.startsWith(`${name}-`));
+  const unknown = wanted.filter((name) => named(name).length === 0);
   if (unknown.length > 0) throw new Error(`no suite ${unknown.join(', ')}; suites: ${all.join(', ')}`);
-  return wanted.length === 0 ? all : [...wanted];
+  return wanted.length === 0 ? all : wanted.flatMap(named);
 };
 
 const mochaCommand = (suite: string, args: readonly string[]): [string, ...string[]] => [

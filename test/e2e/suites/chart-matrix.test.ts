@@ -23,6 +23,7 @@ const KINDS = {
   ],
   others: ['Service', 'ServiceAccount', 'MutatingWebhookConfiguration'],
   toggled: ['VerticalPodAutoscaler', 'NetworkPolicy', 'ServiceMonitor', 'PrometheusRule'],
+  fromVersion130: ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'],
 };
 
 describe('chart, in every combination', () => {
@@ -43,7 +44,7 @@ describe('chart, in every combination', () => {
 
   it('renders the kinds that it should, each of them somewhere', () => {
     const kinds = new Set(renderings.flatMap(({ objects }) => objects.map(({ kind = '' }) => kind)));
-    expect([...kinds].sort()).to.deep.equal([...KINDS.always, ...KINDS.others, ...KINDS.toggled].sort());
+    expect([...kinds].sort()).to.deep.equal(Object.values(KINDS).flat().sort());
   });
 
   it('renders the set of Deployments, roles and accounts that is on, and distinct names', () => {
@@ -69,6 +70,19 @@ describe('chart, in every combination', () => {
       }
     }
     for (const [kind, count] of seen) expect(count, kind).to.be.above(0);
+  });
+
+  it('renders guards from Kubernetes 1.30 on, each with a binding, but where they are switched off', () => {
+    for (const rendering of renderings) {
+      const { name, kubernetes, components, values } = rendering;
+      const policies = ofKind(rendering, 'ValidatingAdmissionPolicy').map(({ metadata }) => metadata?.name ?? '');
+      const bindings = ofKind(rendering, 'ValidatingAdmissionPolicyBinding').map(
+        ({ metadata }) => metadata?.name ?? '',
+      );
+      expect(bindings, name).to.deep.equal(policies);
+      const wanted = components.length > 0 && kubernetes === '1.36.3' && !('guards' in values);
+      expect(policies.length > 0, name).to.equal(wanted);
+    }
   });
 
   it('renders nothing that the API server refuses, unknown fields included', async () => {

@@ -98,6 +98,35 @@ describe('chart, platform', () => {
       }
     });
 
+    const webhookCallers = [
+      { ipBlock: { cidr: '192.0.2.0/28' } },
+      { podSelector: { matchLabels: { app: 'konnectivity-agent' } } },
+    ];
+
+    it('guard the port of the webhook by default where it is known who calls it', async () => {
+      const [policy, ...others] = await rendered('NetworkPolicy', { networkPolicy: { webhookCallers } });
+      expect([policy?.metadata?.name, others]).to.deep.equal([WEBHOOK, []]);
+      expect(policy?.spec?.policyTypes).to.deep.equal(['Ingress']);
+      expect(policy?.spec).not.to.have.property('egress');
+      const [scrape, review] = policy?.spec?.ingress ?? [];
+      expect(scrape?.ports.map(({ port }) => port)).to.deep.equal([8080]);
+      expect(review).to.deep.equal({ ports: [{ protocol: 'TCP', port: 10_250 }], from: webhookCallers });
+      expect(await rendered('NetworkPolicy', { networkPolicy: { enabled: false, webhookCallers } })).to.be.empty;
+    });
+
+    it('take the place of what Gardener opens to the world', async () => {
+      const annotation = 'networking.resources.gardener.cloud/from-world-to-ports';
+      for (const [callers, open] of [
+        [[], true],
+        [webhookCallers, false],
+      ] as const) {
+        const values = { ...INJECTED.seed, networkPolicy: { webhookCallers: callers } };
+        const service = (await rendered('Service', values)).find(({ metadata }) => metadata?.name === WEBHOOK);
+        expect(annotation in (service?.metadata?.annotations ?? {})).to.equal(open);
+        expect(Object.keys(service?.metadata?.annotations ?? {}), 'those of the scrapes stay').to.have.length.above(2);
+      }
+    });
+
     it('name scrapers, API servers and the sources of load as they are told', async () => {
       const scrapers = [{ namespaceSelector: { matchLabels: { team: 'monitoring' } }, podSelector: {} }];
       const egress = [{ to: [{ podSelector: {} }], ports: [{ port: 9090 }] }];

@@ -35,7 +35,8 @@ describe('chart', () => {
   }
 
   it('renders objects that are complete, distinct, and in the namespace of the release', () => {
-    const clusterWide = new Set(['ClusterRole', 'ClusterRoleBinding', 'MutatingWebhookConfiguration']);
+    const guards = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'];
+    const clusterWide = new Set(['ClusterRole', 'ClusterRoleBinding', 'MutatingWebhookConfiguration', ...guards]);
     each((rendering) => {
       const names = rendering.objects.map(({ kind, metadata }) => `${kind}/${metadata?.name}`);
       expect(new Set(names).size, rendering.name).to.equal(names.length);
@@ -47,7 +48,7 @@ describe('chart', () => {
         if (common) expect(isShared(rendering), rendering.name).to.equal(true);
         else expect(metadata?.namespace, `${rendering.name}: ${kind}`).to.equal(wide ? undefined : NAMESPACE);
         if (wide || (common && !isDashboard))
-          expect(metadata?.name?.split(':')[0], rendering.name).to.equal(globalName(rendering));
+          expect(metadata?.name?.split(/:|\.guard-/)[0], rendering.name).to.equal(globalName(rendering));
       }
     });
   });

@@ -101,6 +101,11 @@ describe('selection of the end-to-end suites', () => {
     expect(selectSuites(['versions', 'bed'])).to.deep.equal(['versions', 'bed']);
   });
 
+  it('takes all whose names begin with one that is no suite itself', () => {
+    expect(selectSuites(['attack'])).to.include('attack-taken-over');
+    expect(selectSuites(['hints']), 'a suite itself').to.deep.equal(['hints']);
+  });
+
   it('refuses what there is not and names what there is', () => {
     expect(() => selectSuites(['bed', 'bad', 'worse'])).to.throw(
       /^no suite bad, worse; suites: (.*, )?audit, .*bed, build, .*versions$/,
