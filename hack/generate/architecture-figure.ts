@@ -22,6 +22,7 @@ const CAPTIONS: Readonly<Record<string, string>> = {
   flow: 'plans that follow load',
   diagnosis: 'explain, simulate, audit',
   kubeedge: 'NodeGroups as zones',
+  traffic: 'who talked to whom',
   telemetry: 'log, metrics, health',
   kubernetes: 'requests, watches, Leases',
   metrics: 'sources of load',

@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   'flow-controller': () => import('../../cmd/flow-controller/main.ts'),
   'kubectl-topology': () => import('../../cmd/kubectl-topology/main.ts'),
   'settings-reconciler': () => import('../../cmd/settings-reconciler/main.ts'),
+  'traffic-meter': () => import('../../cmd/traffic-meter/main.ts'),
 };
 
 const USAGE = `Usage: COMMAND [flags]

@@ -15,7 +15,7 @@ interface Layer {
   readonly pure: boolean;
 }
 
-const PURE = ['routing', 'gardener', 'hints', 'upstream', 'flow', 'diagnosis', 'kubeedge'] as const;
+const PURE = ['routing', 'gardener', 'hints', 'upstream', 'flow', 'diagnosis', 'kubeedge', 'traffic'] as const;
 const pure = (...layers: string[]): Layer => ({ layers: ['apis', ...layers], packages: [], builtins: [], pure: true });
 const io = (layers: readonly string[], ...packages: string[]): Layer => ({
   layers: ['apis', ...layers],
@@ -34,6 +34,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   flow: pure('routing', 'upstream', 'hints'),
   diagnosis: pure('routing', 'gardener', 'hints', 'upstream', 'flow'),
   kubeedge: pure('routing'),
+  traffic: pure(),
   telemetry: io([], 'winston', 'prom-client', 'express'),
   kubernetes: io(['telemetry'], 'undici', '@kubernetes/client-node', 'yaml'),
   metrics: io(['telemetry', 'kubernetes', 'flow'], 'undici'),

@@ -75,6 +75,9 @@ export const COMMANDS = {
   flowController: 'flow-controller',
 } as const;
 
+/** The command that measures; it is on every node, and no part of the control loop. */
+export const TRAFFIC_METER = 'traffic-meter';
+
 /** Extension type and name of chart and image. */
 export const EXTENSION_TYPE = 'topology-aware-routing';
 export const EXTENSION_NAME = `gardener-extension-${EXTENSION_TYPE}`;

@@ -5,6 +5,7 @@ import * as Type from '@sinclair/typebox';
 import type { ConfigKind, CrossFieldProblem } from './config/config-kind.ts';
 import { labelSelector, namespaceName, object, oneOf } from './config/schema.ts';
 import { GROUP, STRATEGIES } from './names.ts';
+import type { RoutingConfig, ServiceSelection } from './routing-config.ts';
 
 const selection = {
   name: Type.Optional(namespaceName('Name of one Service.')),
@@ -34,13 +35,8 @@ const schema = Type.Object({
   exclude: list(selection, "Services to be left alone, Gardener's own included; goes before `services`."),
 });
 
-export type RoutingConfig = Static<typeof schema>;
-
-/** Services to be routed by zone although they are neither Gardener's own nor labelled. */
-export type RoutedServices = RoutingConfig['services'][number];
-
-/** One Service by name, or all that a selector finds: exactly one of both. */
-export type ServiceSelection = RoutingConfig['exclude'][number];
+/** What the schema accepts; the types that importers see are free of packages, and have to fit it. */
+type Accepted = Static<typeof schema>;
 
 type Path = CrossFieldProblem['path'];
 
@@ -70,7 +66,7 @@ export const ROUTING_CONFIG: ConfigKind<RoutingConfig> & { readonly apiVersion: 
   apiVersion: `${GROUP}/v1alpha1`,
   kind: 'RoutingConfig',
   schema,
-  check: ({ services, exclude }) => [
+  check: ({ services, exclude }: Accepted) => [
     ...services.flatMap((item, index) => selectionProblems(item, ['services', index])),
     ...exclude.flatMap((item, index) => selectionProblems(item, ['exclude', index])),
   ],

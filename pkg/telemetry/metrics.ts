@@ -17,6 +17,13 @@ export interface MetricOptions<L extends string> {
   labels?: readonly L[];
   /** Release that brought it; default: the first one. */
   since?: string;
+  /** Instead of the prefix of the registry. */
+  prefix?: string;
+}
+
+export interface CounterOptions<L extends string> extends MetricOptions<L> {
+  /** Called at each scrape to bring the counter up to date. Must not throw. */
+  collect?: (counter: Counter<L>) => void;
 }
 
 export interface GaugeOptions<L extends string> extends MetricOptions<L> {
@@ -43,7 +50,7 @@ export interface MetricDefinition {
 }
 
 export interface Metrics {
-  counter<L extends string = never>(options: MetricOptions<L>): Counter<L>;
+  counter<L extends string = never>(options: CounterOptions<L>): Counter<L>;
   gauge<L extends string = never>(options: GaugeOptions<L>): Gauge<L>;
   histogram<L extends string = never>(options: HistogramOptions<L>): Histogram<L>;
   /** Metrics created here (not the default ones), by name. */
@@ -70,15 +77,18 @@ export const createMetrics = (options: MetricsOptions = {}): Metrics => {
 
   const describe = <L extends string>(type: MetricType, metric: MetricOptions<L>) => {
     const { name, help, labels = [], since = FIRST_RELEASE } = metric;
-    const common = { name: `${prefix}${name}`, help, labelNames: [...labels], registers: [registry] };
+    const common = { name: `${metric.prefix ?? prefix}${name}`, help, labelNames: [...labels], registers: [registry] };
     const definition = { name: common.name, type, help, labels: [...labels], since };
     return { common, remember: () => void definitions.push(definition) };
   };
 
   return {
-    counter(metric) {
+    counter<L extends string>(metric: CounterOptions<L>) {
       const { common, remember } = describe('counter', metric);
-      const counter = new Counter(common);
+      const { collect } = metric;
+      const counter: Counter<L> = new Counter<L>(
+        collect === undefined ? common : { ...common, collect: () => collect(counter) },
+      );
       remember();
       return counter;
     },

@@ -32,7 +32,13 @@ const CONTROLLERS = [
   { name: 'settings-reconciler', kind: 'SettingsReconcilerConfiguration', more: 'modes: {cluster: {}}\n' },
   { name: 'flow-controller', kind: 'FlowControllerConfiguration', more: '' },
 ];
-const COMMANDS = ['endpointslice-webhook', 'flow-controller', 'kubectl-topology', 'settings-reconciler'];
+const COMMANDS = [
+  'endpointslice-webhook',
+  'flow-controller',
+  'kubectl-topology',
+  'settings-reconciler',
+  'traffic-meter',
+];
 const WRITTEN = 'PATCH endpointslices 200';
 /** For a process that starts on a busy machine. */
 const PATIENCE_MS = 60_000;

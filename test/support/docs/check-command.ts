@@ -38,7 +38,7 @@ const ownCommand = (words: readonly string[]): { name: string; rest: readonly st
   if (first === 'kubectl' && second === 'topology') return ownCommand(['kubectl-topology', ...words.slice(2)]);
   if (first === 'kubectl-topology' && /^[a-z]/.test(second))
     return { name: `kubectl-topology ${second}`, rest: [third, ...words.slice(3)] };
-  const ours = ['kubectl-topology', 'settings-reconciler', 'endpointslice-webhook', 'flow-controller'];
+  const ours = ['kubectl-topology', 'settings-reconciler', 'endpointslice-webhook', 'flow-controller', 'traffic-meter'];
   return ours.includes(first) ? { name: first, rest: words.slice(1) } : undefined;
 };
 

@@ -43,7 +43,7 @@ describe('the catalogue of metrics', () => {
   it('names metrics as Prometheus asks: a total for counters and only for them, a unit, no capitals', () => {
     for (const { metrics } of metricsCatalogue())
       for (const { name, type, help } of metrics) {
-        expect(name).to.match(/^topology_aware_routing(?:_[a-z0-9]+)+$/);
+        expect(name).to.match(/^topology_(?:aware_routing|traffic)(?:_[a-z0-9]+)+$/);
         expect(name.endsWith('_total'), name).to.equal(type === 'counter');
         if (type === 'histogram') expect(name).to.match(/_seconds$/);
         expect(help, name).to.match(/^[A-Z0-9].*\.$/);

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Composition root of the traffic-meter: caches that feed the directory, conntrack that feeds the ledger, ports that show it.
+import { TRAFFIC_METER } from '../../pkg/apis/names.ts';
+import { createClient } from '../../pkg/kubernetes/client.ts';
+import { systemClock } from '../../pkg/kubernetes/clock.ts';
+import { KubeConfigError, loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
+import { createLogger } from '../../pkg/telemetry/log.ts';
+import { countFailures } from '../../pkg/telemetry/cache-metrics.ts';
+import { createMetrics } from '../../pkg/telemetry/metrics.ts';
+import { createProcessMetrics } from '../../pkg/telemetry/process-metrics.ts';
+import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
+import { createDirectory } from '../../pkg/traffic/directory.ts';
+import { createLedger } from '../../pkg/traffic/ledger.ts';
+import { untilSignal } from '../shared/exit.ts';
+import { openPorts } from '../shared/ports.ts';
+import { runToExitCode } from '../shared/run.ts';
+import { userAgentOf } from '../shared/session.ts';
+import { createDirectoryCaches } from './caches.ts';
+import { createConntrack } from './conntrack.ts';
+import { registerMeterMetrics } from './metrics.ts';
+import { createMeter } from './meter.ts';
+import { readNodeFacts } from './node.ts';
+import type { NodeFacts } from './node.ts';
+import { parseFlags } from './options.ts';
+import type { Flags } from './options.ts';
+
+const command = TRAFFIC_METER;
+
+/** The name of the Node is missing: without it no flow is this node's. */
+class NoNodeNameError extends Error {
+  override readonly name = 'NoNodeNameError';
+  override readonly message = 'no Node name: give --node-name, or set NODE_NAME from spec.nodeName of the Pod';
+}
+
+interface Opened {
+  readonly flags: Flags;
+  readonly nodeName: string;
+  readonly client: Client;
+  readonly logger: Logger;
+}
+
+const open = (flags: Flags, env: NodeJS.ProcessEnv): Opened => {
+  const nodeName = flags.nodeName ?? env['NODE_NAME'] ?? '';
+  if (nodeName === '') throw new NoNodeNameError();
+  const config = loadKubeConfig(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig });
+  const { logLevel: level = 'info', logFormat: format = 'json' } = flags;
+  return {
+    flags,
+    nodeName,
+    client: createClient({ config, userAgent: userAgentOf(command) }),
+    logger: createLogger({ name: command, level, format }),
+  };
+};
+
+/** Counts until the signal aborts. */
+const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortSignal): Promise<void> => {
+  const clock = systemClock;
+  const directory = createDirectory();
+  let facts: NodeFacts | undefined;
+  const own = { name: nodeName, isLocal: (address: string) => facts?.local.has(address) ?? false };
+  // A cluster has as many meters as Nodes; each may have its share of the series.
+  const maxSeries = (): number => Math.max(50, Math.floor(flags.maxSeries / Math.max(1, directory.nodes)));
+  const ledger = createLedger({ directory, own, maxSeries });
+  const metrics = createMetrics();
+  const failures = countFailures(metrics);
+  const caches = createDirectoryCaches(directory, {
+    client,
+    clock,
+    random: Math.random,
+    logger,
+    onFailure: () => failures.inc(),
+  });
+  const meter = createMeter({
+    conntrack: createConntrack(flags.conntrack),
+    ledger,
+    clock,
+    logger,
+    listIntervalMs: flags.listInterval * 1_000,
+    refresh: async () => void (facts = await readNodeFacts()),
+  });
+  registerMeterMetrics(metrics, {
+    ledger,
+    facts: () => facts,
+    listAgeSeconds: meter.listAgeSeconds,
+    overruns: () => meter.overruns,
+  });
+  const readiness: HealthCheck[] = [
+    { name: 'shutdown', check: () => (signal.aborted ? 'shutting down' : undefined) },
+    {
+      name: 'informer-sync',
+      check() {
+        const pending = caches.filter(({ hasSynced }) => !hasSynced).map(({ resource }) => resource.plural);
+        return pending.length === 0 ? undefined : `still listing ${pending.join(', ')}`;
+      },
+    },
+    { name: 'conntrack', check: () => meter.problem },
+  ];
+  createProcessMetrics(metrics, { command, readiness });
+  const { bindAddress = '127.0.0.1', healthPort = 8081, metricsPort = 8080 } = flags;
+  const ports = await openPorts({
+    config: { health: { bindAddress, port: healthPort }, metrics: { bindAddress, port: metricsPort } },
+    liveness: [],
+    readiness,
+    metrics,
+    logger,
+  });
+  process.stdout.write(`health on port ${ports.health.port}, metrics on port ${ports.metrics.port}\n`);
+  const running = caches.map((cache) => cache.run(signal));
+  try {
+    await Promise.all(caches.map((cache) => cache.waitForSync(signal)));
+    await meter.run(signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await ports.close();
+    await Promise.all(running);
+  }
+};
+
+/** Runs the command with these arguments; resolves with its exit code. */
+export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> =>
+  runToExitCode<Flags, Opened>({
+    parsed: parseFlags(args),
+    open: async (flags) => Promise.resolve(open(flags, env)),
+    isUsage: (error): error is Error => error instanceof KubeConfigError || error instanceof NoNodeNameError,
+    work: (opened) => serve(opened, untilSignal()),
+    failed: ({ logger }, error) => logger.error('the meter failed', { error }),
+    close: ({ client }) => client.close(),
+  });

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps the directory of addresses equal to the cluster: Services, EndpointSlices and Nodes, and of each only what it needs.
+import type { EndpointSlice, Node, Service } from '../../pkg/apis/core.ts';
+import type { KubernetesObject, ObjectMeta } from '../../pkg/apis/meta.ts';
+import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../../pkg/apis/names.ts';
+import { ENDPOINT_SLICES, NODES, SERVICES } from '../../pkg/apis/resources.ts';
+import type { Resource } from '../../pkg/apis/resources.ts';
+import { createInformer } from '../../pkg/kubernetes/informer.ts';
+import type { InformerOptions } from '../../pkg/kubernetes/informer.ts';
+import type { Informer } from '../../pkg/kubernetes/types.ts';
+import type { Directory } from '../../pkg/traffic/directory.ts';
+
+export type CacheOptions = Pick<InformerOptions<never>, 'client' | 'clock' | 'random' | 'logger' | 'onFailure'>;
+
+const metaOf = ({ metadata = {} }: KubernetesObject, label?: string): ObjectMeta => {
+  const { name, namespace, resourceVersion, labels } = metadata;
+  const value = label === undefined ? undefined : labels?.[label];
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...(label === undefined || value === undefined ? {} : { labels: { [label]: value } }),
+  };
+};
+
+// The directory holds what these objects say; a cache only has to know that an object was there, and what was new of it.
+const bareService = (service: Service): Service => ({ metadata: metaOf(service) });
+const bareSlice = (slice: EndpointSlice): EndpointSlice => ({ metadata: metaOf(slice, LABEL_SERVICE_NAME) });
+const bareNode = (node: Node): Node => ({ metadata: metaOf(node, LABEL_ZONE) });
+
+interface Fed<T> {
+  readonly resource: Resource;
+  readonly bare: (object: T) => T;
+  readonly set: (object: T) => void;
+  readonly remove: (object: T) => void;
+}
+
+const feed = <T extends KubernetesObject>(
+  options: CacheOptions,
+  { resource, bare, set, remove }: Fed<T>,
+): Informer<T> => {
+  const informer = createInformer<T>({
+    ...options,
+    resource,
+    // Whole objects are seen once, on their way into the cache.
+    transform(object) {
+      set(object);
+      return bare(object);
+    },
+  });
+  informer.addHandlers({ onDelete: remove });
+  return informer;
+};
+
+export type DirectoryCache = Pick<
+  Informer<KubernetesObject>,
+  'resource' | 'hasSynced' | 'stalenessMs' | 'waitForSync' | 'run'
+>;
+
+/** Informers that feed the directory; nothing is requested before they run. */
+export const createDirectoryCaches = (directory: Directory, options: CacheOptions): readonly DirectoryCache[] => [
+  feed<Node>(options, {
+    resource: NODES,
+    bare: bareNode,
+    set: (node) => directory.setNode(node),
+    remove: (node) => directory.removeNode(node),
+  }),
+  feed<Service>(options, {
+    resource: SERVICES,
+    bare: bareService,
+    set: (service) => directory.setService(service),
+    remove: (service) => directory.removeService(service),
+  }),
+  feed<EndpointSlice>(options, {
+    resource: ENDPOINT_SLICES,
+    bare: bareSlice,
+    set: (slice) => directory.setSlice(slice),
+    remove: (slice) => directory.removeSlice(slice),
+  }),
+];

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The meter's clockwork: follows flows, settles them every other second, reads the whole table now and then, and starts again
+// what ended.
+import { sleep } from '../../pkg/kubernetes/sleep.ts';
+import type { Clock } from '../../pkg/kubernetes/types.ts';
+import type { Logger } from '../../pkg/telemetry/types.ts';
+import type { Ledger } from '../../pkg/traffic/ledger.ts';
+import type { Conntrack } from './conntrack.ts';
+
+/** The window in which connections become visible: watches tell of new Services well within it. */
+const SETTLE_MS = 2_000;
+/** Pause before conntrack is started again. */
+const RESTART_MS = 5_000;
+
+export interface MeterOptions {
+  readonly conntrack: Conntrack;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly listIntervalMs: number;
+  /** Reads again what the node knows of itself; called before each list. */
+  refresh(): Promise<void>;
+}
+
+export interface Meter {
+  /** Counts until the signal aborts; resolves then. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Since the last complete list; undefined before the first. */
+  listAgeSeconds(): number | undefined;
+  readonly overruns: number;
+  /** Why nothing is counted at present; undefined while all is well. */
+  readonly problem: string | undefined;
+}
+
+export const createMeter = (options: MeterOptions): Meter => {
+  const { conntrack, ledger, clock, logger, listIntervalMs, refresh } = options;
+  let overruns = 0;
+  let listedAt: number | undefined;
+  const problems = new Map<'events' | 'list', string>();
+
+  /** Repeats until the signal aborts; what fails is started again after a pause. */
+  const repeat = async (part: 'events' | 'list', once: () => Promise<number>, signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      let pauseMs = RESTART_MS;
+      try {
+        pauseMs = await once();
+      } catch (error) {
+        if (signal.aborted) return;
+        problems.set(part, error instanceof Error ? error.message : String(error));
+        logger.warn('conntrack failed', { part, error });
+      }
+      await sleep(clock, pauseMs, signal).catch(() => undefined);
+    }
+  };
+
+  const follow = async (signal: AbortSignal): Promise<number> => {
+    const ended = new AbortController();
+    const healthy = AbortSignal.any([signal, ended.signal]);
+    // What fails does so at once: no rights, or no such program.
+    const proved = sleep(clock, RESTART_MS, healthy).then(
+      () => problems.delete('events'),
+      () => undefined,
+    );
+    try {
+      await conntrack.follow(
+        (flow) => ledger.event(flow),
+        () => void (overruns += 1),
+        signal,
+      );
+    } finally {
+      ended.abort();
+      await proved;
+    }
+    return RESTART_MS;
+  };
+
+  const list = async (signal: AbortSignal): Promise<number> => {
+    await refresh();
+    ledger.beginList();
+    await conntrack.list((flow) => ledger.listed(flow), signal);
+    ledger.endList();
+    listedAt = clock.monotonic();
+    problems.delete('list');
+    return listIntervalMs;
+  };
+
+  const settle = (): Promise<number> => {
+    ledger.settle();
+    return Promise.resolve(SETTLE_MS);
+  };
+
+  return {
+    async run(signal) {
+      await Promise.all([
+        repeat('events', () => follow(signal), signal),
+        repeat('list', () => list(signal), signal),
+        repeat('list', settle, signal),
+      ]);
+    },
+    listAgeSeconds: () => (listedAt === undefined ? undefined : (clock.monotonic() - listedAt) / 1_000),
+    get overruns() {
+      return overruns;
+    },
+    get problem() {
+      const all = [...problems.values()];
+      if (all.length > 0) return all.join('; ');
+      return listedAt === undefined ? 'the conntrack table was not read yet' : undefined;
+    },
+  };
+};

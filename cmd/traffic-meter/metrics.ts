@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The metrics of the meter, computed from the ledger when they are scraped.
+import type { Metrics } from '../../pkg/telemetry/metrics.ts';
+import type { Ledger, Series } from '../../pkg/traffic/ledger.ts';
+import type { NodeFacts } from './node.ts';
+
+/** Names that do not begin as the controllers' do: they are what others query, like `istio_tcp_sent_bytes_total`. */
+const PREFIX = 'topology_traffic_';
+
+/** What the meter can say about its node. */
+export const STATES = ['Starting', 'Measuring', 'NoServiceTraffic', 'AccountingOff', 'Unsupported'] as const;
+export type MeterState = (typeof STATES)[number];
+
+export interface MeterView {
+  readonly ledger: Pick<Ledger, 'series' | 'losses' | 'living' | 'seesServices'>;
+  readonly facts: () => NodeFacts | undefined;
+  /** Seconds since the last complete list; undefined before the first. */
+  readonly listAgeSeconds: () => number | undefined;
+  readonly overruns: () => number;
+}
+
+/** Nothing is measured where the kernel does not see what the proxy does: zero would be a lie. */
+export const stateOf = ({ ledger, facts, listAgeSeconds }: MeterView): MeterState => {
+  const known = facts();
+  if (known === undefined || listAgeSeconds() === undefined) return 'Starting';
+  if (!ledger.seesServices && known.foreignPlane !== '') return 'Unsupported';
+  if (known.accounting === false) return 'AccountingOff';
+  return ledger.seesServices ? 'Measuring' : 'NoServiceTraffic';
+};
+
+const LABELS = ['service_namespace', 'service_name', 'source_zone', 'destination_zone'] as const;
+
+const labelsOf = ({ service, source, destination }: Series): Record<(typeof LABELS)[number], string> => {
+  const slash = service.indexOf('/');
+  return {
+    service_namespace: slash === -1 ? '' : service.slice(0, slash),
+    service_name: slash === -1 ? service : service.slice(slash + 1),
+    source_zone: source,
+    destination_zone: destination,
+  };
+};
+
+/** Registers them; `view` is read at each scrape. */
+export const registerMeterMetrics = (metrics: Metrics, view: MeterView): void => {
+  const { ledger } = view;
+  metrics.counter({
+    prefix: PREFIX,
+    name: 'bytes_total',
+    help: 'Bytes with IP headers between zones, by Service; direction request is from client to endpoint, response the other way.',
+    labels: [...LABELS, 'direction'],
+    collect(counter) {
+      counter.reset();
+      for (const series of ledger.series) {
+        counter.inc({ ...labelsOf(series), direction: 'request' }, series.requestBytes);
+        counter.inc({ ...labelsOf(series), direction: 'response' }, series.responseBytes);
+      }
+    },
+  });
+  metrics.counter({
+    prefix: PREFIX,
+    name: 'connections_total',
+    help: 'Connections (flows of UDP as well) between zones, by Service.',
+    labels: LABELS,
+    collect(counter) {
+      counter.reset();
+      for (const series of ledger.series) counter.inc(labelsOf(series), series.connections);
+    },
+  });
+  metrics.counter({
+    prefix: PREFIX,
+    name: 'lost_total',
+    help: 'What could not be counted: Overrun, events that the kernel dropped; End, flows whose end was missed; Unaccounted, flows without byte counters; Ambiguous, flows of unknown clients.',
+    labels: ['reason'],
+    collect(counter) {
+      counter.reset();
+      counter.inc({ reason: 'Overrun' }, view.overruns());
+      counter.inc({ reason: 'End' }, Math.max(0, ledger.losses.ends));
+      counter.inc({ reason: 'Unaccounted' }, ledger.losses.unaccounted);
+      counter.inc({ reason: 'Ambiguous' }, ledger.losses.ambiguous);
+    },
+  });
+  metrics.gauge({
+    prefix: PREFIX,
+    name: 'flows',
+    help: 'Flows that are remembered.',
+    collect: (gauge) => gauge.set(ledger.living),
+  });
+  metrics.gauge({
+    prefix: PREFIX,
+    name: 'conntrack_max',
+    help: 'Entries that the conntrack table of the node holds at most.',
+    collect: (gauge) => gauge.set(view.facts()?.maxEntries ?? Number.NaN),
+  });
+  metrics.gauge({
+    prefix: PREFIX,
+    name: 'list_age_seconds',
+    help: 'Time since the whole conntrack table was read: bytes of living flows are as old as this.',
+    collect: (gauge) => gauge.set(view.listAgeSeconds() ?? Number.NaN),
+  });
+  metrics.gauge({
+    prefix: PREFIX,
+    name: 'state',
+    help: 'Whether this node is measured: 1 for the state it is in. Unsupported: its data plane keeps flows out of the kernel.',
+    labels: ['state'],
+    collect(gauge) {
+      const current = stateOf(view);
+      for (const state of STATES) gauge.set({ state }, state === current ? 1 : 0);
+    },
+  });
+};

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the node itself knows: its addresses, the addresses it has routes to without a next hop, and the kernel's settings.
+import { readFile } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
+import { canonicalAddress } from '../../pkg/traffic/addresses.ts';
+import { hostRoutes, hostRoutes6 } from '../../pkg/traffic/host-routes.ts';
+
+export interface NodeFacts {
+  /** Own addresses, and those of Pods that have a route of their own (as with a plugin that takes them from the cloud's network). */
+  readonly local: ReadonlySet<string>;
+  /** Whether the kernel counts bytes; undefined where it does not say. */
+  readonly accounting: boolean | undefined;
+  /** Entries of the conntrack table at most; undefined where it does not say. */
+  readonly maxEntries: number | undefined;
+  /** Interfaces of a data plane that keeps its flows out of the kernel's table; empty without. */
+  readonly foreignPlane: string;
+}
+
+/** Cilium's and Calico's eBPF data planes create these: https://docs.cilium.io, felix/bpf. Whether they route Services is not said. */
+const FOREIGN = [
+  ['cilium_host', 'Cilium'],
+  ['bpfin.cali', 'Calico eBPF'],
+] as const;
+
+const readText = async (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');
+
+const readNumber = async (path: string): Promise<number | undefined> => {
+  const text = (await readText(path)).trim();
+  return /^\d+$/.test(text) ? Number(text) : undefined;
+};
+
+export const readNodeFacts = async (): Promise<NodeFacts> => {
+  const interfaces = networkInterfaces();
+  const own = Object.values(interfaces).flatMap((list = []) =>
+    list.flatMap(({ address }) => canonicalAddress(address) ?? []),
+  );
+  const [route, route6, accounting, maxEntries, devices] = await Promise.all([
+    readText('/proc/net/route'),
+    readText('/proc/net/ipv6_route'),
+    readNumber('/proc/sys/net/netfilter/nf_conntrack_acct'),
+    readNumber('/proc/sys/net/netfilter/nf_conntrack_max'),
+    readText('/proc/net/dev'),
+  ]);
+  return {
+    local: new Set([...own, ...hostRoutes(route), ...hostRoutes6(route6)]),
+    accounting: accounting === undefined ? undefined : accounting === 1,
+    maxEntries,
+    foreignPlane: FOREIGN.find(([name]) => devices.includes(`${name}:`))?.[1] ?? '',
+  };
+};

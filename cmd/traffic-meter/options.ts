@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags of the traffic-meter.
+import { Command, InvalidArgumentError } from 'commander';
+import { TRAFFIC_METER } from '../../pkg/apis/names.ts';
+import { parseWith, withLog, withPorts } from '../shared/flags.ts';
+import type { CommonFlags, ParsedFlags } from '../shared/flags.ts';
+
+export interface Flags extends CommonFlags {
+  nodeName?: string;
+  conntrack: string;
+  listInterval: number;
+  maxSeries: number;
+}
+
+const EXAMPLES = `
+Examples:
+  # On a node, as root or with CAP_NET_ADMIN; metrics on 127.0.0.1:8080
+  ${TRAFFIC_METER} --node-name "$(hostname)" --kubeconfig /etc/kubernetes/meter.kubeconfig
+
+Bytes need net.netfilter.nf_conntrack_acct=1; without it connections are counted and the metric "state" says AccountingOff.
+
+Exit codes: 0 ended as asked, 1 failed while running, 2 wrong flags.`;
+
+const parseWhole =
+  (minimum: number, maximum: number) =>
+  (value: string): number => {
+    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= minimum && number <= maximum) return number;
+    throw new InvalidArgumentError(`expected a whole number from ${minimum} to ${maximum}.`);
+  };
+
+const createCommand = (): Command =>
+  withLog(
+    withPorts(
+      new Command(TRAFFIC_METER)
+        .description(
+          'Counts bytes and connections between zones, by Service, from the connection tracking of one node.',
+        )
+        .option('--node-name <name>', 'name of this Node; default: $NODE_NAME')
+        .option('--kubeconfig <file>', 'how to reach the cluster; default: $KUBECONFIG, then the Pod')
+        .option('--conntrack <program>', 'conntrack of conntrack-tools 1.4', 'conntrack')
+        .option(
+          '--list-interval <seconds>',
+          'time between two reads of the whole table, for the bytes of flows that live on',
+          parseWhole(5, 3_600),
+          60,
+        )
+        .option(
+          '--max-series <number>',
+          'pairs of Service and zones that all meters of the cluster may have; others are counted as "other"',
+          parseWhole(100, 10_000_000),
+          200_000,
+        )
+        .option('--bind-address <address>', 'address of the health and metrics ports (default: 127.0.0.1)'),
+    ),
+  ).addHelpText('after', EXAMPLES);
+
+/** Reads the flags (without the program's name); never exits by itself. */
+export const parseFlags = (args: readonly string[]): ParsedFlags<Flags> => parseWith<Flags>(createCommand, args);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds the traffic-meter against the kernel's own counters: bytes and connections between zones, by Service, each flow once.
+// Needs: conntrack
+import { expect } from 'chai';
+import { before, describe, it } from 'mocha';
+import type { BedNode, BedPod, BedService } from '../bed/index.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { inside, installCounters, readCounters, sendLoad, startMeter, startServers } from '../traffic-meter-world.ts';
+import type { KernelCounters, Load, Meter, Sample } from '../traffic-meter-world.ts';
+
+const zones = ['a', 'b', 'c'];
+const connections = 500;
+/** Small flows are mostly headers; of large ones they are less than this share. */
+const headerShare = 0.05;
+
+const sumOf = (samples: readonly Sample[], labels: Readonly<Record<string, string>>): number =>
+  samples
+    .filter((sample) => Object.entries(labels).every(([name, value]) => sample.labels[name] === value))
+    .reduce((sum, { value }) => sum + value, 0);
+
+describe('the traffic-meter on a real kernel', () => {
+  const bed = useBed();
+  const nodes: BedNode[] = [];
+  const pods: BedPod[] = [];
+  let service: BedService;
+  let client: BedNode;
+  let meter: Meter;
+  let other: Meter;
+
+  before('three nodes, a server on each, meters on two', async () => {
+    for (const zone of zones) {
+      const node = await bed().node({ name: `${zone}1`, zone });
+      await inside(node, 'sysctl', '-qw', 'net.netfilter.nf_conntrack_acct=1');
+      nodes.push(node);
+      const pod = await bed().pod({ node, app: 'web', serve: false });
+      startServers(bed(), pod);
+      pods.push(pod);
+    }
+    [client] = nodes as [BedNode];
+    service = await bed().service({ name: 'web', ipFamilyPolicy: 'RequireDualStack' });
+    await waitFor(
+      'six endpoints',
+      () => service.endpoints(),
+      (endpoints) => endpoints.length === 6,
+    );
+    await installCounters(client, pods);
+    meter = await startMeter(bed(), client);
+    other = await startMeter(bed(), nodes[1] as BedNode);
+  });
+
+  const bytesTo = async (zone: string): Promise<KernelCounters> => {
+    const samples = await meter.read('topology_traffic_bytes_total');
+    const of = (direction: string): number =>
+      sumOf(samples, { service_name: 'web', source_zone: 'a', destination_zone: zone, direction });
+    return { request: of('request'), response: of('response') };
+  };
+
+  const connectionsOf = async (from: Meter): Promise<number> =>
+    sumOf(await from.read('topology_traffic_connections_total'), { service_name: 'web' });
+
+  /** Waits until lists have told of the bytes of flows that linger, and compares zone by zone. */
+  const equalsKernel = async (): Promise<void> => {
+    for (const [index, zone] of zones.entries()) {
+      const kernel = (await readCounters(client)).get((pods[index] as BedPod).name);
+      await waitFor(
+        `bytes between zone a and zone ${zone} as the kernel counts them: ${JSON.stringify(kernel)}`,
+        () => bytesTo(zone),
+        (measured) => JSON.stringify(measured) === JSON.stringify(kernel),
+        { timeoutSeconds: 30 },
+      );
+    }
+  };
+
+  const ipv4 = (): string => service.clusterIPs.find((address) => !address.includes(':')) ?? '';
+  const ipv6 = (): string => service.clusterIPs.find((address) => address.includes(':')) ?? '';
+
+  const loads: Load[] = [];
+
+  for (const [family, address] of [
+    ['IPv4', ipv4],
+    ['IPv6', ipv6],
+  ] as const) {
+    it(`${family}: ${connections} flows of mixed sizes are counted to the byte and to the connection`, async () => {
+      await waitFor(
+        `the proxy of ${client.name} answers on ${address()}`,
+        () => sendLoad(client, address(), service.port, 1),
+        () => true,
+      ).then((load) => loads.push(load));
+      loads.push(await sendLoad(client, address(), service.port, connections));
+      const expected = loads.reduce((sum, load) => sum + load.connections, 0);
+      await waitFor(
+        `${expected} connections`,
+        () => connectionsOf(meter),
+        (count) => count >= expected,
+        { timeoutSeconds: 30 },
+      );
+      await equalsKernel();
+      // An attempt that met no rule of the proxy yet was a connection, too.
+      expect(await connectionsOf(meter), 'connections').to.equal(expected);
+    });
+  }
+
+  it('bytes are what clients read, but for headers', async () => {
+    const responses = (await Promise.all(zones.map(bytesTo))).reduce((sum, { response }) => sum + response, 0);
+    const payload = loads.reduce((sum, load) => sum + load.payload, 0);
+    expect(responses).to.be.at.least(payload);
+    expect(responses / payload - 1, 'share of headers').to.be.below(headerShare);
+  });
+
+  it('the node of an endpoint counts none of it a second time', async () => {
+    expect(await connectionsOf(other)).to.equal(0);
+    const samples = await other.read('topology_traffic_bytes_total');
+    expect(sumOf(samples, { service_name: 'web' })).to.equal(0);
+  });
+
+  it('is in the state Measuring, and reports nothing as lost', async () => {
+    expect(sumOf(await meter.read('topology_traffic_state'), { state: 'Measuring' })).to.equal(1);
+    expect(sumOf(await meter.read('topology_traffic_lost_total'), {})).to.equal(0);
+  });
+
+  it('a flow that asks for no Service is counted by the zone of its peer', async () => {
+    const target = pods[2] as BedPod;
+    await sendLoad(client, target.addresses.ipv4, 8080, 5);
+    await waitFor(
+      'five flows from zone a to zone c without a Service',
+      () => meter.read('topology_traffic_connections_total'),
+      (samples) => sumOf(samples, { service_name: '', source_zone: 'a', destination_zone: 'c' }) >= 5,
+      { timeoutSeconds: 30 },
+    );
+  });
+
+  it('a meter that was killed begins anew, and counts nothing twice', async () => {
+    await meter.component.kill();
+    meter.component.start();
+    await meter.ready();
+    expect(await connectionsOf(meter), 'connections that began before').to.equal(0);
+    const earlier = await readCounters(client);
+    await sendLoad(client, ipv4(), service.port, 50);
+    await waitFor(
+      '50 connections',
+      () => connectionsOf(meter),
+      (count) => count === 50,
+      { timeoutSeconds: 30 },
+    );
+    for (const [index, zone] of zones.entries()) {
+      const { name } = pods[index] as BedPod;
+      const [now, then] = [(await readCounters(client)).get(name), earlier.get(name)];
+      const response = (now?.response ?? 0) - (then?.response ?? 0);
+      await waitFor(
+        `${response} bytes from zone ${zone} since the start`,
+        async () => (await bytesTo(zone)).response,
+        (measured) => measured === response,
+        { timeoutSeconds: 30 },
+      );
+    }
+  });
+
+  it('says so where the kernel does not count bytes', async () => {
+    await inside(client, 'sysctl', '-qw', 'net.netfilter.nf_conntrack_acct=0');
+    await waitFor(
+      'state AccountingOff',
+      () => meter.read('topology_traffic_state'),
+      (samples) => sumOf(samples, { state: 'AccountingOff' }) === 1,
+      { timeoutSeconds: 30 },
+    );
+  });
+});

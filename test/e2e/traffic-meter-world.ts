@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Meters on the nodes of a bed, servers that answer with any number of bytes, and the kernel's own counters to hold them against.
+import { fileURLToPath } from 'node:url';
+import { run } from './bed/command.ts';
+import type { Component } from './bed/component.ts';
+import type { Bed, BedNode, BedPod } from './bed/index.ts';
+import { mastersGroup } from './bed/kubeconfig.ts';
+import { enterPrefix } from './bed/namespaces.ts';
+import { waitFor } from './bed/wait-for.ts';
+
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const load = source('./traffic-load.ts');
+
+/** Port of the metrics of every meter: each node has its own namespace. */
+const metricsPort = 9_200;
+const healthPort = 9_201;
+
+/** Runs a command in the node's network namespace. */
+export const inside = ({ namespace }: Pick<BedNode, 'namespace'>, ...command: string[]): Promise<string> => {
+  const [enter, ...words] = enterPrefix(namespace);
+  return run(enter, [...words, ...command]);
+};
+
+export interface Meter {
+  readonly component: Component;
+  /** Values of one metric by its labels as text, for example `service_name="web"`. */
+  read(name: string): Promise<Sample[]>;
+  ready(): Promise<void>;
+}
+
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+const samplesOf = (text: string, name: string): Sample[] =>
+  text.split('\n').flatMap((line) => {
+    const match = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line);
+    if (match?.[1] !== name) return [];
+    const labels = Object.fromEntries(
+      [...(match[2] ?? '').matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key, value]),
+    ) as Record<string, string>;
+    return [{ labels, value: Number(match[3]) }];
+  });
+
+/** Starts a meter on a node whose kernel counts bytes. */
+export const startMeter = async (bed: Bed, node: BedNode, ...flags: string[]): Promise<Meter> => {
+  const kubeconfig = await bed.kubeconfig({ user: `traffic-meter-${node.name}`, groups: [mastersGroup] });
+  const component = bed.program({
+    name: `traffic-meter on ${node.name}`,
+    command: [
+      ...enterPrefix(node.namespace),
+      process.execPath,
+      source('../../cmd/traffic-meter/main.ts'),
+      `--node-name=${node.name}`,
+      `--kubeconfig=${kubeconfig}`,
+      `--metrics-port=${metricsPort}`,
+      `--health-port=${healthPort}`,
+      '--list-interval=5',
+      ...flags,
+    ],
+  });
+  const page = (port: number, path: string): Promise<string> =>
+    inside(node, process.execPath, load, 'read', `http://127.0.0.1:${port}${path}`);
+  const ready = async (): Promise<void> => {
+    await waitFor(
+      `${component.name} ready`,
+      () => page(healthPort, '/readyz'),
+      (text) => text === 'ok\n',
+      { assert: () => component.assertRunning() },
+    );
+  };
+  component.start();
+  await ready();
+  return { component, ready, read: async (name) => samplesOf(await page(metricsPort, '/metrics'), name) };
+};
+
+/** A server on the addresses of a Pod, for requests that name the size of their answer. */
+export const startServers = (bed: Bed, pod: BedPod): Component[] =>
+  [pod.addresses.ipv4, pod.addresses.ipv6].map((address) => {
+    const server = bed.program({
+      name: `server ${address}`,
+      command: [...enterPrefix(pod.node.namespace), process.execPath, load, 'serve', address, '8080'],
+    });
+    server.start();
+    return server;
+  });
+
+export interface Load {
+  readonly connections: number;
+  /** Bytes that the client read. */
+  readonly payload: number;
+}
+
+/** Opens connections one after another from a node to an address, and reads all they send. */
+export const sendLoad = async (node: BedNode, address: string, port: number, count: number): Promise<Load> =>
+  JSON.parse(await inside(node, process.execPath, load, 'connect', address, String(port), String(count))) as Load;
+
+/** Bytes with IP headers between a node and an endpoint, as its own firewall counts them. */
+export interface KernelCounters {
+  readonly request: number;
+  readonly response: number;
+}
+
+const table = 'inet traffic-witness';
+
+/** Counts on the node what goes to and comes from each of these endpoints. */
+export const installCounters = async (node: BedNode, pods: readonly BedPod[]): Promise<void> => {
+  const rules = pods.flatMap(({ name, node: { name: home }, addresses: { ipv4, ipv6 } }) =>
+    [
+      ['ip', ipv4],
+      ['ip6', ipv6],
+    ].flatMap(([family, address]) => [
+      `add rule ${table} out ${family} daddr ${address} tcp dport 8080 counter comment "${name} request"`,
+      `add rule ${table} ${home === node.name ? 'own' : 'in'} ${family} saddr ${address} tcp sport 8080 counter comment "${name} response"`,
+    ]),
+  );
+  const script = [
+    `add table ${table}`,
+    // After the address was translated, and before it is translated back.
+    `add chain ${table} out { type filter hook postrouting priority 300; }`,
+    // What an endpoint of the same node answers is translated back before it comes in.
+    `add chain ${table} own { type filter hook output priority -300; }`,
+    `add chain ${table} in { type filter hook prerouting priority -150; }`,
+    ...rules,
+  ].join('\n');
+  await inside(node, 'nft', script);
+};
+
+interface NftRule {
+  readonly rule?: {
+    readonly comment?: string;
+    readonly expr: readonly { readonly counter?: { readonly bytes: number } }[];
+  };
+}
+
+/** By name of the Pod, both families together. */
+export const readCounters = async (node: BedNode): Promise<Map<string, KernelCounters>> => {
+  const { nftables } = JSON.parse(await inside(node, 'nft', '-j', 'list', 'table', ...table.split(' '))) as {
+    nftables: NftRule[];
+  };
+  const counters = new Map<string, KernelCounters>();
+  for (const { rule } of nftables) {
+    if (rule?.comment === undefined) continue;
+    const [pod = '', direction = ''] = rule.comment.split(' ');
+    const bytes = rule.expr.reduce((sum, { counter }) => sum + (counter?.bytes ?? 0), 0);
+    const known = counters.get(pod) ?? { request: 0, response: 0 };
+    counters.set(pod, { ...known, [direction]: known[direction as keyof KernelCounters] + bytes });
+  }
+  return counters;
+};

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { array, assert, boolean, integer, property, record } from 'fast-check';
+import { describe, it } from 'mocha';
+import { parseFlow } from '../../../pkg/traffic/conntrack.ts';
+import type { Flow } from '../../../pkg/traffic/conntrack.ts';
+import { createLedger, OTHER } from '../../../pkg/traffic/ledger.ts';
+import type { Ledger, Series } from '../../../pkg/traffic/ledger.ts';
+import { lineOf, own, threeZones } from './support.ts';
+import type { LineOptions } from './support.ts';
+
+const flow = (port: number, options: LineOptions): Flow => {
+  const parsed = parseFlow(lineOf(options, `10.1.1.9:${port}`, '10.96.0.1:80', '10.1.2.1:8080'));
+  if (parsed === undefined) throw new Error('the line is no flow');
+  return parsed;
+};
+
+const open = (maxSeries = 100): Ledger => createLedger({ directory: threeZones(), own, maxSeries: () => maxSeries });
+
+/** A complete list of these flows. */
+const list = (ledger: Ledger, flows: readonly Flow[] = []): void => {
+  ledger.beginList();
+  for (const listed of flows) ledger.listed(listed);
+  ledger.endList();
+};
+
+const only = (ledger: Ledger): Readonly<Series> | undefined => {
+  ledger.settle();
+  return [...ledger.series][0];
+};
+
+describe('what a meter counts', () => {
+  it('a connection when it begins, its bytes when it ends', () => {
+    const ledger = open();
+    list(ledger);
+    ledger.event(flow(1, { event: 'NEW' }));
+    expect(only(ledger)).to.deep.include({ service: 'shop/web', connections: 1, requestBytes: 0 });
+    ledger.event(flow(1, { event: 'DESTROY', bytes: [216, 50_268] }));
+    expect(only(ledger)).to.deep.include({ connections: 1, requestBytes: 216, responseBytes: 50_268 });
+    expect(ledger.living).to.equal(0);
+  });
+
+  it('bytes of a flow that lives on at each list, and the rest when it ends', () => {
+    const ledger = open();
+    list(ledger);
+    ledger.event(flow(1, { event: 'NEW' }));
+    list(ledger, [flow(1, { bytes: [100, 1_000] })]);
+    expect(only(ledger)).to.deep.include({ requestBytes: 100, responseBytes: 1_000 });
+    list(ledger, [flow(1, { bytes: [150, 1_500] })]);
+    ledger.event(flow(1, { event: 'DESTROY', bytes: [160, 1_600] }));
+    expect(only(ledger)).to.deep.include({ connections: 1, requestBytes: 160, responseBytes: 1_600 });
+  });
+
+  it('of a flow that was there before, only what it carries from then on', () => {
+    const ledger = open();
+    list(ledger, [flow(1, { bytes: [1_000_000, 2_000_000] })]);
+    expect(only(ledger)).to.deep.include({ connections: 0, requestBytes: 0, responseBytes: 0 });
+    ledger.event(flow(1, { event: 'DESTROY', bytes: [1_000_010, 2_000_020] }));
+    expect(only(ledger)).to.deep.include({ connections: 0, requestBytes: 10, responseBytes: 20 });
+  });
+
+  it('nothing of a flow that began before and ended while the first list was read', () => {
+    const ledger = open();
+    ledger.beginList();
+    ledger.event(flow(1, { event: 'DESTROY', bytes: [5, 5] }));
+    ledger.endList();
+    expect(only(ledger)).to.deep.include({ connections: 0, requestBytes: 0, responseBytes: 0 });
+  });
+
+  it('a flow once that the first list names before its beginning is reported', () => {
+    const ledger = open();
+    list(ledger, [flow(1, { bytes: [40, 0] })]);
+    ledger.event(flow(1, { event: 'NEW' }));
+    ledger.event(flow(1, { event: 'DESTROY', bytes: [50, 60] }));
+    expect(only(ledger)).to.deep.include({ connections: 1, requestBytes: 50, responseBytes: 60 });
+  });
+
+  it('a flow once that ends while a list is read which still names it', () => {
+    const ledger = open();
+    list(ledger);
+    ledger.event(flow(1, { event: 'NEW' }));
+    ledger.beginList();
+    ledger.event(flow(1, { event: 'DESTROY', bytes: [10, 20] }));
+    ledger.listed(flow(1, { bytes: [10, 20] }));
+    ledger.endList();
+    expect(only(ledger)).to.deep.include({ connections: 1, requestBytes: 10, responseBytes: 20 });
+    expect(ledger.living).to.equal(0);
+  });
+
+  it('a flow whose beginning was dropped by the kernel', () => {
+    const ledger = open();
+    list(ledger);
+    list(ledger, [flow(1, { bytes: [10, 20] })]);
+    expect(only(ledger)).to.deep.include({ connections: 1, requestBytes: 10, responseBytes: 20 });
+  });
+
+  it('a flow once that passes two conntrack zones', () => {
+    const ledger = open();
+    list(ledger);
+    ledger.event(flow(1, { event: 'NEW', id: 1, zone: 1 }));
+    ledger.event(flow(1, { event: 'NEW', id: 2, zone: 2 }));
+    ledger.event(flow(1, { event: 'DESTROY', id: 2, zone: 2, bytes: [10, 20] }));
+    ledger.event(flow(1, { event: 'DESTROY', id: 1, zone: 1, bytes: [10, 20] }));
+    expect(only(ledger)).to.deep.include({ connections: 1, requestBytes: 10, responseBytes: 20 });
+  });
+
+  it('two flows that have the same ports one after the other', () => {
+    const ledger = open();
+    list(ledger);
+    for (const id of [1, 2]) {
+      ledger.event(flow(1, { event: 'NEW', id }));
+      ledger.event(flow(1, { event: 'DESTROY', id, bytes: [10, 20] }));
+    }
+    expect(only(ledger)).to.deep.include({ connections: 2, requestBytes: 20, responseBytes: 40 });
+  });
+
+  it('Services beyond its series together, as other', () => {
+    const ledger = open(0);
+    list(ledger);
+    ledger.event(flow(1, { event: 'NEW' }));
+    expect(only(ledger)).to.deep.include({ service: OTHER, source: 'a', destination: 'b', connections: 1 });
+  });
+});
+
+describe('what a meter reports as lost', () => {
+  it('the end of a flow that two lists in a row are without', () => {
+    const ledger = open();
+    list(ledger);
+    ledger.event(flow(1, { event: 'NEW' }));
+    list(ledger);
+    expect(ledger.losses.ends).to.equal(0);
+    list(ledger);
+    expect([ledger.losses.ends, ledger.living]).to.deep.equal([1, 0]);
+  });
+
+  it('nothing more once the end of a flow that was given up arrives, which counts it once', () => {
+    const ledger = open();
+    list(ledger);
+    ledger.event(flow(1, { event: 'NEW' }));
+    list(ledger);
+    list(ledger);
+    ledger.event(flow(1, { event: 'DESTROY', bytes: [10, 20] }));
+    expect(only(ledger)).to.deep.include({ connections: 1, requestBytes: 10, responseBytes: 20 });
+    expect(ledger.losses.ends).to.equal(0);
+  });
+
+  it('nothing because of a list that did not come to its end', () => {
+    const ledger = open();
+    list(ledger);
+    ledger.event(flow(1, { event: 'NEW' }));
+    ledger.beginList();
+    ledger.beginList();
+    list(ledger, [flow(1, { bytes: [1, 1] })]);
+    expect([ledger.losses.ends, ledger.living]).to.deep.equal([0, 1]);
+  });
+
+  it('flows that ended without counters of bytes', () => {
+    const ledger = open();
+    list(ledger);
+    ledger.event(flow(1, { event: 'NEW' }));
+    ledger.event(flow(1, { event: 'DESTROY' }));
+    expect(ledger.losses.unaccounted).to.equal(1);
+  });
+});
+
+describe('whatever is dropped and whenever lists are read', () => {
+  const step = record({
+    carried: array(record({ request: integer({ min: 0, max: 500 }), listed: boolean() }), { maxLength: 4 }),
+    dropNew: boolean(),
+    dropEnd: boolean(),
+    endsDuringList: boolean(),
+    ends: boolean(),
+  });
+
+  it('a meter never counts more than there was, and all of it where no end was dropped', () => {
+    assert(
+      property(array(step, { minLength: 1, maxLength: 8 }), (flows) => {
+        const ledger = open();
+        list(ledger);
+        const living = new Map<number, number>();
+        let truth = 0;
+        let lostEnds = 0;
+        for (const [index, { carried, dropNew, dropEnd, endsDuringList, ends }] of flows.entries()) {
+          const id = index + 1;
+          if (!dropNew) ledger.event(flow(id, { event: 'NEW', id }));
+          living.set(id, 0);
+          for (const { request, listed } of carried) {
+            truth += request;
+            living.set(id, (living.get(id) ?? 0) + request);
+            if (listed)
+              list(
+                ledger,
+                [...living].map(([each, bytes]) => flow(each, { id: each, bytes: [bytes, bytes] })),
+              );
+          }
+          if (!ends) continue;
+          const bytes = living.get(id) ?? 0;
+          if (endsDuringList) ledger.beginList();
+          if (dropEnd) lostEnds += 1;
+          else ledger.event(flow(id, { event: 'DESTROY', id, bytes: [bytes, bytes] }));
+          if (endsDuringList) {
+            for (const [each, all] of living) ledger.listed(flow(each, { id: each, bytes: [all, all] }));
+            ledger.endList();
+          }
+          living.delete(id);
+        }
+        const rest = [...living].map(([each, bytes]) => flow(each, { id: each, bytes: [bytes, bytes] }));
+        list(ledger, rest);
+        list(ledger, rest);
+        const counted = only(ledger);
+        expect(counted?.requestBytes ?? 0).to.be.at.most(truth);
+        expect(counted?.connections ?? 0).to.be.at.most(flows.length);
+        if (lostEnds > 0) return;
+        expect(counted?.requestBytes ?? 0).to.equal(truth);
+        expect(counted?.connections ?? 0).to.equal(flows.length);
+        expect(ledger.losses.ends).to.equal(0);
+      }),
+    );
+  });
+});
