@@ -11,14 +11,21 @@ import type { HealthCheck } from '../../pkg/telemetry/types.ts';
 import { createApp } from '../../pkg/webhook/app.ts';
 import { createBudget } from '../../pkg/webhook/budget.ts';
 import { certificateCheck } from '../../pkg/webhook/certificates/holder.ts';
-import { HINTS_KINDS, HINTS_NAME, HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
+import { CHOSEN_HINTS_PATH, HINTS_KINDS, HINTS_NAME, HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
 import { createEndpointSliceHintsHandler } from '../../pkg/webhook/endpoint-slice-hints/handler.ts';
 import { createAdmissionMetrics } from '../../pkg/webhook/metrics.ts';
-import { SETTINGS_KINDS, SETTINGS_NAME, SETTINGS_PATH } from '../../pkg/webhook/routing-settings/add.ts';
+import {
+  ETCD_CLIENTS_PATH,
+  ETCD_CLIENTS_RELEASED_PATH,
+  SETTINGS_KINDS,
+  SETTINGS_NAME,
+  SETTINGS_PATH,
+} from '../../pkg/webhook/routing-settings/add.ts';
+import { createEtcdClientsHandler } from '../../pkg/webhook/routing-settings/etcd-clients.ts';
 import { createRoutingSettingsHandler } from '../../pkg/webhook/routing-settings/handler.ts';
 import { createReclaim } from '../../pkg/webhook/reclaim.ts';
 import { startAdmissionServer } from '../../pkg/webhook/server.ts';
-import type { AdmissionRoute } from '../../pkg/webhook/types.ts';
+import type { AdmissionHandler, AdmissionRoute } from '../../pkg/webhook/types.ts';
 import { openPorts } from '../shared/ports.ts';
 import { createCollector } from './collector.ts';
 import { openSurroundings } from './surroundings.ts';
@@ -37,23 +44,29 @@ const LOG_LIMIT = { burst: 500, ratePerSecond: 20 };
 
 const routesOf = (surroundings: Surroundings): AdmissionRoute[] => {
   const { version, plannerAlive, plannerUsers, settingsReconcilerUser } = surroundings;
+  const hints = (path: string, chosen: boolean): AdmissionRoute => ({
+    name: HINTS_NAME,
+    path,
+    kinds: HINTS_KINDS,
+    handle: createEndpointSliceHintsHandler({
+      flowControllerUsers: plannerUsers,
+      plannerAlive,
+      nodeHints: () => atLeast(version(), 33),
+      chosen,
+    }),
+  });
+  const settings = (path: string, handle: AdmissionHandler): AdmissionRoute => ({
+    name: SETTINGS_NAME,
+    path,
+    kinds: SETTINGS_KINDS,
+    handle,
+  });
   return [
-    {
-      name: HINTS_NAME,
-      path: HINTS_PATH,
-      kinds: HINTS_KINDS,
-      handle: createEndpointSliceHintsHandler({
-        flowControllerUsers: plannerUsers,
-        plannerAlive,
-        nodeHints: () => atLeast(version(), 33),
-      }),
-    },
-    {
-      name: SETTINGS_NAME,
-      path: SETTINGS_PATH,
-      kinds: SETTINGS_KINDS,
-      handle: createRoutingSettingsHandler({ settingsReconcilerUser }),
-    },
+    hints(HINTS_PATH, false),
+    hints(CHOSEN_HINTS_PATH, true),
+    settings(SETTINGS_PATH, createRoutingSettingsHandler({ settingsReconcilerUser })),
+    settings(ETCD_CLIENTS_PATH, createEtcdClientsHandler({ enabled: true, version })),
+    settings(ETCD_CLIENTS_RELEASED_PATH, createEtcdClientsHandler({ enabled: false, version })),
   ];
 };
 

@@ -2,7 +2,7 @@
 // What the reconciler would change, as a table or as JSON: decisions from the caches, not a single write.
 import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
 import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
-import { reasonOf } from '../../pkg/controllers/settings/summary.ts';
+import { describeSettings, reasonOf } from '../../pkg/controllers/settings/summary.ts';
 import type { NamespaceDecision } from '../../pkg/controllers/settings/types.ts';
 import { createView } from '../../pkg/controllers/settings/view.ts';
 import { renderJson } from '../../pkg/report/json.ts';
@@ -25,6 +25,13 @@ export interface PlannedChange {
   readonly reason: string;
 }
 
+/** One Etcd, which is never written, and what becomes of its client Service. */
+export interface OfEtcd {
+  readonly namespace: string;
+  readonly name: string;
+  readonly settings: string;
+}
+
 /** One object that stays without settings, and why. */
 export interface Refused {
   readonly namespace: string;
@@ -38,7 +45,8 @@ export interface DryRunReport {
   readonly kubernetesVersion: string | null;
   readonly changes: readonly PlannedChange[];
   readonly refused: readonly Refused[];
-  /** Objects that have all they shall have. */
+  readonly etcds: readonly OfEtcd[];
+  /** Services that have all they shall have. */
   readonly unchanged: number;
   /** What carries admission, and what would be done about it. */
   readonly admission: AdmissionReport;
@@ -86,9 +94,13 @@ export const reportOf = (
     if (decision.kind === 'enabled') return [];
     return [{ namespace: ref.namespace, kind, name: ref.name, reason: decision.reason, message: decision.message }];
   });
-  const unchanged = objects.filter((item) => item.plan.kind === 'unchanged' && item.want !== undefined).length;
+  const wanted = objects.filter(({ want }) => want !== undefined);
+  const unchanged = wanted.filter(({ kind, plan }) => kind === 'Service' && plan.kind === 'unchanged').length;
+  const etcds = wanted
+    .filter(({ kind }) => kind === 'Etcd')
+    .map((item) => ({ namespace: item.ref.namespace, name: item.ref.name, settings: describeSettings(item) }));
   const kubernetesVersion = version === undefined ? null : formatVersion(version);
-  return { kubernetesVersion, changes, refused, unchanged, admission };
+  return { kubernetesVersion, changes, refused, etcds, unchanged, admission };
 };
 
 const renderAdmission = ({ carrier, message, objects, refused }: AdmissionReport): string =>
@@ -106,7 +118,7 @@ const renderAdmission = ({ carrier, message, objects, refused }: AdmissionReport
 /** The report as text for a terminal (`table`) or for programs (`json`), ending in a line break. */
 export const renderReport = (report: DryRunReport, format: 'table' | 'json'): string => {
   if (format === 'json') return renderJson(report);
-  const { changes, refused, unchanged, kubernetesVersion, admission } = report;
+  const { changes, refused, etcds, unchanged, kubernetesVersion, admission } = report;
   const changeTable = renderTable(
     ['NAMESPACE', 'OBJECT', 'FIELD', 'BEFORE', 'AFTER', 'REASON'],
     changes.map((row) => [
@@ -122,9 +134,17 @@ export const renderReport = (report: DryRunReport, format: 'table' | 'json'): st
     ['NAMESPACE', 'OBJECT', 'REASON', 'MESSAGE'],
     refused.map((row) => [row.namespace, `${row.kind}/${row.name}`, row.reason, row.message]),
   );
+  const etcdTable = renderTable(
+    ['NAMESPACE', 'ETCD', 'SETTINGS'],
+    etcds.map(({ namespace, name, settings }) => [namespace, name, settings]),
+  );
   const touched = new Set(changes.map(({ namespace, kind, name }) => `${kind}/${namespace}/${name}`)).size;
-  const summary = `Kubernetes ${kubernetesVersion ?? 'unknown'}: ${touched} object(s) would be changed, ${unchanged} are as they shall be, ${refused.length} stay without. Nothing was written.`;
-  const tables = [changes.length > 0 ? changeTable : '', refused.length > 0 ? refusedTable : ''];
+  const summary = `Kubernetes ${kubernetesVersion ?? 'unknown'}: ${touched} Service(s) would be changed, ${unchanged} are right, ${etcds.length} Etcd(s) would be hinted, ${refused.length} object(s) stay without. Nothing was written.`;
+  const tables = [
+    changes.length > 0 ? changeTable : '',
+    etcds.length > 0 ? etcdTable : '',
+    refused.length > 0 ? refusedTable : '',
+  ];
   const parts = [...tables, renderAdmission(admission), `${summary}\n`];
   return parts.filter((part) => part !== '').join('\n');
 };

@@ -2,13 +2,14 @@
 // Wires caches, version, deciders and writers into the controllers that run while this process leads.
 import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
-import { COMMANDS, LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
+import { COMMANDS, LABEL_ETCD_CLIENTS, LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
 import { createEffectivenessReport } from '../../pkg/controllers/effectiveness/reconciler.ts';
 import type { EffectivenessReport } from '../../pkg/controllers/effectiveness/reconciler.ts';
+import { createHintRelease, HINT_RELEASE_KEY, isChosen } from '../../pkg/controllers/hint-repair/etcd-clients.ts';
+import type { EtcdClientView } from '../../pkg/controllers/hint-repair/etcd-clients.ts';
 import { PLAN_RETIREMENT_KEY } from '../../pkg/controllers/hint-repair/plan-retirement.ts';
 import { needsTouch } from '../../pkg/controllers/hint-repair/select.ts';
 import { carriedVersion } from '../../pkg/controllers/settings/carried-version.ts';
-import { followDefinition } from '../../pkg/controllers/settings/definition-change.ts';
 import { createDriftGuard } from '../../pkg/controllers/settings/drift.ts';
 import { slicesOf } from '../../pkg/controllers/settings/landscape.ts';
 import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
@@ -72,6 +73,8 @@ export interface Engine {
 const CONCURRENCY = 4;
 /** Slices come unhinted for a moment where the EndpointSlice controller mirrors a new label. */
 const REPAIR_DELAY_MS = 5_000;
+/** API servers see a namespace's new labels by their own watches. */
+const LABEL_DELAY_MS = 1_000;
 const REPAIR_KEY = 'slices';
 const REPAIR_TIMEOUT_MS = 3_600_000;
 
@@ -81,6 +84,7 @@ const CONTROLLERS = [
   'effectiveness',
   'extension',
   'hint-repair',
+  'hint-release',
   'plan-retirement',
   'admission-policies',
 ] as const;
@@ -147,7 +151,6 @@ const createSettings = (
         namespace,
         managed,
         services: view.services(namespace),
-        etcds: view.etcds(namespace),
         context: view.context(),
       }),
     clock,
@@ -162,10 +165,8 @@ const createSettings = (
         fightWindowMs: config.drift.fightWindowSeconds * 1_000,
       }),
       services: view.recent.services,
-      etcds: view.recent.etcds,
-      prunedEtcds: view.prunedEtcds,
       logger,
-      onWrite: (kind, cause) => figures.wrote(kind, cause),
+      onWrite: (cause) => figures.wrote(cause),
     },
     label: { client, namespaces: view.recent.namespaces, value: config.installation.routingLabel },
     reporter,
@@ -177,13 +178,22 @@ const createSettings = (
   });
 
 /** Slices feed the effectiveness report, and the repair when they lack what the webhook should have written. */
-const connectSlices = ({ config, landscape }: EngineOptions, { queues, isOwned }: Shared): void =>
+const connectSlices = ({ config, landscape }: EngineOptions, { view, queues, isOwned }: Shared): void =>
   landscape.slices.onChange((slice: EndpointSlice, _previous, deleted) => {
     const { namespace = '', labels } = slice.metadata ?? {};
     if (labels?.[LABEL_SERVICE_NAME] === undefined) return;
     if (isOwned(namespace)) queues.effectiveness.add(namespace);
-    const touch = !deleted && config.hintRepair.enabled && needsTouch(slice);
-    if (touch) queues['hint-repair'].addAfter(REPAIR_KEY, REPAIR_DELAY_MS);
+    const chosen = isChosen(slice, view);
+    if (!deleted && config.hintRepair.enabled && needsTouch(slice, chosen))
+      queues['hint-repair'].addAfter(REPAIR_KEY, REPAIR_DELAY_MS);
+  });
+
+/** The label of a namespace decides about slices that have none of their own. */
+const connectEtcdClients = ({ config, landscape }: EngineOptions, { queues }: Shared): void =>
+  landscape.namespaces.onChange(({ metadata }, previous) => {
+    if (metadata?.labels?.[LABEL_ETCD_CLIENTS] === previous?.metadata?.labels?.[LABEL_ETCD_CLIENTS]) return;
+    if (config.hintRepair.enabled) queues['hint-repair'].addAfter(REPAIR_KEY, LABEL_DELAY_MS);
+    queues['hint-release'].addAfter(HINT_RELEASE_KEY, LABEL_DELAY_MS);
   });
 
 const namesOf = ({ namespaces }: Landscape): string[] => namespaces.list().map(({ metadata }) => metadata?.name ?? '');
@@ -204,7 +214,17 @@ export const createEngine = (options: EngineOptions): Engine => {
     if (config.hintRepair.enabled) queues['plan-retirement'].add(PLAN_RETIREMENT_KEY);
   };
   const admission = createAdmission({ ...options, queue: queues['admission-policies'], onPlanner: lookAtPlans });
-  const repair = createRepair(options, shared.isOwned, admission, () => figures);
+  const clientView: EtcdClientView = {
+    namespace: (name) => view.namespace(name),
+    service: (namespace, name) => landscape.services.get({ namespace, name }),
+  };
+  const repair = createRepair(options, { isOwned: shared.isOwned, view: clientView }, admission, () => figures);
+  const release = createHintRelease({
+    client: options.client,
+    slices: () => landscape.slices.list().filter(({ metadata }) => shared.isOwned(metadata?.namespace ?? '')),
+    view: clientView,
+    logger,
+  });
   const retirement = createRetirement(options, admission, () => figures);
   const figures: SettingsMetrics = createSettingsMetrics(metrics, {
     decisions: () => reporter.counts(),
@@ -228,6 +248,7 @@ export const createEngine = (options: EngineOptions): Engine => {
   };
   connectTriggers({ landscape, enqueue: (namespace) => queues.settings.add(namespace), enqueueAll });
   connectSlices(options, shared);
+  connectEtcdClients(options, shared);
 
   const run = (name: ControllerName, reconciler: Reconciler, signal: AbortSignal, more = {}): Promise<void> =>
     createController({
@@ -254,10 +275,8 @@ export const createEngine = (options: EngineOptions): Engine => {
     failed: () => figures.failed(),
     async run(signal) {
       reporter.adopt(namesOf(landscape));
-      const ofEtcds = ['shoot-settings', 'garden-settings'] as const;
-      const { prunedEtcds } = view;
-      followDefinition({ landscape, clock, prunedEtcds, enqueue: () => enqueueAll(ofEtcds) }, signal);
       enqueueAll();
+      queues['hint-release'].add(HINT_RELEASE_KEY);
       lookAtPlans();
       await Promise.all([
         run('settings', settings, signal, { concurrency: CONCURRENCY }),
@@ -268,6 +287,7 @@ export const createEngine = (options: EngineOptions): Engine => {
         admission.run(signal),
         // Touching thousands of slices at 20 a second takes its time.
         run('hint-repair', repair.reconciler, signal, { reconcileTimeoutMs: REPAIR_TIMEOUT_MS }),
+        run('hint-release', release, signal),
         run('plan-retirement', retirement, signal, { reconcileTimeoutMs: REPAIR_TIMEOUT_MS }),
       ]);
       logger.info('controllers stopped', { command: COMMANDS.settingsReconciler });

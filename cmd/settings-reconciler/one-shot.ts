@@ -45,8 +45,8 @@ export const dryRun = async (session: Session, format: OutputFormat, signal: Abo
   }
 };
 
-const describe = ({ services, etcds, namespaces, slices }: CleanupReport): string =>
-  `settings taken back from ${services} Service(s) and ${etcds} Etcd(s), marks from ${namespaces} Namespace(s) and ${slices} EndpointSlice(s)\n`;
+const describe = ({ services, namespaces, slices }: CleanupReport): string =>
+  `settings taken back from ${services} Service(s), marks from ${namespaces} Namespace(s) and ${slices} EndpointSlice(s)\n`;
 
 /** Takes everything back; holds the Lease meanwhile, so that no replica sets again what is taken back. */
 export const runCleanup = async (session: Session, signal: AbortSignal): Promise<void> => {
@@ -55,11 +55,12 @@ export const runCleanup = async (session: Session, signal: AbortSignal): Promise
     // Where nobody may stand beside us, everything is ours, also what another configuration applied.
     const shared = config.installation.claim !== undefined;
     const leaves = (of: Namespace): boolean => shared && isOwnedElsewhere(of, config);
-    const settings = await cleanUp({ client, leaves, logger }, workSignal);
+    const settings = await cleanUp({ client, leaves, clock, logger }, workSignal);
     const writer = createPolicyWriter({ client, clock, logger });
     const { name } = config.policies;
     const policies = await removePolicies({ client, name, namespace, writer }, workSignal);
     session.print(describe(settings));
+    for (const service of settings.leftToDruid) session.print(`left to etcd-druid's next write: Service ${service}\n`);
     for (const left of settings.left) session.print(`left to another installation: namespace ${left}\n`);
     // Whatever was followed before: a finalizer of ours must not outlive us.
     const released = await releaseExtensions({ client, classes: classesOf(config.modes), logger }, workSignal);

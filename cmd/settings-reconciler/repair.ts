@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wires what touches slices that lack what admission should have written: hints after an outage, plans after their planner.
 import { createPlanRetirement } from '../../pkg/controllers/hint-repair/plan-retirement.ts';
-import { createHintRepair } from '../../pkg/controllers/hint-repair/reconciler.ts';
+import { isChosen } from '../../pkg/controllers/hint-repair/etcd-clients.ts';
+import type { EtcdClientView } from '../../pkg/controllers/hint-repair/etcd-clients.ts';
+import { createHintRepair, UNHINTED } from '../../pkg/controllers/hint-repair/reconciler.ts';
 import type { HintRepair, HintRepairOptions } from '../../pkg/controllers/hint-repair/reconciler.ts';
+import { needsTouch } from '../../pkg/controllers/hint-repair/select.ts';
 import type { SettingsMetrics } from '../../pkg/controllers/settings/metrics.ts';
 import type { Reconciler } from '../../pkg/kubernetes/types.ts';
 import type { Admission } from './admission.ts';
@@ -29,12 +32,13 @@ const touching = (
 
 export const createRepair = (
   options: EngineOptions,
-  isOwned: (namespace: string) => boolean,
+  { isOwned, view }: { isOwned: (namespace: string) => boolean; view: EtcdClientView },
   admission: Pick<Admission, 'slices'>,
   figures: () => Pick<SettingsMetrics, 'touched'>,
 ): HintRepair =>
   createHintRepair({
     ...touching(options),
+    task: { ...UNHINTED, needsTouch: (slice) => needsTouch(slice, isChosen(slice, view)) },
     // Where admission does not look, a touch would help nobody.
     slices: () => admission.slices().filter(({ metadata }) => isOwned(metadata?.namespace ?? '')),
     onTouch: (helped) => figures().touched(helped ? 'hinted' : 'unhinted'),

@@ -145,7 +145,7 @@ const settings: Row = {
     {
       title: 'Writes by cause',
       unit: 'ops',
-      queries: one(rate('settings_writes_total', 'kind, cause'), '{{kind}} {{cause}}'),
+      queries: one(rate('settings_writes_total', 'cause'), '{{cause}}'),
     },
     {
       title: 'Fights and foreign values',

@@ -37,10 +37,12 @@ export interface Shoot extends KubernetesObject {
     seedName?: string;
     controlPlane?: { highAvailability?: { failureTolerance?: { type?: string } } };
     provider?: { type?: string; workers?: { name?: string; controlPlane?: object; [field: string]: unknown }[] };
+    hibernation?: { enabled?: boolean };
     [field: string]: unknown;
   };
   status?: {
     technicalID?: string;
+    hibernated?: boolean;
     seedName?: string;
     observedGeneration?: number;
     lastOperation?: { type?: string; state?: string };

@@ -12,6 +12,21 @@ export const LABEL_MANAGED = `${GROUP}/managed`;
 export const LABEL_STRATEGY = `${GROUP}/strategy`;
 /** Namespace label set by the settings reconciler where it manages Services: scope of the settings webhook. */
 export const LABEL_ROUTING = `${GROUP}/routing`;
+/**
+ * Namespace label set by the settings reconciler, value "true": the client Services of the namespace's Etcds route by zone. Nothing
+ * can be written on those Services, so admission finds them and their slices by namespace and name.
+ */
+export const LABEL_ETCD_CLIENTS = `${GROUP}/etcd-clients`;
+/** Client Services that etcd-druid makes for the Etcds of Gardener's control planes (catalogue of pkg/gardener). */
+export const ETCD_CLIENT_SERVICES: readonly string[] = [
+  'etcd-main-client',
+  'etcd-events-client',
+  'virtual-garden-etcd-main-client',
+  'virtual-garden-etcd-events-client',
+];
+/** Label of everything that etcd-druid makes, and its value; its `etcdcomponents` webhook refuses updates by others. */
+export const LABEL_MANAGED_BY = 'app.kubernetes.io/managed-by';
+export const MANAGED_BY_DRUID = 'etcd-druid';
 /** Annotation: what the settings reconciler set on this object, so that it takes back exactly that. */
 export const ANNOTATION_APPLIED = `${GROUP}/applied`;
 /** Slice annotation that a touch after a webhook outage writes: without a change there would be no write to admit. */
@@ -39,6 +54,9 @@ export const LABEL_CONSIDER = 'endpoint-slice-hints.resources.gardener.cloud/con
 export const ANNOTATION_TOPOLOGY_AWARE_HINTS = 'service.kubernetes.io/topology-aware-hints';
 /** Kubernetes >= 1.27; a domain-prefixed value names a custom heuristic. */
 export const ANNOTATION_TOPOLOGY_MODE = 'service.kubernetes.io/topology-mode';
+
+/** Annotation of everything that gardener-resource-manager applies, again and again, from a ManagedResource. */
+export const ANNOTATION_ORIGIN = 'resources.gardener.cloud/origin';
 
 /** Labels that Gardener puts on namespaces. */
 export const LABEL_GARDENER_ROLE = 'gardener.cloud/role';

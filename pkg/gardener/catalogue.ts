@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Services that Gardener routes by zone, as data; and which object to write for a Service that somebody asks about.
+// The Services that Gardener routes by zone, as data; and whether an object is selected for it.
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_MANAGED } from '../apis/names.ts';
+import { isMadeByDruid } from '../routing/etcd-clients.ts';
 import type { CatalogueEntry, Scope } from './types.ts';
 
 type EntryOptions = Pick<CatalogueEntry, 'owner' | 'consumers'> & Partial<CatalogueEntry>;
@@ -9,15 +10,16 @@ type EntryOptions = Pick<CatalogueEntry, 'owner' | 'consumers'> & Partial<Catalo
 const service = (scope: Scope, name: string, options: EntryOptions): CatalogueEntry => ({
   service: name,
   scope,
-  write: { kind: 'Service', name },
+  source: { kind: 'Service', name },
   condition: 'none',
   mutableAtAdmission: true,
   ...options,
 });
 
-// etcd-druid assigns the Service's labels, annotations and field from the Etcd, so the Etcd is the only lever.
+// Writing the Etcd would keep gardenlet waiting: druid acts only when its owner asks (EnableEtcdSpecAutoReconcile is false), and
+// until then observedGeneration lags. Writing the Service is denied by druid's etcdcomponents webhook. So neither is written.
 const etcd = (scope: Scope, name: string, consumers: readonly string[]): CatalogueEntry =>
-  service(scope, `${name}-client`, { write: { kind: 'Etcd', name }, owner: 'etcd-druid', consumers });
+  service(scope, `${name}-client`, { source: { kind: 'Etcd', name }, owner: 'etcd-druid', consumers });
 
 // Gardener's control-plane webhook contract expects no mutation of these at admission.
 const apiServer = (scope: Scope, name: string, options: EntryOptions): CatalogueEntry =>
@@ -92,16 +94,16 @@ export const catalogueEntriesOf = (scope: Scope): readonly CatalogueEntry[] => (
 export const entryOfService = (scope: Scope, name: string): CatalogueEntry | undefined =>
   catalogueEntriesOf(scope).find((entry) => entry.service === name);
 
-/** The row that an Etcd is written for. */
+/** The row of an Etcd. */
 export const entryOfEtcd = (scope: Scope, name: string): CatalogueEntry | undefined =>
-  catalogueEntriesOf(scope).find(({ write }) => write.kind === 'Etcd' && write.name === name);
+  catalogueEntriesOf(scope).find(({ source }) => source.kind === 'Etcd' && source.name === name);
 
 /**
- * Whether an object is ours to write.
+ * Whether an object is selected.
  *
- * - `catalogue`: write it, under the conditions of the row.
+ * - `catalogue`: under the conditions of the row.
  * - `labelled`: an extension's own Service that asks for it with the label `managed: "true"`.
- * - `writtenThroughEtcd`: never write this Service; its settings come from the Etcd of the row.
+ * - `writtenByDruid`: never write this Service; nobody but etcd-druid may. The Etcd's row reports it.
  * - `excluded`: the label `managed: "false"` keeps us off.
  * - `configured`, `excludedBy`: the configuration of an Extension asks for it, or keeps us off (see extension/select.ts).
  * - `none`: nobody asked.
@@ -109,7 +111,7 @@ export const entryOfEtcd = (scope: Scope, name: string): CatalogueEntry | undefi
 export type Selection =
   | { readonly kind: 'catalogue'; readonly entry: CatalogueEntry }
   | { readonly kind: 'labelled' }
-  | { readonly kind: 'writtenThroughEtcd'; readonly entry: CatalogueEntry }
+  | { readonly kind: 'writtenByDruid' }
   | { readonly kind: 'excluded' }
   | { readonly kind: 'configured' | 'excludedBy'; readonly extension: string; readonly field: string }
   | { readonly kind: 'none' };
@@ -119,14 +121,14 @@ const managedLabel = (object: KubernetesObject): string | undefined => object.me
 /** Selects a Service of a shoot or garden namespace; without a scope (extension namespaces) only the label counts. */
 export const selectService = (object: KubernetesObject, scope: Scope | undefined): Selection => {
   const entry = scope === undefined ? undefined : entryOfService(scope, object.metadata?.name ?? '');
-  if (entry?.write.kind === 'Etcd') return { kind: 'writtenThroughEtcd', entry };
+  if (entry?.source.kind === 'Etcd' || isMadeByDruid(object)) return { kind: 'writtenByDruid' };
   const managed = managedLabel(object);
   if (managed === 'false') return { kind: 'excluded' };
   if (entry !== undefined) return { kind: 'catalogue', entry };
   return managed === 'true' ? { kind: 'labelled' } : { kind: 'none' };
 };
 
-/** Selects an Etcd; only those of the catalogue are written, since others have no known consumers. */
+/** Selects an Etcd; only those of the catalogue count, since others have no known consumers. */
 export const selectEtcd = (object: KubernetesObject, scope: Scope): Selection => {
   const entry = entryOfEtcd(scope, object.metadata?.name ?? '');
   if (entry === undefined) return { kind: 'none' };

@@ -10,6 +10,7 @@ import {
   isMultiZonalShootControlPlane,
   isSelfHostedShoot,
 } from './high-availability.ts';
+import { isGoTrue } from './layer-seven.ts';
 import type { LayerSevenDecision } from './layer-seven.ts';
 import { gardenTopologyAwareRoutingEnabled, seedTopologyAwareRoutingEnabled } from './settings.ts';
 import type { RefusalReason, RoutingDecision } from './types.ts';
@@ -23,6 +24,20 @@ const ENABLED: RoutingDecision = { kind: 'enabled' };
 const SEED_FIELD = 'spec.settings.topologyAwareRouting.enabled';
 const GARDEN_FIELD = 'spec.runtimeCluster.settings.topologyAwareRouting.enabled';
 
+/** Reasons that say nothing about what is wanted: objects stay as they are until these are over. */
+const HELD: ReadonlySet<string> = new Set<RefusalReason>([
+  'SourceMissing',
+  'VersionUnknown',
+  'ConfigurationInvalid',
+  'ShootIgnored',
+  'ShootMigrating',
+  'ShootHibernated',
+  'ShootFailed',
+]);
+
+/** Whether the decision leaves everything as it is, instead of taking settings back. */
+export const isHeld = (decision: RoutingDecision): boolean => decision.kind === 'refused' && HELD.has(decision.reason);
+
 // Gardener's validation, word for word: operators search for these sentences.
 const SEED_ZONES =
   'topology-aware routing can only be enabled on multi-zone Seed clusters (with at least two zones in spec.provider.zones)';
@@ -34,7 +49,7 @@ const refuse = (
   reason: RefusalReason,
   message: string,
   details: Pick<Refusal, 'field' | 'violations'> = {},
-): RoutingDecision => ({ kind: 'refused', reason, message, ...details });
+): Refusal => ({ kind: 'refused', reason, message, ...details });
 
 const nameOf = (kind: string, object: KubernetesObject): string => {
   const { namespace, name } = object.metadata ?? {};
@@ -88,10 +103,35 @@ const decideShoot = (shoot: Shoot): RoutingDecision => {
   if (shoot.metadata?.deletionTimestamp !== undefined) {
     return refuse('ShootBeingDeleted', `${name} is being deleted`, { field: 'metadata.deletionTimestamp' });
   }
-  if (shoot.status?.lastOperation?.type === 'Migrate') {
-    return refuse('ShootMigrating', `${name} is moving to another seed`, { field: 'status.lastOperation.type' });
+  return heldShoot(shoot, name) ?? ENABLED;
+};
+
+const ANNOTATION_IGNORE = 'shoot.gardener.cloud/ignore';
+
+// Gardener reads the annotation with Go's strconv.ParseBool (pkg/utils/gardener/shoot.go, ShouldIgnoreShoot).
+const isIgnored = ({ metadata }: Shoot): boolean => isGoTrue(metadata?.annotations?.[ANNOTATION_IGNORE]);
+
+/** States in which gardenlet leaves a control plane alone, or takes it apart: everything stays as it is until they are over. */
+const heldShoot = (shoot: Shoot, name: string): Refusal | undefined => {
+  const { spec, status } = shoot;
+  if (isIgnored(shoot)) {
+    const field = `metadata.annotations[${ANNOTATION_IGNORE}]`;
+    return refuse('ShootIgnored', `${name} is annotated with ${ANNOTATION_IGNORE}; nothing is changed`, { field });
   }
-  return ENABLED;
+  if (status?.lastOperation?.type === 'Migrate') {
+    const message = `${name} is moving to another seed; nothing is changed here`;
+    return refuse('ShootMigrating', message, { field: 'status.lastOperation.type' });
+  }
+  if (spec?.hibernation?.enabled === true || status?.hibernated === true) {
+    return refuse('ShootHibernated', `${name} is hibernated; nothing is changed`, {
+      field: 'spec.hibernation.enabled',
+    });
+  }
+  if (status?.lastOperation?.state === 'Failed') {
+    const message = `the last operation of ${name} failed for good; nothing is changed until it is retried`;
+    return refuse('ShootFailed', message, { field: 'status.lastOperation.state' });
+  }
+  return undefined;
 };
 
 /**
@@ -168,7 +208,7 @@ export interface ObjectRoutingInput {
   readonly selection: Selection;
   /** The Service or Etcd, for its name in messages. */
   readonly object: KubernetesObject;
-  /** Needed for rows with condition `notLayerSeven`; missing counts as L7. */
+  /** Needed for rows with condition `notLayerSeven`, where missing counts as L7; read for labelled Services too. */
   readonly layerSeven?: LayerSevenDecision;
 }
 
@@ -179,7 +219,7 @@ export const decideObjectRouting = ({
   object,
   layerSeven,
 }: ObjectRoutingInput): RoutingDecision => {
-  const kind = object.kind ?? (selection.kind === 'catalogue' ? selection.entry.write.kind : 'Service');
+  const kind = object.kind ?? (selection.kind === 'catalogue' ? selection.entry.source.kind : 'Service');
   const subject = nameOf(kind, object);
   const field = `metadata.labels[${LABEL_MANAGED}]`;
   switch (selection.kind) {
@@ -195,14 +235,12 @@ export const decideObjectRouting = ({
         `${subject} is not one that Gardener routes by zone, nor labelled ${LABEL_MANAGED}: "true"`,
         { field },
       );
-    case 'writtenThroughEtcd':
-      return refuse(
-        'WrittenThroughEtcd',
-        `${subject} gets its settings from Etcd ${selection.entry.write.name} in the same namespace`,
-      );
+    case 'writtenByDruid':
+      return refuse('WrittenByDruid', `${subject} is etcd-druid's, which lets nobody else write it`);
     case 'labelled':
     case 'configured':
-      return decision;
+      if (decision.kind === 'refused' || layerSeven?.active !== true) return decision;
+      return refuse('LayerSevenLoadBalancing', `${subject} is behind L7 load balancing: ${layerSeven.message}`);
     case 'catalogue': {
       if (decision.kind === 'refused' || selection.entry.condition !== 'notLayerSeven') return decision;
       if (layerSeven?.active === false) return decision;

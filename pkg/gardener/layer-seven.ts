@@ -35,12 +35,26 @@ export interface LayerSevenDecision {
 
 export const mtlsServiceName = (serviceName: string): string => `${serviceName}-mtls`;
 
-// The words that Go's strconv.ParseBool takes for true, since Gardener reads the annotation with it.
 const GO_TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
+
+/** The words that Go's strconv.ParseBool takes for true: Gardener reads its annotations with it. */
+export const isGoTrue = (value: string | undefined): boolean => GO_TRUE.has(value ?? '');
+
+/** Suffixes of the Services that Gardener puts beside a kube-apiserver's for its gateways (apiserverexposure, sni.go). */
+const BESIDE = ['-mtls', '-connection-upgrade'];
+
+/** Evidence about a Service that an extension labelled: one of the gateways' own, or with one of them beside it. */
+export const layerSevenOfLabelled = (name: string, siblings: ReadonlySet<string>): LayerSevenDecision => {
+  const own = BESIDE.find((suffix) => name.endsWith(suffix));
+  if (own !== undefined) return { active: true, source: 'mtlsService', message: `its name ends with ${own}` };
+  const beside = siblings.has(mtlsServiceName(name));
+  const message = `Service ${mtlsServiceName(name)} ${beside ? 'exists' : 'does not exist'}`;
+  return { active: beside, source: 'mtlsService', message };
+};
 
 /** Whether the Shoot opted out of L7 load balancing. */
 export const isIstioTlsTerminationDisabled = (annotations: Readonly<StringMap> | undefined): boolean =>
-  GO_TRUE.has(annotations?.[ANNOTATION_DISABLE] ?? '');
+  isGoTrue(annotations?.[ANNOTATION_DISABLE]);
 
 const defaultOfVersion = (gardenerVersion: string | undefined): boolean | undefined => {
   if (gardenerVersion === undefined) return undefined;

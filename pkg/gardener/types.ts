@@ -12,12 +12,14 @@ export type RefusalReason =
   | 'SelfHostedShoot'
   | 'NotInCatalogue'
   | 'NamespaceNotOwned'
-  | 'WrittenThroughEtcd'
+  | 'WrittenByDruid'
   | 'Excluded'
   | 'SourceMissing'
   | 'ShootBeingDeleted'
   | 'ShootMigrating'
-  | 'FieldNotSupported'
+  | 'ShootIgnored'
+  | 'ShootHibernated'
+  | 'ShootFailed'
   | 'VersionUnknown'
   | 'ConflictingMode'
   | 'ConfigurationInvalid';
@@ -34,16 +36,19 @@ export type RoutingDecision =
       readonly violations?: readonly { readonly field: string; readonly detail: string }[];
     };
 
-/** Which landscape role a catalogue entry belongs to. */
+/** Whether a catalogue entry belongs to a Shoot's control plane or to the garden. */
 export type Scope = 'shoot' | 'garden';
 
-/** One row of the catalogue of Services: who owns it, which object to write, under which condition. */
+/** One row of the catalogue of Services: who owns it, and under which condition it routes by zone. */
 export interface CatalogueEntry {
   /** Name of the Service whose traffic is meant. */
   readonly service: string;
   readonly scope: Scope;
-  /** The object to write: the Service itself, or the Etcd that etcd-druid makes it from. */
-  readonly write: { readonly kind: 'Service' | 'Etcd'; readonly name: string };
+  /**
+   * The object that decides about it: the Service itself, which is written, or the Etcd that etcd-druid makes it from. Neither an
+   * Etcd nor what druid makes is ever written.
+   */
+  readonly source: { readonly kind: 'Service' | 'Etcd'; readonly name: string };
   /** Component that rewrites the object. */
   readonly owner: 'gardenlet' | 'etcd-druid' | 'gardener-operator' | 'gardener-resource-manager';
   /** Extra condition beside the setting, zones and HA. */

@@ -4,6 +4,7 @@ import type { JsonPatchOperation } from '../apis/admission.ts';
 import { sameHints } from './equal.ts';
 import type { ReadEndpoint } from './slice.ts';
 import { readEndpoint, readSlice } from './slice.ts';
+import { sameZone } from './strategies/same-zone.ts';
 import { strategyOf } from './table.ts';
 import type { HintsDecision, HintsInput, WantedHints } from './types.ts';
 import { ruleFor } from './wanted.ts';
@@ -29,7 +30,7 @@ const operationFor = (index: number, { hints }: ReadEndpoint, wanted: WantedHint
 export const decideHints = (input: HintsInput): HintsDecision => {
   const slice = readSlice(input.object);
   if (typeof slice === 'string') return { kind: 'invalid', message: slice };
-  const strategy = strategyOf(slice.labels);
+  const strategy = strategyOf(slice.labels) ?? (input.chosen === true ? sameZone : undefined);
   const rule = strategy === undefined ? undefined : ruleFor(strategy, slice, input);
   if (rule === undefined) return unchanged;
   const operations: JsonPatchOperation[] = [];

@@ -16,6 +16,11 @@ export interface HintsInput {
   readonly flowControllerUsers: Pick<ReadonlySet<string>, 'has'>;
   /** False once the flow controller's Lease is older than 10 minutes: plans are not carried over any more. */
   readonly plannerAlive: boolean;
+  /**
+   * The slice was chosen by namespace and name, as those of Etcds' client Services are: same-zone where its labels ask for nothing.
+   * Default false.
+   */
+  readonly chosen?: boolean;
   /** False below Kubernetes 1.33, whose API has no `forNodes`: a patch would come back without it for ever. */
   readonly nodeHints: boolean;
 }

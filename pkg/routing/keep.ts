@@ -5,7 +5,7 @@ import { parseApplied } from './applied.ts';
 import { isCanonicalApplied } from './canonical-applied.ts';
 import type { SettingsLike, Slot } from './slots.ts';
 import { HINTS_SLOT, MODE_SLOT, pathOf, settingsOf, SLOTS, STRATEGY_SLOT, valueOf } from './slots.ts';
-import type { EtcdLike, ServiceLike, SettingsTarget } from './types.ts';
+import type { ServiceLike } from './types.ts';
 
 /** One row of the table of what is kept. Data, because the webhook interprets it and policies are generated from it. */
 export interface KeptSlot {
@@ -22,16 +22,13 @@ const keptSlotOf = (slot: Slot): KeptSlot => {
   return { slot, yieldsToHeuristic: false };
 };
 
-/** What is kept on an object. The strategy label of a Service follows its annotation and is decided there. */
-export const keptSlots = (target: SettingsTarget): readonly KeptSlot[] =>
-  SLOTS.filter((slot) => target === 'Etcd' || slot !== STRATEGY_SLOT).map(keptSlotOf);
+/** What is kept on a Service. Its strategy label follows its annotation and is decided there. */
+export const KEPT_SLOTS: readonly KeptSlot[] = SLOTS.filter((slot) => slot !== STRATEGY_SLOT).map(keptSlotOf);
 
 /** Gardener expects that nobody mutates these Services at admission; the settings reconciler alone sets them. */
 export const UNTOUCHED_SERVICES: readonly string[] = ['kube-apiserver', 'virtual-garden-kube-apiserver'];
 
-type Kept = ServiceLike | EtcdLike;
-
-const appliedOf = ({ metadata }: Kept): string | undefined => metadata?.annotations?.[ANNOTATION_APPLIED];
+const appliedOf = ({ metadata }: ServiceLike): string | undefined => metadata?.annotations?.[ANNOTATION_APPLIED];
 
 type Tree = Record<string, unknown>;
 
@@ -41,14 +38,9 @@ const put = (root: Tree, path: readonly string[], value: string): void => {
 };
 
 /** The values that were dropped, by slot, whether or not something keeps them away. */
-const droppedValues = (
-  slots: readonly KeptSlot[],
-  record: SettingsLike,
-  old: SettingsLike,
-  next: SettingsLike,
-): ReadonlyMap<Slot, string> =>
+const droppedValues = (record: SettingsLike, old: SettingsLike, next: SettingsLike): ReadonlyMap<Slot, string> =>
   new Map(
-    slots.flatMap(({ slot, yieldsToHeuristic }) => {
+    KEPT_SLOTS.flatMap(({ slot, yieldsToHeuristic }) => {
       const value = valueOf(record, slot);
       const current = valueOf(next, slot);
       if (value === undefined || valueOf(old, slot) !== value || current === value) return [];
@@ -63,21 +55,19 @@ const droppedValues = (
  * `applied` that is not in its one form nothing follows.
  */
 export const keepSettings = (
-  target: SettingsTarget,
-  object: Kept,
-  oldObject: Kept,
+  object: ServiceLike,
+  oldObject: ServiceLike,
 ): Readonly<Record<string, unknown>> | undefined => {
   const text = appliedOf(object) ?? appliedOf(oldObject);
   if (text === undefined || !isCanonicalApplied(text)) return undefined;
-  const slots = keptSlots(target);
-  const next = settingsOf(target, object);
-  const dropped = droppedValues(slots, parseApplied(text).record, settingsOf(target, oldObject), next);
+  const next = settingsOf(object);
+  const dropped = droppedValues(parseApplied(text).record, settingsOf(oldObject), next);
   const patch: Tree = {};
-  for (const { slot, agreesWith } of slots) {
+  for (const { slot, agreesWith } of KEPT_SLOTS) {
     const value = dropped.get(slot);
     // The other one counts as it will be.
     const other = agreesWith === undefined ? undefined : (dropped.get(agreesWith) ?? valueOf(next, agreesWith));
-    if (value !== undefined && (other === undefined || other === value)) put(patch, pathOf(target, slot), value);
+    if (value !== undefined && (other === undefined || other === value)) put(patch, pathOf(slot), value);
   }
   if (appliedOf(object) === undefined) put(patch, ['metadata', 'annotations', ANNOTATION_APPLIED], text);
   return Object.keys(patch).length === 0 ? undefined : patch;

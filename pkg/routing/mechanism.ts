@@ -101,6 +101,13 @@ export const configuredSettings = (version: KubernetesVersion, strategy: Strateg
 };
 
 /**
+ * The same settings for routers that know the value only by the name it had up to 1.33. Both names mean the same, and API servers
+ * from 1.34 on take either.
+ */
+export const withOlderName = (settings: RoutingSettings): RoutingSettings =>
+  settings.trafficDistribution === 'PreferSameZone' ? { ...settings, trafficDistribution: 'PreferClose' } : settings;
+
+/**
  * The same settings for a cluster where some kube-proxy is 1.30 or older and uses hints only of annotated Services.
  * Never `auto`: from 1.31 that would beat the field in kube-controller-manager.
  */

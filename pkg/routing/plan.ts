@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares one object with the settings it shall have (or no longer have) and plans the single patch that gets it there.
+// Compares one Service with the settings it shall have (or no longer have) and plans the single patch that gets it there.
 import { ANNOTATION_APPLIED } from '../apis/names.ts';
 import { formatApplied, parseApplied } from './applied.ts';
 import { withOldProxies } from './mechanism.ts';
@@ -9,23 +9,19 @@ import { SLOTS, fieldOf, isCovered, pathOf, settingsOf, valueOf } from './slots.
 import type { Slot } from './slots.ts';
 import type {
   AppliedRecord,
-  EtcdLike,
   ForeignValue,
   RoutingSettings,
   ServiceLike,
   SettingsChange,
   SettingsPlan,
-  SettingsTarget,
 } from './types.ts';
 
 export interface PlanOptions {
-  /** Where the settings live: on the Service itself, or under spec.etcd.clientService of the Etcd. */
-  readonly target: SettingsTarget;
-  /** The object as the server holds it; `applied` is read from its own metadata.annotations. Never mutated. */
-  readonly object: ServiceLike | EtcdLike;
+  /** The Service as the server holds it; `applied` is read from its own metadata.annotations. Never mutated. */
+  readonly object: ServiceLike;
   /**
-   * What the object shall have; undefined takes back what `applied` records, and only where the recorded value is still
-   * there. For an Etcd: what `etcdSettings` returned, so that nothing is written that its CRD would prune.
+   * What the Service shall have; undefined takes back what `applied` records, and only where the recorded value is still
+   * there.
    */
   readonly want: RoutingSettings | undefined;
   /**
@@ -36,8 +32,7 @@ export interface PlanOptions {
 }
 
 interface SlotPlanOptions {
-  readonly target: SettingsTarget;
-  readonly object: ServiceLike | EtcdLike;
+  readonly object: ServiceLike;
   readonly want: RoutingSettings | undefined;
   /** The slots to look at; what `applied` says about others is kept. */
   readonly slots: readonly Slot[];
@@ -46,8 +41,8 @@ interface SlotPlanOptions {
 const APPLIED_FIELD = `metadata.annotations[${ANNOTATION_APPLIED}]`;
 
 const decideSlots = (options: SlotPlanOptions, record: AppliedRecord): readonly SlotDecision[] => {
-  const { target, object, want, slots } = options;
-  const own = settingsOf(target, object);
+  const { object, want, slots } = options;
+  const own = settingsOf(object);
   const decide = want === undefined ? takeBackSlot : decideSlot;
   const decisions = slots.map((slot) =>
     decide({
@@ -92,9 +87,9 @@ interface Write {
   readonly change: SettingsChange;
 }
 
-const writeOf = (target: SettingsTarget, { slot, current, next }: SlotDecision): Write => ({
-  path: pathOf(target, slot),
-  change: { field: fieldOf(target, slot), before: current, after: next },
+const writeOf = ({ slot, current, next }: SlotDecision): Write => ({
+  path: pathOf(slot),
+  change: { field: fieldOf(slot), before: current, after: next },
 });
 
 const writeOfApplied = (before: string | undefined, after: string | undefined): Write => ({
@@ -115,15 +110,15 @@ const mergePatch = (writes: readonly Write[]): Readonly<Record<string, unknown>>
 
 /** Plans the given slots only; `planSettings` is the one to call for an object as a whole. */
 export const planSlots = (options: SlotPlanOptions): SettingsPlan => {
-  const { target, object } = options;
+  const { object } = options;
   const text = object.metadata?.annotations?.[ANNOTATION_APPLIED];
   const { record, malformed } = parseApplied(text);
   const decisions = decideSlots(options, record);
   const foreign: ForeignValue[] = malformed ? [{ field: APPLIED_FIELD, value: text ?? '' }] : [];
   for (const { slot, current, foreign: isForeign } of decisions) {
-    if (isForeign && current !== undefined) foreign.push({ field: fieldOf(target, slot), value: current });
+    if (isForeign && current !== undefined) foreign.push({ field: fieldOf(slot), value: current });
   }
-  const writes = decisions.filter(({ current, next }) => current !== next).map((decided) => writeOf(target, decided));
+  const writes = decisions.filter(({ current, next }) => current !== next).map(writeOf);
   // Compared as records, so that another order of keys in the text is no reason to write; a text without content goes.
   const before = malformed ? text : (formatApplied(record) ?? text);
   const after = formatApplied(nextRecord(record, decisions));
@@ -144,12 +139,12 @@ export const planSlots = (options: SlotPlanOptions): SettingsPlan => {
  *
  * @throws RangeError if `want` names a label or annotation that is no routing setting: it could not be taken back.
  */
-export const planSettings = ({ target, object, want, mixedKubelets = false }: PlanOptions): SettingsPlan => {
+export const planSettings = ({ object, want, mixedKubelets = false }: PlanOptions): SettingsPlan => {
   if (want !== undefined && !isCovered(want)) {
     throw new RangeError(
       `not routing settings: ${JSON.stringify(want)}; take them from routingSettings or strategySettings`,
     );
   }
   const settings = want !== undefined && mixedKubelets ? withOldProxies(want) : want;
-  return planSlots({ target, object, want: settings, slots: SLOTS });
+  return planSlots({ object, want: settings, slots: SLOTS });
 };

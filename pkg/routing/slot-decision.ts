@@ -34,7 +34,20 @@ const isAnnotation = ({ section }: Slot): boolean => section === 'annotations';
 const isResettable = ({ slot, current }: SlotState): boolean =>
   current !== undefined && isAnnotation(slot) && isAuto(current);
 
-const isSatisfied = ({ slot, current, want }: SlotState): boolean =>
+/** Two names of one thing (Kubernetes 1.34 renamed it): owners that still think they run on 1.33 write the older. */
+const SAME_ZONE_VALUES: ReadonlySet<string> = new Set(['PreferClose', 'PreferSameZone']);
+
+/** Whether two values of `trafficDistribution` ask for the same routing. */
+export const isSameDistribution = (one: string | undefined, other: string | undefined): boolean =>
+  one === other ||
+  (one !== undefined && other !== undefined && [one, other].every((value) => SAME_ZONE_VALUES.has(value)));
+
+const isOwnersSynonym = ({ slot, current, want, claimed }: SlotState): boolean =>
+  slot.section === 'trafficDistribution' && current !== claimed && isSameDistribution(current, want);
+
+const isSatisfied = (state: SlotState): boolean => isEqual(state) || isOwnersSynonym(state);
+
+const isEqual = ({ slot, current, want }: SlotState): boolean =>
   current === want ||
   (isAnnotation(slot) && current !== undefined && want !== undefined && isAuto(current) && isAuto(want));
 
@@ -80,7 +93,8 @@ export const decideSlot = (state: SlotState): SlotDecision =>
 /** Routing is off or refused: only our own value goes, if it is still there; what we removed for it comes back. */
 export const takeBackSlot = (state: SlotState): SlotDecision => {
   const { current, claimed, removed } = state;
-  if (current !== undefined && current !== claimed) return decision(state, { removed: undefined, foreign: true });
+  // What its owner wrote since stays, and nothing is wrong with it: it is off for us, not for them.
+  if (current !== undefined && current !== claimed) return decision(state, { removed: undefined });
   return decision(state, { next: removed, removed: undefined });
 };
 

@@ -7,7 +7,7 @@ import {
   LABEL_STRATEGY,
 } from '../apis/names.ts';
 import type { StringMap } from '../apis/meta.ts';
-import type { ClientServiceSettings, EtcdLike, RoutingSettings, ServiceLike, SettingsTarget } from './types.ts';
+import type { RoutingSettings, ServiceLike } from './types.ts';
 
 /** One place that holds a routing setting. */
 export type Slot =
@@ -26,7 +26,7 @@ export const SLOTS: readonly Slot[] = [
   { section: 'trafficDistribution' },
 ];
 
-/** The part that Services, clientService blocks, wanted settings and applied records have in common. */
+/** The part that Services, wanted settings and applied records have in common. */
 export interface SettingsLike {
   readonly labels?: Readonly<StringMap>;
   readonly annotations?: Readonly<StringMap>;
@@ -52,9 +52,7 @@ export const isCovered = ({ labels, annotations }: RoutingSettings): boolean =>
   Object.keys(annotations).every((key) => isRoutingKey('annotations', key));
 
 /** The settings as an object carries them. */
-export const settingsOf = (target: SettingsTarget, object: ServiceLike | EtcdLike): SettingsLike => {
-  if (target === 'Etcd') return clientServiceOf(object as EtcdLike);
-  const { metadata, spec } = object as ServiceLike;
+export const settingsOf = ({ metadata, spec }: ServiceLike): SettingsLike => {
   const { trafficDistribution } = spec ?? {};
   return {
     labels: metadata?.labels ?? {},
@@ -63,20 +61,10 @@ export const settingsOf = (target: SettingsTarget, object: ServiceLike | EtcdLik
   };
 };
 
-const clientServiceOf = (object: EtcdLike): ClientServiceSettings => object.spec?.etcd?.clientService ?? {};
-
 /** Where a slot is, as field path for reports. */
-export const fieldOf = (target: SettingsTarget, slot: Slot): string => {
-  if (slot.section === 'trafficDistribution')
-    return `${target === 'Etcd' ? 'spec.etcd.clientService' : 'spec'}.trafficDistribution`;
-  return `${target === 'Etcd' ? 'spec.etcd.clientService' : 'metadata'}.${slot.section}[${slot.key}]`;
-};
+export const fieldOf = (slot: Slot): string =>
+  slot.section === 'trafficDistribution' ? 'spec.trafficDistribution' : `metadata.${slot.section}[${slot.key}]`;
 
 /** Where a slot is, as keys from the object's root. */
-export const pathOf = (target: SettingsTarget, slot: Slot): readonly string[] => {
-  const base =
-    target === 'Etcd'
-      ? ['spec', 'etcd', 'clientService']
-      : [slot.section === 'trafficDistribution' ? 'spec' : 'metadata'];
-  return slot.section === 'trafficDistribution' ? [...base, slot.section] : [...base, slot.section, slot.key];
-};
+export const pathOf = (slot: Slot): readonly string[] =>
+  slot.section === 'trafficDistribution' ? ['spec', slot.section] : ['metadata', slot.section, slot.key];

@@ -7,7 +7,7 @@ import { parseApplied } from './applied.ts';
 import { planSlots } from './plan.ts';
 import { HINTS_SLOT, MODE_SLOT, SLOTS, STRATEGY_SLOT, fieldOf, isAuto, valueOf } from './slots.ts';
 import type { SettingsLike, Slot } from './slots.ts';
-import type { EtcdLike, ForeignValue, ServiceLike, SettingsPlan, SettingsTarget } from './types.ts';
+import type { ForeignValue, ServiceLike, SettingsPlan } from './types.ts';
 
 const asStrategy = (value: string | undefined): Strategy | undefined =>
   STRATEGIES.find((strategy) => strategy === value);
@@ -90,7 +90,7 @@ export const conflictingMode = (service: ServiceLike): ForeignValue | undefined 
   const { own, applied } = read(service);
   for (const slot of [HINTS_SLOT, MODE_SLOT]) {
     const value = authoredValue(own, applied, slot);
-    if (value !== undefined && isAuto(value)) return { field: fieldOf('Service', slot), value };
+    if (value !== undefined && isAuto(value)) return { field: fieldOf(slot), value };
   }
   return undefined;
 };
@@ -116,7 +116,7 @@ export const strategyLabel = (service: ServiceLike, strategy: Strategy): string 
 export const planStrategyLabel = (service: ServiceLike, labelOf = strategyLabel): SettingsPlan => {
   const strategy = effectiveStrategy(service);
   const labels = strategy === undefined ? {} : { [STRATEGY_SLOT.key]: labelOf(service, strategy) };
-  return planSlots({ target: 'Service', object: service, want: { labels, annotations: {} }, slots: [STRATEGY_SLOT] });
+  return planSlots({ object: service, want: { labels, annotations: {} }, slots: [STRATEGY_SLOT] });
 };
 
 /** The label of a planned strategy that `applied` claims and that the annotation still asks for: the flow controller's. */
@@ -133,5 +133,5 @@ const WITHOUT_STRATEGY = SLOTS.filter((slot) => slot !== STRATEGY_SLOT);
  * Takes back what `applied` records, but for what is the flow controller's: the label of a planned strategy, as long as the
  * annotation asks for it. Two that write and take back the same label would never come to an end.
  */
-export const planRelease = (target: SettingsTarget, object: ServiceLike | EtcdLike): SettingsPlan =>
-  planSlots({ target, object, want: undefined, slots: carriesPlannersLabel(object) ? WITHOUT_STRATEGY : SLOTS });
+export const planRelease = (object: ServiceLike): SettingsPlan =>
+  planSlots({ object, want: undefined, slots: carriesPlannersLabel(object) ? WITHOUT_STRATEGY : SLOTS });

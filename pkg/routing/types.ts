@@ -47,9 +47,6 @@ export interface RoutingSettings {
   readonly trafficDistribution?: string;
 }
 
-/** Where settings live: on the Service itself, or under spec.etcd.clientService of an Etcd. */
-export type SettingsTarget = 'Service' | 'Etcd';
-
 /** What the `applied` annotation records: exactly what we set, by key, with the value we set. */
 export interface AppliedRecord {
   readonly labels?: Readonly<StringMap>;

@@ -178,4 +178,4 @@ export const mergeRegistration = (options: MergeOptions): MutatingWebhookConfigu
   return isDeepStrictEqual(next, current) ? undefined : next;
 };
 
-const mayFail = (name: string): boolean => name.includes('endpoint-slice-hints');
+const mayFail = (name: string): boolean => name.includes('endpoint-slice-hints') && !name.startsWith('etcd-clients.');

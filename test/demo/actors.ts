@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other components of a landscape, played by the demo: gardenlet, etcd-druid, the kubelet and the operator.
+// The other components of a Gardener installation, played by the demo: gardenlet, etcd-druid, the kubelet and the operator.
+import { isDeepStrictEqual } from 'node:util';
 import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';
 import type { Cluster, Etcd } from '../../pkg/apis/gardener.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, LABEL_CONSIDER } from '../../pkg/apis/names.ts';
+import {
+  ANNOTATION_OPERATION,
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  LABEL_CONSIDER,
+  LABEL_MANAGED_BY,
+  MANAGED_BY_DRUID,
+} from '../../pkg/apis/names.ts';
 import type { Resource } from '../../pkg/apis/resources.ts';
 import {
   CLUSTERS,
@@ -20,6 +28,7 @@ import {
 import type { Service } from '../../pkg/apis/core.ts';
 import { isAlreadyExists, isNotFound } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
+import { reconcileEtcdTopologyAwareRouting } from '../../pkg/routing/index.ts';
 import { gardenerCrds } from '../fixtures/crds.ts';
 import { until } from './until.ts';
 import * as world from './world.ts';
@@ -83,61 +92,60 @@ export const buildWorld = async (client: Client, kubeletVersion: string, pods: r
   for (const pod of pods) await startPod(client, pod);
 };
 
-/** etcd-druid assigns labels, annotations and trafficDistribution of the client Service from the Etcd, all of them. */
+const isAsked = ({ metadata, status }: Etcd): boolean =>
+  metadata?.annotations?.[ANNOTATION_OPERATION] === 'reconcile' || status?.observedGeneration === undefined;
+
+/**
+ * etcd-druid's turn (v0.36.2, clientservice.go and reconcile_spec.go): an Etcd that is new or that its owner asks it to reconcile,
+ * and no other, since Gardener runs it without EnableEtcdSpecAutoReconcile.
+ */
 export const druidReconciles = async (client: Client, namespace: string): Promise<void> => {
   const { items } = await client.list<Etcd>(ETCDS, { namespace });
-  await druidWrites(client, namespace, items);
+  for (const etcd of items.filter(isAsked)) {
+    await druidWrites(client, etcd);
+    const ref = { namespace, name: etcd.metadata?.name ?? '' };
+    const status = { observedGeneration: etcd.metadata?.generation ?? 1 };
+    await client.patch(ETCDS, ref, 'merge', { status }, { subresource: 'status' });
+    await client.patch(ETCDS, ref, 'merge', { metadata: { annotations: { [ANNOTATION_OPERATION]: null } } });
+  }
 };
 
-/** etcd-druid acts on an Etcd as it was before we wrote it. */
-export const druidReconcilesStale = (client: Client, namespace: string): Promise<void> =>
-  druidWrites(
-    client,
-    namespace,
-    world.etcds().filter(({ metadata }) => metadata?.namespace === namespace),
-  );
-
-const druidWrites = async (client: Client, namespace: string, etcds: readonly Etcd[]): Promise<void> => {
-  for (const etcd of etcds) {
-    const name = etcd.metadata?.name ?? '';
-    const wanted = etcd.spec?.etcd?.clientService;
-    const labels = {
-      'app.kubernetes.io/managed-by': 'etcd-druid',
-      'app.kubernetes.io/part-of': name,
-      'app.kubernetes.io/component': 'etcd-client-service',
-      ...wanted?.labels,
-    };
-    const fresh: Service = {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: `${name}-client`, namespace, labels, annotations: { ...wanted?.annotations } },
-      spec: {
-        type: 'ClusterIP',
-        selector: { app: name },
-        ports: [{ name: 'client', protocol: 'TCP', port: 2379, targetPort: 2379 }],
-        ...(wanted?.trafficDistribution ? { trafficDistribution: wanted.trafficDistribution } : {}),
-      },
-    };
-    await replaceService(client, fresh);
-  }
+/** All labels, all annotations and the field are assigned from the Etcd; nothing is sent where nothing differs. */
+const druidWrites = async (client: Client, { metadata, spec }: Etcd): Promise<void> => {
+  const { name = '', namespace = '' } = metadata ?? {};
+  const wanted = spec?.etcd?.clientService;
+  const labels = {
+    [LABEL_MANAGED_BY]: MANAGED_BY_DRUID,
+    'app.kubernetes.io/part-of': name,
+    'app.kubernetes.io/component': 'etcd-client-service',
+    ...wanted?.labels,
+  };
+  await replaceService(client, {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: `${name}-client`, namespace, labels, annotations: { ...wanted?.annotations } },
+    spec: {
+      type: 'ClusterIP',
+      selector: { app: name },
+      ports: [{ name: 'client', protocol: 'TCP', port: 2379, targetPort: 2379 }],
+      ...(wanted?.trafficDistribution ? { trafficDistribution: wanted.trafficDistribution } : {}),
+    },
+  });
 };
 
 const replaceService = async (client: Client, fresh: Service): Promise<void> => {
   const ref = { namespace: fresh.metadata?.namespace ?? '', name: fresh.metadata?.name ?? '' };
   try {
     const stored = await client.get<Service>(SERVICES, ref);
-    const { trafficDistribution: _, ...spec } = stored.spec ?? {};
+    const { trafficDistribution, ...spec } = stored.spec ?? {};
+    const { labels = {}, annotations = {} } = fresh.metadata ?? {};
+    const wanted = fresh.spec?.trafficDistribution;
+    const before = [stored.metadata?.labels ?? {}, stored.metadata?.annotations ?? {}, trafficDistribution];
+    if (isDeepStrictEqual(before, [labels, annotations, wanted])) return;
     await client.update(SERVICES, {
       ...stored,
-      metadata: {
-        ...stored.metadata,
-        labels: fresh.metadata?.labels ?? {},
-        annotations: fresh.metadata?.annotations ?? {},
-      },
-      spec: {
-        ...spec,
-        ...(fresh.spec?.trafficDistribution ? { trafficDistribution: fresh.spec.trafficDistribution } : {}),
-      },
+      metadata: { ...stored.metadata, labels, annotations },
+      spec: { ...spec, ...(wanted === undefined ? {} : { trafficDistribution: wanted }) },
     });
   } catch (error) {
     if (!isNotFound(error)) throw error;
@@ -145,12 +153,31 @@ const replaceService = async (client: Client, fresh: Service): Promise<void> => 
   }
 };
 
-/** gardenlet writes the whole of spec.etcd.clientService anew, as on each Shoot reconcile, knowing nothing of our values. */
-export const gardenletRewritesEtcd = async (client: Client, namespace: string, name: string): Promise<Etcd> => {
-  const etcd = await client.get<Etcd>(ETCDS, { namespace, name });
-  const original = world.etcds().find(({ metadata }) => metadata?.namespace === namespace && metadata.name === name);
-  const clientService = original?.spec?.etcd?.clientService ?? {};
-  return client.update<Etcd>(ETCDS, { ...etcd, spec: { ...etcd.spec, etcd: { ...etcd.spec?.etcd, clientService } } });
+/**
+ * gardenlet reconciles a Shoot, or gardener-operator the Garden: it writes each Etcd with its own setting, asks druid to reconcile
+ * it, and waits until druid has seen the generation (etcd.go and waiter.go of Gardener v1.141).
+ *
+ * @param enabled - what it takes the setting to be; one that has not heard of it yet writes nothing of it
+ */
+export const ownerReconciles = async (
+  client: Client,
+  namespace: string,
+  enabled: boolean,
+  kubernetesVersion: string,
+): Promise<void> => {
+  const { items } = await client.list<Etcd>(ETCDS, { namespace });
+  for (const etcd of items) {
+    const { spec } = reconcileEtcdTopologyAwareRouting(etcd, enabled, kubernetesVersion);
+    const annotations = { ...etcd.metadata?.annotations, [ANNOTATION_OPERATION]: 'reconcile' };
+    await client.update<Etcd>(ETCDS, { ...etcd, metadata: { ...etcd.metadata, annotations }, ...(spec && { spec }) });
+  }
+  await druidReconciles(client, namespace);
+  const after = await client.list<Etcd>(ETCDS, { namespace });
+  for (const { metadata, status } of after.items) {
+    if (metadata?.generation === status?.observedGeneration) continue;
+    const seen = `generation ${metadata?.generation}, observed ${status?.observedGeneration}`;
+    throw new Error(`Etcd ${namespace}/${metadata?.name}: its owner waits in vain (${seen})`);
+  }
 };
 
 /** gardenlet up to v1.141, its own setting off: it takes away the settings that it knows, and keeps what else is there. */

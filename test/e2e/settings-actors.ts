@@ -2,12 +2,10 @@
 // The owners of Services and Etcds: they write what they know again and again, as gardenlet, etcd-druid and the resource manager do.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Service } from '../../pkg/apis/core.ts';
-import type { Etcd } from '../../pkg/apis/gardener.ts';
-import { ETCDS, SERVICES } from '../../pkg/apis/resources.ts';
+import { SERVICES } from '../../pkg/apis/resources.ts';
 import { isConflict } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
-import { druidReconciles, gardenletRewritesService } from '../demo/actors.ts';
-import { etcd as freshEtcd } from '../fixtures/gardener.ts';
+import { gardenletRewritesService, ownerReconciles } from '../demo/actors.ts';
 import type { World } from './settings-world.ts';
 
 /** What one round of overwriting left in the objects, as the API server answered. */
@@ -16,8 +14,6 @@ export interface Round {
   readonly patched: string | undefined;
   /** Service that the resource manager replaces. */
   readonly replaced: string | undefined;
-  /** Etcd whose client Service gardenlet writes anew. */
-  readonly etcd: string | undefined;
 }
 
 export interface Fight {
@@ -32,14 +28,6 @@ const resourceManagerReplaces = async (client: Client, namespace: string, name: 
   const stored = await client.get<Service>(SERVICES, { namespace, name });
   const { trafficDistribution: _, ...spec } = stored.spec ?? {};
   return client.update<Service>(SERVICES, { ...stored, spec });
-};
-
-/** The whole of spec.etcd.clientService, knowing nothing of anybody else's values. */
-export const gardenletReplacesEtcd = async (client: Client, namespace: string, name: string): Promise<Etcd> => {
-  const stored = await client.get<Etcd>(ETCDS, { namespace, name });
-  const clientService = freshEtcd().spec?.etcd?.clientService ?? {};
-  const spec = { ...stored.spec, etcd: { ...stored.spec?.etcd, clientService } };
-  return client.update<Etcd>(ETCDS, { ...stored, spec });
 };
 
 /** A reconciler in the middle of somebody else's write comes back later, as they all do. */
@@ -71,12 +59,10 @@ export const startFight = async (world: World, namespace: string): Promise<Fight
       const replaced = await withoutConflict(() =>
         resourceManagerReplaces(manager, namespace, 'gardener-resource-manager'),
       );
-      const etcd = await withoutConflict(() => gardenletReplacesEtcd(gardenlet, namespace, 'etcd-main'));
-      await withoutConflict(() => druidReconciles(druid, namespace));
+      await withoutConflict(() => ownerReconciles(druid, namespace, false, '1.36'));
       last = {
         patched,
         replaced: replaced?.spec?.trafficDistribution,
-        etcd: etcd?.spec?.etcd?.clientService?.trafficDistribution,
       };
       await delay(ROUND_MS, undefined, { signal: stop.signal }).catch(() => undefined);
     }

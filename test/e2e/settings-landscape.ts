@@ -28,17 +28,17 @@ const shootObjects = (ns: string): KubernetesObject[] => [
 ];
 
 /** Everything of a shoot that gets settings, as the audit log names it. */
-export const subjectsOf = (ns: string): string[] => [
-  ...['etcd-events', 'etcd-main'].map((name) => `etcds ${ns}/${name}`),
-  ...SHOOT_SERVICES.map((name) => `services ${ns}/${name}`),
-];
+export const subjectsOf = (ns: string): string[] => SHOOT_SERVICES.map((name) => `services ${ns}/${name}`);
+
+/** The namespaces that get labels along with them: for the owners that are known to rewrite, and for Etcds. */
+export const labelled = (...namespaces: string[]): string[] => namespaces.map((name) => `namespaces ${name}/${name}`);
 /** What the Seed's setting reaches. */
 export const OF_SEED = [...subjectsOf(NS), ...subjectsOf(FOUGHT), `services ${EXTENSION}/webhook`].sort();
 /** What the Garden's setting reaches. */
-export const OF_GARDEN = ['etcds garden/virtual-garden-etcd-main', 'services garden/gardener-apiserver'];
+export const OF_GARDEN = ['services garden/gardener-apiserver'];
 
 export interface Landscape {
-  /** trafficDistribution of a Service or Etcd. */
+  /** trafficDistribution of a Service. */
   valueOf(subject: string): Promise<string | undefined>;
   expectValue(subjects: readonly string[], value: string | undefined): Promise<unknown>;
   setSeed(enabled: boolean, zones?: string[]): Promise<unknown>;
@@ -81,11 +81,8 @@ export const createLandscape = async (world: World, assert: () => void): Promise
     etcd({ metadata: { name: 'virtual-garden-etcd-main', namespace: 'garden' } }),
   );
   const valueOf = async (subject: string): Promise<string | undefined> => {
-    const [kind, path = ''] = subject.split(' ');
-    const [ns = '', name = ''] = path.split('/');
-    return kind === 'etcds'
-      ? (await world.etcd(ns, name)).spec?.etcd?.clientService?.trafficDistribution
-      : (await world.service(ns, name)).spec?.trafficDistribution;
+    const [ns = '', name = ''] = (subject.split(' ')[1] ?? '').split('/');
+    return (await world.service(ns, name)).spec?.trafficDistribution;
   };
   return {
     valueOf,

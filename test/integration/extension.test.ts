@@ -11,9 +11,10 @@ import {
   EXTENSION_FINALIZER,
   EXTENSION_TYPE,
   HEARTBEAT_LEASE,
+  LABEL_ETCD_CLIENTS,
   LABEL_STRATEGY,
 } from '../../pkg/apis/names.ts';
-import { ENDPOINT_SLICES, EXTENSIONS, LEASES } from '../../pkg/apis/resources.ts';
+import { ENDPOINT_SLICES, EXTENSIONS, LEASES, NAMESPACES } from '../../pkg/apis/resources.ts';
 import type { Lease } from '../../pkg/kubernetes/lease.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { endpoint, node, service, slice } from '../fixtures/core.ts';
@@ -281,9 +282,7 @@ describe('Extension resources', () => {
     await expectField('gardener-dashboard', 'PreferSameZone', 'garden');
     await expectField('x', 'PreferSameZone', 'runtime-extension-x');
     await bed.quiet();
-    expect(bed.etcd('garden', 'virtual-garden-etcd-main').spec?.etcd?.clientService?.trafficDistribution).to.equal(
-      undefined,
-    );
+    expect(bed.sandbox.get(NAMESPACES, { name: 'garden' })?.metadata?.labels).not.to.have.property(LABEL_ETCD_CLIENTS);
   });
 
   it('beats while it leads, and where it is an extension only', async () => {

@@ -6,10 +6,11 @@ import {
   ANNOTATION_APPLIED,
   ANNOTATION_TOPOLOGY_MODE,
   GROUP,
+  LABEL_ETCD_CLIENTS,
   LABEL_MANAGED,
   LABEL_STRATEGY,
 } from '../../pkg/apis/names.ts';
-import { NODES } from '../../pkg/apis/resources.ts';
+import { NAMESPACES, NODES } from '../../pkg/apis/resources.ts';
 import { node, service } from '../fixtures/core.ts';
 import { cluster, etcd, garden, namespace, seed } from '../fixtures/gardener.ts';
 import { eventually } from './controller-bed.ts';
@@ -54,9 +55,7 @@ describe('modes of the settings reconciler', () => {
       await expectField('garden', 'gardener-apiserver', 'PreferSameZone');
       await expectField('runtime-extension-x', 'x', 'PreferSameZone');
       await bed.quiet();
-      expect(bed.etcd('garden', 'virtual-garden-etcd-main').spec?.etcd?.clientService?.trafficDistribution).to.equal(
-        'PreferSameZone',
-      );
+      expect(bed.sandbox.get(NAMESPACES, { name: 'garden' })?.metadata?.labels?.[LABEL_ETCD_CLIENTS]).to.equal('true');
       expect(distribution('garden', 'gardener-dashboard')).to.equal(undefined);
       expect(distribution('extension-provider-local', 'x'), "a seed's extension").to.equal(undefined);
     });

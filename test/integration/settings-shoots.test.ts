@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seed mode from end to end on the sandbox: settings reach Services and Etcds of shoots, follow every change, and stay.
+// Seed mode from end to end on the sandbox: settings reach Services of shoots, follow every change, and stay; Etcds are left alone.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import { ANNOTATION_APPLIED, LABEL_MANAGED, LABEL_ROUTING } from '../../pkg/apis/names.ts';
+import { ANNOTATION_APPLIED, LABEL_ETCD_CLIENTS, LABEL_MANAGED, LABEL_ROUTING } from '../../pkg/apis/names.ts';
 import { CLUSTERS, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
 import { node, service } from '../fixtures/core.ts';
 import { cluster, etcd, namespace, seed, shoot } from '../fixtures/gardener.ts';
@@ -35,15 +35,11 @@ describe('settings of shoots', () => {
   afterEach(() => bed.close());
 
   const distribution = (name: string): string | undefined => bed.service(NS, name).spec?.trafficDistribution;
-  const etcdDistribution = (name = 'etcd-main'): string | undefined =>
-    bed.etcd(NS, name).spec?.etcd?.clientService?.trafficDistribution;
-  const all = (): (string | undefined)[] => [
-    ...SHOOT_SERVICES.map(distribution),
-    etcdDistribution(),
-    etcdDistribution('etcd-events'),
-  ];
+  const all = (): (string | undefined)[] => SHOOT_SERVICES.map(distribution);
+  const labelOf = (key: string): string | undefined =>
+    bed.sandbox.get(NAMESPACES, { name: NS })?.metadata?.labels?.[key];
   const expectAll = (value: string | undefined) =>
-    eventually(() => expect(all(), 'trafficDistribution of Services and Etcds').to.deep.equal(Array(5).fill(value)));
+    eventually(() => expect(all(), 'trafficDistribution of Services').to.deep.equal(Array(3).fill(value)));
   const setSeed = (enabled: boolean, zones = ['eu-1a', 'eu-1b', 'eu-1c'], of = shoot()) =>
     bed.apply(cluster({ spec: { seed: seed({ enabled, zones }), shoot: of } }));
 
@@ -57,19 +53,20 @@ describe('settings of shoots', () => {
     const patched = bed.writes().filter(({ verb }) => verb === 'patch');
     expect(patched.map(({ resource, name }) => `${resource}/${name}`)).to.have.members([
       ...SHOOT_SERVICES.map((name) => `services/${name}`),
-      'etcds/etcd-main',
-      'etcds/etcd-events',
+      `namespaces/${NS}`,
     ]);
+    expect(labelOf(LABEL_ETCD_CLIENTS), 'by which admission finds the client Services').to.equal('true');
+    expect(labelOf(LABEL_ROUTING), 'owners of the catalogue are known to rewrite').to.equal('true');
     expect(bed.events()).to.have.length(1);
-    expect(bed.events()[0]).to.match(/^RoutingEnabled: .*Etcd etcd-main/);
+    expect(bed.events()[0]).to.match(/^RoutingEnabled: .*Etcd etcd-events, Etcd etcd-main: hints at once/);
     expect(distribution('other'), 'a Service nobody asked for').to.equal(undefined);
-    const { annotations } = bed.etcd(NS, 'etcd-main').spec?.etcd?.clientService ?? {};
-    expect(Object.keys(annotations ?? {}), "gardenlet's annotations survive").to.have.length(1);
+    expect(bed.etcd(NS, 'etcd-main').metadata?.generation, 'an Etcd is never written').to.equal(1);
 
     await setSeed(false);
     await expectAll(undefined);
     await bed.quiet();
     expect(bed.events().at(-1)).to.match(/^SettingDisabled: /);
+    for (const key of [LABEL_ETCD_CLIENTS, LABEL_ROUTING]) expect(labelOf(key), key).to.equal(undefined);
     for (const name of SHOOT_SERVICES) {
       expect(bed.service(NS, name).metadata?.annotations?.[ANNOTATION_APPLIED], name).to.equal(undefined);
     }
@@ -82,11 +79,6 @@ describe('settings of shoots', () => {
       name: 'a shoot without zone failure tolerance',
       broken: () => setSeed(true, undefined, shoot({ failureTolerance: 'node' })),
       reason: 'FailureToleranceNotZone',
-    },
-    {
-      name: 'a shoot that moves to another seed',
-      broken: () => setSeed(true, undefined, shoot({ status: { lastOperation: { type: 'Migrate' } } })),
-      reason: 'ShootMigrating',
     },
     {
       name: 'a shoot that is being deleted',
@@ -107,6 +99,41 @@ describe('settings of shoots', () => {
       expect(bed.log.entries.filter(({ fields }) => fields['reason'] === reason)).to.have.length(1);
       await setSeed(true);
       await expectAll('PreferSameZone');
+    });
+  }
+
+  const held: { name: string; of: Parameters<typeof shoot>[0]; reason: string }[] = [
+    {
+      name: 'that is ignored',
+      of: { metadata: { name: 'bar', annotations: { 'shoot.gardener.cloud/ignore': 'true' } } },
+      reason: 'ShootIgnored',
+    },
+    {
+      name: 'that moves to another seed',
+      of: { status: { lastOperation: { type: 'Migrate' } } },
+      reason: 'ShootMigrating',
+    },
+    { name: 'that is hibernated', of: { spec: { hibernation: { enabled: true } } }, reason: 'ShootHibernated' },
+    {
+      name: 'whose last operation failed for good',
+      of: { status: { lastOperation: { type: 'Reconcile', state: 'Failed' } } },
+      reason: 'ShootFailed',
+    },
+  ];
+  for (const { name, of, reason } of held) {
+    it(`holds everything in the namespace of a shoot ${name}, labels too, until that is over`, async () => {
+      await setSeed(true);
+      await bed.start(MODE);
+      await expectAll('PreferSameZone');
+      await eventually(() => expect(labelOf(LABEL_ROUTING)).to.equal('true'));
+      await setSeed(true, undefined, shoot(of));
+      await eventually(() => expect(bed.events().at(-1)).to.match(new RegExp(`^${reason}: `)));
+      await setSeed(false, undefined, shoot(of));
+      await bed.quiet();
+      expect(all()).to.deep.equal(Array(3).fill('PreferSameZone'));
+      expect([labelOf(LABEL_ROUTING), labelOf(LABEL_ETCD_CLIENTS)]).to.deep.equal(['true', 'true']);
+      await setSeed(false);
+      await expectAll(undefined);
     });
   }
 
@@ -133,37 +160,29 @@ describe('settings of shoots', () => {
     await eventually(() => expect(distribution('mine')).to.equal(undefined));
     await bed.sandbox.remove(CLUSTERS, { name: NS });
     await bed.quiet();
-    expect(all(), 'settings stay when the source is missing').to.deep.equal(Array(5).fill('PreferSameZone'));
+    expect(all(), 'settings stay when the source is missing').to.deep.equal(Array(3).fill('PreferSameZone'));
   });
 
-  it('repairs what an owner overwrites: at once, then a minute apart, then labels the namespace', async () => {
+  it('repairs what an owner overwrites: at once, then a minute apart, and says so', async () => {
     await setSeed(true);
-    await bed.start(`${MODE}\nkeep: auto`);
+    await bed.start(`${MODE}
+keep: off`);
     await expectAll('PreferSameZone');
     const overwrite = () =>
-      bed.apply({
-        ...bed.etcd(NS, 'etcd-main'),
-        spec: { replicas: 3, etcd: { clientService: { annotations: { a: 'b' } } } },
-      } as KubernetesObject);
+      bed.apply({ ...bed.service(NS, 'vpa-webhook'), spec: { ports: [{ port: 443 }] } } as KubernetesObject);
     await overwrite();
-    await eventually(() => expect(etcdDistribution()).to.equal('PreferSameZone'));
+    await expectAll('PreferSameZone');
     for (const round of [2, 3]) {
       await overwrite();
       await bed.quiet();
-      expect(etcdDistribution(), `round ${round}: not before a minute is over`).to.equal(undefined);
+      expect(distribution('vpa-webhook'), `round ${round}: not before a minute is over`).to.equal(undefined);
       bed.clock.skip(60_000);
-      await eventually(() => expect(etcdDistribution(), `round ${round}`).to.equal('PreferSameZone'));
+      await expectAll('PreferSameZone');
     }
-    await eventually(() =>
-      expect(bed.sandbox.get(NAMESPACES, { name: NS })?.metadata?.labels?.[LABEL_ROUTING]).to.equal('true'),
-    );
     await bed.quiet();
     expect(bed.events().filter((event) => event.startsWith('SettingsOverwritten'))).to.have.length(1);
-    await setSeed(false);
-    await expectAll(undefined);
-    await eventually(() =>
-      expect(bed.sandbox.get(NAMESPACES, { name: NS })?.metadata?.labels?.[LABEL_ROUTING]).to.equal(undefined),
-    );
+    expect(labelOf(LABEL_ROUTING), 'keep: off').to.equal(undefined);
+    expect(labelOf(LABEL_ETCD_CLIENTS), 'hints of Etcds need no keeping').to.equal('true');
   });
 
   it('does not touch what is right: a restart writes nothing', async () => {
@@ -181,18 +200,18 @@ describe('settings of shoots', () => {
 
   it('keeps a value of somebody else and reports it', async () => {
     await bed.apply(
-      service({ metadata: { name: 'vpa-webhook', namespace: NS }, spec: { trafficDistribution: 'PreferClose' } }),
+      service({ metadata: { name: 'vpa-webhook', namespace: NS }, spec: { trafficDistribution: 'PreferSameNode' } }),
     );
     await setSeed(true);
     await bed.start(MODE);
     await eventually(() => expect(distribution('kube-apiserver')).to.equal('PreferSameZone'));
     await bed.quiet();
-    expect(distribution('vpa-webhook')).to.equal('PreferClose');
+    expect(distribution('vpa-webhook')).to.equal('PreferSameNode');
     expect(bed.events().join()).to.contain('ForeignValue');
     await setSeed(false);
     await eventually(() => expect(distribution('kube-apiserver')).to.equal(undefined));
     await bed.quiet();
-    expect(distribution('vpa-webhook'), 'not ours to remove').to.equal('PreferClose');
+    expect(distribution('vpa-webhook'), 'not ours to remove').to.equal('PreferSameNode');
   });
 
   it('comes through cut watches, expired versions, 429 and lost connections with one patch an object', async () => {
@@ -205,7 +224,7 @@ describe('settings of shoots', () => {
       retryAfterSeconds: 1,
       times: 2,
     });
-    bed.sandbox.addFault({ kind: 'status', match: { verb: 'patch', resource: 'etcds' }, code: 500, times: 2 });
+    bed.sandbox.addFault({ kind: 'status', match: { verb: 'patch', resource: 'namespaces' }, code: 500, times: 2 });
     bed.sandbox.compact();
     bed.sandbox.cutWatches('410');
     await setSeed(true);
@@ -217,7 +236,7 @@ describe('settings of shoots', () => {
     await expectAll('PreferSameZone');
     await bed.quiet();
     const accepted = bed.writes().filter(({ verb, status }) => verb === 'patch' && status === 200);
-    expect(accepted.map(({ name }) => name)).to.have.members([...SHOOT_SERVICES, 'etcd-main', 'etcd-events']);
+    expect(accepted.map(({ name }) => name)).to.have.members([...SHOOT_SERVICES, NS]);
   });
 
   it('forgets a shoot that is gone and serves one that comes back under its name', async () => {
@@ -251,7 +270,7 @@ describe('settings of shoots', () => {
     // Real time counts as well, and a slow machine needs some.
     bed.clock.skip(240_000);
     await bed.quiet();
-    expect(all(), 'within five minutes').to.deep.equal(Array(5).fill('PreferSameZone'));
+    expect(all(), 'within five minutes').to.deep.equal(Array(3).fill('PreferSameZone'));
     bed.clock.skip(60_000);
     await expectAll(undefined);
     await eventually(() => expect(labelled()).to.equal(undefined));

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the setting is read from, and what happens when resources are missing, cannot hold the settings, or come later.
+// Where the setting is read from, and what happens when resources are missing, or come later.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
-import { LABEL_CONSIDER } from '../../pkg/apis/names.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
+import { LABEL_CONSIDER, LABEL_ETCD_CLIENTS } from '../../pkg/apis/names.ts';
+import { ENDPOINT_SLICES, NAMESPACES } from '../../pkg/apis/resources.ts';
 import { node, service, slice } from '../fixtures/core.ts';
-import { DRUID_TRAFFIC_DISTRIBUTION, etcdCrd } from '../fixtures/crds.ts';
 import { cluster, etcd, namespace, seed } from '../fixtures/gardener.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -35,7 +34,6 @@ describe('sources of the settings', () => {
   });
 
   const field = (): string | undefined => bed.service(NS, 'vpa-webhook').spec?.trafficDistribution;
-  const etcdField = (): string | undefined => bed.etcd(NS, 'etcd-main').spec?.etcd?.clientService?.trafficDistribution;
   const expectField = (value: string | undefined) => eventually(() => expect(field()).to.equal(value));
   const messages = (): string[] => bed.log.entries.map(({ message }) => message);
 
@@ -75,23 +73,11 @@ describe('sources of the settings', () => {
     await bed.start('modes: {seed: {}}');
     await expectField('PreferSameZone');
     expect(messages()).to.include('resource cannot be read, going on without');
-    expect(etcdField()).to.equal(undefined);
+    const labelled = () => bed.sandbox.get(NAMESPACES, { name: NS })?.metadata?.labels?.[LABEL_ETCD_CLIENTS];
+    expect(labelled()).to.equal(undefined);
     fault.remove();
-    await bed.apply(etcdCrd());
-    await eventually(() => expect(etcdField()).to.equal('PreferSameZone'));
-  });
-
-  it('writes only what the served Etcd CRD takes, and more when druid is updated', async () => {
-    await bed.apply(etcdCrd(DRUID_TRAFFIC_DISTRIBUTION.none), cluster());
-    await bed.start('modes: {seed: {}}');
-    await expectField('PreferSameZone');
-    await bed.quiet();
-    expect(bed.writes().filter(({ resource }) => resource === 'etcds')).to.deep.equal([]);
-    expect(bed.events().join()).to.contain('FieldNotSupported');
-    await bed.sandbox.remove(CUSTOM_RESOURCE_DEFINITIONS, { name: 'etcds.druid.gardener.cloud' });
-    await bed.apply(etcdCrd(DRUID_TRAFFIC_DISTRIBUTION.preferClose));
-    await bed.apply(etcd());
-    await eventually(() => expect(etcdField()).to.equal('PreferClose'));
+    bed.clock.skip(60_000);
+    await eventually(() => expect(labelled()).to.equal('true'));
   });
 });
 

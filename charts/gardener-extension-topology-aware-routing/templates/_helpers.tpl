@@ -215,7 +215,7 @@ webhook
 {{/* Names of the policies and their bindings, as the settings-reconciler builds them. */}}
 {{- define "tar.policyNames" -}}
 {{- $names := list -}}
-{{- range list "same-zone" "same-node" "proportional" "load-aware" "service-settings" "etcd-settings" -}}
+{{- range list "same-zone" "same-node" "proportional" "load-aware" "etcd-clients" "service-settings" -}}
 {{- $names = append $names (printf "%s.%s" (include "tar.globalName" $) .) -}}
 {{- end -}}
 {{- toJson $names -}}

@@ -4,8 +4,9 @@ import type { Service } from '../../apis/core.ts';
 import { LABEL_MANAGED } from '../../apis/names.ts';
 import { decideClusterRouting } from '../../gardener/decide.ts';
 import type { RoutingDecision } from '../../gardener/types.ts';
+import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { requestedStrategy } from '../../routing/strategy.ts';
-import { carriesApplied, planObject } from '../settings/decide-objects.ts';
+import { carriesApplied, planService } from '../settings/decide-objects.ts';
 import type { NamespaceDecision, ObjectDecision, RoutingContext } from '../settings/types.ts';
 
 export interface ClusterSnapshot {
@@ -24,6 +25,7 @@ const decideService = (service: Service, cluster: RoutingDecision): RoutingDecis
   if (managed === 'false') {
     return { kind: 'refused', reason: 'Excluded', message: `${subject} is labelled ${LABEL_MANAGED}: "false"`, field };
   }
+  if (isMadeByDruid(service)) return undefined;
   if (managed === 'true' || requestedStrategy(service) !== undefined) return cluster;
   if (!carriesApplied(service)) return undefined;
   return { kind: 'refused', reason: 'NotInCatalogue', message: `${subject} no longer asks for routing by zone`, field };
@@ -35,7 +37,7 @@ export const decideClusterSettings = (snapshot: ClusterSnapshot): NamespaceDecis
   const decision = decideClusterRouting(zones);
   const objects = services.flatMap((service): ObjectDecision[] => {
     const own = decideService(service, decision);
-    return own === undefined ? [] : [planObject('Service', service, own, context)];
+    return own === undefined ? [] : [planService(service, own, context)];
   });
   if (objects.length === 0) return undefined;
   return {

@@ -20,7 +20,7 @@ export interface AssessInput {
   /** `namespace/name`, for messages. */
   readonly name: string;
   readonly service: Service | undefined;
-  /** Settings were written to an Etcd but its client Service does not show them yet. */
+  /** The client Service of an Etcd lacks the annotation that old proxies want; only etcd-druid may write it. */
   readonly pending: boolean;
   readonly slices: readonly EndpointSlice[];
   /** Zones of ready Nodes: clients may be in any of them. */
@@ -76,7 +76,7 @@ export const assessEffectiveness = (input: AssessInput): Effectiveness => {
   const { name, service, pending, slices } = input;
   if (service === undefined) return ineffective('ServiceMissing', `Service ${name} does not exist`);
   if (pending) {
-    const message = `Service ${name} does not show the settings of its Etcd yet; etcd-druid acts at the owner's next reconcile`;
+    const message = `Pending: owner; Service ${name} lacks the annotation that kube-proxies older than 1.31 want, and only etcd-druid may write it: it does when the owner of its Etcd asks`;
     return ineffective('Pending', message);
   }
   if (service.spec?.clusterIP === 'None') {

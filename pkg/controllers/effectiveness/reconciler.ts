@@ -3,7 +3,6 @@
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
-import { settingsOf } from '../../routing/slots.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import type { NamespaceDecision, ObjectDecision } from '../settings/types.ts';
 import { assessEffectiveness } from './assess.ts';
@@ -73,18 +72,15 @@ export const readyZones = (nodes: readonly Node[]): string[] =>
 export const serviceNameOf = ({ kind, ref }: Pick<ObjectDecision, 'kind' | 'ref'>): string =>
   kind === 'Etcd' ? `${ref.name}-client` : ref.name;
 
-const isPending = ({ kind, want }: Item, service: Service | undefined): boolean => {
-  if (kind !== 'Etcd' || want === undefined || service === undefined) return false;
-  const shown = settingsOf('Service', service);
-  const shows = (wanted: Readonly<Record<string, string>>, has: Readonly<Record<string, string>> = {}): boolean =>
-    Object.entries(wanted).every(([key, value]) => has[key] === value);
-  const field = want.trafficDistribution === undefined || shown.trafficDistribution === want.trafficDistribution;
-  return !field || !shows(want.labels, shown.labels) || !shows(want.annotations, shown.annotations);
-};
+/** Hints come at once, but proxies older than 1.31 want an annotation, which only etcd-druid may write. */
+const isPending = ({ kind, want }: Item, service: Service | undefined): boolean =>
+  kind === 'Etcd' &&
+  service !== undefined &&
+  Object.keys(want?.annotations ?? {}).some((key) => !service.metadata?.annotations?.[key]);
 
 export const stateOf = (result: Effectiveness): string => (result.kind === 'effective' ? 'Effective' : result.reason);
 
-/** Normal while Pods start or etcd-druid waits for its owner: told in log and metric, no reason to alarm anybody. */
+/** Normal while Pods start or etcd-druid's owner has not asked it to write: told in log and metric, no reason to alarm anybody. */
 const QUIET = new Set(['ServiceMissing', 'Pending', 'NoReadyEndpoints']);
 
 const isFault = (result: Effectiveness): boolean => result.kind === 'ineffective' && !QUIET.has(result.reason);

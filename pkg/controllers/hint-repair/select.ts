@@ -25,9 +25,13 @@ const isProbe = ({ metadata }: EndpointSlice): boolean => metadata?.annotations?
 /** A write that admission looks at is possible. */
 const isOpen = (slice: EndpointSlice): boolean => slice.metadata?.deletionTimestamp === undefined && !isProbe(slice);
 
-/** Whether one more write of this slice would bring hints, if the webhook works. */
-export const needsTouch = (slice: EndpointSlice): boolean =>
-  isWebhooks(slice) && isOpen(slice) && (slice.endpoints ?? []).some(lacksOwnZone);
+/**
+ * Whether one more write of this slice would bring hints, if the webhook works.
+ *
+ * @param chosen - its namespace asks for hints, and its labels for nothing
+ */
+export const needsTouch = (slice: EndpointSlice, chosen = false): boolean =>
+  (chosen || isWebhooks(slice)) && isOpen(slice) && (slice.endpoints ?? []).some(lacksOwnZone);
 
 /** Whether the slice holds hints of a plan, which one more write would take away if its planner is known to be gone. */
 export const holdsPlan = (slice: EndpointSlice): boolean => {

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes planned settings: one merge patch an object, repairs a minute apart, nothing written twice, pruned fields noticed.
+// Writes planned settings: one merge patch a Service, repairs a minute apart, nothing written twice.
 import type { Service } from '../../apis/core.ts';
-import type { Etcd } from '../../apis/gardener.ts';
-import { ETCDS, SERVICES } from '../../apis/resources.ts';
+import { SERVICES } from '../../apis/resources.ts';
 import { ApiError, isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
-import { settingsOf } from '../../routing/slots.ts';
-import type { RoutingSettings, SettingsTarget } from '../../routing/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import type { DriftGuard } from './drift.ts';
-import { projectEtcd, projectService } from './projections.ts';
 import type { RecentWrites } from '../../kubernetes/recent-writes.ts';
+import { projectService } from './projections.ts';
 import type { ObjectDecision } from './types.ts';
 
 /** Why an object was written; label of the metric. */
@@ -20,11 +17,8 @@ export interface ApplyOptions {
   client: Pick<Client, 'patch'>;
   drift: DriftGuard;
   services: RecentWrites<Service>;
-  etcds: RecentWrites<Etcd>;
-  /** Etcds (`namespace/name`) whose write was pruned; added to here, cleared when the CRD changes. */
-  prunedEtcds: Set<string>;
   logger: Logger;
-  onWrite?: (kind: SettingsTarget, cause: WriteCause) => void;
+  onWrite?: (cause: WriteCause) => void;
 }
 
 /** What came of writing the objects of one namespace. */
@@ -41,29 +35,18 @@ export interface ApplyResult {
 /** After a conflict the watch brings the newer object; this is only the net below. */
 const CONFLICT_RETRY_MS = 1_000;
 
-const keyOf = ({ kind, ref }: Pick<ObjectDecision, 'kind' | 'ref'>): string => `${kind}/${ref.namespace}/${ref.name}`;
+const pathOf = ({ ref }: Pick<ObjectDecision, 'ref'>): string => `${ref.namespace}/${ref.name}`;
+const keyOf = (item: Pick<ObjectDecision, 'kind' | 'ref'>): string => `${item.kind}/${pathOf(item)}`;
 
 /** Drops what is remembered about an object that is gone, or no longer ours. */
 export const forgetObject = (item: Pick<ObjectDecision, 'kind' | 'ref'>, options: ApplyOptions): void => {
-  const key = `${item.ref.namespace}/${item.ref.name}`;
   options.drift.forget(keyOf(item));
-  (item.kind === 'Service' ? options.services : options.etcds).forget(key);
-  if (item.kind === 'Etcd') options.prunedEtcds.delete(key);
+  if (item.kind === 'Service') options.services.forget(pathOf(item));
 };
 
 /** Held decisions and refusals are different wishes, so that one after the other is no drift. */
 const wishOf = ({ decision, want }: ObjectDecision): string =>
   want === undefined ? `none:${decision.kind === 'refused' ? decision.reason : ''}` : JSON.stringify(want);
-
-/** A field that was sent but did not come back was pruned by the CRD. */
-const isPruned = (answer: Etcd, want: RoutingSettings | undefined): boolean => {
-  const has = settingsOf('Etcd', answer);
-  const keeps = (wanted: Readonly<Record<string, string>>, kept: Readonly<Record<string, string>> = {}): boolean =>
-    Object.keys(wanted).every((key) => kept[key] !== undefined);
-  if (want === undefined) return false;
-  const field = want.trafficDistribution === undefined || has.trafficDistribution !== undefined;
-  return !field || !keeps(want.labels, has.labels) || !keeps(want.annotations, has.annotations);
-};
 
 /** The patch under optimistic lock: `applied` must never claim a value that somebody else set in the same moment. */
 const lockedPatch = ({ plan, object }: ObjectDecision): Record<string, unknown> => {
@@ -79,17 +62,9 @@ type Outcome =
   | { readonly kind: 'failed'; readonly error: unknown };
 
 const write = async (item: ObjectDecision, options: ApplyOptions, signal: AbortSignal): Promise<void> => {
-  const { client, services, etcds, prunedEtcds } = options;
-  const key = `${item.ref.namespace}/${item.ref.name}`;
-  const before = item.object.metadata?.resourceVersion;
-  if (item.kind === 'Service') {
-    const answer = await client.patch<Service>(SERVICES, item.ref, 'merge', lockedPatch(item), {}, signal);
-    services.remember(key, projectService(answer), before);
-    return;
-  }
-  const answer = await client.patch<Etcd>(ETCDS, item.ref, 'merge', lockedPatch(item), {}, signal);
-  etcds.remember(key, projectEtcd(answer), before);
-  if (isPruned(answer, item.want)) prunedEtcds.add(key);
+  const { client, services } = options;
+  const answer = await client.patch<Service>(SERVICES, item.ref, 'merge', lockedPatch(item), {}, signal);
+  services.remember(pathOf(item), projectService(answer), item.object.metadata?.resourceVersion);
 };
 
 const causeOf = ({ want }: ObjectDecision, repair: boolean): WriteCause => {
@@ -116,7 +91,7 @@ const applyOne = async (item: ObjectDecision, options: ApplyOptions, signal: Abo
     throw error;
   }
   drift.written(key, wish, permit.repair);
-  onWrite?.(item.kind, causeOf(item, permit.repair));
+  onWrite?.(causeOf(item, permit.repair));
   return { kind: 'written' };
 };
 

@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes back everything that `applied` names, and the labels on namespaces: the last thing that is run before uninstalling.
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
-import type { Etcd } from '../../apis/gardener.ts';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
-import { ANNOTATION_TOUCHED, LABEL_ROUTING } from '../../apis/names.ts';
-import { ENDPOINT_SLICES, ETCDS, NAMESPACES, SERVICES } from '../../apis/resources.ts';
+import { ANNOTATION_TOUCHED, LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';
+import { ENDPOINT_SLICES, NAMESPACES, SERVICES } from '../../apis/resources.ts';
 import type { Resource } from '../../apis/resources.ts';
-import { isConflict, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
-import type { Client } from '../../kubernetes/types.ts';
+import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import { sleep } from '../../kubernetes/sleep.ts';
+import type { Client, Clock } from '../../kubernetes/types.ts';
+import { isEtcdClient, isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { planSettings } from '../../routing/plan.ts';
-import type { SettingsTarget } from '../../routing/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
+import { createHintRelease, HINT_RELEASE_KEY, isLeftOver } from '../hint-repair/etcd-clients.ts';
 import { carriesApplied } from './decide-objects.ts';
-import { projectEtcd, projectService } from './projections.ts';
+import { projectService, projectSlice } from './projections.ts';
 
 export interface CleanupOptions {
   client: Pick<Client, 'pages' | 'get' | 'patch'>;
   /** Namespaces in which nothing is taken back, since another installation looks after them. Default: none. */
   leaves?: (namespace: Namespace) => boolean;
+  clock: Clock;
   logger: Logger;
 }
 
 /** Objects that were changed. */
 export interface CleanupReport {
   readonly services: number;
-  readonly etcds: number;
+  /** Services of etcd-druid's that keep our settings until its next write: nobody else may write them. */
+  readonly leftToDruid: readonly string[];
   readonly namespaces: number;
   readonly slices: number;
   /** Namespaces with a mark of ours in which nothing was taken back. */
@@ -34,35 +37,27 @@ export interface CleanupReport {
 /** An owner that writes at the same moment makes a write conflict; it will not do so many times in a row. */
 const TRIES = 5;
 
-type Managed = Service | Etcd;
-
 const refOf = ({ metadata }: KubernetesObject): ObjectRef => ({
   name: metadata?.name ?? '',
   ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
 });
 
-const takeBack = async (
-  kind: SettingsTarget,
-  first: Managed,
-  { client, logger }: CleanupOptions,
-  signal: AbortSignal,
-): Promise<boolean> => {
-  const resource = kind === 'Service' ? SERVICES : ETCDS;
+const takeBack = async (first: Service, { client, logger }: CleanupOptions, signal: AbortSignal): Promise<boolean> => {
   const ref = refOf(first);
   let object = first;
   for (let tries = 1; ; tries += 1) {
-    const plan = planSettings({ target: kind, object, want: undefined });
+    const plan = planSettings({ object, want: undefined });
     if (plan.kind === 'unchanged') return false;
     const metadata = plan.patch['metadata'] as Record<string, unknown> | undefined;
     const patch = { ...plan.patch, metadata: { ...metadata, resourceVersion: object.metadata?.resourceVersion } };
     try {
-      await client.patch(resource, ref, 'merge', patch, {}, signal);
-      logger.info('settings taken back', { kind, namespace: ref.namespace, name: ref.name });
+      await client.patch(SERVICES, ref, 'merge', patch, {}, signal);
+      logger.info('settings taken back', { namespace: ref.namespace, name: ref.name });
       return true;
     } catch (error) {
       if (isNotFound(error)) return false;
       if (!isConflict(error) || tries === TRIES) throw error;
-      object = await client.get<Managed>(resource, ref, signal);
+      object = await client.get<Service>(SERVICES, ref, signal);
     }
   }
 };
@@ -80,7 +75,7 @@ const find = async <T extends KubernetesObject>(
       found.push(...page.items.flatMap((item) => keep(item) ?? []));
     }
   } catch (error) {
-    if (!isNotFound(error) && !(resource === ETCDS && isForbidden(error))) throw error;
+    if (!isNotFound(error)) throw error;
   }
   return found;
 };
@@ -125,22 +120,44 @@ const createBoundary = async ({ leaves, ...options }: CleanupOptions, signal: Ab
   };
 };
 
+const pathOf = ({ metadata }: KubernetesObject): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+
+/** Hints of Etcds' client Services, which nothing asks for once the namespaces' label is gone. */
+const removeHints = async (
+  services: readonly Service[],
+  options: CleanupOptions,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { client, clock, logger } = options;
+  const known = new Map(services.filter(isEtcdClient).map((item) => [pathOf(item), item]));
+  const view = {
+    namespace: () => undefined,
+    service: (namespace: string, name: string) => known.get(`${namespace}/${name}`),
+  };
+  for (let tries = 1; ; tries += 1) {
+    const keep = (slice: EndpointSlice): EndpointSlice | undefined =>
+      isLeftOver(slice, view) ? projectSlice(slice) : undefined;
+    const slices = await find<EndpointSlice>(ENDPOINT_SLICES, options, keep, signal);
+    const release = createHintRelease({ client, slices: () => slices, view, logger });
+    const result = await release.reconcile(HINT_RELEASE_KEY, signal);
+    if (result.kind !== 'requeue' || tries === TRIES) return;
+    await sleep(clock, result.afterMs, signal);
+  }
+};
+
 /** What carries our mark is found in the whole cluster, whatever modes are configured, but for `leaves`. */
 export const cleanUp = async (options: CleanupOptions, signal: AbortSignal): Promise<CleanupReport> => {
-  const report = { services: 0, etcds: 0, namespaces: 0, slices: 0 };
+  const report = { services: 0, namespaces: 0, slices: 0 };
   const { left, within } = await createBoundary(options, signal);
-  const applied =
-    <T extends Managed>(project: (item: T) => T) =>
-    (item: T): T | undefined =>
-      carriesApplied(item) ? project(item) : undefined;
-  const services = await find<Service>(SERVICES, options, applied(projectService), signal);
-  for (const service of within(services))
-    report.services += (await takeBack('Service', service, options, signal)) ? 1 : 0;
-  const etcds = await find<Etcd>(ETCDS, options, applied(projectEtcd), signal);
-  for (const etcd of within(etcds)) report.etcds += (await takeBack('Etcd', etcd, options, signal)) ? 1 : 0;
+  const isInteresting = (item: Service): Service | undefined =>
+    carriesApplied(item) || isEtcdClient(item) ? projectService(item) : undefined;
+  const services = within(await find<Service>(SERVICES, options, isInteresting, signal));
+  for (const service of services.filter((item) => !isMadeByDruid(item)))
+    report.services += (await takeBack(service, options, signal)) ? 1 : 0;
   // Last: while the label is there, the settings webhook still knows our user's writes.
-  const isLabelled = (item: Namespace) => (item.metadata?.labels?.[LABEL_ROUTING] === undefined ? undefined : item);
-  const labels = { [LABEL_ROUTING]: null };
+  const labels = { [LABEL_ROUTING]: null, [LABEL_ETCD_CLIENTS]: null };
+  const isLabelled = (item: Namespace) =>
+    Object.keys(labels).some((key) => item.metadata?.labels?.[key] !== undefined) ? item : undefined;
   for (const namespace of within(await find<Namespace>(NAMESPACES, options, isLabelled, signal))) {
     report.namespaces += (await unmark(NAMESPACES, namespace, { labels }, options, signal)) ? 1 : 0;
   }
@@ -149,5 +166,7 @@ export const cleanUp = async (options: CleanupOptions, signal: AbortSignal): Pro
   for (const slice of within(await find<EndpointSlice>(ENDPOINT_SLICES, options, isTouched, signal))) {
     report.slices += (await unmark(ENDPOINT_SLICES, slice, { annotations }, options, signal)) ? 1 : 0;
   }
-  return { ...report, left: [...left].sort() };
+  await removeHints(services, options, signal);
+  const leftToDruid = services.filter((item) => isMadeByDruid(item) && carriesApplied(item)).map(pathOf);
+  return { ...report, leftToDruid: leftToDruid.sort(), left: [...left].sort() };
 };

@@ -8,7 +8,6 @@ import { createRoutingConfigReader } from '../../apis/routing-config-reader.ts';
 import { GROUP, LABEL_CONSIDER, LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import {
   CLUSTERS,
-  CUSTOM_RESOURCE_DEFINITIONS,
   ENDPOINT_SLICES,
   ETCDS,
   EXTENSIONS,
@@ -21,8 +20,6 @@ import {
 import { CATALOGUE } from '../../gardener/catalogue.ts';
 import type { ReadExtension } from '../../gardener/extension/types.ts';
 import type { Client, Indexers } from '../../kubernetes/types.ts';
-import { etcdFieldSupportFromCrd } from '../../routing/etcd.ts';
-import type { EtcdFieldSupport } from '../../routing/types.ts';
 import { createExtensionProjection } from '../extension/projection.ts';
 import { createCache } from '../../kubernetes/cache.ts';
 import type { Cache, CacheOptions } from '../../kubernetes/cache.ts';
@@ -38,11 +35,6 @@ import {
   projectSlice,
 } from './projections.ts';
 
-/** The Etcd CRD reduced to what it lets us write. */
-export interface EtcdDefinition extends KubernetesObject {
-  support?: EtcdFieldSupport;
-}
-
 export interface Landscape {
   readonly namespaces: Cache<Namespace>;
   readonly services: Cache<Service>;
@@ -55,7 +47,6 @@ export interface Landscape {
   readonly alsoWhole: Map<string, ReadonlySet<string>>;
   /** With mode garden or seed. */
   readonly etcds?: Cache<Etcd>;
-  readonly etcdDefinition?: Cache<EtcdDefinition>;
   /** With mode seed. */
   readonly clusters?: Cache<Cluster>;
   /** With mode seed and a garden kubeconfig: the Seed itself, in the virtual garden. */
@@ -120,11 +111,6 @@ const sliceIndex: Indexers<EndpointSlice> = {
   },
 };
 
-const projectDefinition = (crd: EtcdDefinition): EtcdDefinition => ({
-  metadata: projectMeta(crd.metadata),
-  support: etcdFieldSupportFromCrd(crd, ETCDS.version),
-});
-
 export const createLandscape = ({
   client,
   gardenClient,
@@ -132,7 +118,6 @@ export const createLandscape = ({
   extensions = true,
   ...rest
 }: LandscapeOptions): Landscape => {
-  const etcdName = `${ETCDS.plural}.${ETCDS.group}`;
   const gardener = modes.garden !== undefined || modes.seed !== undefined;
   const common = { client, ...rest };
   const alsoWhole: Landscape['alsoWhole'] = new Map();
@@ -154,12 +139,6 @@ export const createLandscape = ({
   };
   const ofEtcd = gardener && {
     etcds: createCache({ ...common, resource: ETCDS, transform: projectEtcd, indexers: namespaceIndex<Etcd>() }),
-    etcdDefinition: createCache<EtcdDefinition>({
-      ...common,
-      resource: CUSTOM_RESOURCE_DEFINITIONS,
-      selection: { fieldSelector: `metadata.name=${etcdName}` },
-      transform: projectDefinition,
-    }),
   };
   // A Cluster carries a whole CloudProfile: small pages keep the peak of memory small.
   const ofSeed = modes.seed !== undefined && {

@@ -35,7 +35,7 @@ const CARRIERS = ['webhook', 'policy'] as const;
 const ASSUMPTION = 'if every ready Node has as many clients';
 
 export interface SettingsMetrics {
-  wrote(kind: string, cause: WriteCause): void;
+  wrote(cause: WriteCause): void;
   touched(outcome: 'hinted' | 'unhinted' | 'spread' | 'planned'): void;
   failed(): void;
 }
@@ -43,7 +43,7 @@ export interface SettingsMetrics {
 const showDecisions = (metrics: Metrics, figures: SettingsFigures): void => {
   metrics.gauge({
     name: 'settings_objects',
-    help: 'Services and Etcds by the reconciler that owns them and by decision: Enabled, or the reason why not.',
+    help: 'Services and Etcds by the reconciler that decides about them and by decision: Enabled, or the reason why not.',
     labels: ['owner', 'reason'],
     collect(gauge) {
       gauge.reset();
@@ -166,8 +166,8 @@ export const createSettingsMetrics = (metrics: Metrics, figures: SettingsFigures
   const failures = countFailures(metrics);
   const writes = metrics.counter({
     name: 'settings_writes_total',
-    help: 'Objects written: because a decision changed, to repair what others overwrote, or to take our settings back.',
-    labels: ['kind', 'cause'],
+    help: 'Services written: because a decision changed, to repair what others overwrote, or to take our settings back.',
+    labels: ['cause'],
   });
   const touches = metrics.counter({
     name: 'slice_touches_total',
@@ -175,7 +175,7 @@ export const createSettingsMetrics = (metrics: Metrics, figures: SettingsFigures
     labels: ['outcome'],
   });
   return {
-    wrote: (kind, cause) => writes.inc({ kind, cause }),
+    wrote: (cause) => writes.inc({ cause }),
     touched: (outcome) => touches.inc({ outcome }),
     failed: () => failures.inc(),
   };

@@ -4,6 +4,7 @@ import type { EndpointSlice, Endpoint, Namespace, Node, Service } from '../../ap
 import type { Cluster, Etcd, Garden, Seed, Shoot } from '../../apis/gardener.ts';
 import type { ObjectMeta, StringMap } from '../../apis/meta.ts';
 import {
+  ANNOTATION_ORIGIN,
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
   GROUP,
@@ -20,8 +21,10 @@ const KEPT_KEYS = new Set([
   LABEL_GARDENER_ROLE,
   LABEL_SERVICE_NAME,
   LABEL_ZONE,
-  // Opt-out of L7 load balancing on a Shoot.
+  // Opt-outs of a Shoot: of L7 load balancing, and of reconciliation.
   'shoot.gardener.cloud/disable-istio-tls-termination',
+  'shoot.gardener.cloud/ignore',
+  ANNOTATION_ORIGIN,
 ]);
 
 const keep = (map: StringMap | undefined): StringMap | undefined => {
@@ -67,16 +70,8 @@ export const projectService = ({ metadata, spec }: Service): Service => ({
   },
 });
 
-export const projectEtcd = ({ metadata, spec }: Etcd): Etcd => {
-  const service = spec?.etcd?.clientService ?? undefined;
-  if (service === undefined) return { metadata: projectMeta(metadata), spec: { etcd: {} } };
-  const clientService = {
-    ...only('labels', keep(service.labels)),
-    ...only('annotations', keep(service.annotations)),
-    ...only('trafficDistribution', service.trafficDistribution),
-  };
-  return { metadata: projectMeta(metadata), spec: { etcd: { clientService } } };
-};
+/** Only identity and labels are read: an Etcd is never written, and what it asks for is its owner's. */
+export const projectEtcd = ({ metadata }: Etcd): Etcd => ({ metadata: projectMeta(metadata) });
 
 export const projectNamespace = ({ metadata }: Namespace): Namespace => ({ metadata: projectMeta(metadata) });
 
@@ -117,9 +112,11 @@ const projectShoot = ({ metadata, spec, status }: Shoot): Shoot => {
       ...only('seedName', spec?.seedName),
       ...only('controlPlane', spec?.controlPlane),
       ...only('provider', provider),
+      ...only('hibernation', spec?.hibernation?.enabled === true ? { enabled: true } : undefined),
     },
     status: {
       ...only('technicalID', status?.technicalID),
+      ...only('hibernated', status?.hibernated),
       ...only('seedName', status?.seedName),
       ...only('observedGeneration', status?.observedGeneration),
       ...only(

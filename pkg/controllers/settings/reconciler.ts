@@ -7,7 +7,7 @@ import { applyObjects, forgetObject } from './apply.ts';
 import type { ApplyOptions } from './apply.ts';
 import type { Managed } from './release.ts';
 import type { Reporter } from './reporter.ts';
-import { isRoutingLabelled, wantsRoutingLabel, writeRoutingLabel } from './routing-label.ts';
+import { isRoutingLabelled, labelsFor, NO_LABELS, writeLabels } from './routing-label.ts';
 import type { LabelWriter } from './routing-label.ts';
 import type { Decider, NamespaceDecision } from './types.ts';
 
@@ -71,9 +71,8 @@ export const createSettingsReconciler = (options: SettingsReconcilerOptions): Re
   const writeLabel = async (decision: NamespaceDecision, fighting: boolean, signal: AbortSignal): Promise<void> => {
     const namespace = namespaceOf(decision.namespace);
     if (namespace === undefined) return;
-    const manages = isEnabled(decision);
-    const labelled = isRoutingLabelled(namespace, label.value);
-    await writeRoutingLabel(namespace, wantsRoutingLabel({ keep, manages, fighting, labelled }), label, signal);
+    const wanted = labelsFor(decision, { keep, fighting, labelled: isRoutingLabelled(namespace, label.value) });
+    if (wanted !== undefined) await writeLabels(namespace, wanted, label, signal);
   };
 
   const carryOut = async (decision: NamespaceDecision, signal: AbortSignal): Promise<Result> => {
@@ -110,7 +109,7 @@ export const createSettingsReconciler = (options: SettingsReconcilerOptions): Re
       if (decision === undefined) {
         reporter.forget(name);
         if (namespace === undefined) label.namespaces.forget(name);
-        else if (isOwned(name)) await writeRoutingLabel(namespace, false, label, signal);
+        else if (isOwned(name)) await writeLabels(namespace, NO_LABELS, label, signal);
         return DONE;
       }
       return leave ? DONE : carryOut(decision, signal);

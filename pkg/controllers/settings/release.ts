@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides what is taken back in a namespace that this process managed and that no mode owns any more. Pure.
 import type { Service } from '../../apis/core.ts';
-import type { Etcd } from '../../apis/gardener.ts';
 import type { RoutingDecision } from '../../gardener/types.ts';
-import { carriesApplied, planObject } from './decide-objects.ts';
+import { carriesApplied, planService } from './decide-objects.ts';
 import type { Owner } from './ownership.ts';
 import type { NamespaceDecision, ObjectDecision, RoutingContext } from './types.ts';
 
@@ -19,17 +18,16 @@ export interface ReleaseSnapshot {
   readonly namespace: string;
   readonly managed: Managed;
   readonly services: readonly Service[];
-  readonly etcds: readonly Etcd[];
   readonly context: RoutingContext;
 }
 
 /** Only objects that this process decided about: what else carries settings is another installation's. */
-export const decideRelease = ({ namespace, managed, services, etcds, context }: ReleaseSnapshot): NamespaceDecision => {
+export const decideRelease = ({ namespace, managed, services, context }: ReleaseSnapshot): NamespaceDecision => {
   const message = `Namespace ${namespace} no longer has the role or name that made it ours; what was set there is taken back`;
   const decision: RoutingDecision = { kind: 'refused', reason: 'NamespaceNotOwned', message };
   const objects = managed.objects.flatMap(({ kind, ref }): ObjectDecision[] => {
-    const found = (kind === 'Service' ? services : etcds).find(({ metadata }) => metadata?.name === ref.name);
-    return found !== undefined && carriesApplied(found) ? [planObject(kind, found, decision, context)] : [];
+    const found = kind === 'Service' ? services.find(({ metadata }) => metadata?.name === ref.name) : undefined;
+    return found !== undefined && carriesApplied(found) ? [planService(found, decision, context)] : [];
   });
   return {
     owner: managed.owner,

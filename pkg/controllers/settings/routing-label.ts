@@ -1,27 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labels the namespaces in which the settings webhook shall keep our values, and takes the label back.
+// Labels the namespaces in which admission keeps our values or chooses Etcds' client Services, and removes the labels again.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Namespace } from '../../apis/core.ts';
-import { LABEL_ROUTING } from '../../apis/names.ts';
+import { LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';
 import { NAMESPACES } from '../../apis/resources.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
+import { isHeld } from '../../gardener/decide.ts';
 import { projectNamespace } from './projections.ts';
 import type { RecentWrites } from '../../kubernetes/recent-writes.ts';
+import type { NamespaceDecision } from './types.ts';
 
 export interface LabelWish {
   readonly keep: SettingsReconcilerConfiguration['keep'];
   /** Something in the namespace has settings of ours. */
   readonly manages: boolean;
-  /** An owner there keeps rewriting what we set. */
-  readonly fighting: boolean;
+  /** An owner there keeps rewriting what we set, or is known to. */
+  readonly rewritten: boolean;
   readonly labelled: boolean;
 }
 
-/** Whether the namespace shall carry the label. With `auto` the label itself remembers that there was a fight. */
-export const wantsRoutingLabel = ({ keep, manages, fighting, labelled }: LabelWish): boolean => {
+/** The labels of a namespace that are ours to write. */
+export interface NamespaceLabels {
+  /** Admission keeps our settings in the writes of others. */
+  readonly routing: boolean;
+  /** Admission sets and hints the client Services of Etcds. */
+  readonly etcdClients: boolean;
+}
+
+export const NO_LABELS: NamespaceLabels = { routing: false, etcdClients: false };
+
+/** Whether our settings shall be kept. With `auto` the label itself remembers that there was a fight. */
+export const wantsRoutingLabel = ({ keep, manages, rewritten, labelled }: LabelWish): boolean => {
   if (keep === 'off' || !manages) return false;
-  return keep === 'on' || fighting || labelled;
+  return keep === 'on' || rewritten || labelled;
+};
+
+/** The labels that a decision asks for; undefined where it says nothing about what is wanted, and they stay as they are. */
+export const labelsFor = (
+  { decision, objects }: NamespaceDecision,
+  { keep, fighting, labelled }: Pick<LabelWish, 'keep' | 'labelled'> & { readonly fighting: boolean },
+): NamespaceLabels | undefined => {
+  if (isHeld(decision) || objects.some((item) => isHeld(item.decision))) return undefined;
+  const enabled = objects.filter(({ want }) => want !== undefined);
+  const services = enabled.filter(({ kind }) => kind === 'Service');
+  const rewritten = fighting || services.some((item) => item.rewritten === true);
+  return {
+    routing: wantsRoutingLabel({ keep, manages: services.length > 0, rewritten, labelled }),
+    etcdClients: enabled.some(({ kind }) => kind === 'Etcd'),
+  };
 };
 
 export const isRoutingLabelled = ({ metadata }: Namespace, value = 'true'): boolean =>
@@ -34,19 +61,28 @@ export interface LabelWriter {
   value?: string;
 }
 
-/** Sets or removes the label if it is not as wanted; true if it was written. */
-export const writeRoutingLabel = async (
+/** What differs, as the labels of a merge patch. */
+const changesOf = (namespace: Namespace, wanted: NamespaceLabels, value: string): Record<string, string | null> => {
+  const wishes = [
+    [LABEL_ROUTING, wanted.routing ? value : undefined],
+    [LABEL_ETCD_CLIENTS, wanted.etcdClients ? 'true' : undefined],
+  ] as const;
+  const has = namespace.metadata?.labels ?? {};
+  return Object.fromEntries(wishes.flatMap(([key, wish]) => (has[key] === wish ? [] : [[key, wish ?? null]])));
+};
+
+/** Sets or removes the labels that are not as wanted; true if something was written. */
+export const writeLabels = async (
   namespace: Namespace,
-  wanted: boolean,
+  wanted: NamespaceLabels,
   { client, namespaces, value = 'true' }: LabelWriter,
   signal: AbortSignal,
 ): Promise<boolean> => {
   const name = namespace.metadata?.name ?? '';
-  const present = namespace.metadata?.labels?.[LABEL_ROUTING] !== undefined;
-  if (wanted ? isRoutingLabelled(namespace, value) : !present) return false;
-  const patch = { metadata: { labels: { [LABEL_ROUTING]: wanted ? value : null } } };
+  const labels = changesOf(namespace, wanted, value);
+  if (Object.keys(labels).length === 0) return false;
   try {
-    const answer = await client.patch<Namespace>(NAMESPACES, { name }, 'merge', patch, {}, signal);
+    const answer = await client.patch<Namespace>(NAMESPACES, { name }, 'merge', { metadata: { labels } }, {}, signal);
     namespaces.remember(name, projectNamespace(answer), namespace.metadata?.resourceVersion);
     return true;
   } catch (error) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says in one sentence what was decided for a namespace, so that log lines and events of equal decisions are equal. Pure.
+import type { RoutingSettings } from '../../routing/types.ts';
 import type { NamespaceDecision, ObjectDecision } from './types.ts';
 
 /** What people are told about a namespace. Two summaries with the same `fingerprint` tell the same. */
@@ -17,7 +18,6 @@ const FAULTS = new Set([
   'SingleZone',
   'DuplicateZones',
   'NotHighlyAvailable',
-  'FieldNotSupported',
   'ConflictingMode',
   'ConfigurationInvalid',
 ]);
@@ -29,8 +29,13 @@ export const reasonOf = ({ decision }: Pick<ObjectDecision, 'decision'>): string
   decision.kind === 'enabled' ? 'Enabled' : decision.reason;
 
 /** `trafficDistribution=PreferSameZone`, or the labels and annotations where there is no field. */
-export const describeSettings = ({ want }: Pick<ObjectDecision, 'want'>): string => {
+export const describeSettings = ({ kind, want }: Pick<ObjectDecision, 'kind' | 'want'>): string => {
   if (want === undefined) return 'nothing';
+  if (kind === 'Etcd') return `hints at once, ${settingsText(want)} with etcd-druid's next write of the client Service`;
+  return settingsText(want);
+};
+
+const settingsText = (want: RoutingSettings): string => {
   const maps = Object.entries({ ...want.labels, ...want.annotations }).map(([key, value]) => `${key}=${value}`);
   const field = want.trafficDistribution === undefined ? [] : [`trafficDistribution=${want.trafficDistribution}`];
   return [...field, ...maps].join(', ');

@@ -65,9 +65,7 @@ export const connectTriggers = (options: TriggerOptions): void => {
   });
   onContent(landscape.liveSeed, () => enqueueAll(['shoot-settings', 'extension-settings']));
   onContent(landscape.gardens, () => enqueueAll(['garden-settings']));
-  onContent(landscape.etcdDefinition, () => enqueueAll(['shoot-settings', 'garden-settings']));
   connectExtensions(options);
-  landscape.etcdDefinition?.onChange(() => landscape.etcds?.poke());
   landscape.nodes.onChange((node, previous, deleted) => {
     if (deleted || previous === undefined || zoneAndKubelet(node) !== zoneAndKubelet(previous)) enqueueAll();
   });

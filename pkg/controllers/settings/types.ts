@@ -5,13 +5,7 @@ import type { Etcd } from '../../apis/gardener.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
 import type { RoutingDecision } from '../../gardener/types.ts';
 import type { EventInput } from '../../kubernetes/types.ts';
-import type {
-  EtcdFieldSupport,
-  KubernetesVersion,
-  RoutingSettings,
-  SettingsPlan,
-  SettingsTarget,
-} from '../../routing/types.ts';
+import type { KubernetesVersion, RoutingSettings, SettingsPlan } from '../../routing/types.ts';
 import type { Owner } from './ownership.ts';
 
 /** What every decision needs to know about the cluster that the objects live in. */
@@ -20,22 +14,28 @@ export interface RoutingContext {
   readonly version: KubernetesVersion | undefined;
   /** Some Node's kubelet is 1.30 or older; undefined where no Node is known: what objects carry stays. */
   readonly mixedKubelets: boolean | undefined;
-  readonly etcdSupport: EtcdFieldSupport;
-  /** Etcds (`namespace/name`) whose last write came back without what was written. */
-  readonly prunedEtcds: ReadonlySet<string>;
+  /**
+   * Some router of the cluster reads `PreferClose` but not its newer name `PreferSameZone` (Cilium 1.18 and 1.19). Default false.
+   */
+  readonly olderName?: boolean;
 }
+
+/** What a row is about: a Service that is written, or an Etcd, which never is, and whose client Service only etcd-druid writes. */
+export type RowKind = 'Service' | 'Etcd';
 
 /** What becomes of one Service or Etcd. */
 export interface ObjectDecision {
-  readonly kind: SettingsTarget;
+  readonly kind: RowKind;
   readonly ref: Required<ObjectRef>;
   readonly object: Service | Etcd;
   readonly decision: RoutingDecision;
-  /** Settings that the object shall have; undefined: ours are taken back. */
+  /** Settings that the Service (of an Etcd: its client Service) shall have; undefined: ours are taken back. */
   readonly want: RoutingSettings | undefined;
+  /** Its owner writes it again and again, and admission may keep our settings in that write. */
+  readonly rewritten?: boolean;
   /** The configuration of an Extension asks for it, and nothing else does. */
   readonly configured?: boolean;
-  /** What to write; `unchanged` also where a decision is held because its source is missing. */
+  /** What to write; `unchanged` also where a decision is held, and always for Etcds. */
   readonly plan: SettingsPlan;
 }
 

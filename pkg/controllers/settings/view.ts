@@ -3,8 +3,7 @@
 import type { Namespace, Node, Service } from '../../apis/core.ts';
 import type { Etcd } from '../../apis/gardener.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { DRUID_FIELD_SUPPORT } from '../../routing/etcd.ts';
-import type { EtcdFieldSupport, KubernetesVersion } from '../../routing/types.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
 import { proxyNeedsAnnotation } from '../../routing/version.ts';
 import type { Landscape } from './landscape.ts';
 import { byNamespace } from './landscape.ts';
@@ -17,14 +16,10 @@ export interface View {
   services(namespace: string): Service[];
   etcds(namespace: string): Etcd[];
   context(): RoutingContext;
-  /** What the served Etcd CRD accepts; the newest druid's where no CRD can be read. */
-  etcdSupport(): EtcdFieldSupport;
   readonly recent: {
     readonly namespaces: RecentWrites<Namespace>;
     readonly services: RecentWrites<Service>;
-    readonly etcds: RecentWrites<Etcd>;
   };
-  readonly prunedEtcds: Set<string>;
 }
 
 const isOld = ({ status }: Node): boolean => {
@@ -50,15 +45,10 @@ export const createView = (landscape: Landscape, version: () => KubernetesVersio
   const recent = {
     namespaces: createRecentWrites<Namespace>(),
     services: createRecentWrites<Service>(),
-    etcds: createRecentWrites<Etcd>(),
   };
-  const prunedEtcds = new Set<string>();
   // Counting Nodes for each of thousands of namespaces would be quadratic; Nodes change seldom.
   let mixedKubelets: boolean | undefined;
   landscape.nodes.onChange(() => (mixedKubelets = undefined));
-  landscape.etcdDefinition?.onChange(() => prunedEtcds.clear());
-
-  const etcdSupport = (): EtcdFieldSupport => landscape.etcdDefinition?.list()[0]?.support ?? DRUID_FIELD_SUPPORT;
 
   return {
     namespace(name) {
@@ -67,14 +57,11 @@ export const createView = (landscape: Landscape, version: () => KubernetesVersio
     },
     services: (namespace) =>
       byNamespace(landscape.services, namespace).map((item) => recent.services.freshest(keyOf(item), item)),
-    etcds: (namespace) =>
-      byNamespace(landscape.etcds, namespace).map((item) => recent.etcds.freshest(keyOf(item), item)),
-    etcdSupport,
+    etcds: (namespace) => byNamespace(landscape.etcds, namespace),
     context() {
       mixedKubelets ??= hasOldKubelet(landscape);
-      return { version: version(), mixedKubelets, etcdSupport: etcdSupport(), prunedEtcds };
+      return { version: version(), mixedKubelets };
     },
     recent,
-    prunedEtcds,
   };
 };

@@ -29,12 +29,12 @@ const namespaceProblems = (config: RoutingConfig, extensionClass: ExtensionClass
   );
 };
 
-/** The settings of such a Service are the Etcd's, whose API knows no strategies. */
+/** Nothing but routing by zone can be asked for a Service that only etcd-druid writes. */
 const etcdProblems = ({ services }: RoutingConfig, scope: Scope | undefined): RoutingConfigProblem[] =>
   services.flatMap(({ name, strategy }, index) => {
     const entry = scope === undefined || name === undefined ? undefined : entryOfService(scope, name);
-    if (strategy === undefined || entry?.write.kind !== 'Etcd') return [];
-    const message = `must be left out: Service ${entry.service} gets its settings from Etcd ${entry.write.name}, which has no strategies.`;
+    if (strategy === undefined || entry?.source.kind !== 'Etcd') return [];
+    const message = `must be left out: only etcd-druid writes Service ${entry.service}, and it can carry no strategy.`;
     return [{ field: `${PROVIDER_CONFIG_FIELD}.services[${index}].strategy`, message }];
   });
 

@@ -33,7 +33,7 @@ const withConfig = (
   extension: string,
 ): ConfiguredSelection => {
   // The owner's own no, and what is written elsewhere, no configuration can change.
-  if (selection.kind === 'excluded' || selection.kind === 'writtenThroughEtcd') return { selection };
+  if (selection.kind === 'excluded' || selection.kind === 'writtenByDruid') return { selection };
   const excluded = config.exclude.findIndex((item) => fits(item, object));
   if (excluded >= 0) return { selection: { kind: 'excludedBy', extension, field: fieldOf('exclude', excluded) } };
   const index = config.services.findIndex((item) => fits(item, object));

@@ -2,7 +2,7 @@
 // Builds the MutatingAdmissionPolicies that carry admission where no webhook shall run.
 import { EXTENSION_NAME } from '../../apis/names.ts';
 import { hintRows } from './hints.ts';
-import { settingsRows } from './settings.ts';
+import { settingsRow } from './settings.ts';
 import type {
   AdmissionPolicies,
   AdmissionPoliciesOptions,
@@ -52,11 +52,11 @@ export const buildCarrierObject = (namespace: string, carrier: Carrier): Carrier
 
 const rowsOf = (options: AdmissionPoliciesOptions): PolicyRow[] => [
   ...hintRows(options),
-  ...(options.keepSettings ? settingsRows(options) : []),
+  ...(options.keepSettings ? [settingsRow(options)] : []),
 ];
 
 /**
- * One policy and one binding for each strategy of hints and for each kind whose settings are kept. What a policy cannot
+ * One policy and one binding for each strategy of hints, for what is chosen by namespace and name, and for kept settings. What a policy cannot
  * see (users, whether the planner lives) is part of its text. Needs MutatingAdmissionPolicy v1 (Kubernetes 1.36), whose
  * slices always know `forNodes`.
  */

@@ -4,7 +4,6 @@ import { ANNOTATION_APPLIED } from '../../apis/names.ts';
 import type { KeptSlot } from '../../routing/keep.ts';
 import type { Slot } from '../../routing/slots.ts';
 import { pathOf } from '../../routing/slots.ts';
-import type { SettingsTarget } from '../../routing/types.ts';
 import { text } from './cel.ts';
 import type { NamedExpression } from './types.ts';
 
@@ -19,7 +18,7 @@ const wordOf = (slot: Slot): string =>
     .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
     .join('');
 
-const holderOf = (target: SettingsTarget, slot: Slot): Path => pathOf(target, slot).slice(0, -1);
+const holderOf = (slot: Slot): Path => pathOf(slot).slice(0, -1);
 
 const variableOf = (prefix: 'next' | 'old', path: Path): string =>
   `${prefix}${path.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join('')}`;
@@ -38,21 +37,21 @@ const unique = (paths: readonly Path[]): Path[] => [
 ];
 
 /** Every map that may have to be there before a value can be put into it, outermost first. */
-const parentsOf = (target: SettingsTarget, slots: readonly KeptSlot[]): Path[] =>
+const parentsOf = (slots: readonly KeptSlot[]): Path[] =>
   unique(
-    [...slots.map(({ slot }) => pathOf(target, slot)), APPLIED_PATH].flatMap((path) =>
+    [...slots.map(({ slot }) => pathOf(slot)), APPLIED_PATH].flatMap((path) =>
       path.slice(1).map((_, index) => path.slice(0, index + 1)),
     ),
     // Every object has metadata.
   ).filter((path) => path.join('.') !== 'metadata');
 
 /** The new object's maps, all of them, and the stored object's, those that hold values. */
-export const mapVariables = (target: SettingsTarget, slots: readonly KeptSlot[]): NamedExpression[] => [
-  ...parentsOf(target, slots).map((path) => ({
+export const mapVariables = (slots: readonly KeptSlot[]): NamedExpression[] => [
+  ...parentsOf(slots).map((path) => ({
     name: variableOf('next', path),
     expression: mapAt('object', path),
   })),
-  ...unique(slots.map(({ slot }) => holderOf(target, slot))).map((path) => ({
+  ...unique(slots.map(({ slot }) => holderOf(slot))).map((path) => ({
     name: variableOf('old', path),
     expression: mapAt('oldObject', path),
   })),
@@ -78,32 +77,32 @@ const recordedIn = (slot: Slot): string => `variables.recorded${wordOf(slot)}`;
 const droppedIn = (slot: Slot): string => `variables.dropped${wordOf(slot)}`;
 
 /** The value of a slot among the maps of the new or the stored object; `otherwise` where it has none. */
-const valueIn = (prefix: 'next' | 'old', target: SettingsTarget, slot: Slot, otherwise: string): string =>
-  `variables.${variableOf(prefix, holderOf(target, slot))}[?${text(pathOf(target, slot).at(-1) ?? '')}].orValue(${otherwise})`;
+const valueIn = (prefix: 'next' | 'old', slot: Slot, otherwise: string): string =>
+  `variables.${variableOf(prefix, holderOf(slot))}[?${text(pathOf(slot).at(-1) ?? '')}].orValue(${otherwise})`;
 
-const droppedExpression = (target: SettingsTarget, { slot, yieldsToHeuristic }: KeptSlot): string => {
+const droppedExpression = ({ slot, yieldsToHeuristic }: KeptSlot): string => {
   const ours = recordedIn(slot);
-  const current = valueIn('next', target, slot, '""');
+  const current = valueIn('next', slot, '""');
   return [
     `${ours} != ""`,
-    `${valueIn('old', target, slot, '""')} == ${ours}`,
+    `${valueIn('old', slot, '""')} == ${ours}`,
     `${current} != ${ours}`,
     ...(yieldsToHeuristic ? [`!${current}.contains("/")`] : []),
   ].join(' &&\n');
 };
 
 /** Whether the value is to be put back; the slot that it must agree with counts as it will be. */
-const isPutBack = (target: SettingsTarget, { slot, agreesWith }: KeptSlot): string => {
+const isPutBack = ({ slot, agreesWith }: KeptSlot): string => {
   if (agreesWith === undefined) return droppedIn(slot);
-  const other = valueIn('next', target, agreesWith, recordedIn(slot));
+  const other = valueIn('next', agreesWith, recordedIn(slot));
   return `${droppedIn(slot)} && (${droppedIn(agreesWith)} ? ${recordedIn(agreesWith)} : ${other}) == ${recordedIn(slot)}`;
 };
 
 /** What is recorded for each slot, and whether it was dropped. */
-export const slotVariables = (target: SettingsTarget, slots: readonly KeptSlot[]): NamedExpression[] =>
+export const slotVariables = (slots: readonly KeptSlot[]): NamedExpression[] =>
   slots.flatMap((kept) => [
     { name: `recorded${wordOf(kept.slot)}`, expression: recordedOf(kept.slot) },
-    { name: `dropped${wordOf(kept.slot)}`, expression: droppedExpression(target, kept) },
+    { name: `dropped${wordOf(kept.slot)}`, expression: droppedExpression(kept) },
   ]);
 
 /** RFC 6901. */
@@ -116,17 +115,17 @@ const addWhere = (condition: string, path: Path, value: string): string =>
 const isWithin = (parent: Path, path: Path): boolean => parent.every((part, index) => path[index] === part);
 
 /** The patch: maps that are missing, then values; no operation where nothing was dropped. */
-export const putBack = (target: SettingsTarget, slots: readonly KeptSlot[]): string => {
+export const putBack = (slots: readonly KeptSlot[]): string => {
   const values = [
     ...slots.map((kept) => ({
       needed: droppedIn(kept.slot),
-      condition: isPutBack(target, kept),
-      path: pathOf(target, kept.slot),
+      condition: isPutBack(kept),
+      path: pathOf(kept.slot),
       value: recordedIn(kept.slot),
     })),
     { needed: 'variables.lost', condition: 'variables.lost', path: APPLIED_PATH, value: 'variables.applied' },
   ];
-  const parents = parentsOf(target, slots).map((parent) => {
+  const parents = parentsOf(slots).map((parent) => {
     const needed = values.filter(({ path }) => isWithin(parent, path)).map((value) => value.needed);
     return addWhere(`variables.${variableOf('next', parent)}.size() == 0 && (${needed.join(' || ')})`, parent, '{}');
   });

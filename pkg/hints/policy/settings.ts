@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keeping of routing settings as policies of Services and Etcds: the table of pkg/routing, said in CEL.
-import { ANNOTATION_APPLIED, LABEL_MANAGED, LABEL_NAMESPACE_NAME, LABEL_ROUTING } from '../../apis/names.ts';
-import { ETCDS, SERVICES } from '../../apis/resources.ts';
+// The keeping of routing settings as a policy of Services: the table of pkg/routing, said in CEL.
+import {
+  ANNOTATION_APPLIED,
+  LABEL_MANAGED,
+  LABEL_MANAGED_BY,
+  LABEL_NAMESPACE_NAME,
+  LABEL_ROUTING,
+  MANAGED_BY_DRUID,
+} from '../../apis/names.ts';
+import { SERVICES } from '../../apis/resources.ts';
 import { CANONICAL_BODY_PATTERN, MAX_APPLIED_LENGTH } from '../../routing/canonical-applied.ts';
-import { keptSlots, UNTOUCHED_SERVICES } from '../../routing/keep.ts';
-import type { SettingsTarget } from '../../routing/types.ts';
+import { KEPT_SLOTS, UNTOUCHED_SERVICES } from '../../routing/keep.ts';
 import { labelOf, text, texts } from './cel.ts';
 import { mapVariables, putBack, RECORDED_MAPS, slotVariables } from './settings-cel.ts';
 import type { AdmissionPoliciesOptions, NamedExpression, PolicyRow } from './types.ts';
 
 const has = (object: string): string => `${text(ANNOTATION_APPLIED)} in ${object}.metadata.?annotations.orValue({})`;
 
-const matchConditionsOf = (target: SettingsTarget, user: string): NamedExpression[] => [
+const matchConditionsOf = (user: string): NamedExpression[] => [
   { name: 'not-the-settings-reconciler', expression: `request.userInfo.username != ${text(user)}` },
   { name: 'has-applied-settings', expression: `${has('object')} || ${has('oldObject')}` },
   { name: 'not-excluded', expression: `${labelOf('object', LABEL_MANAGED)} != "false"` },
-  ...(target === 'Service'
-    ? [{ name: 'not-the-kube-apiserver', expression: `!(object.metadata.name in ${texts(UNTOUCHED_SERVICES)})` }]
-    : []),
+  { name: 'not-the-kube-apiserver', expression: `!(object.metadata.name in ${texts(UNTOUCHED_SERVICES)})` },
+  // Druid's own writes are its owner's last word where no webhook acts: hints suffice for every proxy that can be there.
+  { name: 'not-made-by-etcd-druid', expression: `${labelOf('object', LABEL_MANAGED_BY)} != ${text(MANAGED_BY_DRUID)}` },
 ];
 
 /** The text of `applied`, on the new object or else on the stored one; empty where it is not in its one form. */
@@ -42,45 +48,30 @@ const APPLIED: readonly NamedExpression[] = [
 /** Whether `applied` was dropped as well: without it, the next write would drop everything for good. */
 const LOST: NamedExpression = { name: 'lost', expression: `variables.applied != "" && !(${has('object')})` };
 
-const computationOf = (target: SettingsTarget): Pick<PolicyRow, 'variables' | 'patch'> => {
-  const slots = keptSlots(target);
-  const variables = [
-    ...APPLIED,
-    LOST,
-    ...mapVariables(target, slots),
-    ...RECORDED_MAPS,
-    ...slotVariables(target, slots),
-  ];
-  return { variables, patch: putBack(target, slots) };
+const COMPUTATION: Pick<PolicyRow, 'variables' | 'patch'> = {
+  variables: [...APPLIED, LOST, ...mapVariables(KEPT_SLOTS), ...RECORDED_MAPS, ...slotVariables(KEPT_SLOTS)],
+  patch: putBack(KEPT_SLOTS),
 };
 
-const rowOf = (target: SettingsTarget, options: AdmissionPoliciesOptions): PolicyRow => {
-  const { group, version, plural } = target === 'Service' ? SERVICES : ETCDS;
-  return {
-    name: target === 'Service' ? 'service-settings' : 'etcd-settings',
-    matches: {
-      namespaceSelector: {
-        matchLabels: { [LABEL_ROUTING]: options.routingLabel ?? 'true' },
-        matchExpressions: [{ key: LABEL_NAMESPACE_NAME, operator: 'NotIn', values: [...options.excludedNamespaces] }],
-      },
-      objectSelector: {},
-      resourceRules: [
-        {
-          apiGroups: [group],
-          apiVersions: [version],
-          operations: ['UPDATE'],
-          resources: [plural],
-          scope: 'Namespaced',
-        },
-      ],
+/** What keeps the settings of Services where the namespace is labelled for it. */
+export const settingsRow = (options: AdmissionPoliciesOptions): PolicyRow => ({
+  name: 'service-settings',
+  matches: {
+    namespaceSelector: {
+      matchLabels: { [LABEL_ROUTING]: options.routingLabel ?? 'true' },
+      matchExpressions: [{ key: LABEL_NAMESPACE_NAME, operator: 'NotIn', values: [...options.excludedNamespaces] }],
     },
-    matchConditions: matchConditionsOf(target, options.settingsReconcilerUser),
-    ...computationOf(target),
-  };
-};
-
-/** One row for Services and one for Etcds. */
-export const settingsRows = (options: AdmissionPoliciesOptions): PolicyRow[] => [
-  rowOf('Service', options),
-  rowOf('Etcd', options),
-];
+    objectSelector: {},
+    resourceRules: [
+      {
+        apiGroups: [SERVICES.group],
+        apiVersions: [SERVICES.version],
+        operations: ['UPDATE'],
+        resources: [SERVICES.plural],
+        scope: 'Namespaced',
+      },
+    ],
+  },
+  matchConditions: matchConditionsOf(options.settingsReconcilerUser),
+  ...COMPUTATION,
+});

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the hints of EndpointSlices are registered: path, rules, and which slices are asked about.
 import type { GroupVersionKind } from '../../apis/admission.ts';
-import { GROUP, LABEL_NAMESPACE_NAME, LABEL_SERVICE_NAME } from '../../apis/names.ts';
+import {
+  ETCD_CLIENT_SERVICES,
+  GROUP,
+  LABEL_ETCD_CLIENTS,
+  LABEL_NAMESPACE_NAME,
+  LABEL_SERVICE_NAME,
+} from '../../apis/names.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { HINT_STRATEGIES, SELECTING_LABELS } from '../../hints/index.ts';
 import type { RegistrationOptions, WebhookEntry } from '../registration-types.ts';
 
 export const HINTS_NAME = 'endpoint-slice-hints';
 export const HINTS_PATH = `/webhooks/${HINTS_NAME}`;
+/** For slices that are chosen by namespace and name: their labels need not ask for anything. */
+export const CHOSEN_HINTS_PATH = `${HINTS_PATH}/etcd-clients`;
 
 const { group, version, kind, plural } = ENDPOINT_SLICES;
 export const HINTS_KINDS: readonly GroupVersionKind[] = [{ group, version, kind }];
@@ -15,40 +23,64 @@ export const HINTS_KINDS: readonly GroupVersionKind[] = [{ group, version, kind 
 const valuesOf = (key: string): string[] =>
   HINT_STRATEGIES.flatMap(({ labels }) => labels.filter((label) => label.key === key).map(({ value }) => value));
 
+/** Labels that ask for no strategy in any of these ways. */
+const asksForNothing = (keys: readonly string[]) =>
+  keys.map((key) => ({ key, operator: 'NotIn' as const, values: valuesOf(key) }));
+
+const COMMON = {
+  mayFail: true,
+  rules: [
+    {
+      apiGroups: [group],
+      apiVersions: [version],
+      resources: [plural],
+      operations: ['CREATE', 'UPDATE'],
+      scope: 'Namespaced',
+    },
+  ],
+  matchConditions: [{ name: 'has-endpoints', expression: 'has(object.endpoints)' }],
+};
+
+const notExcluded = (excludedNamespaces: readonly string[]) => ({
+  matchExpressions: [{ key: LABEL_NAMESPACE_NAME, operator: 'NotIn' as const, values: [...excludedNamespaces] }],
+});
+
+/** The slices of Etcds' client Services where the namespace says so: no label of ours can be on them. No etcd ever waits for us. */
+const chosenEntry = ({ excludedNamespaces }: RegistrationOptions): WebhookEntry => ({
+  name: `etcd-clients.${HINTS_NAME}.${GROUP}`,
+  ...COMMON,
+  mayFail: false,
+  path: CHOSEN_HINTS_PATH,
+  namespaceSelector: { matchLabels: { [LABEL_ETCD_CLIENTS]: 'true' }, ...notExcluded(excludedNamespaces) },
+  objectSelector: {
+    matchExpressions: [
+      { key: LABEL_SERVICE_NAME, operator: 'In', values: [...ETCD_CLIENT_SERVICES] },
+      ...asksForNothing(SELECTING_LABELS),
+    ],
+  },
+});
+
 /**
  * A selector cannot say "this label or that one", so there is one entry a label. An entry leaves out what an earlier one
  * selects: no slice is asked about twice.
  */
-export const hintsEntries = ({ address, excludedNamespaces }: RegistrationOptions): WebhookEntry[] =>
-  SELECTING_LABELS.map((key, index) => ({
+export const hintsEntries = (options: RegistrationOptions): WebhookEntry[] => {
+  const { address, excludedNamespaces } = options;
+  const byLabel = SELECTING_LABELS.map((key, index) => ({
     name: `${index === 0 ? '' : `label-${index}.`}${HINTS_NAME}.${GROUP}`,
+    ...COMMON,
     path: HINTS_PATH,
-    mayFail: true,
-    rules: [
-      {
-        apiGroups: [group],
-        apiVersions: [version],
-        resources: [plural],
-        operations: ['CREATE', 'UPDATE'],
-        scope: 'Namespaced',
-      },
-    ],
-    namespaceSelector: {
-      matchExpressions: [{ key: LABEL_NAMESPACE_NAME, operator: 'NotIn', values: [...excludedNamespaces] }],
-    },
+    namespaceSelector: notExcluded(excludedNamespaces),
     objectSelector: {
       matchExpressions: [
-        { key, operator: 'In', values: valuesOf(key) },
-        ...SELECTING_LABELS.slice(0, index).map((earlier) => ({
-          key: earlier,
-          operator: 'NotIn' as const,
-          values: valuesOf(earlier),
-        })),
+        { key, operator: 'In' as const, values: valuesOf(key) },
+        ...asksForNothing(SELECTING_LABELS.slice(0, index)),
         // Whatever is excluded or not: the slices of the Service through which we are reached never wait for us.
         ...(address.kind === 'service'
           ? [{ key: LABEL_SERVICE_NAME, operator: 'NotIn' as const, values: [address.name] }]
           : []),
       ],
     },
-    matchConditions: [{ name: 'has-endpoints', expression: 'has(object.endpoints)' }],
   }));
+  return [...byLabel, chosenEntry(options)];
+};

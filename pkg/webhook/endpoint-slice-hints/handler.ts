@@ -11,10 +11,12 @@ export interface EndpointSliceHintsOptions {
   plannerAlive: () => boolean;
   /** Whether the API knows `forNodes` (Kubernetes 1.33 and newer). */
   nodeHints: () => boolean;
+  /** Slices arrive that were chosen by namespace and name instead of a label. Default false. */
+  chosen?: boolean;
 }
 
 export const createEndpointSliceHintsHandler =
-  ({ flowControllerUsers, plannerAlive, nodeHints }: EndpointSliceHintsOptions): AdmissionHandler =>
+  ({ flowControllerUsers, plannerAlive, nodeHints, chosen = false }: EndpointSliceHintsOptions): AdmissionHandler =>
   ({ object, oldObject, operation, userInfo }) => {
     if (isProbeOf('policy', object)) return { kind: 'unchanged' };
     const decision = decideHints({
@@ -24,6 +26,7 @@ export const createEndpointSliceHintsHandler =
       flowControllerUsers,
       plannerAlive: plannerAlive(),
       nodeHints: nodeHints(),
+      chosen,
     });
     switch (decision.kind) {
       case 'unchanged':

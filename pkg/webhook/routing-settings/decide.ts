@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides what admission changes about the routing settings of a Service or an Etcd.
+// Decides what admission changes about the routing settings of a Service.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import { LABEL_MANAGED, LABEL_STRATEGY } from '../../apis/names.ts';
-import type { SettingsTarget } from '../../routing/index.ts';
 import { planStrategyLabel } from '../../routing/index.ts';
+import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { keepSettings, UNTOUCHED_SERVICES } from '../../routing/keep.ts';
 import type { Checked } from './fields.ts';
 import { readObject } from './fields.ts';
@@ -11,8 +11,7 @@ import { applyMergePatch, jsonPatchOf } from './merge-patch.ts';
 import type { MergePatch } from './merge-patch.ts';
 
 export interface SettingsInput {
-  readonly target: SettingsTarget;
-  /** The Service or Etcd of the request, unchecked. */
+  /** The Service of the request, unchecked. */
   readonly object: unknown;
   /** The stored object, unchecked; undefined on CREATE. */
   readonly oldObject: unknown;
@@ -29,10 +28,11 @@ export type SettingsDecision =
 
 const unchanged: SettingsDecision = Object.freeze({ kind: 'unchanged' });
 
-const isExcluded = (target: SettingsTarget, { metadata }: Checked): boolean => {
-  if (metadata?.labels?.[LABEL_MANAGED] === 'false') return true;
-  return target === 'Service' && UNTOUCHED_SERVICES.includes(metadata?.name ?? '');
-};
+/** What etcd-druid makes has handlers of its own (etcd-clients.ts). */
+const isExcluded = (service: Checked): boolean =>
+  service.metadata?.labels?.[LABEL_MANAGED] === 'false' ||
+  UNTOUCHED_SERVICES.includes(service.metadata?.name ?? '') ||
+  isEtcdClient(service);
 
 /** The strategy label that the domain-prefixed annotation asks for, or that it does not ask for any more. */
 const followAnnotation = (object: Checked): MergePatch | undefined => {
@@ -43,18 +43,18 @@ const followAnnotation = (object: Checked): MergePatch | undefined => {
 };
 
 /**
- * On UPDATE, puts back what the owner's write dropped; on Services, lets the strategy label follow the annotation.
+ * On UPDATE, puts back what the owner's write dropped; lets the strategy label follow the annotation.
  * Applying the operations and deciding again gives `unchanged`.
  */
 export const decideSettings = (input: SettingsInput): SettingsDecision => {
-  const { target, userName, settingsReconcilerUser } = input;
-  const object = readObject(target, input.object);
+  const { userName, settingsReconcilerUser } = input;
+  const object = readObject(input.object);
   if (typeof object === 'string') return { kind: 'invalid', message: object };
-  if (userName === settingsReconcilerUser || isExcluded(target, object)) return unchanged;
-  const oldObject = readObject(target, input.oldObject);
-  const kept = (typeof oldObject === 'string' ? undefined : keepSettings(target, object, oldObject)) ?? {};
+  if (userName === settingsReconcilerUser || isExcluded(object)) return unchanged;
+  const oldObject = readObject(input.oldObject);
+  const kept = (typeof oldObject === 'string' ? undefined : keepSettings(object, oldObject)) ?? {};
   const keptObject = applyMergePatch(object, kept);
-  const followed = (target === 'Service' ? followAnnotation(keptObject) : undefined) ?? {};
+  const followed = followAnnotation(keptObject) ?? {};
   const operations = [...jsonPatchOf(object, kept), ...jsonPatchOf(keptObject, followed)];
   return operations.length === 0 ? unchanged : { kind: 'patch', operations };
 };

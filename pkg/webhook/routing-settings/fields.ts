@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the few fields of a Service or Etcd that carry routing settings, in an object that may hold anything.
-import type { EtcdLike, ServiceLike, SettingsTarget } from '../../routing/index.ts';
+// Checks the few fields of a Service that carry routing settings, in an object that may hold anything.
+import type { ServiceLike } from '../../routing/index.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -28,25 +28,11 @@ const problemOfDistribution = (holder: unknown, path: string): string | undefine
   return `${path}.trafficDistribution is not a string`;
 };
 
-const CLIENT_SERVICE = 'spec.etcd.clientService';
+/** A Service whose routing settings, labels and annotations have the types of the API. */
+export type Checked = ServiceLike & { metadata?: { name?: string } };
 
-const problemOfEtcd = (object: Fields): string | undefined => {
-  const { spec } = object;
-  if (isAbsent(spec)) return undefined;
-  if (!isFields(spec)) return 'spec is not an object';
-  const { etcd } = spec;
-  if (isAbsent(etcd)) return undefined;
-  if (!isFields(etcd)) return 'spec.etcd is not an object';
-  const { clientService } = etcd;
-  return problemOfMaps(clientService, CLIENT_SERVICE) ?? problemOfDistribution(clientService, CLIENT_SERVICE);
-};
-
-/** An object whose routing settings, labels and annotations have the types of the API. */
-export type Checked = ServiceLike & EtcdLike & { metadata?: { name?: string } };
-
-/** The object, or a message that names the first field of a wrong type. */
-export const readObject = (target: SettingsTarget, object: unknown): Checked | string => {
+/** The Service, or a message that names the first field of a wrong type. */
+export const readObject = (object: unknown): Checked | string => {
   if (!isFields(object)) return 'object is not a JSON object';
-  const own = target === 'Etcd' ? problemOfEtcd(object) : problemOfDistribution(object['spec'], 'spec');
-  return problemOfMaps(object['metadata'], 'metadata') ?? own ?? object;
+  return problemOfMaps(object['metadata'], 'metadata') ?? problemOfDistribution(object['spec'], 'spec') ?? object;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers reviews of Services and Etcds with the patch that keeps their routing settings.
+// Answers reviews of Services with the patch that keeps their routing settings.
 import { COMMANDS } from '../../apis/names.ts';
-import { ETCDS } from '../../apis/resources.ts';
 import type { AdmissionHandler } from '../types.ts';
 import { decideSettings } from './decide.ts';
 
@@ -19,10 +18,9 @@ const isReconciler = (userName: string): boolean =>
 
 export const createRoutingSettingsHandler =
   ({ settingsReconcilerUser }: RoutingSettingsOptions): AdmissionHandler =>
-  ({ kind, object, oldObject, operation, userInfo }) => {
+  ({ object, oldObject, operation, userInfo }) => {
     const userName = userInfo?.username ?? '';
     const decision = decideSettings({
-      target: kind.kind === ETCDS.kind ? 'Etcd' : 'Service',
       object,
       oldObject: operation === 'UPDATE' ? oldObject : undefined,
       userName: isReconciler(userName) ? settingsReconcilerUser : userName,

@@ -76,10 +76,7 @@ describe('chart, permissions', () => {
         ...claimPermissions(rendering, installsPolicies(rendering)),
         `Role /configmaps[${CARRIER_NAME}]: get,list,watch,update,delete`,
         ...policyPermissions(rendering),
-        ...(gardener ? ['ClusterRole druid.gardener.cloud/etcds: get,list,watch,patch'] : []),
-        ...(gardener
-          ? ['ClusterRole apiextensions.k8s.io/customresourcedefinitions[etcds.druid.gardener.cloud]: list,watch']
-          : []),
+        ...(gardener ? ['ClusterRole druid.gardener.cloud/etcds: list,watch'] : []),
         ...(isSeed(rendering) ? ['ClusterRole extensions.gardener.cloud/clusters: list,watch'] : []),
         ...(gardener
           ? [

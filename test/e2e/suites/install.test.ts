@@ -11,6 +11,7 @@ import {
   ANNOTATION_TOPOLOGY_MODE,
   GROUP,
   LABEL_BELONGING_TO,
+  LABEL_ETCD_CLIENTS,
   LABEL_ROUTING,
   LABEL_STRATEGY,
   LABEL_ZONE,
@@ -53,7 +54,6 @@ describe('chart, installed', () => {
   const shootNamespace = 'shoot--foo--bar';
   const slicePath = `/apis/discovery.k8s.io/v1/namespaces/${shootNamespace}/endpointslices`;
   const servicePath = `/api/v1/namespaces/${shootNamespace}/services/gardener-resource-manager`;
-  const etcdPath = `/apis/druid.gardener.cloud/v1alpha1/namespaces/${shootNamespace}/etcds/etcd-main`;
   const registrationPath =
     '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/gardener-extension-topology-aware-routing-runtime';
   const policiesPath = `/apis/${GROUP}/v1alpha1/namespaces/shop/flowpolicies`;
@@ -65,7 +65,7 @@ describe('chart, installed', () => {
 
   interface Routed {
     metadata: { annotations?: Record<string, string>; labels?: Record<string, string> };
-    spec: { trafficDistribution?: string; etcd?: { clientService?: { trafficDistribution?: string } } };
+    spec: { trafficDistribution?: string };
   }
 
   const edgeZone = async (): Promise<string | undefined> =>
@@ -150,22 +150,22 @@ describe('chart, installed', () => {
     webhook.start();
     await commandReady(webhook, 8081);
     const { webhooks } = await bed().api.get<MutatingWebhookConfiguration>(registrationPath);
-    expect(webhooks).to.have.lengthOf(4);
+    expect(webhooks).to.have.lengthOf(7);
   });
 
-  it('lets the settings-reconciler write Service, Etcd and label, tell about it, and have slices hinted again', async () => {
+  it('lets the settings-reconciler write Service and labels, tell about it, and have slices hinted again', async () => {
     const { api } = bed();
     // Both share the control plane's address here.
     const reconciler = await program(RECONCILER, RECONCILER, ['--health-port', '18081', '--metrics-port', '18080']);
     reconciler.start();
     await commandReady(reconciler, 18_081);
-    const isRouted = ({ spec }: Routed): boolean =>
-      (spec.etcd?.clientService ?? spec).trafficDistribution === 'PreferSameZone';
-    for (const path of [servicePath, etcdPath]) await waitFor(path, () => api.get<Routed>(path), isRouted);
+    const isRouted = ({ spec }: Routed): boolean => spec.trafficDistribution === 'PreferSameZone';
+    await waitFor(servicePath, () => api.get<Routed>(servicePath), isRouted);
     await waitFor(
       'label of the namespace',
       () => api.get<Routed>(`/api/v1/namespaces/${shootNamespace}`),
-      ({ metadata }) => metadata.labels?.[LABEL_ROUTING] === 'runtime',
+      ({ metadata }) =>
+        metadata.labels?.[LABEL_ROUTING] === 'runtime' && metadata.labels[LABEL_ETCD_CLIENTS] === 'true',
     );
     await waitFor(
       'event',
@@ -188,7 +188,7 @@ describe('chart, installed', () => {
     );
     const path = '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies';
     const names = (await bed().api.list(path)).map(({ metadata }) => metadata.name.split('.')[1]);
-    const rows = ['etcd-settings', 'load-aware', 'proportional', 'same-node', 'same-zone', 'service-settings'];
+    const rows = ['etcd-clients', 'load-aware', 'proportional', 'same-node', 'same-zone', 'service-settings'];
     expect(names).to.have.members(rows).and.lengthOf(rows.length);
   });
 
@@ -291,8 +291,8 @@ describe('chart, installed', () => {
     for (const cleanup of cleanups) cleanup.start();
     await waitFor(
       'settings taken back',
-      () => Promise.all([api.get<Routed>(servicePath), api.get<Routed>(etcdPath)]),
-      (objects) => objects.every((object) => !JSON.stringify(object).includes(`"${GROUP}/applied"`)),
+      () => api.get<Routed>(servicePath),
+      (object) => !JSON.stringify(object).includes(`"${GROUP}/applied"`),
     );
     const registration = (): Promise<unknown> => api.get(registrationPath).catch(({ status }) => status as unknown);
     await waitFor('registration removed', registration, (answer) => answer === 404);

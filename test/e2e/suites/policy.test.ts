@@ -14,9 +14,7 @@ import {
   STRATEGIES,
 } from '../../../pkg/apis/names.ts';
 import {
-  CUSTOM_RESOURCE_DEFINITIONS,
   ENDPOINT_SLICES,
-  ETCDS,
   LEASES,
   MUTATING_ADMISSION_POLICIES,
   MUTATING_ADMISSION_POLICY_BINDINGS,
@@ -35,7 +33,6 @@ import { decideSettings } from '../../../pkg/webhook/routing-settings/decide.ts'
 import type { AdmissionCase } from '../../fixtures/admission-cases.ts';
 import { ADMISSION_CASES, DUPLICATE_CASES } from '../../fixtures/admission-cases.ts';
 import { endpoint, service, slice } from '../../fixtures/core.ts';
-import { etcdCrd } from '../../fixtures/crds.ts';
 import type { SettingsCase } from '../../fixtures/settings-cases.ts';
 import { SETTINGS_CASES } from '../../fixtures/settings-cases.ts';
 import { mastersGroup } from '../bed/kubeconfig.ts';
@@ -88,17 +85,16 @@ const hintsByWebhook: ByWebhook<AdmissionCase> = {
 };
 
 const settingsByWebhook: ByWebhook<SettingsCase> = {
-  resourceOf: ({ target }) => (target === 'Service' ? SERVICES : ETCDS),
-  patchOf({ target, by, object }, oldObject) {
+  resourceOf: () => SERVICES,
+  patchOf({ by, object }, oldObject) {
     const settingsReconcilerUser = users.reconciler;
-    const decision = decideSettings({ target, object, oldObject, userName: users[by], settingsReconcilerUser });
+    const decision = decideSettings({ object, oldObject, userName: users[by], settingsReconcilerUser });
     return decision.kind === 'patch' ? decision.operations : [];
   },
   compared: (stored) => {
-    const { metadata, spec } = stored as KubernetesObject & { spec?: { trafficDistribution?: string; etcd?: object } };
+    const { metadata, spec } = stored as KubernetesObject & { spec?: { trafficDistribution?: string } };
     const { labels = {}, annotations = {} } = metadata ?? {};
-    const { trafficDistribution, etcd } = spec ?? {};
-    return { labels, annotations, trafficDistribution, etcd };
+    return { labels, annotations, trafficDistribution: spec?.trafficDistribution };
   },
 };
 
@@ -178,12 +174,6 @@ describe('admission policies generated from the table of strategies', () => {
     for (const name of [served, excluded, measured]) {
       await bed().api.create('/api/v1/namespaces', { metadata: { name, labels: { [LABEL_ROUTING]: 'true' } } });
     }
-    await clientOf('controller').create(CUSTOM_RESOURCE_DEFINITIONS, etcdCrd());
-    await waitFor(
-      'Etcds served',
-      () => clientOf('controller').list(ETCDS),
-      () => true,
-    );
     const places = { clientOf, served, reference: excluded };
     const cases = [...ADMISSION_CASES, ...DUPLICATE_CASES];
     agreement = createAgreement({ ...places, cases, ...hintsByWebhook });
@@ -214,12 +204,9 @@ describe('admission policies generated from the table of strategies', () => {
     expectAgreement(result, dead.length);
   });
 
-  for (const target of ['Service', 'Etcd'] as const) {
-    const own = SETTINGS_CASES.filter((one) => one.target === target);
-    it(`keep the settings of ${target}s as the webhook would: ${own.length} cases`, async () => {
-      expectAgreement(await keeping.compare(own), own.length);
-    });
-  }
+  it(`keep the settings of Services as the webhook would: ${SETTINGS_CASES.length} cases`, async () => {
+    expectAgreement(await keeping.compare(SETTINGS_CASES), SETTINGS_CASES.length);
+  });
 
   it('leave a write as it came where the stored slice lists one planned endpoint twice, unlike the webhook', async () => {
     const { disagreements } = await agreement.compare(DUPLICATE_CASES);

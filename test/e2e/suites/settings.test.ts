@@ -4,11 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Service } from '../../../pkg/apis/core.ts';
-import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { ANNOTATION_APPLIED, LABEL_MANAGED, LABEL_ROUTING } from '../../../pkg/apis/names.ts';
-import { CLUSTERS, CUSTOM_RESOURCE_DEFINITIONS, ETCDS, NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
+import { LABEL_ETCD_CLIENTS, LABEL_MANAGED, LABEL_ROUTING } from '../../../pkg/apis/names.ts';
+import { CLUSTERS, NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
 import { service } from '../../fixtures/core.ts';
-import { DRUID_TRAFFIC_DISTRIBUTION, etcdCrd } from '../../fixtures/crds.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
@@ -27,11 +25,12 @@ import {
   SAME_ZONE,
   SEED,
   createLandscape,
+  labelled,
   letSeedsBeRead,
   subjectsOf,
 } from '../settings-landscape.ts';
 import type { Landscape } from '../settings-landscape.ts';
-import { COMMAND_USERS, openWorld, untilServed, userOf } from '../settings-world.ts';
+import { COMMAND_USERS, openWorld, userOf } from '../settings-world.ts';
 import type { World } from '../settings-world.ts';
 
 const start = (world: World, gardenKubeconfig: string): Promise<Component> =>
@@ -74,10 +73,10 @@ describe('settings of a seed and a garden', () => {
           await landscape.setSeed(enabled);
           await landscape.expectValue(OF_SEED, enabled ? SAME_ZONE : undefined);
         });
-        expect(written).to.deep.equal(OF_SEED);
+        expect(written).to.deep.equal([...labelled(FOUGHT, NS), ...OF_SEED].sort());
         await landscape.hasEvent(
           NS,
-          enabled ? /^RoutingEnabled: .*setting read from garden.*Etcd etcd-main/ : /^SettingDisabled/,
+          enabled ? /^RoutingEnabled: .*setting read from garden.*Etcd etcd-main: hints at once/ : /^SettingDisabled/,
         );
       });
     }
@@ -87,7 +86,7 @@ describe('settings of a seed and a garden', () => {
         await landscape.setGarden(true);
         await landscape.expectValue(OF_GARDEN, SAME_ZONE);
       });
-      expect(written).to.deep.equal(OF_GARDEN);
+      expect(written).to.deep.equal([...labelled('garden'), ...OF_GARDEN]);
       // gardener-operator injects no feature gates: what cannot be decided counts as L7.
       await landscape.hasEvent(
         'garden',
@@ -95,10 +94,12 @@ describe('settings of a seed and a garden', () => {
       );
     });
 
-    it('keeps what others wrote beside, and says what it set', async () => {
-      const { spec, metadata } = await world.etcd(NS, 'etcd-main');
-      expect(Object.keys(spec?.etcd?.clientService?.annotations ?? {}), "gardenlet's own").to.have.length(1);
-      expect(metadata?.annotations).to.deep.equal({ [ANNOTATION_APPLIED]: `{"trafficDistribution":"${SAME_ZONE}"}` });
+    it('leaves Etcds alone, generation and all, and labels their namespaces for admission', async () => {
+      expect((await world.etcd(NS, 'etcd-main')).metadata?.generation).to.equal(1);
+      for (const name of [NS, 'garden']) {
+        const { metadata } = await world.client.get(NAMESPACES, { name });
+        expect(metadata?.labels?.[LABEL_ETCD_CLIENTS], name).to.equal('true');
+      }
     });
 
     it('writes nothing when it is started again', async () => {
@@ -125,52 +126,6 @@ describe('settings of a seed and a garden', () => {
     }
   });
 
-  describe('what the served Etcd definition takes', () => {
-    const ETCD = [`etcds ${NS}/etcd-main`];
-    const serve = async (values: readonly string[]): Promise<void> => {
-      const ref = { name: 'etcds.druid.gardener.cloud' };
-      const { spec } = etcdCrd(values) as KubernetesObject & { spec: object };
-      // The API server's own controllers write its status meanwhile.
-      const write = async (): Promise<KubernetesObject> => {
-        const stored = await world.client.get(CUSTOM_RESOURCE_DEFINITIONS, ref);
-        return world.client.update(CUSTOM_RESOURCE_DEFINITIONS, { ...stored, spec } as KubernetesObject);
-      };
-      await untilServed(world.client, await waitFor('a definition without a conflict', write, () => true));
-    };
-
-    it('is written where the enum has only the older value', async () => {
-      await serve(DRUID_TRAFFIC_DISTRIBUTION.preferClose);
-      await landscape.expectValue(ETCD, 'PreferClose');
-    });
-
-    it('is given up where the field is pruned, told as FieldNotSupported, and not tried again', async () => {
-      await serve(DRUID_TRAFFIC_DISTRIBUTION.none);
-      await landscape.hasEvent(NS, /FieldNotSupported/);
-      const claims = [...OF_SEED, ...OF_GARDEN]
-        .filter((subject) => subject.startsWith('etcds '))
-        .map(async (subject) => {
-          const [namespace = '', name = ''] = subject.slice('etcds '.length).split('/');
-          await waitFor(
-            `nothing claimed on ${subject}`,
-            () => world.etcd(namespace, name),
-            ({ metadata }) => metadata?.annotations?.[ANNOTATION_APPLIED] === undefined,
-          );
-        });
-      await Promise.all(claims);
-      await world.quiet();
-      const written = await landscape.writesDuring(() =>
-        world.client.patch(ETCDS, { namespace: NS, name: 'etcd-main' }, 'merge', { spec: { replicas: 5 } }),
-      );
-      expect(written).to.deep.equal([]);
-      await world.client.patch(ETCDS, { namespace: NS, name: 'etcd-main' }, 'merge', { spec: { replicas: 3 } });
-    });
-
-    it('is written again once etcd-druid is updated', async () => {
-      await serve(DRUID_TRAFFIC_DISTRIBUTION.all);
-      await landscape.expectValue([...ETCD, `etcds ${FOUGHT}/etcd-main`], SAME_ZONE);
-    });
-  });
-
   describe('beside owners that overwrite twice a second', () => {
     before(async () => {
       await world.quiet();
@@ -183,12 +138,6 @@ describe('settings of a seed and a garden', () => {
         reason: 'FailureToleranceNotZone',
         change: { spec: { controlPlane: { highAvailability: { failureTolerance: { type: 'node' } } } } },
         back: { spec: { controlPlane: { highAvailability: { failureTolerance: { type: 'zone' } } } } },
-      },
-      {
-        name: 'a shoot that moves to another seed',
-        reason: 'ShootMigrating',
-        change: { status: { lastOperation: { type: 'Migrate' } } },
-        back: { status: { lastOperation: null } },
       },
       {
         name: 'a shoot that is being deleted',
@@ -234,10 +183,10 @@ describe('settings of a seed and a garden', () => {
     });
 
     it("keeps somebody else's value, and reports it", async () => {
-      const spec: Service['spec'] = { trafficDistribution: 'PreferClose' };
+      const spec: Service['spec'] = { trafficDistribution: 'PreferSameNode' };
       await world.create(service({ metadata: { name: 'foreign', namespace: NS, labels: MANAGED }, spec }));
       await landscape.hasEvent(NS, /ForeignValue/);
-      expect(await landscape.valueOf(`services ${NS}/foreign`)).to.equal('PreferClose');
+      expect(await landscape.valueOf(`services ${NS}/foreign`)).to.equal('PreferSameNode');
     });
 
     it('repairs drift at once with one patch', async () => {
@@ -250,38 +199,35 @@ describe('settings of a seed and a garden', () => {
       expect(repairs).to.have.length(1);
     });
 
-    it('repairs each of theirs once a minute, then labels the namespace, and admission keeps the values', async function () {
-      this.timeout(400_000);
-      await waitFor(
-        'the label of the namespace',
-        () => world.client.get(NAMESPACES, { name: FOUGHT }),
-        // The value of a garden runtime's installation.
-        ({ metadata }) => metadata?.labels?.[LABEL_ROUTING] === 'runtime',
-        { timeoutSeconds: 120, assert: () => reconciler.assertRunning() },
-      );
+    it('keeps the values at admission from the start: owners of the catalogue are known to rewrite', async function () {
+      this.timeout(120_000);
+      const { metadata } = await world.client.get(NAMESPACES, { name: FOUGHT });
+      // The value of a garden runtime's installation.
+      expect(metadata?.labels?.[LABEL_ROUTING]).to.equal('runtime');
       await waitFor(
         'values that survive overwriting',
         () => ({ ...fight?.last }),
-        ({ patched, replaced, etcd: ofEtcd }) => [patched, replaced, ofEtcd].every((value) => value === SAME_ZONE),
-        // A round may fall between the last repair and the label: then it takes one more minute.
-        { timeoutSeconds: 130 },
+        ({ patched, replaced }) => [patched, replaced].every((value) => value === SAME_ZONE),
       );
-      await landscape.hasEvent(FOUGHT, /^SettingsOverwritten: /);
     });
 
-    it('never repairs an object faster than once a minute', async () => {
+    it('repairs the kube-apiserver, which admission must not touch, once a minute, and tells of the fight', async function () {
+      this.timeout(200_000);
+      await waitFor(
+        'a told fight',
+        () => world.eventsAbout(FOUGHT),
+        (events) => events.some((event) => /^SettingsOverwritten: .*kube-apiserver/.test(event)),
+        { timeoutSeconds: 180, assert: () => reconciler.assertRunning() },
+      );
       await fight?.stop();
       const started = receivedAt(world.audit.of('gardenlet')[0]!);
       const repairs = world.writes().filter((event) => receivedAt(event) >= started);
-      for (const subject of subjectsOf(FOUGHT).filter((name) => !name.endsWith('etcd-events'))) {
-        const times = repairs.filter((event) => subjectOf(event) === subject).map(receivedAt);
-        // The Etcd was repaired just before, when its definition changed: its minute had begun already.
-        const least = subject.startsWith('etcds') ? 1 : 2;
-        expect(times.length, `repairs of ${subject}`).to.be.within(least, 4);
-        for (const [index, time] of times.entries()) {
-          const gap = index === 0 ? Number.POSITIVE_INFINITY : time - times[index - 1]!;
-          expect(gap, `milliseconds before repair ${index + 1} of ${subject}`).to.be.at.least(60_000);
-        }
+      const subject = `services ${FOUGHT}/kube-apiserver`;
+      const times = repairs.filter((event) => subjectOf(event) === subject).map(receivedAt);
+      expect(times.length, `repairs of ${subject}`).to.be.within(2, 4);
+      for (const [index, time] of times.entries()) {
+        const gap = index === 0 ? Number.POSITIVE_INFINITY : time - times[index - 1]!;
+        expect(gap, `milliseconds before repair ${index + 1} of ${subject}`).to.be.at.least(60_000);
       }
     });
   });
@@ -291,7 +237,7 @@ describe('settings of a seed and a garden', () => {
       await reconciler.stop();
       await world.client.delete(SERVICES, { namespace: FOUGHT, name: 'etcd-main-client' });
       const output = await world.runToEnd(RECONCILER, { name: 'cleanup', flags: ['--cleanup'] });
-      expect(output).to.match(/settings taken back from 9 Service\(s\) and 5 Etcd\(s\), marks from 1 Namespace\(s\)/);
+      expect(output).to.match(/settings taken back from 9 Service\(s\), marks from 3 Namespace\(s\)/);
       expect(await world.changed()).to.deep.equal([]);
     });
 

@@ -99,7 +99,7 @@ describe('a seed and a garden runtime side by side', () => {
       "the runtime's policies, which carry its settings",
       async () =>
         (await bed().api.list(POLICIES)).map(({ metadata }) => String(metadata.name.split('.').at(-1))).sort(),
-      (names) => names.join() === 'etcd-settings,service-settings',
+      (names) => names.join() === 'service-settings',
     );
     await waitFor(
       'registration of the runtime',

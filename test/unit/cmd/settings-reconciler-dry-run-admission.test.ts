@@ -53,7 +53,7 @@ describe('what a dry run says of admission', () => {
       name: 'settings alone where it is another’s',
       text: SHARED,
       leases: { admission: heldBy('runtime') },
-      policies: 2,
+      policies: 1,
     },
     {
       name: 'everything where another one only plans',

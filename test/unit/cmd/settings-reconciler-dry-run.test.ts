@@ -23,7 +23,8 @@ const report = reportOf(
   [
     namespaceDecision({
       objects: [
-        etcdDecision('etcd-main'),
+        etcdDecision(),
+        serviceDecision('vpa-webhook'),
         serviceDecision('done', ENABLED, { spec: { trafficDistribution: 'PreferSameZone' } }),
         serviceDecision('left-out', refusedFor('LayerSevenLoadBalancing')),
       ],
@@ -39,16 +40,27 @@ describe('dry run', () => {
     expect(
       report.changes.map(({ kind, name, field, before, after, reason }) => [kind, name, field, before, after, reason]),
     ).to.deep.equal([
-      ['Etcd', 'etcd-main', 'spec.etcd.clientService.trafficDistribution', null, 'PreferSameZone', 'Enabled'],
+      ['Service', 'vpa-webhook', 'spec.trafficDistribution', null, 'PreferSameZone', 'Enabled'],
       [
-        'Etcd',
-        'etcd-main',
+        'Service',
+        'vpa-webhook',
         'metadata.annotations[topology.extensions.gardener.cloud/applied]',
         null,
         '{"trafficDistribution":"PreferSameZone"}',
         'Enabled',
       ],
     ]);
+  });
+
+  it('lists Etcds with what is done for their client Services: they are never written', () => {
+    expect(report.etcds).to.deep.equal([
+      {
+        namespace: 'shoot--foo--bar',
+        name: 'etcd-main',
+        settings: "hints at once, trafficDistribution=PreferClose with etcd-druid's next write of the client Service",
+      },
+    ]);
+    expect(renderReport(report, 'table')).to.match(/^NAMESPACE +ETCD +SETTINGS\n/m);
   });
 
   it('lists what stays without settings, and counts what is right', () => {
@@ -62,7 +74,7 @@ describe('dry run', () => {
     const text = renderReport(report, 'table');
     expect(text).to.match(/^NAMESPACE +OBJECT +FIELD +BEFORE +AFTER +REASON\n/);
     expect(text).to.contain(
-      'Kubernetes 1.34: 1 object(s) would be changed, 1 are as they shall be, 1 stay without. Nothing was written.\n',
+      'Kubernetes 1.34: 1 Service(s) would be changed, 1 are right, 1 Etcd(s) would be hinted, 1 object(s) stay without. Nothing was written.\n',
     );
   });
 
@@ -78,7 +90,7 @@ describe('dry run', () => {
   it('says so where nothing is to do and the version is not known', () => {
     const nothing = reportOf([], undefined, { ...ADMISSION, objects: [], refused: ['X exists'] });
     expect(renderReport(nothing, 'table')).to.equal(
-      'Admission by policy: the API server serves it.\nRefused: X exists.\n\nKubernetes unknown: 0 object(s) would be changed, 0 are as they shall be, 0 stay without. Nothing was written.\n',
+      'Admission by policy: the API server serves it.\nRefused: X exists.\n\nKubernetes unknown: 0 Service(s) would be changed, 0 are right, 0 Etcd(s) would be hinted, 0 object(s) stay without. Nothing was written.\n',
     );
     expect(nothing.kubernetesVersion).to.equal(null);
   });

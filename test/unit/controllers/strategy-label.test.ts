@@ -7,7 +7,7 @@ import type { Service } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY, STRATEGIES } from '../../../pkg/apis/names.ts';
 import type { Strategy } from '../../../pkg/apis/names.ts';
 import { labelPlan, takeBackLabel } from '../../../pkg/controllers/flow/label.ts';
-import { planObject } from '../../../pkg/controllers/settings/decide-objects.ts';
+import { planService } from '../../../pkg/controllers/settings/decide-objects.ts';
 import { isPlannedStrategy, observeLabel, planRelease, strategyFromLabels } from '../../../pkg/routing/strategy.ts';
 import type { SettingsPlan } from '../../../pkg/routing/index.ts';
 import { decideSettings } from '../../../pkg/webhook/routing-settings/decide.ts';
@@ -36,7 +36,6 @@ interface Situation {
 const admit = (old: Service | undefined, next: Service, userName: string, { webhook }: Situation): Service => {
   if (!webhook) return next;
   const decision = decideSettings({
-    target: 'Service',
     object: next,
     oldObject: old,
     userName,
@@ -57,8 +56,8 @@ const writers: Readonly<Record<string, (stored: Service, situation: Situation) =
     const version = { major: 1, minor };
     const plan =
       reconciler === 'off'
-        ? planRelease('Service', stored)
-        : planObject('Service', stored, ENABLED, context({ version, mixedKubelets }), configured).plan;
+        ? planRelease(stored)
+        : planService(stored, ENABLED, context({ version, mixedKubelets }), configured).plan;
     return write(stored, plan, RECONCILER, situation);
   },
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue of Services, written out once more as literals, and who is written through whom.
+// The catalogue of Services, written out once more as literals, and what is selected by it.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { ETCD_CLIENT_SERVICES } from '../../../pkg/apis/names.ts';
 import {
   CATALOGUE,
   NOT_TOPOLOGY_AWARE,
@@ -21,8 +22,8 @@ const object = (name: string, managed?: string): KubernetesObject => ({
 
 describe('the catalogue', () => {
   it('has the rows that Gardener has', () => {
-    const rows = CATALOGUE.map(({ scope, service, write, owner, condition, mutableAtAdmission }) =>
-      [scope, service, `${write.kind} ${write.name}`, owner, condition, mutableAtAdmission].join(' | '),
+    const rows = CATALOGUE.map(({ scope, service, source, owner, condition, mutableAtAdmission }) =>
+      [scope, service, `${source.kind} ${source.name}`, owner, condition, mutableAtAdmission].join(' | '),
     );
     expect(rows).to.deep.equal([
       'shoot | etcd-main-client | Etcd etcd-main | etcd-druid | none | true',
@@ -47,11 +48,11 @@ describe('the catalogue', () => {
     ]);
   });
 
-  it('has each Service and each written object once a scope', () => {
+  it('has each Service and each source once a scope', () => {
     for (const scope of ['shoot', 'garden'] as const) {
       const entries = catalogueEntriesOf(scope);
       expect(new Set(entries.map(({ service }) => service)).size).to.equal(entries.length);
-      expect(new Set(entries.map(({ write }) => `${write.kind}/${write.name}`)).size).to.equal(entries.length);
+      expect(new Set(entries.map(({ source }) => `${source.kind}/${source.name}`)).size).to.equal(entries.length);
     }
   });
 
@@ -102,21 +103,21 @@ describe('selectService', () => {
       name: 'the client Service of an Etcd',
       service: 'etcd-main-client',
       scope: 'shoot',
-      expected: 'writtenThroughEtcd',
+      expected: 'writtenByDruid',
     },
     {
       name: 'the client Service of an Etcd, labelled',
       service: 'etcd-main-client',
       managed: 'true',
       scope: 'shoot',
-      expected: 'writtenThroughEtcd',
+      expected: 'writtenByDruid',
     },
     {
       name: 'the client Service of an Etcd, excluded',
       service: 'etcd-main-client',
       managed: 'false',
       scope: 'shoot',
-      expected: 'writtenThroughEtcd',
+      expected: 'writtenByDruid',
     },
   ];
   for (const { name, service, managed, scope, expected } of cases) {
@@ -126,6 +127,19 @@ describe('selectService', () => {
       if (selection.kind === 'catalogue') expect(selection.entry.service).to.equal(service);
     });
   }
+
+  it('never takes what etcd-druid makes, whatever its labels ask for', () => {
+    const labels = { [MANAGED]: 'true', 'app.kubernetes.io/managed-by': 'etcd-druid' };
+    const client = { metadata: { name: 'own-client', namespace: 'x', labels } };
+    for (const scope of ['shoot', 'garden', undefined] as const) {
+      expect(selectService(client, scope), scope).to.deep.equal({ kind: 'writtenByDruid' });
+    }
+  });
+
+  it('knows the client Services of Etcds by the names that admission looks for', () => {
+    const clients = CATALOGUE.filter(({ source }) => source.kind === 'Etcd').map(({ service }) => service);
+    expect(clients).to.deep.equal(ETCD_CLIENT_SERVICES);
+  });
 
   it('survives an object without metadata', () => {
     expect(selectService({}, 'shoot')).to.deep.equal({ kind: 'none' });

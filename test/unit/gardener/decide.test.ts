@@ -133,7 +133,7 @@ describe('decideShootRouting', () => {
       name: 'a shoot on its way to another seed',
       decision: decideShootRouting({ seed: seed(), shoot: being({ status: { lastOperation: { type: 'Migrate' } } }) }),
       reason: 'ShootMigrating',
-      message: 'Shoot garden-foo/bar is moving to another seed',
+      message: 'Shoot garden-foo/bar is moving to another seed; nothing is changed here',
     },
     {
       name: 'a shoot restored on its new seed',
@@ -291,8 +291,8 @@ describe('decideObjectRouting', () => {
     {
       name: 'the client Service of an Etcd',
       decision: decide('etcd-main-client', enabled),
-      reason: 'WrittenThroughEtcd',
-      message: 'Service shoot--foo--bar/etcd-main-client gets its settings from Etcd etcd-main in the same namespace',
+      reason: 'WrittenByDruid',
+      message: "Service shoot--foo--bar/etcd-main-client is etcd-druid's, which lets nobody else write it",
     },
     { name: 'kube-apiserver behind L4', decision: decide('kube-apiserver', enabled), reason: 'enabled' },
     {

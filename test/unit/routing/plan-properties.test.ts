@@ -8,7 +8,7 @@ import { parseApplied } from '../../../pkg/routing/applied.ts';
 import { routingSettings, strategySettings } from '../../../pkg/routing/mechanism.ts';
 import { planSettings } from '../../../pkg/routing/plan.ts';
 import { SLOTS, settingsOf, valueOf } from '../../../pkg/routing/slots.ts';
-import type { EtcdLike, RoutingSettings, ServiceLike, SettingsTarget } from '../../../pkg/routing/types.ts';
+import type { RoutingSettings, ServiceLike } from '../../../pkg/routing/types.ts';
 import {
   APPLIED,
   CONSIDER,
@@ -18,7 +18,6 @@ import {
   allMinors,
   arbitrarySettings,
   deepFreeze,
-  etcdFrom,
   mergePatch,
   modeValues,
   serviceFrom,
@@ -27,7 +26,7 @@ import {
 } from './support.ts';
 import { upTo } from '../../support/depth.ts';
 
-type Managed = ServiceLike & EtcdLike;
+type Managed = ServiceLike;
 
 interface Request {
   minor: number;
@@ -42,7 +41,6 @@ const requests = fc.record<Request>({
   mixedKubelets: fc.boolean(),
   off: fc.boolean(),
 });
-const targets = fc.constantFrom<SettingsTarget>('Service', 'Etcd');
 
 const wantOf = ({ minor, strategy, off }: Request): RoutingSettings | undefined => {
   if (off) return undefined;
@@ -50,19 +48,18 @@ const wantOf = ({ minor, strategy, off }: Request): RoutingSettings | undefined 
   return strategy === undefined ? routingSettings(version) : strategySettings(version, strategy);
 };
 
-const planFor = (target: SettingsTarget, object: Managed, request: Request): ReturnType<typeof planSettings> =>
-  planSettings({ target, object: deepFreeze(object), want: wantOf(request), mixedKubelets: request.mixedKubelets });
+const planFor = (object: Managed, request: Request): ReturnType<typeof planSettings> =>
+  planSettings({ object: deepFreeze(object), want: wantOf(request), mixedKubelets: request.mixedKubelets });
 
-const apply = (target: SettingsTarget, object: Managed, request: Request): Managed => {
-  const plan = planFor(target, object, request);
+const apply = (object: Managed, request: Request): Managed => {
+  const plan = planFor(object, request);
   return plan.kind === 'patch' ? mergePatch(object, plan.patch) : object;
 };
 
-const takeBack = (target: SettingsTarget, object: Managed): Managed =>
-  apply(target, object, { minor: 34, strategy: undefined, mixedKubelets: false, off: true });
+const takeBack = (object: Managed): Managed =>
+  apply(object, { minor: 34, strategy: undefined, mixedKubelets: false, off: true });
 
-const objectOf = (target: SettingsTarget, settings: Parameters<typeof serviceFrom>[0]): Managed =>
-  target === 'Etcd' ? etcdFrom(settings) : serviceFrom(settings);
+const objectOf = (settings: Parameters<typeof serviceFrom>[0]): Managed => serviceFrom(settings);
 
 /** Any record that an earlier version of the plan, or a hand, may have left. */
 const arbitraryApplied = fc
@@ -81,8 +78,7 @@ const appliedTexts = fc.option(fc.oneof(arbitraryApplied, fc.constantFrom('', '{
 const withApplied = (object: Managed, text: string | undefined): Managed =>
   text === undefined ? object : mergePatch(object, { metadata: { annotations: { [APPLIED]: text } } });
 
-const slotValues = (target: SettingsTarget, object: Managed): (string | undefined)[] =>
-  SLOTS.map((slot) => valueOf(settingsOf(target, object), slot));
+const slotValues = (object: Managed): (string | undefined)[] => SLOTS.map((slot) => valueOf(settingsOf(object), slot));
 
 const recordOf = (object: Managed): ReturnType<typeof parseApplied> =>
   parseApplied(object.metadata?.annotations?.[APPLIED]);
@@ -90,10 +86,10 @@ const recordOf = (object: Managed): ReturnType<typeof parseApplied> =>
 describe('every plan', () => {
   it('is a fixpoint: planned again, nothing is left to do, and the same is reported', () => {
     fc.assert(
-      fc.property(targets, arbitrarySettings, appliedTexts, requests, (target, settings, text, request) => {
-        const before = withApplied(objectOf(target, settings), text);
-        const after = apply(target, before, request);
-        const again = planFor(target, after, request);
+      fc.property(arbitrarySettings, appliedTexts, requests, (settings, text, request) => {
+        const before = withApplied(objectOf(settings), text);
+        const after = apply(before, request);
+        const again = planFor(after, request);
         expect(again.kind).to.equal('unchanged');
       }),
       { numRuns: upTo(1000) },
@@ -102,31 +98,27 @@ describe('every plan', () => {
 
   it('is the same for the same object', () => {
     fc.assert(
-      fc.property(targets, arbitrarySettings, appliedTexts, requests, (target, settings, text, request) => {
-        const object = withApplied(objectOf(target, settings), text);
-        expect(planFor(target, structuredClone(object), request)).to.deep.equal(planFor(target, object, request));
+      fc.property(arbitrarySettings, appliedTexts, requests, (settings, text, request) => {
+        const object = withApplied(objectOf(settings), text);
+        expect(planFor(structuredClone(object), request)).to.deep.equal(planFor(object, request));
       }),
     );
   });
 
   it('touches nothing but routing settings and its own annotation', () => {
-    const strip = (target: SettingsTarget, object: Managed): unknown => {
+    const strip = (object: Managed): unknown => {
       const gone = { [CONSIDER]: null, [STRATEGY]: null };
       const goneToo = { [HINTS]: null, [MODE]: null };
-      const block = { labels: gone, annotations: goneToo, trafficDistribution: null };
-      const patch =
-        target === 'Etcd'
-          ? { metadata: { annotations: { [APPLIED]: null } }, spec: { etcd: { clientService: block } } }
-          : {
-              metadata: { labels: gone, annotations: { ...goneToo, [APPLIED]: null } },
-              spec: { trafficDistribution: null },
-            };
+      const patch = {
+        metadata: { labels: gone, annotations: { ...goneToo, [APPLIED]: null } },
+        spec: { trafficDistribution: null },
+      };
       return withoutEmpty(mergePatch(object, patch));
     };
     fc.assert(
-      fc.property(targets, arbitrarySettings, appliedTexts, requests, (target, settings, text, request) => {
-        const before = withApplied(objectOf(target, settings), text);
-        expect(strip(target, apply(target, before, request))).to.deep.equal(strip(target, before));
+      fc.property(arbitrarySettings, appliedTexts, requests, (settings, text, request) => {
+        const before = withApplied(objectOf(settings), text);
+        expect(strip(apply(before, request))).to.deep.equal(strip(before));
       }),
     );
   });
@@ -137,8 +129,8 @@ describe('every plan', () => {
         ? Object.values(value).reduce((sum, child) => sum + leaves(child), 0)
         : 1;
     fc.assert(
-      fc.property(targets, arbitrarySettings, appliedTexts, requests, (target, settings, text, request) => {
-        const plan = planFor(target, withApplied(objectOf(target, settings), text), request);
+      fc.property(arbitrarySettings, appliedTexts, requests, (settings, text, request) => {
+        const plan = planFor(withApplied(objectOf(settings), text), request);
         if (plan.kind === 'unchanged') return;
         expect(plan.changes.length).to.equal(leaves(plan.patch)).and.be.above(0);
         for (const { field, before, after } of plan.changes) expect(after, field).to.not.equal(before);
@@ -149,14 +141,13 @@ describe('every plan', () => {
   it("never changes or removes a user's own domain-prefixed topology-mode", () => {
     fc.assert(
       fc.property(
-        targets,
         arbitrarySettings,
         fc.constantFrom('example.com/heuristic', 'topology.extensions.gardener.cloud/proportional'),
         fc.array(requests, { minLength: 1, maxLength: 4 }),
-        (target, settings, mode, steps) => {
-          let object = objectOf(target, { ...settings, annotations: { ...settings.annotations, [MODE]: mode } });
-          for (const request of steps) object = apply(target, object, request);
-          expect(settingsOf(target, object).annotations?.[MODE]).to.equal(mode);
+        (settings, mode, steps) => {
+          let object = objectOf({ ...settings, annotations: { ...settings.annotations, [MODE]: mode } });
+          for (const request of steps) object = apply(object, request);
+          expect(settingsOf(object).annotations?.[MODE]).to.equal(mode);
         },
       ),
     );
@@ -165,17 +156,16 @@ describe('every plan', () => {
   it('never lets the two topology annotations differ where the API server would reject that', () => {
     fc.assert(
       fc.property(
-        targets,
         arbitrarySettings.filter((settings) => storableOn(27, settings)),
         fc.array(
           requests.filter(({ minor }) => minor >= 27),
           { minLength: 1, maxLength: 4 },
         ),
-        (target, settings, steps) => {
-          let object = objectOf(target, settings);
+        (settings, steps) => {
+          let object = objectOf(settings);
           for (const request of steps) {
-            object = apply(target, object, request);
-            const { [HINTS]: hints, [MODE]: mode } = settingsOf(target, object).annotations ?? {};
+            object = apply(object, request);
+            const { [HINTS]: hints, [MODE]: mode } = settingsOf(object).annotations ?? {};
             expect(hints === undefined || mode === undefined || hints === mode, JSON.stringify(object)).to.equal(true);
           }
         },
@@ -187,16 +177,16 @@ describe('every plan', () => {
 describe('the applied annotation', () => {
   it('never claims a value that was there before', () => {
     fc.assert(
-      fc.property(targets, arbitrarySettings, requests, (target, settings, request) => {
-        const before = objectOf(target, settings);
-        const after = apply(target, before, request);
+      fc.property(arbitrarySettings, requests, (settings, request) => {
+        const before = objectOf(settings);
+        const after = apply(before, request);
         const { record, malformed } = recordOf(after);
         expect(malformed).to.equal(false);
         for (const slot of SLOTS) {
           const claim = valueOf(record, slot);
           if (claim === undefined) continue;
-          expect(valueOf(settingsOf(target, after), slot), 'a claim is on the object').to.equal(claim);
-          expect(valueOf(settingsOf(target, before), slot), 'and was not before').to.not.equal(claim);
+          expect(valueOf(settingsOf(after), slot), 'a claim is on the object').to.equal(claim);
+          expect(valueOf(settingsOf(before), slot), 'and was not before').to.not.equal(claim);
         }
       }),
     );
@@ -207,14 +197,13 @@ describe('taking back', () => {
   it('restores the object exactly, after any sequence of versions, strategies and old kubelets', () => {
     fc.assert(
       fc.property(
-        targets,
         arbitrarySettings.filter((settings) => storableOn(27, settings)),
         fc.array(requests, { minLength: 1, maxLength: 5 }),
-        (target, settings, steps) => {
-          const original = objectOf(target, settings);
+        (settings, steps) => {
+          const original = objectOf(settings);
           let object = original;
-          for (const request of steps) object = apply(target, object, request);
-          expect(withoutEmpty(takeBack(target, object))).to.deep.equal(withoutEmpty(original));
+          for (const request of steps) object = apply(object, request);
+          expect(withoutEmpty(takeBack(object))).to.deep.equal(withoutEmpty(original));
         },
       ),
       { numRuns: upTo(1000) },
@@ -223,12 +212,12 @@ describe('taking back', () => {
 
   it('removes only what applied records with the recorded value still there', () => {
     fc.assert(
-      fc.property(targets, arbitrarySettings, arbitraryApplied, (target, settings, text) => {
-        const before = withApplied(objectOf(target, settings), text);
-        const after = takeBack(target, before);
+      fc.property(arbitrarySettings, arbitraryApplied, (settings, text) => {
+        const before = withApplied(objectOf(settings), text);
+        const after = takeBack(before);
         const { record } = parseApplied(text);
-        const now = slotValues(target, after);
-        slotValues(target, before).forEach((value, index) => {
+        const now = slotValues(after);
+        slotValues(before).forEach((value, index) => {
           const slot = SLOTS[index]!;
           if (value !== undefined && value !== valueOf(record, slot)) expect(now[index]).to.equal(value);
         });
@@ -239,27 +228,36 @@ describe('taking back', () => {
 
   it('comes to the same after drift: what the owner wrote over ours and we repaired is ours to remove', () => {
     fc.assert(
-      fc.property(
-        targets,
-        requests,
-        fc.constantFrom('PreferClose', 'PreferSameNode', 'Odd'),
-        (target, request, drift) => {
-          const on = { ...request, off: false };
-          const bare = objectOf(target, { labels: {}, annotations: {}, trafficDistribution: undefined });
-          const applied = apply(target, bare, on);
-          const ours = settingsOf(target, applied).trafficDistribution;
-          fc.pre(ours !== undefined && ours !== drift);
-          const overwritten = mergePatch(
-            applied,
-            target === 'Etcd'
-              ? { spec: { etcd: { clientService: { trafficDistribution: drift } } } }
-              : { spec: { trafficDistribution: drift } },
-          );
-          const repaired = apply(target, overwritten, on);
-          expect(settingsOf(target, repaired).trafficDistribution).to.equal(ours);
-          expect(withoutEmpty(takeBack(target, repaired))).to.deep.equal(withoutEmpty(bare));
-        },
-      ),
+      fc.property(requests, fc.constantFrom('PreferSameNode', 'Odd'), (request, drift) => {
+        const on = { ...request, off: false };
+        const bare = objectOf({ labels: {}, annotations: {}, trafficDistribution: undefined });
+        const applied = apply(bare, on);
+        const ours = settingsOf(applied).trafficDistribution;
+        fc.pre(ours !== undefined && ours !== drift);
+        const overwritten = mergePatch(applied, { spec: { trafficDistribution: drift } });
+        const repaired = apply(overwritten, on);
+        expect(settingsOf(repaired).trafficDistribution).to.equal(ours);
+        expect(withoutEmpty(takeBack(repaired))).to.deep.equal(withoutEmpty(bare));
+      }),
+    );
+  });
+
+  it('leaves the name that an owner writes for the same routing: it is neither repaired, nor foreign, nor ours to remove', () => {
+    const names = ['PreferClose', 'PreferSameZone'] as const;
+    fc.assert(
+      fc.property(requests, fc.constantFrom(...names), (request, written) => {
+        const on = { ...request, strategy: undefined, off: false };
+        const applied = apply(objectOf({ labels: {}, annotations: {}, trafficDistribution: undefined }), on);
+        fc.pre(names.some((name) => name !== written && name === settingsOf(applied).trafficDistribution));
+        const rewritten = mergePatch(applied, { spec: { trafficDistribution: written } });
+        const plan = planFor(rewritten, on);
+        expect(plan.foreign).to.deep.equal([]);
+        const after = plan.kind === 'patch' ? mergePatch(rewritten, plan.patch) : rewritten;
+        expect(settingsOf(after).trafficDistribution).to.equal(written);
+        const off = planFor(after, { ...on, off: true });
+        expect(off.foreign, 'no warning about a value that the owner left').to.deep.equal([]);
+        expect(settingsOf(takeBack(after)).trafficDistribution).to.equal(written);
+      }),
     );
   });
 });

@@ -6,7 +6,6 @@ import type { StringMap } from '../../../pkg/apis/meta.ts';
 import { routingSettings, strategySettings } from '../../../pkg/routing/mechanism.ts';
 import { planSettings } from '../../../pkg/routing/plan.ts';
 import type { ForeignValue, RoutingSettings, ServiceLike, SettingsPlan } from '../../../pkg/routing/types.ts';
-import { etcd } from '../../fixtures/gardener.ts';
 import { APPLIED, CONSIDER, HINTS, KEEP, MODE, STRATEGY, deepFreeze } from './support.ts';
 
 const SAME_ZONE = 'topology.extensions.gardener.cloud/same-zone';
@@ -36,7 +35,7 @@ const build = ({ labels, annotations, field, applied }: Shape): ServiceLike =>
 
 const on = (minor: number): RoutingSettings => routingSettings({ major: 1, minor });
 const plan = (shape: Shape, want: RoutingSettings | undefined, mixedKubelets = false): SettingsPlan =>
-  planSettings({ target: 'Service', object: build(shape), want, mixedKubelets });
+  planSettings({ object: build(shape), want, mixedKubelets });
 
 /** The patch with `applied` parsed, so that a table can show it as an object. */
 const patchOf = (result: SettingsPlan): unknown => {
@@ -320,9 +319,24 @@ describe('planSettings on: drift', () => {
     },
     {
       name: 'the owner wrote another value over ours: set again',
-      object: { field: 'PreferClose', applied: { trafficDistribution: 'PreferSameZone' } },
+      object: { field: 'PreferSameNode', applied: { trafficDistribution: 'PreferSameZone' } },
       want: on(34),
       patch: { spec: { trafficDistribution: 'PreferSameZone' } },
+    },
+    {
+      name: 'the owner wrote the older name of ours: left, and no longer ours',
+      object: { field: 'PreferClose', applied: { trafficDistribution: 'PreferSameZone' } },
+      want: on(34),
+      patch: { metadata: { annotations: { [APPLIED]: null } } },
+    },
+    {
+      name: 'our own older name, after an upgrade: the newer one',
+      object: { field: 'PreferClose', applied: { trafficDistribution: 'PreferClose' } },
+      want: on(34),
+      patch: {
+        metadata: { annotations: { [APPLIED]: { trafficDistribution: 'PreferSameZone' } } },
+        spec: { trafficDistribution: 'PreferSameZone' },
+      },
     },
     {
       name: 'the owner replaced everything, applied included: set anew',
@@ -430,7 +444,7 @@ describe('planSettings off', () => {
       },
     },
     {
-      name: 'leaves values that changed since, and reports them',
+      name: 'leaves values that their owner changed since, without a warning',
       object: {
         labels: { [CONSIDER]: 'false' },
         annotations: { [MODE]: 'Disabled' },
@@ -439,22 +453,12 @@ describe('planSettings off', () => {
       },
       want: undefined,
       patch: { metadata: { annotations: { [APPLIED]: null } } },
-      foreign: [
-        { field: `metadata.labels[${CONSIDER}]`, value: 'false' },
-        { field: `metadata.annotations[${MODE}]`, value: 'Disabled' },
-        { field: 'spec.trafficDistribution', value: 'PreferSameNode' },
-      ],
     },
     {
-      name: "leaves Gardener's own settings, and reports them",
+      name: "leaves Gardener's own settings, without a warning",
       object: { labels: { [CONSIDER]: 'true' }, annotations: { [MODE]: 'auto' }, field: 'PreferSameZone' },
       want: undefined,
       patch: undefined,
-      foreign: [
-        { field: `metadata.labels[${CONSIDER}]`, value: 'true' },
-        { field: `metadata.annotations[${MODE}]`, value: 'auto' },
-        { field: 'spec.trafficDistribution', value: 'PreferSameZone' },
-      ],
     },
     {
       name: 'puts back the auto annotations that had to give way',
@@ -473,21 +477,18 @@ describe('planSettings off', () => {
       object: { annotations: { [MODE]: 'example.com/x' }, applied: { removedAnnotations: { [MODE]: 'Auto' } } },
       want: undefined,
       patch: { metadata: { annotations: { [APPLIED]: null } } },
-      foreign: [{ field: `metadata.annotations[${MODE}]`, value: 'example.com/x' }],
     },
     {
       name: 'puts no deprecated annotation back beside a mode that differs: the API server would reject it',
       object: { annotations: { [MODE]: 'example.com/x' }, applied: { removedAnnotations: { [HINTS]: 'auto' } } },
       want: undefined,
       patch: { metadata: { annotations: { [APPLIED]: null } } },
-      foreign: [{ field: `metadata.annotations[${MODE}]`, value: 'example.com/x' }],
     },
     {
       name: 'puts no mode back beside a deprecated annotation that differs',
       object: { annotations: { [HINTS]: 'Disabled' }, applied: { removedAnnotations: { [MODE]: 'auto' } } },
       want: undefined,
       patch: { metadata: { annotations: { [APPLIED]: null } } },
-      foreign: [{ field: `metadata.annotations[${HINTS}]`, value: 'Disabled' }],
     },
     {
       name: 'old kubelets do not matter any more',
@@ -506,54 +507,18 @@ describe('planSettings: malformed applied annotation', () => {
     spec: { trafficDistribution: 'PreferClose' },
   });
 
-  it('claims nothing when taking back: the value stays, the annotation goes', () => {
-    const result = planSettings({ target: 'Service', object, want: undefined });
+  it('claims nothing when taking back: the value stays without a warning, the annotation goes', () => {
+    const result = planSettings({ object, want: undefined });
     expect(patchOf(result)).to.deep.equal({ metadata: { annotations: { [APPLIED]: null } } });
-    expect(result.foreign).to.deep.equal([reported, { field: 'spec.trafficDistribution', value: 'PreferClose' }]);
+    expect(result.foreign).to.deep.equal([reported]);
   });
 
   it('is overwritten when something is set', () => {
-    const result = planSettings({ target: 'Service', object, want: on(31) });
+    const result = planSettings({ object, want: on(31) });
     expect(patchOf(result)).to.deep.equal({
       metadata: { labels: { [CONSIDER]: 'true' }, annotations: { [APPLIED]: { labels: { [CONSIDER]: 'true' } } } },
     });
     expect(result.foreign).to.deep.equal([reported]);
-  });
-});
-
-describe('planSettings: an Etcd', () => {
-  it('is written under spec.etcd.clientService, with applied on the Etcd itself and no operation annotation', () => {
-    const result = planSettings({ target: 'Etcd', object: deepFreeze(etcd()), want: on(31), mixedKubelets: true });
-    expect(patchOf(result)).to.deep.equal({
-      metadata: {
-        annotations: {
-          [APPLIED]: {
-            labels: { [CONSIDER]: 'true' },
-            annotations: { [MODE]: SAME_ZONE },
-            trafficDistribution: 'PreferClose',
-          },
-        },
-      },
-      spec: {
-        etcd: {
-          clientService: {
-            labels: { [CONSIDER]: 'true' },
-            annotations: { [MODE]: SAME_ZONE },
-            trafficDistribution: 'PreferClose',
-          },
-        },
-      },
-    });
-  });
-
-  it('is read there too: what its metadata says is not looked at', () => {
-    const object = etcd({ metadata: { labels: { [CONSIDER]: 'true' }, annotations: { [MODE]: 'auto' } } });
-    expect(planSettings({ target: 'Etcd', object, want: undefined })).to.deep.equal({ kind: 'unchanged', foreign: [] });
-    const kept = etcd({ clientService: { trafficDistribution: 'PreferSameNode' } });
-    expect(planSettings({ target: 'Etcd', object: kept, want: on(34) })).to.deep.equal({
-      kind: 'unchanged',
-      foreign: [{ field: 'spec.etcd.clientService.trafficDistribution', value: 'PreferSameNode' }],
-    });
   });
 });
 

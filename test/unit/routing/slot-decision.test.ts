@@ -2,7 +2,7 @@
 // The fate of a single setting, for every combination of what is there, what is wanted and what was claimed.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { decideSlot, resolveModeClash, takeBackSlot } from '../../../pkg/routing/slot-decision.ts';
+import { decideSlot, isSameDistribution, resolveModeClash, takeBackSlot } from '../../../pkg/routing/slot-decision.ts';
 import type { SlotDecision, SlotState } from '../../../pkg/routing/slot-decision.ts';
 import { HINTS_SLOT, MODE_SLOT, STRATEGY_SLOT } from '../../../pkg/routing/slots.ts';
 
@@ -94,12 +94,25 @@ describe('decideSlot', () => {
   }
 });
 
+describe('isSameDistribution', () => {
+  for (const [one, other, same] of [
+    ['PreferClose', 'PreferSameZone', true],
+    ['PreferSameZone', 'PreferClose', true],
+    ['PreferSameNode', 'PreferSameZone', false],
+    ['PreferClose', undefined, false],
+    [undefined, undefined, true],
+    ['Odd', 'Odd', true],
+  ] as const) {
+    it(`${one} and ${other}: ${same}`, () => expect(isSameDistribution(one, other)).to.equal(same));
+  }
+});
+
 describe('takeBackSlot', () => {
   const cases: Case[] = [
     { name: 'empty', state: {}, result: {} },
     { name: 'ours', state: { current: 'x', claimed: 'x' }, result: {} },
-    { name: "somebody's", state: { current: 'x' }, result: { next: 'x', foreign: true } },
-    { name: 'drifted', state: { current: 'y', claimed: 'x' }, result: { next: 'y', foreign: true } },
+    { name: "the owner's own, which is no warning", state: { current: 'x' }, result: { next: 'x' } },
+    { name: 'the owner wrote another', state: { current: 'y', claimed: 'x' }, result: { next: 'y' } },
     {
       name: 'ours over what was removed',
       state: { slot: MODE_SLOT, current: 'a/b', claimed: 'a/b', removed: 'Auto' },
@@ -109,7 +122,7 @@ describe('takeBackSlot', () => {
     {
       name: "removed, somebody's there since",
       state: { slot: MODE_SLOT, current: 'c/d', removed: 'Auto' },
-      result: { next: 'c/d', foreign: true },
+      result: { next: 'c/d' },
     },
   ];
   for (const { name, state, result } of cases) {

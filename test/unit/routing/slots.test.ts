@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where routing settings live on Services and Etcds, and how those places are named.
+// Where routing settings live on Services, and how those places are named.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import {
-  HINTS_SLOT,
   MODE_SLOT,
   SLOTS,
   STRATEGY_SLOT,
@@ -18,18 +17,16 @@ import {
 import { CONSIDER, HINTS, MODE, STRATEGY } from './support.ts';
 
 describe('slots', () => {
-  it('are named by field path and reached by keys, on both kinds of object', () => {
-    const named = SLOTS.map((slot) => [fieldOf('Service', slot), fieldOf('Etcd', slot)]);
-    expect(named).to.deep.equal([
-      [`metadata.labels[${CONSIDER}]`, `spec.etcd.clientService.labels[${CONSIDER}]`],
-      [`metadata.labels[${STRATEGY}]`, `spec.etcd.clientService.labels[${STRATEGY}]`],
-      [`metadata.annotations[${HINTS}]`, `spec.etcd.clientService.annotations[${HINTS}]`],
-      [`metadata.annotations[${MODE}]`, `spec.etcd.clientService.annotations[${MODE}]`],
-      ['spec.trafficDistribution', 'spec.etcd.clientService.trafficDistribution'],
+  it('are named by field path and reached by keys', () => {
+    expect(SLOTS.map(fieldOf)).to.deep.equal([
+      `metadata.labels[${CONSIDER}]`,
+      `metadata.labels[${STRATEGY}]`,
+      `metadata.annotations[${HINTS}]`,
+      `metadata.annotations[${MODE}]`,
+      'spec.trafficDistribution',
     ]);
-    expect(pathOf('Service', MODE_SLOT)).to.deep.equal(['metadata', 'annotations', MODE]);
-    expect(pathOf('Etcd', HINTS_SLOT)).to.deep.equal(['spec', 'etcd', 'clientService', 'annotations', HINTS]);
-    expect(pathOf('Service', { section: 'trafficDistribution' })).to.deep.equal(['spec', 'trafficDistribution']);
+    expect(pathOf(MODE_SLOT)).to.deep.equal(['metadata', 'annotations', MODE]);
+    expect(pathOf({ section: 'trafficDistribution' })).to.deep.equal(['spec', 'trafficDistribution']);
   });
 
   it('hold own properties only', () => {
@@ -56,20 +53,14 @@ describe('slots', () => {
 describe('settingsOf', () => {
   it('reads a Service', () => {
     const object = { metadata: { labels: { a: 'b' } }, spec: { trafficDistribution: 'PreferClose' } };
-    expect(settingsOf('Service', object)).to.deep.equal({
+    expect(settingsOf(object)).to.deep.equal({
       labels: { a: 'b' },
       annotations: {},
       trafficDistribution: 'PreferClose',
     });
   });
 
-  it('reads the block of an Etcd, never its metadata', () => {
-    const object = { metadata: { labels: { a: 'b' } }, spec: { etcd: { clientService: { labels: { c: 'd' } } } } };
-    expect(settingsOf('Etcd', object)).to.deep.equal({ labels: { c: 'd' } });
-  });
-
   it('reads nothing from an empty object', () => {
-    expect(settingsOf('Service', {})).to.deep.equal({ labels: {}, annotations: {} });
-    expect(settingsOf('Etcd', {})).to.deep.equal({});
+    expect(settingsOf({})).to.deep.equal({ labels: {}, annotations: {} });
   });
 });

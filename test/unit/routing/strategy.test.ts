@@ -46,7 +46,7 @@ describe('a Service whose labels or annotations are null, as JSON may have them'
       expect(effectiveStrategy(object)).to.equal(undefined);
       expect(conflictingMode(object)).to.equal(undefined);
       expect(planStrategyLabel(object).kind).to.equal('unchanged');
-      expect(planRelease('Service', object).kind).to.equal('unchanged');
+      expect(planRelease(object).kind).to.equal('unchanged');
     });
   }
 });
@@ -136,7 +136,7 @@ describe('requestedStrategy', () => {
         const strategy = requestedStrategy(before);
         fc.pre(strategy !== undefined);
         const want = strategySettings({ major: 1, minor }, strategy);
-        const plan = planSettings({ target: 'Service', object: before, want, mixedKubelets });
+        const plan = planSettings({ object: before, want, mixedKubelets });
         const after = plan.kind === 'patch' ? mergePatch(before, plan.patch) : before;
         expect(requestedStrategy(after)).to.equal(strategy);
       }),
@@ -303,7 +303,7 @@ describe('planStrategyLabel', () => {
     const strategy = requestedStrategy(labelled);
     expect(strategy).to.equal('load-aware');
     const want = strategySettings({ major: 1, minor: 34 }, 'load-aware');
-    expect(planSettings({ target: 'Service', object: labelled, want })).to.deep.equal({
+    expect(planSettings({ object: labelled, want })).to.deep.equal({
       kind: 'unchanged',
       foreign: [],
     });
@@ -350,7 +350,7 @@ describe('planRelease', () => {
   ];
   for (const { name, object, metadata } of cases) {
     it(name, () => {
-      const plan = planRelease('Service', deepFreeze(object));
+      const plan = planRelease(deepFreeze(object));
       expect(plan.kind === 'patch' ? plan.patch['metadata'] : undefined).to.deep.equal(metadata);
     });
   }
@@ -360,7 +360,7 @@ describe('planRelease', () => {
       const before = build({}, { [MODE]: `${PREFIX}${strategy}` });
       const labelled = planStrategyLabel(before);
       const after = labelled.kind === 'patch' ? mergePatch(before, labelled.patch) : before;
-      expect(planRelease('Service', after).kind, strategy).to.equal('unchanged');
+      expect(planRelease(after).kind, strategy).to.equal('unchanged');
       expect(planStrategyLabel(after).kind, strategy).to.equal('unchanged');
     }
   });
@@ -370,9 +370,7 @@ describe('planRelease', () => {
       fc.property(arbitrarySettings, (settings) => {
         const { [MODE]: _, ...annotations } = settings.annotations;
         const object = build(settings.labels, annotations, { ...settings });
-        expect(planRelease('Service', object)).to.deep.equal(
-          planSettings({ target: 'Service', object, want: undefined }),
-        );
+        expect(planRelease(object)).to.deep.equal(planSettings({ object, want: undefined }));
       }),
     );
   });

@@ -39,7 +39,7 @@ describe('register', () => {
     await write(server.client());
     await write(server.client());
     expect(verbs(server)).to.deep.equal(['get', 'create', 'get']);
-    expect(read(server)?.webhooks).to.have.length(4);
+    expect(read(server)?.webhooks).to.have.length(7);
   });
 
   it('updates what differs, once', async () => {

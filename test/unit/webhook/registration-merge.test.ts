@@ -156,6 +156,9 @@ describe('mergeRegistration', () => {
       'Fail',
       'Ignore',
       'Ignore',
+      'Ignore',
+      'Ignore',
+      'Ignore',
     ]);
   });
 
@@ -197,6 +200,7 @@ describe('mergeRegistration', () => {
     expect(next?.webhooks?.map(({ name }) => name.split('.')[0])).to.deep.equal([
       'endpoint-slice-hints',
       'label-1',
+      'etcd-clients',
       'their',
     ]);
   });

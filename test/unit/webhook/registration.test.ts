@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { LABEL_CONSIDER, LABEL_ROUTING, LABEL_STRATEGY, STRATEGIES } from '../../../pkg/apis/names.ts';
+import {
+  ETCD_CLIENT_SERVICES,
+  LABEL_CONSIDER,
+  LABEL_ROUTING,
+  LABEL_STRATEGY,
+  STRATEGIES,
+} from '../../../pkg/apis/names.ts';
 import type { RegistrationOptions } from '../../../pkg/webhook/registration-types.ts';
 import { buildRegistration } from '../../../pkg/webhook/registration.ts';
 
@@ -32,8 +38,30 @@ describe('buildRegistration', () => {
     expect(namesOf()).to.deep.equal([
       'endpoint-slice-hints',
       'label-1.endpoint-slice-hints',
+      'etcd-clients.endpoint-slice-hints',
       'routing-settings',
+      'etcd-clients.routing-settings',
+      'etcd-clients-released.routing-settings',
       'strategy-annotation',
+    ]);
+  });
+
+  it('finds what etcd-druid makes by namespace and name: no label of ours can be on it', () => {
+    const labelled = { 'topology.extensions.gardener.cloud/etcd-clients': 'true' };
+    const hints = byName('etcd-clients.endpoint-slice-hints');
+    expect(hints.namespaceSelector?.matchLabels).to.deep.equal(labelled);
+    expect(hints.objectSelector?.matchExpressions?.[0]).to.deep.equal({
+      key: 'kubernetes.io/service-name',
+      operator: 'In',
+      values: [...ETCD_CLIENT_SERVICES],
+    });
+    const settings = byName('etcd-clients.routing-settings');
+    expect(settings.namespaceSelector?.matchLabels).to.deep.equal(labelled);
+    expect(settings.objectSelector?.matchLabels).to.deep.equal({ 'app.kubernetes.io/managed-by': 'etcd-druid' });
+    const released = byName('etcd-clients-released');
+    expect(released.namespaceSelector?.matchExpressions?.slice(0, 2)).to.deep.equal([
+      { key: 'gardener.cloud/role', operator: 'In', values: ['shoot', 'garden'] },
+      { key: 'topology.extensions.gardener.cloud/etcd-clients', operator: 'NotIn', values: ['true'] },
     ]);
   });
 
@@ -53,9 +81,9 @@ describe('buildRegistration', () => {
 
   it('names are unique', () => expect(new Set(namesOf()).size).to.equal(namesOf().length));
 
-  it('Fail is for slices only', () => {
+  it('Fail is for slices only, and for none of an etcd', () => {
     const policies = webhooksOf({ failurePolicy: 'Fail' }).map(({ failurePolicy }) => failurePolicy);
-    expect(policies).to.deep.equal(['Fail', 'Fail', 'Ignore', 'Ignore']);
+    expect(policies).to.deep.equal(['Fail', 'Fail', 'Ignore', 'Ignore', 'Ignore', 'Ignore', 'Ignore']);
   });
 
   it('never asks about excluded namespaces', () => {
@@ -86,7 +114,6 @@ describe('buildRegistration', () => {
     expect(webhook.namespaceSelector?.matchLabels).to.deep.equal({ [LABEL_ROUTING]: 'true' });
     expect(webhook.rules?.map(({ resources, operations }) => [resources, operations])).to.deep.equal([
       [['services'], ['UPDATE']],
-      [['etcds'], ['UPDATE']],
     ]);
   });
 
@@ -97,7 +124,10 @@ describe('buildRegistration', () => {
       expect(namesOf(older)).to.deep.equal([
         'endpoint-slice-hints',
         'label-1.endpoint-slice-hints',
+        'etcd-clients.endpoint-slice-hints',
         'routing-settings',
+        'etcd-clients.routing-settings',
+        'etcd-clients-released.routing-settings',
       ]);
       for (const webhook of webhooksOf(older)) expect(webhook).to.not.have.property('matchConditions');
     }
@@ -118,6 +148,7 @@ describe('buildRegistration', () => {
     expect(namesOf({ keepSettings: false, strategyAnnotation: false })).to.deep.equal([
       'endpoint-slice-hints',
       'label-1.endpoint-slice-hints',
+      'etcd-clients.endpoint-slice-hints',
     ]);
   });
 

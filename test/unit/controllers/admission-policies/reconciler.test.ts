@@ -252,7 +252,7 @@ describe('the carrier of admission', () => {
         .filter(({ resource }) => resource === MUTATING_ADMISSION_POLICIES)
         .map(({ object }) => String(object.metadata?.name).replace('ours.', ''))
         .sort();
-    const SETTINGS = ['etcd-settings', 'service-settings'];
+    const SETTINGS = ['service-settings'];
 
     it('is decided before the claim is known, and written after', async () => {
       const { state, turn, writes, choices } = setup();
@@ -278,7 +278,7 @@ describe('the carrier of admission', () => {
       await turns(10_000);
       state.claim.held = true;
       await turns(20_000);
-      const all = ['etcd-settings', 'load-aware', 'proportional', 'same-node', 'same-zone', 'service-settings'];
+      const all = ['etcd-clients', 'load-aware', 'proportional', 'same-node', 'same-zone', 'service-settings'];
       expect([says(), names(state)]).to.deep.equal(['policy', all]);
       state.claim.held = false;
       await turns(20_000);

@@ -214,17 +214,28 @@ describe('effectiveness report', () => {
   });
 
   describe('of an Etcd', () => {
-    beforeEach(() => report.decided(NS, namespaceDecision({ objects: [etcdDecision('etcd-main')] })));
+    const old = { version: { major: 1, minor: 33 }, mixedKubelets: true };
 
-    it("is Pending until etcd-druid's Service shows the settings", async () => {
+    it('needs no more than hints where all proxies are 1.31 or newer', async () => {
+      report.decided(NS, namespaceDecision({ objects: [etcdDecision()] }));
       await reconcile();
       expect(report.counts()).to.deep.equal([{ state: 'ServiceMissing', services: 1 }]);
       services.set('etcd-main-client', service());
       await reconcile();
-      expect(report.counts()).to.deep.equal([{ state: 'Pending', services: 1 }]);
-      services.set('etcd-main-client', service({ spec: { trafficDistribution: 'PreferSameZone' } }));
-      await reconcile();
       expect(report.counts()).to.deep.equal([{ state: 'Effective', services: 1 }]);
+    });
+
+    it('is Pending where a proxy wants the annotation, until etcd-druid wrote it', async () => {
+      report.decided(NS, namespaceDecision({ objects: [etcdDecision(undefined, old)] }));
+      services.set('etcd-main-client', service());
+      await reconcile();
+      const effect = report.effectOf(NS, 'etcd-main-client');
+      expect(effect).to.include({ kind: 'ineffective', reason: 'Pending' });
+      expect(effect?.kind === 'ineffective' && effect.message).to.match(/^Pending: owner; /);
+      const annotations = { 'service.kubernetes.io/topology-mode': 'auto' };
+      services.set('etcd-main-client', service({ metadata: { annotations } }));
+      await reconcile();
+      expect(report.counts(), 'any value will do').to.deep.equal([{ state: 'Effective', services: 1 }]);
     });
   });
 

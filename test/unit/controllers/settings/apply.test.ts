@@ -2,7 +2,6 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { Service } from '../../../../pkg/apis/core.ts';
-import type { Etcd } from '../../../../pkg/apis/gardener.ts';
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_APPLIED } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
@@ -51,22 +50,16 @@ describe('applyObjects', () => {
         fightWindowMs: 600_000,
       }),
       services: createRecentWrites<Service>(),
-      etcds: createRecentWrites<Etcd>(),
-      prunedEtcds: new Set(),
       logger: recordingLogger(),
-      onWrite: (_kind, cause) => causes.push(cause),
+      onWrite: (cause) => causes.push(cause),
     };
   });
 
-  it('sends one locked merge patch for each object that differs, none for the others', async () => {
+  it('sends one locked merge patch for each Service that differs, none for the others and never one for an Etcd', async () => {
     const satisfied = serviceDecision('same', ENABLED, { spec: { trafficDistribution: 'PreferSameZone' } });
-    const { written, error } = await applyObjects(
-      [serviceDecision('a'), satisfied, etcdDecision('e')],
-      options,
-      signal,
-    );
+    const { written, error } = await applyObjects([serviceDecision('a'), satisfied, etcdDecision()], options, signal);
     expect(error).to.equal(undefined);
-    expect(written.map(({ ref }) => ref.name)).to.deep.equal(['a', 'e']);
+    expect(written.map(({ ref }) => ref.name)).to.deep.equal(['a']);
     expect(calls).to.deep.equal([
       {
         resource: 'services',
@@ -80,21 +73,9 @@ describe('applyObjects', () => {
           },
         },
       },
-      {
-        resource: 'etcds',
-        ref: { namespace: NS, name: 'e' },
-        type: 'merge',
-        patch: {
-          spec: { etcd: { clientService: { trafficDistribution: 'PreferSameZone' } } },
-          metadata: {
-            annotations: { [ANNOTATION_APPLIED]: '{"trafficDistribution":"PreferSameZone"}' },
-            resourceVersion: '5',
-          },
-        },
-      },
     ]);
-    expect(causes).to.deep.equal(['change', 'change']);
-    expect(options.services.size + options.etcds.size, 'answers remembered').to.equal(2);
+    expect(causes).to.deep.equal(['change']);
+    expect(options.services.size, 'answers remembered').to.equal(1);
   });
 
   it('repairs a minute apart and says when it may go on', async () => {
@@ -149,11 +130,5 @@ describe('applyObjects', () => {
     );
     expect(failure).to.be.instanceOf(ConnectionError);
     expect(calls).to.have.length(1);
-  });
-
-  it('notices fields that were pruned', async () => {
-    answer = ({ ref }) => ({ metadata: { name: ref.name } });
-    await applyObjects([etcdDecision('e')], options, signal);
-    expect([...options.prunedEtcds]).to.deep.equal([`${NS}/e`]);
   });
 });

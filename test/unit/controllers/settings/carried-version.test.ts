@@ -13,7 +13,7 @@ const v = (minor: number) => ({ major: 1, minor });
 
 /** A Service as the reconciler leaves it. */
 const settled = (want: RoutingSettings, object: Service = service()): Service => {
-  const plan = planSettings({ target: 'Service', object, want });
+  const plan = planSettings({ object, want });
   if (plan.kind === 'unchanged') throw new Error('nothing was planned');
   const { metadata, spec } = plan.patch as Service;
   return service({ metadata: metadata ?? {}, spec: spec ?? {} });

@@ -2,15 +2,23 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
-import { ANNOTATION_APPLIED, ANNOTATION_TOUCHED, LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_TOUCHED,
+  LABEL_ETCD_CLIENTS,
+  LABEL_MANAGED_BY,
+  LABEL_ROUTING,
+  MANAGED_BY_DRUID,
+} from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import type { Namespace } from '../../../../pkg/apis/core.ts';
 import { cleanUp } from '../../../../pkg/controllers/settings/cleanup.ts';
 import type { CleanupOptions } from '../../../../pkg/controllers/settings/cleanup.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
-import { service, slice } from '../../../fixtures/core.ts';
-import { etcd, namespace } from '../../../fixtures/gardener.ts';
+import { endpoint, service, slice } from '../../../fixtures/core.ts';
+import { createFakeClock } from '../../../fixtures/fake-clock.ts';
+import { namespace } from '../../../fixtures/gardener.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
 const applied = { [ANNOTATION_APPLIED]: '{"trafficDistribution":"PreferSameZone"}' };
@@ -36,7 +44,6 @@ describe('cleanUp', () => {
         }),
         service({ metadata: { name: 'theirs' }, spec: { trafficDistribution: 'PreferSameZone' } }),
       ],
-      etcds: [etcd()],
       namespaces: [namespace(), namespace({ metadata: { name: 'labelled', labels: { [LABEL_ROUTING]: 'true' } } })],
       endpointslices: [
         slice({ metadata: { name: 'touched', annotations: { [ANNOTATION_TOUCHED]: '2026-01-01T00:00:00.000Z' } } }),
@@ -61,10 +68,13 @@ describe('cleanUp', () => {
     },
   };
   const run = (more: Pick<CleanupOptions, 'leaves'> = {}) =>
-    cleanUp({ client: client as unknown as Client, logger: recordingLogger(), ...more }, signal);
+    cleanUp(
+      { client: client as unknown as Client, clock: createFakeClock(), logger: recordingLogger(), ...more },
+      signal,
+    );
 
   it('takes back what applied names, under lock, the label, and the mark of a touch; nothing else', async () => {
-    expect(await run()).to.deep.equal({ services: 1, etcds: 0, namespaces: 1, slices: 1, left: [] });
+    expect(await run()).to.deep.equal({ services: 1, namespaces: 1, slices: 1, leftToDruid: [], left: [] });
     expect(patches).to.deep.equal([
       {
         of: 'services/ours',
@@ -73,7 +83,10 @@ describe('cleanUp', () => {
           metadata: { annotations: { [ANNOTATION_APPLIED]: null }, resourceVersion: '7' },
         },
       },
-      { of: 'namespaces/labelled', patch: { metadata: { labels: { [LABEL_ROUTING]: null } } } },
+      {
+        of: 'namespaces/labelled',
+        patch: { metadata: { labels: { [LABEL_ROUTING]: null, [LABEL_ETCD_CLIENTS]: null } } },
+      },
       { of: 'endpointslices/touched', patch: { metadata: { annotations: { [ANNOTATION_TOUCHED]: null } } } },
     ]);
   });
@@ -89,6 +102,29 @@ describe('cleanUp', () => {
     expect(labelled).to.deep.include({ services: 1, namespaces: 0, left: ['labelled'] });
   });
 
+  it('leaves what etcd-druid makes to its next write, says so, and removes hints that nothing asks for', async () => {
+    const druid = { [LABEL_MANAGED_BY]: MANAGED_BY_DRUID };
+    const of = { namespace: 'shoot--foo--bar', labels: druid };
+    objects['services'] = [
+      service({ metadata: { ...of, name: 'etcd-main-client', annotations: applied } }),
+      service({ metadata: { ...of, name: 'etcd-events-client' } }),
+    ];
+    const hints = { forZones: [{ name: 'a' }] };
+    objects['endpointslices'] = [
+      slice({
+        metadata: { name: 'events', namespace: of.namespace, resourceVersion: '3' },
+        service: 'etcd-events-client',
+        endpoints: [endpoint({ hints })],
+      }),
+    ];
+    expect(await run()).to.deep.include({ services: 0, leftToDruid: ['shoot--foo--bar/etcd-main-client'] });
+    expect(patches.filter(({ of: path }) => path.startsWith('services'))).to.deep.equal([]);
+    expect(patches.find(({ of: path }) => path === 'endpointslices/events')?.patch).to.deep.equal([
+      { op: 'replace', path: '/metadata/resourceVersion', value: '3' },
+      { op: 'remove', path: '/endpoints/0/hints' },
+    ]);
+  });
+
   it('reads the object again after a conflict', async () => {
     failures = [apiError(409)];
     expect((await run()).services).to.equal(1);
@@ -102,12 +138,10 @@ describe('cleanUp', () => {
 
   it('does not count what is gone meanwhile', async () => {
     failures = [apiError(404), apiError(404), apiError(404)];
-    expect(await run()).to.deep.equal({ services: 0, etcds: 0, namespaces: 0, slices: 0, left: [] });
+    expect(await run()).to.deep.equal({ services: 0, namespaces: 0, slices: 0, leftToDruid: [], left: [] });
   });
 
   const lists = [
-    { resource: 'etcds', status: 404, ends: 'goes on' },
-    { resource: 'etcds', status: 403, ends: 'goes on' },
     { resource: 'services', status: 403, ends: 'fails' },
     { resource: 'namespaces', status: 403, ends: 'fails' },
   ];

@@ -85,7 +85,7 @@ const cases: { name: string; by: Governing | undefined; input: Partial<ObjectsIn
         etcd({ metadata: { name: 'etcd-events' } }),
       ],
     },
-    is: ['etcd-events: Enabled PreferSameZone, patch', 'etcd-main: Excluded, patch', 'vpa-webhook: Excluded, patch'],
+    is: ['etcd-events: Excluded, unchanged', 'etcd-main: Excluded, unchanged', 'vpa-webhook: Excluded, patch'],
   },
   {
     name: 'the setting goes before the configuration',

@@ -7,15 +7,18 @@ import {
   GROUP,
   LABEL_CONSIDER,
   LABEL_MANAGED,
+  LABEL_MANAGED_BY,
   LABEL_STRATEGY,
+  MANAGED_BY_DRUID,
+  ANNOTATION_ORIGIN,
 } from '../../../../pkg/apis/names.ts';
-import { decideObjects, planObject } from '../../../../pkg/controllers/settings/decide-objects.ts';
+import { decideObjects, planService } from '../../../../pkg/controllers/settings/decide-objects.ts';
 import type { ObjectsInput } from '../../../../pkg/controllers/settings/decide-objects.ts';
 import type { RoutingContext } from '../../../../pkg/controllers/settings/types.ts';
 import type { RoutingDecision } from '../../../../pkg/gardener/types.ts';
 import { service } from '../../../fixtures/core.ts';
 import { etcd } from '../../../fixtures/gardener.ts';
-import { ENABLED, NS, context, refusedFor } from './support.ts';
+import { ENABLED, NS, context, etcdDecision, refusedFor } from './support.ts';
 
 const named = (name: string, labels: Record<string, string> = {}, annotations: Record<string, string> = {}) =>
   service({ metadata: { name, namespace: NS, labels, annotations } });
@@ -88,9 +91,38 @@ describe('decideObjects', () => {
       result: { 'Service/mine': 'NotInCatalogue' },
     },
     {
-      name: "settings on an Etcd's Service are taken back",
+      name: "an Etcd's client Service is never written, not even to take settings back",
       input: { services: [named('etcd-main-client', {}, applied)] },
-      result: { 'Service/etcd-main-client': 'WrittenThroughEtcd' },
+      result: {},
+    },
+    {
+      name: 'another Service of etcd-druid that asks for settings is not written either',
+      input: { services: [named('own', { [LABEL_MANAGED]: 'true', [LABEL_MANAGED_BY]: MANAGED_BY_DRUID }, applied)] },
+      result: {},
+    },
+    {
+      name: 'one excluded Etcd excludes all of the namespace, which is all that admission can be told apart by',
+      input: {
+        etcds: [
+          etcd({ metadata: { namespace: NS, labels: { [LABEL_MANAGED]: 'false' } } }),
+          etcd({ metadata: { name: 'etcd-events', namespace: NS } }),
+        ],
+      },
+      result: { 'Etcd/etcd-events': 'Excluded', 'Etcd/etcd-main': 'Excluded' },
+    },
+    {
+      name: 'a labelled Service passes the same check for L7: one of the gateways, or with one beside it',
+      input: {
+        services: ['kube-apiserver-mtls', 'own', 'own-mtls', 'free'].map((name) =>
+          named(name, { [LABEL_MANAGED]: 'true' }),
+        ),
+      },
+      result: {
+        'Service/free': 'Enabled',
+        'Service/kube-apiserver-mtls': 'LayerSevenLoadBalancing',
+        'Service/own': 'LayerSevenLoadBalancing',
+        'Service/own-mtls': 'LayerSevenLoadBalancing',
+      },
     },
     {
       name: 'without scope only labels count',
@@ -101,12 +133,12 @@ describe('decideObjects', () => {
   for (const { name, input, result } of cases) it(name, () => expect(outcome(input)).to.deep.equal(result));
 });
 
-describe('planObject', () => {
+describe('planService', () => {
   const plan = (
     of: ReturnType<typeof named>,
     decision: RoutingDecision = ENABLED,
     overrides: Partial<RoutingContext> = {},
-  ) => planObject('Service', of, decision, context(overrides));
+  ) => planService(of, decision, context(overrides));
 
   it('wants what the version needs', () => {
     expect(plan(named('a')).want).to.deep.equal({ labels: {}, annotations: {}, trafficDistribution: 'PreferSameZone' });
@@ -123,7 +155,15 @@ describe('planObject', () => {
     });
   });
 
-  for (const reason of ['SourceMissing', 'VersionUnknown'] as const) {
+  for (const reason of [
+    'SourceMissing',
+    'VersionUnknown',
+    'ConfigurationInvalid',
+    'ShootIgnored',
+    'ShootMigrating',
+    'ShootHibernated',
+    'ShootFailed',
+  ] as const) {
     it(`holds everything as it is for ${reason}`, () => {
       const decided = plan(named('a', {}, applied), refusedFor(reason));
       expect(decided.plan.kind).to.equal('unchanged');
@@ -174,35 +214,56 @@ describe('planObject', () => {
     expect(plan(carrying, ENABLED, { mixedKubelets: false }).want?.annotations).to.deep.equal({});
   });
 
-  describe('of an Etcd', () => {
-    const none = { trafficDistribution: [], labels: true, annotations: true };
-    const cases: { name: string; overrides: Partial<RoutingContext>; reason: string; field?: string }[] = [
-      {
-        name: 'the CRD lacks the field',
-        overrides: { etcdSupport: none },
-        reason: 'FieldNotSupported',
-        field: 'spec.etcd.clientService.trafficDistribution',
-      },
-      {
-        name: 'a write was pruned',
-        overrides: { prunedEtcds: new Set([`${NS}/etcd-main`]) },
-        reason: 'FieldNotSupported',
-        field: 'spec.etcd.clientService',
-      },
-    ];
-    for (const { name, overrides, reason, field } of cases) {
-      it(`refuses when ${name}`, () => {
-        const decided = planObject('Etcd', etcd(), ENABLED, context(overrides));
-        expect(decided.decision).to.include({ kind: 'refused', reason, field });
-        expect(decided.plan.kind).to.equal('unchanged');
-      });
-    }
-
-    it('falls back on the value that the CRD has', () => {
-      const etcdSupport = { ...none, trafficDistribution: ['PreferClose'] };
-      expect(planObject('Etcd', etcd(), ENABLED, context({ etcdSupport })).want?.trafficDistribution).to.equal(
-        'PreferClose',
-      );
-    });
+  it('uses the older name where some router knows no other', () => {
+    expect(plan(named('a'), ENABLED, { olderName: true }).want?.trafficDistribution).to.equal('PreferClose');
+    const old = { olderName: true, version: { major: 1, minor: 30 } };
+    expect(plan(named('a'), ENABLED, old).want).not.to.have.property('trafficDistribution');
   });
+});
+
+describe('the row of an Etcd', () => {
+  const wanted: { name: string; of: Partial<RoutingContext>; annotations: Record<string, string> }[] = [
+    { name: '1.36: hints suffice', of: { version: { major: 1, minor: 36 } }, annotations: {} },
+    { name: '1.31: hints suffice', of: { version: { major: 1, minor: 31 } }, annotations: {} },
+    {
+      name: '1.33 with an old kubelet: the annotation is needed',
+      of: { version: { major: 1, minor: 33 }, mixedKubelets: true },
+      annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-zone` },
+    },
+    {
+      name: '1.30: the annotation is needed',
+      of: { version: { major: 1, minor: 30 } },
+      annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'auto' },
+    },
+  ];
+  for (const { name, of, annotations } of wanted) {
+    it(`on ${name}`, () => {
+      const { decision, want, plan } = etcdDecision(ENABLED, of);
+      expect(decision.kind).to.equal('enabled');
+      expect(want?.annotations).to.deep.equal(annotations);
+      expect(plan, 'never written').to.deep.equal({ kind: 'unchanged', foreign: [] });
+    });
+  }
+
+  it('says that the version is not known', () => {
+    expect(etcdDecision(ENABLED, { version: undefined }).decision).to.include({ reason: 'VersionUnknown' });
+  });
+});
+
+describe('a Service that its owner rewrites', () => {
+  const rewritten = (name: string, annotations: Record<string, string> = {}): boolean | undefined =>
+    decideObjects({
+      decision: ENABLED,
+      scope: 'shoot',
+      services: [named(name, { [LABEL_MANAGED]: 'true' }, annotations)],
+      etcds: [],
+      layerSevenOf: notLayerSeven,
+      context: context(),
+    })[0]?.rewritten;
+  it('is known by its row', () => expect(rewritten('vpa-webhook')).to.equal(true));
+  it('is known by the origin of a ManagedResource', () =>
+    expect(rewritten('mine', { [ANNOTATION_ORIGIN]: 'garden:x/y' })).to.equal(true));
+  it('may be rewritten by nobody', () => expect(rewritten('mine')).to.equal(undefined));
+  it('is left alone at admission where Gardener expects that: kube-apiserver', () =>
+    expect(rewritten('kube-apiserver')).to.equal(undefined));
 });

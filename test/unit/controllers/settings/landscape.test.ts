@@ -10,7 +10,6 @@ import { byNamespace, createLandscape, slicesOf } from '../../../../pkg/controll
 import type { Landscape } from '../../../../pkg/controllers/settings/landscape.ts';
 import type { Client, ListOptions } from '../../../../pkg/kubernetes/types.ts';
 import { service, slice } from '../../../fixtures/core.ts';
-import { DRUID_TRAFFIC_DISTRIBUTION, etcdCrd } from '../../../fixtures/crds.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
@@ -65,12 +64,12 @@ const CORE = ['endpointslices', 'namespaces', 'nodes', 'services'];
 describe('landscape', () => {
   const cases: { name: string; modes: Modes; more: string[] }[] = [
     { name: 'cluster', modes: { cluster: { namespaces: [] } }, more: [] },
-    { name: 'garden', modes: GARDEN, more: ['customresourcedefinitions', 'etcds', 'extensions', 'gardens'] },
-    { name: 'seed', modes: SEED, more: ['clusters', 'customresourcedefinitions', 'etcds', 'extensions'] },
+    { name: 'garden', modes: GARDEN, more: ['etcds', 'extensions', 'gardens'] },
+    { name: 'seed', modes: SEED, more: ['clusters', 'etcds', 'extensions'] },
     {
       name: 'seed and garden',
       modes: { ...SEED, ...GARDEN },
-      more: ['clusters', 'customresourcedefinitions', 'etcds', 'extensions', 'gardens'],
+      more: ['clusters', 'etcds', 'extensions', 'gardens'],
     },
   ];
   for (const { name, modes, more } of cases) {
@@ -90,13 +89,10 @@ describe('landscape', () => {
     expect(garden.listed.every((line) => line.startsWith('seeds metadata.name=mine'))).to.equal(true);
   });
 
-  it('asks for one CRD only, and for Clusters in small pages', async () => {
+  it('asks for Clusters in small pages', async () => {
     const { client, listed } = fakeClient();
     await fill(create(SEED, client), () => undefined);
     expect(listed).to.include('clusters 50');
-    expect(listed.filter((line) => line.startsWith('customresourcedefinitions'))).to.satisfy((lines: string[]) =>
-      lines.every((line) => line.includes('metadata.name=etcds.druid.gardener.cloud')),
-    );
   });
 
   it('finds Services by namespace and slices by Service', async () => {
@@ -148,17 +144,5 @@ describe('landscape', () => {
     const landscape = createLandscape({ client, gardenClient: undefined, modes: SEED, extensions: false, ...rest });
     expect(pluralsOf(landscape)).not.to.include('extensions');
     expect(landscape.extensions).to.equal(undefined);
-  });
-
-  it('reduces the Etcd CRD to what it lets us write', async () => {
-    const landscape = create(
-      GARDEN,
-      fakeClient({ customresourcedefinitions: [etcdCrd(DRUID_TRAFFIC_DISTRIBUTION.preferClose)] }).client,
-    );
-    await fill(landscape, () => {
-      const definition = landscape.etcdDefinition?.list()[0];
-      expect(definition).to.have.all.keys('metadata', 'support');
-      expect(definition?.support?.trafficDistribution).to.deep.equal(['PreferClose']);
-    });
   });
 });

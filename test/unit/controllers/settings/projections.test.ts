@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import {
   ANNOTATION_APPLIED,
+  ANNOTATION_ORIGIN,
   ANNOTATION_TOPOLOGY_MODE,
   LABEL_CONSIDER,
   LABEL_MANAGED,
@@ -55,9 +56,7 @@ describe('projections', () => {
       spec: { trafficDistribution: 'PreferClose', clusterIP: '10.0.0.1' },
     });
     const want = routingSettings({ major: 1, minor: 34 });
-    expect(planSettings({ target: 'Service', object: projectService(whole), want })).to.deep.equal(
-      planSettings({ target: 'Service', object: whole, want }),
-    );
+    expect(planSettings({ object: projectService(whole), want })).to.deep.equal(planSettings({ object: whole, want }));
     expect(projectService(whole).spec).to.deep.equal({ trafficDistribution: 'PreferClose', type: 'ClusterIP' });
     expect(projectService(service({ spec: { clusterIP: 'None' } })).spec?.clusterIP).to.equal('None');
     expect(projectService({}).spec).to.deep.equal({});
@@ -76,17 +75,12 @@ describe('projections', () => {
     expect(projectService(service()).metadata).not.to.have.property('labels');
   });
 
-  it('of an Etcd leave its plan as it is', () => {
-    const want = routingSettings({ major: 1, minor: 30 });
-    for (const whole of [
-      etcd(),
-      etcd({ clientService: { labels: { [LABEL_CONSIDER]: 'true' } } }),
-      { metadata: { name: 'bare' } },
-    ]) {
-      expect(planSettings({ target: 'Etcd', object: projectEtcd(whole), want })).to.deep.equal(
-        planSettings({ target: 'Etcd', object: whole, want }),
-      );
-    }
+  it('of an Etcd keep identity and labels, of a Service whose owner it is what says so', () => {
+    const whole = etcd({ metadata: { labels: { [LABEL_MANAGED]: 'false' } } });
+    expect(projectEtcd(whole).metadata?.labels).to.deep.equal({ [LABEL_MANAGED]: 'false' });
+    expect(projectEtcd(whole)).not.to.have.property('spec');
+    const managed = service({ metadata: { annotations: { [ANNOTATION_ORIGIN]: 'x', other: 'y' } } });
+    expect(projectService(managed).metadata?.annotations).to.deep.equal({ [ANNOTATION_ORIGIN]: 'x' });
   });
 
   const shoots = [
@@ -161,7 +155,5 @@ describe('projections', () => {
   it('take null for what is not there', () => {
     const metadata = { name: 'a' };
     expect(projectSeed({ metadata, spec: { settings: null } } as never).spec).to.deep.equal({});
-    const empty = { metadata, spec: { etcd: { clientService: null } } } as never;
-    expect(projectEtcd(empty).spec).to.deep.equal({ etcd: {} });
   });
 });

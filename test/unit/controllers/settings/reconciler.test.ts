@@ -2,7 +2,6 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { Namespace, Service } from '../../../../pkg/apis/core.ts';
-import type { Etcd } from '../../../../pkg/apis/gardener.ts';
 import type { ObjectRef } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_APPLIED, LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
@@ -66,7 +65,7 @@ describe('settings reconciler', () => {
             spec: { trafficDistribution: 'PreferSameZone' },
           }),
         );
-        return decideRelease({ namespace: name, managed, services, etcds: [], context: context() });
+        return decideRelease({ namespace: name, managed, services, context: context() });
       },
       releaseAfterMs: 1_000,
       clock: { monotonic: () => now },
@@ -76,8 +75,6 @@ describe('settings reconciler', () => {
         client,
         drift,
         services: createRecentWrites<Service>(),
-        etcds: createRecentWrites<Etcd>(),
-        prunedEtcds: new Set(),
         logger,
       },
       label: { client, namespaces: createRecentWrites<Namespace>() },
@@ -192,7 +189,7 @@ describe('settings reconciler', () => {
   });
 
   it('remembers nothing about objects that are gone', async () => {
-    decision = namespaceDecision({ objects: [serviceDecision('a'), etcdDecision('e')] });
+    decision = namespaceDecision({ objects: [serviceDecision('a'), etcdDecision()] });
     await reconcile();
     expect(drift.size).to.equal(2);
     decision = namespaceDecision({ objects: [serviceDecision('a')] });

@@ -4,7 +4,6 @@ import { describe, it } from 'mocha';
 import { ANNOTATION_APPLIED } from '../../../../pkg/apis/names.ts';
 import { decideRelease } from '../../../../pkg/controllers/settings/release.ts';
 import { service } from '../../../fixtures/core.ts';
-import { etcd } from '../../../fixtures/gardener.ts';
 import { NS, context } from './support.ts';
 
 const FIELD = { trafficDistribution: 'PreferSameZone' };
@@ -30,22 +29,14 @@ describe('decideRelease', () => {
       service({ metadata: of('bare'), spec: FIELD }),
       service({ metadata: { ...of('other'), ...APPLIED }, spec: FIELD }),
     ],
-    etcds: [etcd({ metadata: { ...of('etcd-main'), ...APPLIED }, clientService: FIELD })],
     // The version does not matter for taking back.
     context: context({ version: undefined }),
   });
 
   it('takes back what the process decided about and what still carries settings, and nothing else', () => {
-    expect(decision.objects.map(({ kind, ref }) => `${kind}/${ref.name}`)).to.deep.equal([
-      'Service/routed',
-      'Etcd/etcd-main',
-    ]);
+    expect(decision.objects.map(({ kind, ref }) => `${kind}/${ref.name}`)).to.deep.equal(['Service/routed']);
     expect(decision.objects.map(({ plan }) => plan.kind === 'patch' && plan.patch)).to.deep.equal([
       { spec: { trafficDistribution: null }, metadata: { annotations: { [ANNOTATION_APPLIED]: null } } },
-      {
-        spec: { etcd: { clientService: { trafficDistribution: null } } },
-        metadata: { annotations: { [ANNOTATION_APPLIED]: null } },
-      },
     ]);
   });
 

@@ -2,35 +2,36 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Namespace } from '../../../../pkg/apis/core.ts';
-import { LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
+import { LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
 import { createRecentWrites } from '../../../../pkg/kubernetes/recent-writes.ts';
-import { wantsRoutingLabel, writeRoutingLabel } from '../../../../pkg/controllers/settings/routing-label.ts';
-import type { LabelWish } from '../../../../pkg/controllers/settings/routing-label.ts';
+import { labelsFor, wantsRoutingLabel, writeLabels } from '../../../../pkg/controllers/settings/routing-label.ts';
+import type { LabelWish, NamespaceLabels } from '../../../../pkg/controllers/settings/routing-label.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
+import { etcdDecision, namespaceDecision, refusedFor, serviceDecision } from './support.ts';
 
 const wish = (overrides: Partial<LabelWish>): LabelWish => ({
   keep: 'auto',
   manages: true,
-  fighting: false,
+  rewritten: false,
   labelled: false,
   ...overrides,
 });
 
-describe('routing label', () => {
+describe('labels of a namespace', () => {
   const cases: { name: string; of: Partial<LabelWish>; wanted: boolean }[] = [
-    { name: 'auto, no fight', of: {}, wanted: false },
-    { name: 'auto, a fight', of: { fighting: true }, wanted: true },
+    { name: 'auto, nothing is known of an owner that rewrites', of: {}, wanted: false },
+    { name: 'auto, the owner is known to rewrite, or was seen to', of: { rewritten: true }, wanted: true },
     { name: 'auto, the fight is over but the label remembers', of: { labelled: true }, wanted: true },
-    { name: 'auto, nothing managed any more', of: { labelled: true, fighting: true, manages: false }, wanted: false },
+    { name: 'auto, nothing managed any more', of: { labelled: true, rewritten: true, manages: false }, wanted: false },
     { name: 'on', of: { keep: 'on' }, wanted: true },
     { name: 'on, nothing managed', of: { keep: 'on', manages: false, labelled: true }, wanted: false },
-    { name: 'off', of: { keep: 'off', fighting: true, labelled: true }, wanted: false },
+    { name: 'off', of: { keep: 'off', rewritten: true, labelled: true }, wanted: false },
   ];
   for (const { name, of, wanted } of cases)
     it(`${name}: ${wanted}`, () => expect(wantsRoutingLabel(wish(of))).to.equal(wanted));
 
-  const write = async (labels: Record<string, string>, wanted: boolean, error?: Error) => {
+  const write = async (labels: Record<string, string>, wanted: boolean | NamespaceLabels, error?: Error) => {
     const patches: unknown[] = [];
     const patch = (_resource: unknown, _ref: unknown, _type: unknown, body: unknown) => {
       patches.push(body);
@@ -42,7 +43,12 @@ describe('routing label', () => {
     const writer = { client: { patch: patch as unknown as Client['patch'] }, namespaces };
     const namespace = { metadata: { name: 'n', labels, resourceVersion: '1' } };
     return {
-      wrote: await writeRoutingLabel(namespace, wanted, writer, new AbortController().signal),
+      wrote: await writeLabels(
+        namespace,
+        typeof wanted === 'boolean' ? { routing: wanted, etcdClients: false } : wanted,
+        writer,
+        new AbortController().signal,
+      ),
       patches,
       namespaces,
     };
@@ -60,6 +66,41 @@ describe('routing label', () => {
       expect(patches).to.deep.equal([{ metadata: { labels: { [LABEL_ROUTING]: value } } }]);
       expect(namespaces.size).to.equal(1);
     });
+  }
+
+  it('writes both labels with one patch', async () => {
+    const { patches } = await write({ [LABEL_ROUTING]: 'true' }, { routing: false, etcdClients: true });
+    expect(patches).to.deep.equal([{ metadata: { labels: { [LABEL_ROUTING]: null, [LABEL_ETCD_CLIENTS]: 'true' } } }]);
+  });
+
+  const own = { keep: 'auto', fighting: false, labelled: false } as const;
+  const rewritten = { ...serviceDecision('vpa-webhook'), rewritten: true };
+  const decisions: {
+    name: string;
+    of: Parameters<typeof namespaceDecision>[0];
+    labels: NamespaceLabels | undefined;
+  }[] = [
+    { name: 'of nothing', of: {}, labels: { routing: false, etcdClients: false } },
+    { name: 'of an Etcd', of: { objects: [etcdDecision()] }, labels: { routing: false, etcdClients: true } },
+    {
+      name: 'of an Etcd that is refused',
+      of: { objects: [etcdDecision(refusedFor('SettingDisabled'))] },
+      labels: { routing: false, etcdClients: false },
+    },
+    { name: 'of a rewritten Service', of: { objects: [rewritten] }, labels: { routing: true, etcdClients: false } },
+    {
+      name: 'that is held',
+      of: { decision: refusedFor('ShootHibernated'), objects: [etcdDecision(refusedFor('ShootHibernated'))] },
+      labels: undefined,
+    },
+    {
+      name: 'without a version',
+      of: { objects: [etcdDecision(undefined, { version: undefined })] },
+      labels: undefined,
+    },
+  ];
+  for (const { name, of, labels } of decisions) {
+    it(`follow from the decision ${name}`, () => expect(labelsFor(namespaceDecision(of), own)).to.deep.equal(labels));
   }
 
   it('writes nothing where it is as wanted', async () => {

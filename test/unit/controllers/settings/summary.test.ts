@@ -7,23 +7,25 @@ import { ENABLED, etcdDecision, namespaceDecision, refusedFor, serviceDecision }
 describe('summarize', () => {
   it('groups what is on by its settings and names the source', () => {
     const { reason, message, faulty } = summarize(
-      namespaceDecision({ objects: [etcdDecision('e'), serviceDecision('a')] }),
+      namespaceDecision({ objects: [etcdDecision(), serviceDecision('a'), serviceDecision('b')] }),
     );
     expect(reason).to.equal('Enabled');
     expect(faulty).to.equal(false);
     expect(message).to.equal(
-      'routing by zone is on (setting read from Cluster); Etcd e, Service a: trafficDistribution=PreferSameZone',
+      'routing by zone is on (setting read from Cluster); ' +
+        "Etcd etcd-main: hints at once, trafficDistribution=PreferClose with etcd-druid's next write of the client Service; " +
+        'Service a, Service b: trafficDistribution=PreferSameZone',
     );
   });
 
   it('names objects that are left out, and values of somebody else', () => {
-    const foreign = serviceDecision('f', ENABLED, { spec: { trafficDistribution: 'PreferClose' } });
+    const foreign = serviceDecision('f', ENABLED, { spec: { trafficDistribution: 'PreferSameNode' } });
     const { message } = summarize(
       namespaceDecision({ objects: [serviceDecision('a', refusedFor('Excluded')), foreign] }),
     );
     expect(message).to.contain('Service a is left out (Excluded: because of Excluded)');
     expect(message).to.contain(
-      'Service f keeps a value of somebody else: spec.trafficDistribution=PreferClose (ForeignValue)',
+      'Service f keeps a value of somebody else: spec.trafficDistribution=PreferSameNode (ForeignValue)',
     );
   });
 
@@ -67,7 +69,7 @@ describe('summarize', () => {
 describe('describeSettings', () => {
   it('lists field, labels and annotations', () => {
     const want = { labels: { l: '1' }, annotations: { a: '2' }, trafficDistribution: 'PreferClose' };
-    expect(describeSettings({ want })).to.equal('trafficDistribution=PreferClose, l=1, a=2');
-    expect(describeSettings({ want: undefined })).to.equal('nothing');
+    expect(describeSettings({ kind: 'Service', want })).to.equal('trafficDistribution=PreferClose, l=1, a=2');
+    expect(describeSettings({ kind: 'Service', want: undefined })).to.equal('nothing');
   });
 });

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Context and decisions for the tests of the settings reconcilers.
-import { planObject } from '../../../../pkg/controllers/settings/decide-objects.ts';
+import { decideObjects, planService } from '../../../../pkg/controllers/settings/decide-objects.ts';
 import type { NamespaceDecision, ObjectDecision, RoutingContext } from '../../../../pkg/controllers/settings/types.ts';
 import type { RoutingDecision } from '../../../../pkg/gardener/types.ts';
-import { DRUID_FIELD_SUPPORT } from '../../../../pkg/routing/etcd.ts';
 import { service } from '../../../fixtures/core.ts';
 import { etcd } from '../../../fixtures/gardener.ts';
 
@@ -19,8 +18,6 @@ export const refusedFor = (reason: Extract<RoutingDecision, { kind: 'refused' }>
 export const context = (overrides: Partial<RoutingContext> = {}): RoutingContext => ({
   version: { major: 1, minor: 34 },
   mixedKubelets: false,
-  etcdSupport: DRUID_FIELD_SUPPORT,
-  prunedEtcds: new Set(),
   ...overrides,
 });
 
@@ -30,11 +27,15 @@ export const serviceDecision = (
   overrides: Parameters<typeof service>[0] = {},
 ): ObjectDecision => {
   const metadata = { name, namespace: NS, resourceVersion: '5', ...overrides.metadata };
-  return planObject('Service', service({ ...overrides, metadata }), decision, context());
+  return planService(service({ ...overrides, metadata }), decision, context());
 };
 
-export const etcdDecision = (name: string, decision: RoutingDecision = ENABLED): ObjectDecision =>
-  planObject('Etcd', etcd({ metadata: { name, namespace: NS, resourceVersion: '5' } }), decision, context());
+export const etcdDecision = (decision: RoutingDecision = ENABLED, of: Partial<RoutingContext> = {}): ObjectDecision => {
+  const etcds = [etcd({ metadata: { namespace: NS } })];
+  const [row] = decideObjects({ decision, scope: 'shoot', services: [], etcds, context: context(of) });
+  if (row === undefined) throw new Error('an Etcd of the catalogue has no row');
+  return row;
+};
 
 export const namespaceDecision = (overrides: Partial<NamespaceDecision> = {}): NamespaceDecision => ({
   owner: 'shoot-settings',

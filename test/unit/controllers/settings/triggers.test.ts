@@ -4,36 +4,23 @@ import { beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import type { ChangeHandler } from '../../../../pkg/kubernetes/cache.ts';
 import type { Landscape } from '../../../../pkg/controllers/settings/landscape.ts';
-import { connectTriggers, hasChanged } from '../../../../pkg/controllers/settings/triggers.ts';
+import { connectTriggers } from '../../../../pkg/controllers/settings/triggers.ts';
 import { node, service } from '../../../fixtures/core.ts';
 import { cluster, etcd, extension, garden, namespace, seed } from '../../../fixtures/gardener.ts';
 
 const fakeCache = () => {
   const handlers: ChangeHandler<KubernetesObject>[] = [];
   let objects: KubernetesObject[] = [];
-  let pokes = 0;
   return {
     onChange: (handler: ChangeHandler<KubernetesObject>) => void handlers.push(handler),
     list: () => objects,
-    poke: () => void (pokes += 1),
-    pokes: () => pokes,
     set: (next: KubernetesObject[]) => void (objects = next),
     emit: (object: KubernetesObject, previous?: KubernetesObject, deleted = false) =>
       handlers.forEach((handler) => handler(object, previous, deleted)),
   };
 };
 
-const NAMES = [
-  'namespaces',
-  'services',
-  'nodes',
-  'etcds',
-  'etcdDefinition',
-  'clusters',
-  'liveSeed',
-  'gardens',
-  'extensions',
-] as const;
+const NAMES = ['namespaces', 'services', 'nodes', 'etcds', 'clusters', 'liveSeed', 'gardens', 'extensions'] as const;
 
 describe('triggers', () => {
   let caches: Record<(typeof NAMES)[number], ReturnType<typeof fakeCache>>;
@@ -97,11 +84,6 @@ describe('triggers', () => {
       enqueued: ['shoot-settings+extension-settings'],
     },
     {
-      name: 'the Etcd CRD',
-      emit: () => caches.etcdDefinition.emit({ metadata: { name: 'x' } }),
-      enqueued: ['shoot-settings+garden-settings'],
-    },
-    {
       name: 'a Cluster, whose Seed counts for extensions',
       emit: () => caches.clusters.emit(cluster()),
       enqueued: ['shoot--foo--bar', 'extension-settings'],
@@ -146,19 +128,4 @@ describe('triggers', () => {
       expect(seen).to.deep.equal(enqueued);
     });
   }
-
-  it('looks for Etcds when their CRD changes', () => {
-    caches.etcdDefinition.emit({ metadata: { name: 'x' } });
-    expect(caches.etcds.pokes()).to.equal(1);
-  });
-});
-
-describe('hasChanged', () => {
-  it('compares content, not versions', () => {
-    expect(hasChanged(service(), undefined)).to.equal(true);
-    expect(
-      hasChanged(service({ metadata: { resourceVersion: '2' } }), service({ metadata: { resourceVersion: '1' } })),
-    ).to.equal(false);
-    expect(hasChanged(service({ metadata: { labels: { a: 'b' } } }), service())).to.equal(true);
-  });
 });

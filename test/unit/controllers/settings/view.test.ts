@@ -6,7 +6,6 @@ import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import type { Landscape } from '../../../../pkg/controllers/settings/landscape.ts';
 import { createView, hasOldKubelet } from '../../../../pkg/controllers/settings/view.ts';
 import type { View } from '../../../../pkg/controllers/settings/view.ts';
-import { DRUID_FIELD_SUPPORT } from '../../../../pkg/routing/etcd.ts';
 import { node, service } from '../../../fixtures/core.ts';
 import { etcd, namespace } from '../../../fixtures/gardener.ts';
 
@@ -36,7 +35,6 @@ describe('view', () => {
     services: fakeCache([service({ metadata: { name: 's', namespace: 'n', resourceVersion: '1' } })]),
     etcds: fakeCache([etcd({ metadata: { name: 'e', namespace: 'n', resourceVersion: '1' } })]),
     nodes: fakeCache<Node>([node({ kubeletVersion: 'v1.31.0' })]),
-    etcdDefinition: fakeCache<KubernetesObject & { support?: typeof DRUID_FIELD_SUPPORT }>([]),
   });
   let landscape: ReturnType<typeof caches>;
   let view: View;
@@ -67,15 +65,6 @@ describe('view', () => {
     expect(landscape.nodes.reads()).to.equal(1);
     landscape.nodes.set([node({ kubeletVersion: 'v1.31.0' }), node({ kubeletVersion: 'v1.30.9' })]);
     expect(view.context().mixedKubelets).to.equal(true);
-  });
-
-  it('takes the newest druid where no CRD can be read, and forgets pruned Etcds when it changes', () => {
-    expect(view.etcdSupport()).to.equal(DRUID_FIELD_SUPPORT);
-    view.prunedEtcds.add('n/e');
-    const support = { ...DRUID_FIELD_SUPPORT, trafficDistribution: ['PreferClose'] };
-    landscape.etcdDefinition.set([{ metadata: { name: 'crd' }, support }]);
-    expect(view.context()).to.deep.include({ version: { major: 1, minor: 34 }, etcdSupport: support });
-    expect(view.context().prunedEtcds.size).to.equal(0);
   });
 
   const kubelets = [

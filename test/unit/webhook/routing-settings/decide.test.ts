@@ -43,18 +43,7 @@ const serviceOf = (shape: Shape): Record<string, unknown> => ({
   },
 });
 
-const etcdOf = (clientService: object | undefined, applied?: object): Record<string, unknown> => ({
-  apiVersion: 'druid.gardener.cloud/v1alpha1',
-  kind: 'Etcd',
-  metadata: {
-    name: 'etcd-main',
-    annotations: applied === undefined ? {} : { [ANNOTATION_APPLIED]: JSON.stringify(applied) },
-  },
-  spec: { etcd: { replicas: 3, ...(clientService === undefined ? {} : { clientService }) } },
-});
-
 const inputOf = (object: unknown, oldObject?: unknown, more: Partial<SettingsInput> = {}): SettingsInput => ({
-  target: 'Service',
   object,
   oldObject,
   userName: OWNER,
@@ -234,66 +223,33 @@ describe('decideSettings', () => {
     }
   });
 
-  describe('Etcd', () => {
-    const etcd = { target: 'Etcd' } as const;
-    const applied = { labels: consider, annotations: auto, ...distribution };
-    it('gets everything back under spec.etcd.clientService', () => {
-      const input = inputOf(etcdOf(undefined, applied), etcdOf(applied, applied), etcd);
-      expect(after(input)).to.deep.equal(etcdOf(applied, applied));
-    });
-
-    it('keeps what its owner writes there', () => {
-      const input = inputOf(etcdOf({ annotations: { own: 'x' } }, applied), etcdOf(applied, applied), etcd);
-      expect(after(input)).to.deep.equal(etcdOf({ ...applied, annotations: { own: 'x', ...auto } }, applied));
-    });
-
-    it('gets nothing where the old one held nothing', () => {
-      expect(decideSettings(inputOf(etcdOf(undefined, applied), etcdOf(undefined, applied), etcd)).kind).to.equal(
-        'unchanged',
-      );
-    });
-  });
-
   describe('hostile objects are named and not served', () => {
-    const cases: { name: string; target: 'Service' | 'Etcd'; object: unknown; message: RegExp }[] = [
-      { name: 'no object', target: 'Service', object: undefined, message: /^object is not/ },
-      { name: 'metadata a list', target: 'Service', object: { metadata: [] }, message: /^metadata is not/ },
+    const cases: { name: string; object: unknown; message: RegExp }[] = [
+      { name: 'no object', object: undefined, message: /^object is not/ },
+      { name: 'metadata a list', object: { metadata: [] }, message: /^metadata is not/ },
       {
         name: 'a label that is a number',
-        target: 'Service',
+
         object: { metadata: { labels: { a: 1 } } },
         message: /^metadata\.labels/,
       },
       {
         name: 'annotations a string',
-        target: 'Service',
+
         object: { metadata: { annotations: 'x' } },
         message: /^metadata\.annotations/,
       },
       {
         name: 'trafficDistribution a list',
-        target: 'Service',
+
         object: { spec: { trafficDistribution: [] } },
         message: /^spec\.trafficDistribution/,
       },
-      { name: 'spec a string', target: 'Etcd', object: { spec: 'x' }, message: /^spec is not/ },
-      { name: 'spec.etcd a number', target: 'Etcd', object: { spec: { etcd: 1 } }, message: /^spec\.etcd is not/ },
-      {
-        name: 'clientService a list',
-        target: 'Etcd',
-        object: { spec: { etcd: { clientService: [] } } },
-        message: /^spec\.etcd\.clientService is not/,
-      },
-      {
-        name: 'clientService.labels of numbers',
-        target: 'Etcd',
-        object: { spec: { etcd: { clientService: { labels: { a: 1 } } } } },
-        message: /^spec\.etcd\.clientService\.labels/,
-      },
+      { name: 'spec a string', object: { spec: 'x' }, message: /^spec is not/ },
     ];
-    for (const { name, target, object, message } of cases) {
+    for (const { name, object, message } of cases) {
       it(name, () => {
-        const decision = decideSettings(inputOf(object, undefined, { target }));
+        const decision = decideSettings(inputOf(object));
         expect(decision.kind === 'invalid' && decision.message).to.match(message);
       });
     }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which slices admission hints because their namespace says so, and takes the hints off again once it no longer does.
+import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
+import {
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  ETCD_CLIENT_SERVICES,
+  LABEL_ETCD_CLIENTS,
+  LABEL_SERVICE_NAME,
+} from '../../apis/names.ts';
+import { ENDPOINT_SLICES } from '../../apis/resources.ts';
+import { strategyOf } from '../../hints/table.ts';
+import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import type { Client, Reconciler } from '../../kubernetes/types.ts';
+import { isMadeByDruid } from '../../routing/etcd-clients.ts';
+import type { Logger } from '../../telemetry/types.ts';
+
+export interface EtcdClientView {
+  /** As last seen. */
+  namespace(name: string): Namespace | undefined;
+  service(namespace: string, name: string): Service | undefined;
+}
+
+const serviceOf = ({ metadata }: EndpointSlice): string => metadata?.labels?.[LABEL_SERVICE_NAME] ?? '';
+
+const isEtcdClients = (slice: EndpointSlice): boolean =>
+  ETCD_CLIENT_SERVICES.includes(serviceOf(slice)) && strategyOf(slice.metadata?.labels ?? {}) === undefined;
+
+/** Whether admission gives the slice hints although no label asks for them. */
+export const isChosen = (slice: EndpointSlice, { namespace }: Pick<EtcdClientView, 'namespace'>): boolean =>
+  isEtcdClients(slice) && namespace(slice.metadata?.namespace ?? '')?.metadata?.labels?.[LABEL_ETCD_CLIENTS] === 'true';
+
+const isHinted = ({ endpoints }: EndpointSlice): boolean => (endpoints ?? []).some(({ hints }) => hints !== undefined);
+
+/** With a field or an annotation, the hints are kube-controller-manager's. */
+const asksItself = ({ metadata, spec }: Service): boolean =>
+  spec?.trafficDistribution !== undefined ||
+  [ANNOTATION_TOPOLOGY_MODE, ANNOTATION_TOPOLOGY_AWARE_HINTS].some((key) => metadata?.annotations?.[key] !== undefined);
+
+/** Whether the slice holds hints that only our admission can have written, and that nothing asks for any more. */
+export const isLeftOver = (slice: EndpointSlice, view: EtcdClientView): boolean => {
+  if (!isHinted(slice) || !isEtcdClients(slice) || isChosen(slice, view)) return false;
+  const service = view.service(slice.metadata?.namespace ?? '', serviceOf(slice));
+  return service !== undefined && isMadeByDruid(service) && !asksItself(service);
+};
+
+export interface HintReleaseOptions {
+  client: Pick<Client, 'patch'>;
+  /** Slices as cached, of namespaces that are ours. */
+  slices(): readonly EndpointSlice[];
+  view: EtcdClientView;
+  logger: Logger;
+}
+
+/** All work is one key. */
+export const HINT_RELEASE_KEY = 'etcd-clients';
+
+/** API servers see a namespace's label go a moment after us; until then admission puts the hints back. */
+const AGAIN_MS = 5_000;
+
+/** Removes all hints, if the slice still is the one that was looked at: places in the list are only good for that. */
+const removal = ({ metadata, endpoints }: EndpointSlice) => [
+  { op: 'replace', path: '/metadata/resourceVersion', value: metadata?.resourceVersion },
+  ...(endpoints ?? []).flatMap(({ hints }, index) =>
+    hints === undefined ? [] : [{ op: 'remove', path: `/endpoints/${index}/hints` }],
+  ),
+];
+
+/** kube-controller-manager would remove them as well, but only when something else makes it write the slice. */
+export const createHintRelease = ({ client, slices, view, logger }: HintReleaseOptions): Reconciler => ({
+  async reconcile(_key, signal) {
+    const found = slices().filter((slice) => isLeftOver(slice, view));
+    let again = false;
+    for (const slice of found) {
+      const { namespace = '', name = '' } = slice.metadata ?? {};
+      try {
+        const ref = { namespace, name };
+        const answer = await client.patch<EndpointSlice>(ENDPOINT_SLICES, ref, 'json', removal(slice), {}, signal);
+        if (isHinted(answer)) again = true;
+        else logger.info('hints removed, routing by zone is off', { namespace, slice: name });
+      } catch (error) {
+        if (isConflict(error)) again = true;
+        else if (!isNotFound(error)) throw error;
+      }
+    }
+    return again ? { kind: 'requeue', afterMs: AGAIN_MS } : { kind: 'done' };
+  },
+});

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes of the client Service as etcd-druid makes them (internal/component/clientservice, v0.25.0 and v0.36.2), with admission in their path.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { JsonPatchOperation } from '../../../../pkg/apis/admission.ts';
+import type { Service } from '../../../../pkg/apis/core.ts';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_TOPOLOGY_MODE,
+  GROUP,
+  LABEL_CONSIDER,
+  LABEL_MANAGED,
+  LABEL_MANAGED_BY,
+} from '../../../../pkg/apis/names.ts';
+import { createEtcdClientsHandler } from '../../../../pkg/webhook/routing-settings/etcd-clients.ts';
+import { service } from '../../../fixtures/core.ts';
+import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
+
+interface ClientService {
+  readonly labels?: Record<string, string>;
+  readonly annotations?: Record<string, string>;
+  readonly trafficDistribution?: string;
+}
+
+const NAME = 'etcd-main-client';
+const own = { [LABEL_MANAGED_BY]: 'etcd-druid', 'app.kubernetes.io/part-of': 'etcd-main' };
+
+/** What druid assigns: all labels, all annotations, and from 0.36 on the field. */
+const druidWrites = (
+  stored: Service | undefined,
+  of: ClientService = {},
+  version: '0.25' | '0.36' = '0.36',
+  name = NAME,
+): Service => {
+  const { trafficDistribution: before, ...spec } = stored?.spec ?? service().spec ?? {};
+  const field = version === '0.36' ? of.trafficDistribution : before;
+  return {
+    ...(stored ?? service()),
+    metadata: {
+      name,
+      namespace: 'shoot--foo--bar',
+      labels: { ...own, ...of.labels },
+      annotations: { ...of.annotations },
+    },
+    spec: { ...spec, ...(field === undefined ? {} : { trafficDistribution: field }) },
+  };
+};
+
+const admit = (written: Service, stored: Service | undefined, enabled: boolean, minor = 36): Service => {
+  const decision = createEtcdClientsHandler({ enabled, version: () => ({ major: 1, minor }) })({
+    uid: '1',
+    kind: { group: '', version: 'v1', kind: 'Service' },
+    operation: stored === undefined ? 'CREATE' : 'UPDATE',
+    userInfo: { username: 'system:serviceaccount:garden:etcd-druid' },
+    object: written,
+    ...(stored === undefined ? {} : { oldObject: stored }),
+  });
+  if (decision.kind !== 'patch') return written;
+  return applyJsonPatch(written, JSON.parse(decision.patch) as JsonPatchOperation[]);
+};
+
+const settingsOf = ({ metadata, spec }: Service): ClientService & { applied: unknown } => {
+  const { [ANNOTATION_APPLIED]: applied, ...annotations } = metadata?.annotations ?? {};
+  const { [LABEL_MANAGED_BY]: _by, 'app.kubernetes.io/part-of': _part, ...labels } = metadata?.labels ?? {};
+  const field = spec?.trafficDistribution === undefined ? {} : { trafficDistribution: spec.trafficDistribution };
+  return { labels, annotations, ...field, applied: applied === undefined ? undefined : JSON.parse(applied) };
+};
+
+describe("admission of etcd-druid's writes of a client Service", () => {
+  const close = { trafficDistribution: 'PreferClose' };
+  const mode = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-zone` };
+  const sets: { minor: number; is: ClientService }[] = [
+    { minor: 36, is: { labels: {}, annotations: {}, ...close } },
+    { minor: 34, is: { labels: {}, annotations: {}, ...close } },
+    { minor: 33, is: { labels: {}, annotations: mode, ...close } },
+    { minor: 31, is: { labels: { [LABEL_CONSIDER]: 'true' }, annotations: mode, ...close } },
+    { minor: 30, is: { labels: { [LABEL_CONSIDER]: 'true' }, annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'auto' } } },
+  ];
+  for (const { minor, is } of sets) {
+    it(`sets what 1.${minor} needs, on creation too, and records it`, () => {
+      for (const stored of [undefined, druidWrites(undefined)]) {
+        const { applied, ...settings } = settingsOf(admit(druidWrites(stored), stored, true, minor));
+        expect(settings).to.deep.equal(is);
+        const { labels, annotations, ...field } = is;
+        const maps = Object.entries({ labels, annotations }).filter(([, map]) => Object.keys(map ?? {}).length > 0);
+        expect(applied).to.deep.equal({ ...Object.fromEntries(maps), ...field });
+      }
+    });
+  }
+
+  for (const druid of ['0.25', '0.36'] as const) {
+    it(`stays as it is through druid ${druid}'s next writes, and is gone with the first one after switching off`, () => {
+      const first = admit(druidWrites(undefined, {}, druid), undefined, true);
+      const second = admit(druidWrites(first, {}, druid), first, true);
+      expect(settingsOf(second)).to.deep.equal(settingsOf(first));
+      const off = admit(druidWrites(second, {}, druid), second, false);
+      expect(settingsOf(off)).to.deep.equal({ labels: {}, annotations: {}, applied: undefined });
+    });
+  }
+
+  it('leaves what the owner asked druid for, and does not claim it', () => {
+    const stored = admit(druidWrites(undefined), undefined, true);
+    const asked = { trafficDistribution: 'PreferSameZone', annotations: { own: 'x' } };
+    const after = admit(druidWrites(stored, asked), stored, true);
+    expect(after.spec?.trafficDistribution).to.equal('PreferSameZone');
+    const off = admit(druidWrites(after, asked), after, false);
+    expect(settingsOf(off), 'the owner has it on').to.deep.equal({ labels: {}, ...asked, applied: undefined });
+  });
+
+  it("cannot tell the owner's value from an equal one of ours: it goes once, and stays with the owner's next write", () => {
+    const stored = admit(druidWrites(undefined, close), druidWrites(undefined), true);
+    const before = admit(druidWrites(stored), stored, true);
+    const off = admit(druidWrites(before, close), before, false);
+    expect(off.spec?.trafficDistribution).to.equal(undefined);
+    expect(admit(druidWrites(off, close), off, false).spec?.trafficDistribution).to.equal('PreferClose');
+  });
+
+  it('leaves another wish of the owner alone', () => {
+    const written = druidWrites(undefined, { trafficDistribution: 'PreferSameNode' });
+    expect(admit(written, undefined, true)).to.deep.equal(written);
+  });
+
+  const leaves: { name: string; written: Service }[] = [
+    { name: 'another Service of druid', written: druidWrites(undefined, {}, '0.36', 'etcd-main-peer') },
+    { name: 'the same name by somebody else', written: service({ metadata: { name: NAME } }) },
+    { name: 'what is excluded', written: druidWrites(undefined, { labels: { [LABEL_MANAGED]: 'false' } }) },
+  ];
+  for (const { name, written } of leaves) {
+    it(`leaves ${name} alone`, () => expect(admit(written, undefined, true)).to.equal(written));
+  }
+
+  it('concludes nothing from a record that is not in its one form', () => {
+    const stored = druidWrites(undefined, {}, '0.25');
+    const forged = {
+      ...stored,
+      metadata: { ...stored.metadata, annotations: { [ANNOTATION_APPLIED]: '{"labels":7}' } },
+    };
+    const kept = { ...stored, spec: { ...stored.spec, ...close } };
+    expect(admit(druidWrites(kept, {}, '0.25'), forged, false).spec?.trafficDistribution).to.equal('PreferClose');
+  });
+
+  it('does not serve what is no Service', () => {
+    const handle = createEtcdClientsHandler({ enabled: true, version: () => ({ major: 1, minor: 36 }) });
+    const kind = { group: '', version: 'v1', kind: 'Service' };
+    const request = { uid: '1', kind, operation: 'CREATE' as const, userInfo: { username: 'x' } };
+    expect(handle({ ...request, object: { metadata: 7 } })).to.include({ kind: 'unserved', reason: 'HostileFields' });
+  });
+});
