@@ -16,10 +16,19 @@ export const builtProgram = (program: string): string => {
   return join(execFileSync(builder, [folder, '--print-dir'], { encoding: 'utf8' }).trim(), name);
 };
 
+/** Not where even the builder cannot run, for want of a shell. */
+const isBuilt = (program: string): boolean => {
+  try {
+    return existsSync(builtProgram(program));
+  } catch {
+    return false;
+  }
+};
+
 /** One sentence for each program that is not built, with the command that builds it. */
 export const missingBuilt = (programs: readonly string[]): string[] =>
   programs
-    .filter((program) => !existsSync(builtProgram(program)))
+    .filter((program) => !isBuilt(program))
     .map((program) => {
       const [builder, folder, name] = partsOf(program);
       return `${name}, not built (${builder.slice(root.length)} ${folder} ${name}; make soak builds it)`;
@@ -31,7 +40,7 @@ export const missingBuilt = (programs: readonly string[]): string[] =>
  */
 export const buildWithin = (programs: readonly string[], limitSeconds: number): void => {
   const deadline = performance.now() + limitSeconds * 1_000;
-  for (const program of programs.filter((one) => !existsSync(builtProgram(one)))) {
+  for (const program of programs.filter((one) => !isBuilt(one))) {
     const seconds = Math.max(1, Math.round((deadline - performance.now()) / 1_000));
     const [builder, folder, name] = partsOf(program);
     // Ends the compilers too: `timeout` makes a process group of its own and signals all of it.

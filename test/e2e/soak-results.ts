@@ -16,6 +16,7 @@ export const longForms: Readonly<Record<string, string>> = {
   'gardener-registration': 'the real gardener-apiserver, which takes long to build',
   'gardener-restarted-late': 'as in `make e2e`: an owner of before an upgrade',
   'gardener-routing': "as in `make e2e`: Gardener's helper as an oracle",
+  'gardener-routing-older': 'the helper of an older Gardener, for Kubernetes 1.27 to 1.30',
   model: 'ten times as many random clusters, on kube-proxies of all versions',
   'settings-upgrade': 'the API server replaced by every newer version, and by older ones',
   versions: 'every version in the place of the newest',

@@ -40,6 +40,15 @@ describe('test/e2e/run', () => {
     expect(Number(skipped)).to.be.above(20);
   });
 
+  it('says which program of a suite is not built and how to build it, and counts its tests as skipped', () => {
+    const { status, stdout } = run('gardener-routing');
+    expect(stdout).to.contain(
+      'owner, not built (hack/gardener/build owner owner; make soak builds it), for the suite gardener-routing',
+    );
+    expect(stdout).to.match(/\n0 passed, 0 failed, 1 skipped\n$/);
+    expect(status).to.equal(0);
+  });
+
   it('counts only what the arguments of mocha select', () => {
     expect(run('bed', '--', '--grep', 'answers a missing object with 404').stdout).to.match(/0 failed, 1 skipped\n$/);
   });
