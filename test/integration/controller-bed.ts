@@ -59,6 +59,11 @@ export interface ControllerBed {
   writes(beside: readonly string[]): SandboxRequest[];
   /** Waits until nothing is on its way and nothing is about to be. */
   quiet(): Promise<void>;
+  /**
+   * Moves the clock on, by default by 5 s a step, until `check` stops throwing. The bound counts steps and not time: what a
+   * busy machine needs for a step says nothing of what the controller needs.
+   */
+  until(check: () => unknown, stepMs?: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -67,6 +72,8 @@ const READS = new Set(['get', 'list', 'watch', 'raw']);
 const SOON_MS = 150;
 /** Turns of the event loop in which nothing was on its way; between two requests a controller takes one or two. */
 const STILL_TURNS = 10;
+/** Of `until`. */
+const MOST_STEPS = 500;
 
 /** `user`: whom the sandbox takes the controller for. */
 export const openControllerBed = async (user: string, options: SandboxOptions = {}): Promise<ControllerBed> => {
@@ -147,6 +154,17 @@ export const openControllerBed = async (user: string, options: SandboxOptions = 
           bed.clock.skip(due);
           soon -= due;
           still = 0;
+        }
+      }
+    },
+    async until(check, stepMs = 5_000) {
+      for (let step = 1; ; step += 1) {
+        bed.clock.skip(stepMs);
+        await bed.quiet();
+        try {
+          return void (await check());
+        } catch (error) {
+          if (step === MOST_STEPS) throw error;
         }
       }
     },

@@ -40,15 +40,13 @@ describe('the flow controller', function onSandbox() {
   });
 
   it('creates an empty FlowPolicy that the Service owns, and says what it sees', async () => {
-    await eventually(async () => {
-      bed.clock.skip(15_000);
-      await bed.quiet();
+    await bed.until(() => {
       expect(bed.conditions('web')).to.deep.equal({
         Observed: 'True/MetricsFresh',
         Effective: 'True/PlanInForce',
         Stable: 'True/Steady',
       });
-    });
+    }, 15_000);
     const { metadata, spec, status } = bed.policy('web') ?? {};
     expect(spec).to.deep.equal({});
     expect(metadata?.ownerReferences).to.deep.equal([
@@ -64,9 +62,7 @@ describe('the flow controller', function onSandbox() {
     await bed.quiet();
     bed.sandbox.clearRequests();
     bed.plant.demand = { a: 1.1, b: 0.2, c: 0.2 };
-    await eventually(async () => {
-      bed.clock.skip(5_000);
-      await bed.quiet();
+    await bed.until(() => {
       expect(bed.hints('web')['web-b']).to.contain('a');
     });
     await bed.quiet();
@@ -76,11 +72,9 @@ describe('the flow controller', function onSandbox() {
 
   it('returns when the demand does, and not before the dwell time', async () => {
     bed.plant.demand = { a: 0.3, b: 0.2, c: 0.2 };
-    await eventually(async () => {
-      bed.clock.skip(15_000);
-      await bed.quiet();
+    await bed.until(() => {
       expect(bed.hints('web')).to.deep.equal(OWN);
-    });
+    }, 15_000);
   });
 
   it('has kept book of the changes', () => {

@@ -30,12 +30,7 @@ describe('a planned Service', function onSandbox() {
     await bed.start();
   };
   /** Lets time pass until `check` holds. */
-  const until = (check: () => unknown): Promise<void> =>
-    eventually(async () => {
-      bed.clock.skip(STEP_MS);
-      await bed.quiet();
-      await check();
-    }, 30_000);
+  const until = (check: () => unknown): Promise<void> => bed.until(check, STEP_MS);
   const helpers = (zone: string): string[] =>
     Object.entries(bed.hints('web')).flatMap(([pod, zones]) =>
       !pod.startsWith(`web-${zone}`) && zones.split(',').includes(zone) ? [pod] : [],

@@ -26,12 +26,7 @@ describe('the flow controller in trouble', function onSandbox() {
   });
   afterEach(() => bed.close());
 
-  const until = (check: () => unknown, stepMs = 5_000): Promise<void> =>
-    eventually(async () => {
-      bed.clock.skip(stepMs);
-      await bed.quiet();
-      await check();
-    }, 30_000);
+  const until = (check: () => unknown, stepMs?: number): Promise<void> => bed.until(check, stepMs);
   const patches = () => bed.writes().filter(({ resource }) => resource === 'endpointslices');
   const told = (reason: string): string[] => bed.events().filter((event) => event.startsWith(`${reason}: `));
 

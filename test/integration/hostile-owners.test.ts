@@ -57,13 +57,6 @@ describe('a hostile owner of Services and slices', function onSandbox() {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     return text.split('\n').filter((line) => line.includes(`namespace="${EVIL}"`));
   };
-  /** Time goes on until `check` holds. */
-  const inTime = (check: () => Promise<unknown>): Promise<void> =>
-    eventually(async () => {
-      bed.clock.skip(5_000);
-      await bed.quiet();
-      await check();
-    });
   const evilSlices = (): EndpointSlice[] => bed.sandbox.list<EndpointSlice>(ENDPOINT_SLICES, EVIL);
   const linesAbout = (key: string): number => bed.log.entries.filter(({ fields }) => fields['service'] === key).length;
 
@@ -144,7 +137,7 @@ describe('a hostile owner of Services and slices', function onSandbox() {
         evilSlice('wide', endpoints.slice(0, 500), {}, '1'),
         evilSlice('wide', endpoints.slice(500), {}, '2'),
       );
-      await inTime(async () => expect(await metrics()).to.have.length.above(0));
+      await bed.until(async () => expect(await metrics()).to.have.length.above(0));
       expect(await metrics()).to.have.length.below(100);
       const status = bed.sandbox.get(FLOW_POLICIES, { namespace: EVIL, name: 'wide' });
       expect(JSON.stringify(status).length, 'characters of the FlowPolicy').to.be.below(30_000);
@@ -158,12 +151,12 @@ describe('a hostile owner of Services and slices', function onSandbox() {
         const own = { ...policy, metadata: { name, namespace: EVIL } };
         await bed.apply(own, evilSlice(name, [target(name, 'a')]), evilService(name));
       }
-      await inTime(async () => expect(await metrics()).to.have.length.within(100, 2_000));
+      await bed.until(async () => expect(await metrics()).to.have.length.within(100, 2_000));
       for (const name of names) {
         await bed.sandbox.remove(SERVICES, { namespace: EVIL, name });
         await bed.sandbox.remove(ENDPOINT_SLICES, { namespace: EVIL, name: `${name}-1` });
       }
-      await inTime(async () => expect(await metrics()).to.deep.equal([]));
+      await bed.until(async () => expect(await metrics()).to.deep.equal([]));
     });
 
     it('with a label that it sets and removes all day: lines and Events are few', async () => {

@@ -195,19 +195,15 @@ describe('NodeGroups of KubeEdge', function onSandbox() {
       expect(bed.hints('web')).to.deep.equal({ 'web-cloud': 'south', 'web-n1': 'north', 'web-s1': 'south' }),
     );
     bed.plant.demand = { north: 1.2, south: 0.2 };
-    await eventually(async () => {
-      bed.clock.skip(5_000);
-      await bed.quiet();
+    await bed.until(() => {
       const { 'web-n1': own, ...others } = bed.hints('web');
       expect(own).to.equal('north');
       expect(Object.values(others).filter((zones) => zones.includes('north'))).to.have.length(1);
     });
     bed.plant.demand = { north: 0.3, south: 0.2 };
-    await eventually(async () => {
-      bed.clock.skip(15_000);
-      await bed.quiet();
+    await bed.until(() => {
       expect(bed.hints('web')).to.deep.equal({ 'web-cloud': 'south', 'web-n1': 'north', 'web-s1': 'south' });
-    });
+    }, 15_000);
   });
 });
 
