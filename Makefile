@@ -45,6 +45,7 @@ bundle: $(MODULES) ## One self-contained file a command (dist/bundle/).
 	npm run --silent bundle
 
 demo: $(MODULES) ## See the whole story in under a minute. ARGS=--keep leaves it running; KUBERNETES=real plays it on a real control plane.
+	@echo 'Starting a cluster and the commands for the demo ...'
 	@$(NODE) test/demo/main.ts $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) $(ARGS)
 
 bench: $(MODULES) ## Benchmarks side by side with a Go peer. ARGS=--quick for a short one.

@@ -34,6 +34,7 @@ export const createProgress = ({ files, workers, out }: { files: number; workers
   const times: { file: string; ms: number; cpuMs: number }[] = [];
   const accounts: string[] = [];
   const terminal = out.isTTY === true;
+  const filesText = `${files} test file${files === 1 ? '' : 's'}`;
 
   const state = (): string => {
     const names = [...running.keys()].map((file) => basename(file, '.test.ts')).join(', ');
@@ -48,7 +49,7 @@ export const createProgress = ({ files, workers, out }: { files: number; workers
     else print(state());
   };
 
-  print(`${files} test files, ${workers} at a time`);
+  print(`${filesText}, ${workers} at a time`);
   const timer = setInterval(draw, terminal ? REDRAW_EVERY : LINE_EVERY);
 
   return {
@@ -68,7 +69,7 @@ export const createProgress = ({ files, workers, out }: { files: number; workers
       clearInterval(timer);
       for (const account of accounts) print(account);
       const slowest = times.sort((left, right) => right.ms - left.ms).slice(0, SLOWEST);
-      print(`${files > SLOWEST ? `the ${SLOWEST} slowest of ` : ''}${files} files:`);
+      print(`${files > SLOWEST ? `the ${SLOWEST} slowest of ` : ''}${filesText}:`);
       for (const { file, ms, cpuMs } of slowest)
         print(`${seconds(ms).padStart(9)}  ${file} (${seconds(cpuMs)} of one processor)`);
       const { passed, skipped, failed } = count;

@@ -6,7 +6,7 @@ import { describe, it } from 'mocha';
 import { failureOf, readVector } from '../../../pkg/metrics/prometheus-answer.ts';
 import type { VectorRow } from '../../../pkg/metrics/prometheus-answer.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
-import { upTo } from '../../support/depth.ts';
+import { inFull, upTo } from '../../support/depth.ts';
 
 const names = { namespace: 'namespace', pod: 'pod', sourceZone: 'source_zone', destinationZone: 'destination_zone' };
 const T = 1_800_000_000.5;
@@ -270,6 +270,6 @@ describe("Prometheus' answer", () => {
       }
     };
     fc.assert(fc.property(text, check), { numRuns: upTo(10_000) });
-    expect(rowsSeen, 'the answers are not all refused').to.be.above(500);
+    expect(rowsSeen, 'the answers are not all refused').to.be.above(inFull(500, 0));
   });
 });
