@@ -31,7 +31,9 @@ describe('replicas of the settings reconciler', () => {
 
   const holder = (): string =>
     bed.sandbox.get<Lease>(LEASES, { namespace: 'default', name: 'settings-reconciler' })?.spec?.holderIdentity ?? '';
-  const patches = (): string[] => bed.writes().flatMap(({ verb, name }) => (verb === 'patch' ? [name ?? ''] : []));
+  const patchesOf = (plural: string): string[] =>
+    bed.writes().flatMap(({ verb, resource, name }) => (verb === 'patch' && resource === plural ? [name ?? ''] : []));
+  const patches = (): string[] => patchesOf('services');
   const flip = (enabled: boolean) => bed.apply(cluster({ spec: { seed: seed({ enabled }) } }));
 
   it('write each change once, whoever leads', async () => {
@@ -43,6 +45,7 @@ describe('replicas of the settings reconciler', () => {
     await first.stop();
     await eventually(() => expect(holder()).to.equal('test-2'));
     expect(patches(), 'taking over writes nothing').to.have.length(2);
+    expect(patchesOf('namespaces'), 'nor the label anew').to.have.length.at.most(1);
     await flip(false);
     await eventually(() => expect(patches()).to.have.length(4));
     expect(bed.service(NS, 'vpa-webhook').spec?.trafficDistribution).to.equal(undefined);
