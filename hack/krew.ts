@@ -4,16 +4,12 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { parseDocument } from 'yaml';
-import { tar } from '../cmd/kubectl-topology/bundle/tar.ts';
-import type { TarEntry } from '../cmd/kubectl-topology/bundle/tar.ts';
+import { archiveOf } from './lib/tar.ts';
+import type { PackedFile } from './lib/tar.ts';
 
 const EXECUTABLE = 0o755;
 const PLAIN = 0o644;
-
-/** Without owner and time: the same files are the same archive, wherever it is made. */
-const archiveOf = (entries: readonly TarEntry[]): Buffer => gzipSync(tar(entries, 0), { level: 9 });
 
 /** Of a chunk: what the bundler's own names look like. */
 const IMPORT = /\b(?:from|import)\s*\(?\s*["'](\.{1,2}\/[\w./-]+-[A-Z0-9]{8}\.js)["']/g;
@@ -40,17 +36,17 @@ export interface Release {
  * `bundle`: the folder that `npm run bundle` fills; `manifest`: the text of hack/krew/topology.yaml, whose checksum is
  * replaced; `license`: the project's.
  */
-export const krewRelease = (bundle: string, manifest: string, license: Buffer): Release => {
+export const krewRelease = async (bundle: string, manifest: string, license: Buffer): Promise<Release> => {
   const document = parseDocument(manifest);
   const program = String(document.getIn(['spec', 'platforms', 0, 'bin']));
-  const read = (name: string): TarEntry => ({
+  const read = (name: string): PackedFile => ({
     name,
     content: readFileSync(join(bundle, name)),
     mode: name === program || name.startsWith('kubectl_complete') ? EXECUTABLE : PLAIN,
   });
   const others = [program.replace('kubectl-', 'kubectl_complete-'), 'package.json', 'LICENSES.txt'];
   const entries = [...modulesOf(bundle, program), ...others].map(read);
-  const archive = archiveOf([...entries, { name: 'LICENSE', content: license, mode: PLAIN }]);
+  const archive = await archiveOf([...entries, { name: 'LICENSE', content: license, mode: PLAIN }]);
   document.setIn(['spec', 'platforms', 0, 'sha256'], createHash('sha256').update(archive).digest('hex'));
   document.commentBefore = ' The manifest of a release; its source is hack/krew/topology.yaml.';
   return { archive, manifest: document.toString({ singleQuote: true, lineWidth: 0 }) };
@@ -60,7 +56,11 @@ if (import.meta.main) {
   const root = resolve(import.meta.dirname, '..');
   const source = readFileSync(join(root, 'hack/krew/topology.yaml'), 'utf8');
   const target = join(root, 'dist/krew');
-  const { archive, manifest } = krewRelease(join(root, 'dist/bundle'), source, readFileSync(join(root, 'LICENSE')));
+  const { archive, manifest } = await krewRelease(
+    join(root, 'dist/bundle'),
+    source,
+    readFileSync(join(root, 'LICENSE')),
+  );
   mkdirSync(target, { recursive: true });
   const name = parseDocument(source).getIn(['spec', 'platforms', 0, 'uri']);
   const file = join(target, String(name).split('/').at(-1) ?? '');

@@ -69,10 +69,10 @@ describe('krew', () => {
   let release: Release;
   let manifest: Manifest;
 
-  before(() => {
+  before(async () => {
     folder = temporaryFolder();
     for (const [name, text] of Object.entries(BUNDLE)) folder.write(`bundle/${name}`, text);
-    release = krewRelease(folder.at('bundle'), source, Buffer.from('licence of the project\n'));
+    release = await krewRelease(folder.at('bundle'), source, Buffer.from('licence of the project\n'));
     manifest = parse(release.manifest) as Manifest;
   });
   after(() => folder.remove());
@@ -95,10 +95,12 @@ describe('krew', () => {
     ).to.deep.equal(source.split('\n').slice(2));
   });
 
-  it('makes the same archive of the same files, and another of others', () => {
+  it('makes the same archive of the same files, and another of others', async () => {
     const license = Buffer.from('licence of the project\n');
-    expect(krewRelease(folder.at('bundle'), source, license).archive.equals(release.archive)).to.equal(true);
-    expect(krewRelease(folder.at('bundle'), source, Buffer.from('x')).archive.equals(release.archive)).to.equal(false);
+    expect((await krewRelease(folder.at('bundle'), source, license)).archive.equals(release.archive)).to.equal(true);
+    expect((await krewRelease(folder.at('bundle'), source, Buffer.from('x'))).archive.equals(release.archive)).to.equal(
+      false,
+    );
   });
 
   it('packs what the manifest names, and of the chunks those that the plug-in loads', async () => {

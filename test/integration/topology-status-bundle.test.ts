@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bundle of `kubectl topology status`: a file for its owner, without secrets, that other commands can explore.
-import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
-import { entriesOf } from '../../cmd/kubectl-topology/bundle/untar.ts';
+import type { BundleFile } from '../../cmd/kubectl-topology/bundle/contents.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { DEPLOYMENTS, FLOW_POLICIES } from '../../pkg/apis/resources.ts';
@@ -80,39 +78,37 @@ describe('kubectl topology status --bundle', function bundles() {
       resources: [DEPLOYMENTS, FLOW_POLICIES],
     });
     access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('reader'))];
-    file = folder.at(`${Math.random().toString(36).slice(2)}.tar.gz`);
+    file = folder.at(`${Math.random().toString(36).slice(2)}.json`);
   });
   afterEach(() => sandbox.stop());
 
   const write = (...flags: string[]) =>
     runTopology(['status', '--no-probe', '--bundle', file, ...access, ...flags], { now });
 
-  const contents = (): Map<string, string> =>
-    new Map(entriesOf(gunzipSync(readFileSync(file))).map(({ name, content }) => [name, content.toString('utf8')]));
+  const contents = (): BundleFile => JSON.parse(readFileSync(file, 'utf8')) as BundleFile;
+  const namesOf = (kind: string): string[] =>
+    (contents().items as KubernetesObject[])
+      .filter((item) => item.kind === kind)
+      .map(({ metadata }) => metadata?.name ?? '');
 
-  const itemsOf = (name: string): { metadata: { name: string } }[] => {
-    const text = contents().get(`topology-status/${name}`) ?? '{"items":[]}';
-    return (JSON.parse(text) as { items: { metadata: { name: string } }[] }).items;
-  };
-  const namesOf = (name: string): string[] => itemsOf(name).map(({ metadata }) => metadata.name);
-
-  it('is a file for its owner alone, whole or not at all, that tar understands', async () => {
+  it('is a file for its owner alone, whole or not at all, that is a List', async () => {
     sandbox.seed(everything());
     const { code, err } = await write();
     expect([code, err]).to.deep.equal([0, `wrote ${file}\n`]);
     expect(statSync(file).mode & 0o777).to.equal(0o600);
     expect(readdirSync(folder.path).filter((name) => name.endsWith('.part'))).to.deep.equal([]);
-    const listed = execFileSync('tar', ['tzf', file], { encoding: 'utf8' }).trim().split('\n');
-    expect(listed).to.deep.equal([...contents().keys()]);
-    expect(listed).to.include.members(
-      ['README.txt', 'status.txt', 'status.json', 'leases.json'].map((name) => `topology-status/${name}`),
-    );
+    const { apiVersion, kind, readme, missing, screen, report } = contents();
+    expect({ apiVersion, kind }).to.deep.equal({ apiVersion: 'v1', kind: 'List' });
+    expect([readme[0], screen.length > 5]).to.deep.equal(['What kubectl topology status saw, for a bug report.', true]);
+    expect(missing).to.be.an('array');
+    expect(report).to.have.property('findings');
+    expect(namesOf('Lease')).to.have.length.greaterThan(0);
   });
 
   it('replaces no file unless told to, and asks the cluster for nothing then', async () => {
     sandbox.seed(everything());
-    folder.write('taken.tar.gz', 'mine');
-    file = folder.at('taken.tar.gz');
+    folder.write('taken.json', 'mine');
+    file = folder.at('taken.json');
     sandbox.clearRequests();
     const { code, err } = await write();
     expect([code, err]).to.deep.equal([
@@ -122,13 +118,13 @@ describe('kubectl topology status --bundle', function bundles() {
     expect(sandbox.requests).to.deep.equal([]);
     expect(readFileSync(file, 'utf8')).to.equal('mine');
     expect((await write('--force')).code).to.equal(0);
-    expect(contents().size).to.be.greaterThan(5);
+    expect(contents().items).to.have.length.greaterThan(5);
     expect(statSync(file).mode & 0o777).to.equal(0o600);
   });
 
   it('says which folder does not exist', async () => {
     sandbox.seed(everything());
-    file = folder.at('missing/status.tar.gz');
+    file = folder.at('missing/status.json');
     expect((await write()).err).to.equal(`error: --bundle ${file}: no such file or folder\n`);
   });
 
@@ -136,13 +132,13 @@ describe('kubectl topology status --bundle', function bundles() {
     sandbox.seed(everything());
     sandbox.addFault({ kind: 'status', match: { resource: 'leases' }, code: 403 });
     await write();
-    expect(namesOf('services.json')).to.deep.equal(['endpointslice-webhook', 'web']);
-    expect(namesOf('endpointslices.json')).to.deep.equal(['endpointslice-webhook-1', 'web-1']);
-    expect(namesOf('events.json')).to.deep.equal(['ours']);
-    expect(namesOf('nodes.json')).to.have.lengthOf(3);
-    const readme = contents().get('topology-status/README.txt') ?? '';
-    expect(readme).to.contain(`- leases: you may not list leases in namespace ${OWN}`);
-    expect(readme).to.contain(`- log ${OWN}/${podName('flow-controller', 0)}.log: `);
+    expect(namesOf('Service')).to.deep.equal(['endpointslice-webhook', 'web']);
+    expect(namesOf('EndpointSlice')).to.deep.equal(['endpointslice-webhook-1', 'web-1']);
+    expect(namesOf('Event')).to.deep.equal(['ours']);
+    expect(namesOf('Node')).to.have.lengthOf(3);
+    const missing = contents().missing.join('\n');
+    expect(missing).to.contain(`leases: you may not list leases in namespace ${OWN}`);
+    expect(missing).to.contain(`log ${OWN}/${podName('flow-controller', 0)}.log: `);
   });
 
   it('is bounded: of many Services of ours the first thousand, and it says so', async () => {
@@ -152,8 +148,8 @@ describe('kubectl topology status --bundle', function bundles() {
     );
     sandbox.seed([...everything(), ...many]);
     await write();
-    expect(namesOf('services.json')).to.have.lengthOf(1_000);
-    expect(contents().get('topology-status/README.txt')).to.contain('- too many: Service: 1000 of 1102');
+    expect(namesOf('Service')).to.have.lengthOf(1_000);
+    expect(contents().missing).to.include('too many: Service: 1000 of 1102');
   });
 
   describe('explored', () => {
@@ -163,16 +159,16 @@ describe('kubectl topology status --bundle', function bundles() {
       sandbox.seed(everything());
     });
 
-    it('status -f says what the cluster said, from the file and from the folder', async () => {
+    it('status -f says what the cluster said, from the file and from a folder with it', async () => {
       const original = await topologyJson<StatusReport>(['status', '--bundle', file, ...access], { now });
       expect(original.findings.map(({ reason }) => reason)).to.deep.equal([
         'AdmissionNotActing',
         'ServicesIneffective',
       ]);
       expect(same(await topologyJson<StatusReport>(['status', '-f', file]))).to.deep.equal(same(original));
-      execFileSync('tar', ['xzf', file, '-C', folder.path]);
-      const unpacked = await topologyJson<StatusReport>(['status', '-f', folder.at('topology-status')]);
-      expect(same(unpacked)).to.deep.equal(same(original));
+      folder.write('sent/status.json', readFileSync(file, 'utf8'));
+      const inFolder = await topologyJson<StatusReport>(['status', '-f', folder.at('sent')]);
+      expect(same(inFolder)).to.deep.equal(same(original));
     });
 
     it('explain -f and audit -f judge as on the cluster', async () => {
@@ -199,9 +195,12 @@ describe('kubectl topology status --bundle', function bundles() {
     });
 
     it('complains with the name of the file where it is none', async () => {
-      const broken = folder.write('broken.tar.gz', 'no gzip');
+      const broken = folder.write('broken.json', '{"kind":"List",');
       const { code, err } = await runTopology(['audit', '-f', broken]);
-      expect([code, err]).to.deep.equal([2, `error: ${broken}: incorrect header check\n`]);
+      expect(code).to.equal(2);
+      expect(err)
+        .to.match(/^error: /)
+        .and.contain(broken);
     });
   });
 
@@ -209,10 +208,8 @@ describe('kubectl topology status --bundle', function bundles() {
     it(`holds no byte of ${name}, wherever it was planted`, async () => {
       sandbox.seed(everything().map((object) => plantedIn(object, secret)));
       const { out, err } = await write();
-      const files = contents();
-      expect(files.size).to.be.greaterThan(8);
+      expect(contents().items).to.have.length.greaterThan(8);
       for (const [path, text] of [
-        ...files,
         ['standard error', err],
         ['the file itself', readFileSync(file, 'latin1')],
       ] as const) {

@@ -189,7 +189,7 @@ describe('kubectl topology status', function onSandbox() {
       let time = world.now;
       const tick = (): number => (time += 6);
       for (const line of lines) {
-        const words = line.replace('status.tar.gz', world.folder.at('status.tar.gz')).split(' ');
+        const words = line.replace('status.json', world.folder.at('status.json')).split(' ');
         expect(words.slice(0, 2)).to.deep.equal(['kubectl', 'topology']);
         const args = words.slice(2);
         const { out, err, code } = await runTopology([...args, ...(args.includes('-f') ? [] : world.access)], {

@@ -3,11 +3,10 @@
 import type { StatusEvidence } from '../../../pkg/diagnosis/status/evidence.ts';
 import type { StatusReport } from '../../../pkg/diagnosis/status/types.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { bundleEntries } from './contents.ts';
-import { gzip } from './gzip.ts';
+import { renderJson } from '../../../pkg/report/json.ts';
+import { bundleContents } from './contents.ts';
 import { createKeeper } from './keeper.ts';
 import { readLogs } from './logs.ts';
-import { tar } from './tar.ts';
 import { checkFree, writeWhole } from './write.ts';
 
 export interface BundleContext {
@@ -32,8 +31,8 @@ export const openBundle = async (file: string, force: boolean): Promise<Bundle> 
     keep: (object) => kept.keep(object),
     async write({ client, evidence, report, signal }) {
       const logs = await readLogs(client, evidence.pods, signal);
-      const entries = bundleEntries({ evidence, report, kept, logs });
-      await writeWhole(file, gzip(tar(entries, evidence.now)), force);
+      const contents = bundleContents({ evidence, report, kept, logs });
+      await writeWhole(file, renderJson(contents), force);
     },
   };
 };

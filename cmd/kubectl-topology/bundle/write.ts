@@ -22,7 +22,7 @@ export const checkFree = async (file: string, force: boolean): Promise<void> => 
 };
 
 /** @throws UsageError where the file exists and must not be replaced, or cannot be written. */
-export const writeWhole = async (file: string, content: Buffer, force: boolean): Promise<void> => {
+export const writeWhole = async (file: string, content: string, force: boolean): Promise<void> => {
   const part = `${file}.${randomBytes(6).toString('hex')}.part`;
   try {
     await writeFile(part, content, { mode: OWNER_ONLY, flag: 'wx' });

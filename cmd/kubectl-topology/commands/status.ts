@@ -70,14 +70,14 @@ export const status = topologyCommand<Flags>({
   summary: 'What is installed, whether it works, and what went wrong last',
   examples: [
     ['One screen; exit code 1 if something is wrong, 3 if nothing is installed', 'status'],
-    ['For a bug report: the same and what it was judged by, without secrets', 'status --bundle status.tar.gz'],
-    ['What somebody else has sent', 'status -f status.tar.gz'],
+    ['For a bug report: the same and what it was judged by, without secrets', 'status --bundle status.json'],
+    ['What somebody else has sent', 'status -f status.json'],
   ],
   define(command) {
     addOutputFlag(addInputFlags(command, true))
       .option('--no-probe', 'do not try admission by creating an EndpointSlice as a dry run')
       .option('--events <number>', 'how many of the last warnings to show', countFlag, DEFAULT_EVENTS)
-      .option('--bundle <file>', 'also write a .tar.gz with objects, events and logs; secrets are left out')
+      .option('--bundle <file>', 'also write a JSON file with objects, events and logs; secrets are left out')
       .option('--force', 'replace the file of --bundle where it exists');
   },
   async run(io, flags) {

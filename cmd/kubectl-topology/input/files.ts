@@ -19,7 +19,6 @@ export interface FileInput {
 
 const STDIN = '-';
 const EXTENSION = /\.(?:json|ya?ml)$/i;
-const BUNDLE = /\.(?:tar\.gz|tgz)$/i;
 
 /** Why a file cannot be read, in words. */
 export const reasonOf = (error: unknown): string => {
@@ -43,26 +42,10 @@ const textFile = (name: string): TextFile => ({
     }),
 });
 
-/** Files of objects in a bundle of `kubectl topology status`. */
-const filesInBundle = async (path: string): Promise<TextFile[]> => {
-  const [{ gunzipBounded }, { entriesOf }] = await Promise.all([
-    import('../bundle/gzip.ts'),
-    import('../bundle/untar.ts'),
-  ]);
-  const packed = await textFile(path).read();
-  try {
-    return entriesOf(gunzipBounded(packed))
-      .filter(({ name }) => EXTENSION.test(name))
-      .map(({ name, content }) => ({ name: `${path}/${name}`, read: () => Promise.resolve(content) }));
-  } catch (error) {
-    throw new InputError(path, undefined, reasonOf(error));
-  }
-};
-
-/** The file itself, the YAML and JSON files of the folder in name order, or those of a bundle. */
+/** The file itself, or the YAML and JSON files of the folder in name order. */
 const filesOf = async (path: string): Promise<TextFile[]> => {
   try {
-    if (!(await stat(path)).isDirectory()) return BUNDLE.test(path) ? await filesInBundle(path) : [textFile(path)];
+    if (!(await stat(path)).isDirectory()) return [textFile(path)];
     const names = (await readdir(path)).filter((name) => EXTENSION.test(name)).sort();
     if (names.length === 0) throw new InputError(path, undefined, 'expected .yaml, .yml or .json files in the folder');
     return names.map((name) => textFile(join(path, name)));

@@ -5,10 +5,9 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { entriesOf } from '../../../cmd/kubectl-topology/bundle/untar.ts';
+import type { BundleFile } from '../../../cmd/kubectl-topology/bundle/contents.ts';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import { EXTENSION_NAME, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import type { Explanation } from '../../../pkg/diagnosis/explain/types.ts';
@@ -129,16 +128,14 @@ describe('kubectl topology status on an installation', () => {
   });
 
   it('writes a bundle without the key, in which the Service can be explained', async () => {
-    const file = join(bed().directory, 'status.tar.gz');
+    const file = join(bed().directory, 'status.json');
     const { code, stderr } = await status('--bundle', file);
     expect([code, stderr]).to.deep.equal([0, `wrote ${file}\n`]);
     const secret = secretNames(WEBHOOK).server;
     const { data } = await bed().api.get<{ data: Record<string, string> }>(
       `/api/v1/namespaces/${NAMESPACE}/secrets/${secret}`,
     );
-    const text = entriesOf(gunzipSync(readFileSync(file)))
-      .map(({ content }) => content.toString('utf8'))
-      .join('\n');
+    const text = readFileSync(file, 'utf8');
     const key = Buffer.from(data['tls.key'] ?? '', 'base64').toString('utf8');
     for (const line of [data['tls.key'] ?? '', ...key.split('\n').slice(1, 2)]) {
       expect(line).to.have.lengthOf.above(20);
@@ -176,12 +173,11 @@ describe('kubectl topology status on an installation', () => {
         metadata: { name: 'logged', labels: { ...labels, 'app.kubernetes.io/instance': 'other' } },
         spec: { nodeName: 'logger', containers: [{ name: FLOW, image: 'other' }] },
       });
-      const file = join(bed().directory, 'logs.tar.gz');
+      const file = join(bed().directory, 'logs.json');
       expect((await status('--bundle', file)).stderr).to.equal(`wrote ${file}\n`);
-      const log = entriesOf(gunzipSync(readFileSync(file))).find(({ name }) =>
-        name.endsWith(`${NAMESPACE}/logged.log`),
-      );
-      expect(String(log?.content)).to.equal('{"message":"started"}\nread [redacted] from disk\n{"message":"done"}\n');
+      const { logs } = JSON.parse(readFileSync(file, 'utf8')) as BundleFile;
+      const log = Object.entries(logs).find(([name]) => name.endsWith(`${NAMESPACE}/logged.log`));
+      expect(log?.[1]).to.deep.equal(['{"message":"started"}', 'read [redacted] from disk', '{"message":"done"}']);
       expect(asked[0]).to.match(new RegExp(`^/containerLogs/${NAMESPACE}/logged/${FLOW}\\?.*tailLines=500`));
     } finally {
       server.close();

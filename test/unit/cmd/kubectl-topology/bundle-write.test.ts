@@ -6,7 +6,7 @@ import { checkFree, writeWhole } from '../../../../cmd/kubectl-topology/bundle/w
 import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../../../fixtures/temporary-folder.ts';
 
-const content = Buffer.from('content');
+const content = 'content';
 
 describe('writing a bundle', () => {
   let folder: TemporaryFolder;
@@ -22,23 +22,23 @@ describe('writing a bundle', () => {
     );
 
   it('leaves the file and nothing else, for its owner alone, whatever the one before allowed', async () => {
-    const file = folder.at('a.tar.gz');
+    const file = folder.at('a.json');
     await writeWhole(file, content, false);
     expect(statSync(file).mode & 0o777).to.equal(0o600);
     chmodSync(file, 0o666);
-    await writeWhole(file, Buffer.from('more'), true);
+    await writeWhole(file, 'more', true);
     expect([readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).to.deep.equal(['more', 0o600]);
-    expect(readdirSync(folder.path)).to.deep.equal(['a.tar.gz']);
+    expect(readdirSync(folder.path)).to.deep.equal(['a.json']);
   });
 
   it('replaces nothing that came meanwhile', async () => {
-    const file = folder.write('a.tar.gz', 'mine');
+    const file = folder.write('a.json', 'mine');
     const refusal = `--bundle ${file}: the file exists; take another name, or --force to replace it`;
     expect(await failure(checkFree(file, false))).to.equal(refusal);
     expect(await failure(writeWhole(file, content, false))).to.equal(refusal);
     expect(await failure(checkFree(file, true))).to.equal('written');
     expect(readFileSync(file, 'utf8')).to.equal('mine');
-    expect(readdirSync(folder.path)).to.deep.equal(['a.tar.gz']);
+    expect(readdirSync(folder.path)).to.deep.equal(['a.json']);
   });
 
   it('leaves nothing behind where it cannot', async () => {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs files into an archive without owner and time: the same files are the same archive, wherever it is made.
+import { buffer } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { pack } from 'tar-stream';
+
+export interface PackedFile {
+  /** Path in the archive. */
+  readonly name: string;
+  readonly content: Buffer;
+  /** Permission bits. */
+  readonly mode: number;
+}
+
+/** A .tar.gz. */
+export const archiveOf = async (files: readonly PackedFile[]): Promise<Buffer> => {
+  const archive = pack();
+  for (const { name, content, mode } of files) archive.entry({ name, mode, mtime: new Date(0) }, content);
+  archive.finalize();
+  return gzipSync(await buffer(archive), { level: 9 });
+};
