@@ -90,6 +90,7 @@ export const createEngine = (options: EngineOptions): Engine => {
   const reconciler = createFlowReconciler({
     snapshot: (key) => view.snapshot(key),
     foreign: (key) => view.foreign(key),
+    known: () => view.known(),
     client,
     writer: { client, recent, project: createSliceProjection() },
     loads: createLoadReader({

@@ -95,10 +95,13 @@ const enter = <T extends KubernetesObject>(shared: Shared<T>, next: CacheState):
   shared.settled.ring();
 };
 
-/** What an error says about the resource; undefined: nothing. */
-const refusalOf = (error: unknown): 'absent' | 'refused' | undefined => {
-  if (isNotFound(error)) return 'absent';
-  return isForbidden(error) ? 'refused' : undefined;
+/** Every API server serves what is read of these: a 404 comes from something else that answers in its place. */
+const ALWAYS_SERVED: ReadonlySet<string> = new Set(['', 'apps', 'apiextensions.k8s.io', 'discovery.k8s.io']);
+
+/** What an error says about the resource; undefined: nothing. What is known of one that may no longer be read stays the best there is. */
+const refusalOf = (error: unknown, { group }: Resource, known: boolean): 'absent' | 'refused' | undefined => {
+  if (isNotFound(error)) return ALWAYS_SERVED.has(group) ? undefined : 'absent';
+  return isForbidden(error) && !known ? 'refused' : undefined;
 };
 
 /** Asks once whether the resource is served and ours to read. */
@@ -113,9 +116,10 @@ const probe = async <T extends KubernetesObject>(
     shared.refusals = 0;
     return 'served';
   } catch (error) {
-    const refusal = refusalOf(error);
+    const known = shared.informer !== undefined;
+    const refusal = refusalOf(error, resource, known);
     shared.refusals = refusal === undefined ? 0 : shared.refusals + 1;
-    const atOnce = refusal === 'absent' && shared.informer === undefined;
+    const atOnce = refusal === 'absent' && !known;
     if (refusal !== undefined && (atOnce || shared.refusals >= REFUSALS_MEANT)) {
       if (shared.state !== refusal)
         logger.warn('resource cannot be read, going on without', { resource: plural, group, error });

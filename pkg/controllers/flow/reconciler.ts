@@ -29,6 +29,8 @@ export interface FlowReconcilerOptions {
   snapshot(key: string): Snapshot | undefined;
   /** The same for a Service whose namespace is not ours. */
   foreign(key: string): Snapshot | undefined;
+  /** Whether enough is known to decide anything; where it is not, everything stays as it is. */
+  known(): boolean;
   client: Pick<Client, 'patch'>;
   writer: SliceWriter;
   loads: LoadReader;
@@ -64,6 +66,9 @@ const DONE: Result = { kind: 'done' };
 const CONFLICT_RETRY_MS = 1_000;
 /** Plans without load are looked at this often even if nothing happens. */
 const QUIET_MS = 60_000;
+
+/** More than clocks are corrected by in passing. */
+const SET_BACK_SECONDS = 60;
 
 /** As the settings reconciler waits (ADR 0009). */
 const LEAVE_AFTER_MS = 300_000;
@@ -103,8 +108,11 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
   const leaving = new Map<string, number>();
   let latest = 0;
 
-  /** The loop's time never goes back, whatever is done to the clock. */
-  const timeOf = (): number => (latest = Math.max(latest, clock.now() / 1_000));
+  /** The loop's time never goes back, but where the clock was ahead and is set right: it would stand still until then. */
+  const timeOf = (): number => {
+    const now = clock.now() / 1_000;
+    return (latest = now < latest - SET_BACK_SECONDS ? now : Math.max(latest, now));
+  };
 
   const forget = async (key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void> => {
     memories.delete(key);
@@ -143,15 +151,18 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     const { slices, zones } = snapshot;
     const spec = specOf(snapshot);
     if (memory.strategy === 'proportional') return { kind: 'weight', spec, slices, zones, planned: memory.plan };
+    const time = timeOf();
+    // What was seen at a time that has yet to come is of a clock that was ahead.
+    const state = memory.state !== undefined && memory.state.freshAt > time ? undefined : memory.state;
     return {
       kind: 'load',
       spec,
       slices,
       zones,
-      time: timeOf(),
+      time,
       cpu: cpuOf(snapshot),
       load: load?.load,
-      state: memory.state,
+      state,
       proposed: memory.plan,
       ...(remembered === undefined ? {} : { remembered }),
     };
@@ -268,6 +279,7 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
 
   return {
     async reconcile(key, signal) {
+      if (!options.known()) return { kind: 'requeue', afterMs: QUIET_MS };
       const cached = options.snapshot(key);
       if (cached === undefined) {
         const left = memories.has(key) ? options.foreign(key) : undefined;

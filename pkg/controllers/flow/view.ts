@@ -10,6 +10,8 @@ import type { Landscape } from './landscape.ts';
 import type { Snapshot } from './types.ts';
 
 export interface View {
+  /** Whether Nodes are known, and the labels of namespaces where it is those that say what is ours. */
+  known(): boolean;
   /** Undefined: there is no such Service, or it is not ours. */
   snapshot(key: string): Snapshot | undefined;
   /** The same for a Service in a namespace that is not ours; undefined: it is ours, or there is none. */
@@ -53,7 +55,9 @@ export const createView = (
       podCpu: (name) => (pods.state !== 'synced' ? UNKNOWN : pods.get({ namespace: ref.namespace, name })?.cpu),
     };
   };
+  const selects = Object.keys(namespaceSelector).length > 0;
   return {
+    known: () => nodes.list().length > 0 && (!selects || namespaces.state === 'synced'),
     snapshot: (key) => snapshotIn(key, true),
     foreign: (key) => snapshotIn(key, false),
     services: () =>

@@ -228,6 +228,7 @@ const createLoop = (world: World, clock: FakeClock): Loop => {
   const reconciler = createFlowReconciler({
     snapshot,
     foreign: () => undefined,
+    known: () => true,
     client,
     writer: { client, recent: createRecentWrites<FlowSlice>(), project },
     loads: createLoadReader({

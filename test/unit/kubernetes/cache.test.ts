@@ -2,7 +2,15 @@
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject, ObjectList } from '../../../pkg/apis/meta.ts';
-import { ETCDS } from '../../../pkg/apis/resources.ts';
+import {
+  CUSTOM_RESOURCE_DEFINITIONS,
+  ENDPOINT_SLICES,
+  ETCDS,
+  NAMESPACES,
+  NODES,
+  SERVICES,
+} from '../../../pkg/apis/resources.ts';
+import type { Resource } from '../../../pkg/apis/resources.ts';
 import { createCache } from '../../../pkg/kubernetes/cache.ts';
 import type { Cache } from '../../../pkg/kubernetes/cache.ts';
 import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
@@ -59,17 +67,19 @@ describe('cache', () => {
     items = [object('a')];
     seen = [];
     stop = new AbortController();
-    cache = createCache<KubernetesObject>({
+    cache = make(ETCDS);
+    cache.onChange(({ metadata }, _previous, deleted) => seen.push(`${deleted ? '-' : '+'}${metadata?.name}`));
+  });
+  const make = (resource: Resource): Cache<KubernetesObject> =>
+    createCache<KubernetesObject>({
       client: client as unknown as Client,
-      resource: ETCDS,
+      resource,
       transform: ({ metadata }) => ({ metadata: { ...metadata, labels: { transformed: 'yes' } } }),
       indexers: { ns: ({ metadata }) => [metadata?.namespace ?? ''] },
       clock,
       random: () => 0,
       logger: log,
     });
-    cache.onChange(({ metadata }, _previous, deleted) => seen.push(`${deleted ? '-' : '+'}${metadata?.name}`));
-  });
   afterEach(async () => {
     stop.abort();
     await running;
@@ -105,6 +115,23 @@ describe('cache', () => {
       failure = undefined;
       await clock.advance(60_000);
       expect(cache.state).to.equal('synced');
+    });
+  }
+
+  for (const resource of [NODES, NAMESPACES, SERVICES, ENDPOINT_SLICES, CUSTOM_RESOURCE_DEFINITIONS]) {
+    it(`takes a 404 for ${resource.plural} for no answer: every API server has them`, async () => {
+      failure = apiError(404);
+      cache = make(resource);
+      void run();
+      await clock.advance(60_000);
+      expect(cache.state).to.equal('pending');
+      failure = undefined;
+      await clock.advance(2_000);
+      expect(cache.state).to.equal('synced');
+      failure = apiError(404);
+      wake();
+      await clock.advance(60_000);
+      expect([cache.state, cache.list().length]).to.deep.equal(['synced', 1]);
     });
   }
 
@@ -150,6 +177,13 @@ describe('cache', () => {
       items = [object('b'), object('a'), object('c')];
       await clock.advance(2_000);
       expect(names()).to.have.members(['a', 'b', 'c']);
+    });
+
+    it('keeps what it knows where it may no longer be read', async () => {
+      failure = apiError(403);
+      await clock.advance(600_000);
+      expect([cache.state, ...names()]).to.deep.equal(['synced', 'a']);
+      expect(cache.stalenessMs(), 'which liveness goes by').to.equal(600_000);
     });
 
     it('forgets what it knows once five answers in a row said 404', async () => {

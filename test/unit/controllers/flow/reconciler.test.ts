@@ -49,6 +49,7 @@ describe('the label of a Service that asks for a plan', () => {
         podCpu: () => undefined,
       }),
       foreign: () => undefined,
+      known: () => true,
       client,
       writer: { client, recent: createRecentWrites<FlowSlice>(), project: () => undefined as never },
       loads: createLoadReader({ sources: new Map(), clock, lifetime: signal }),

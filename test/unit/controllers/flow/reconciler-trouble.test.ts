@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the loop does while it knows too little, and when the wall clock jumps: nothing is taken back, and no time is stood still for.
+import { expect } from 'chai';
+import { beforeEach, describe, it } from 'mocha';
+import type { Node } from '../../../../pkg/apis/core.ts';
+import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
+import { LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
+import type { Landscape } from '../../../../pkg/controllers/flow/landscape.ts';
+import type { LoadReader } from '../../../../pkg/controllers/flow/loads.ts';
+import type { Planning } from '../../../../pkg/controllers/flow/planning.ts';
+import { createReassertGuard } from '../../../../pkg/controllers/flow/reassert.ts';
+import { createFlowReconciler } from '../../../../pkg/controllers/flow/reconciler.ts';
+import { createView } from '../../../../pkg/controllers/flow/view.ts';
+import type { PlanJob } from '../../../../pkg/flow/assemble/job.ts';
+import type { FlowSlice } from '../../../../pkg/flow/assemble/slice.ts';
+import type { LoopState } from '../../../../pkg/flow/loop/types.ts';
+import type { CacheState } from '../../../../pkg/kubernetes/cache.ts';
+import { createRecentWrites } from '../../../../pkg/kubernetes/recent-writes.ts';
+import type { Client, Reconciler } from '../../../../pkg/kubernetes/types.ts';
+import { node, service } from '../../../fixtures/core.ts';
+import { createFakeClock } from '../../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+
+const KEY = 'shop/web';
+const HOUR_MS = 3_600_000;
+const { signal } = new AbortController();
+
+type Load = Extract<PlanJob, { kind: 'load' }>;
+
+const slice: FlowSlice = {
+  metadata: { namespace: 'shop', name: 'web-1', resourceVersion: '1' },
+  service: 'web',
+  strategy: 'load-aware',
+  mark: 'zones',
+  annotated: true,
+  addressType: 'IPv4',
+  endpoints: [{ pod: 'web-0', address: '192.0.2.1', zone: 'a', ready: true, forZones: ['a', 'b'], hinted: true }],
+};
+
+describe('the loop in trouble', () => {
+  let clock: FakeClock;
+  let jobs: Load[];
+  let patches: number;
+  let forgotten: number;
+  let nodes: Node[];
+  let namespaces: { state: CacheState; labels: Record<string, string> };
+  let reconciler: Reconciler;
+
+  const make = (namespaceSelector = {}): void => {
+    const cache = <T extends KubernetesObject>(state: () => CacheState, list: () => T[]) => ({
+      get state() {
+        return state();
+      },
+      list,
+      get: () => (state() === 'synced' ? list()[0] : undefined),
+      byIndex: list,
+    });
+    const synced = (): CacheState => 'synced';
+    const web = service({ metadata: { namespace: 'shop', name: 'web', labels: { [LABEL_STRATEGY]: 'load-aware' } } });
+    const policy = { metadata: { namespace: 'shop', name: 'web' }, spec: { mode: 'Observe' } };
+    const landscape = {
+      services: cache(synced, () => [web]),
+      slices: cache(synced, () => [slice]),
+      pods: cache(synced, () => []),
+      nodes: cache(synced, () => nodes),
+      policies: cache(synced, () => [policy]),
+      namespaces: cache(
+        () => namespaces.state,
+        () => [{ metadata: { name: 'shop', labels: namespaces.labels } }],
+      ),
+    } as unknown as Landscape;
+    const view = createView(landscape, { namespaceSelector, excludedNamespaces: [] });
+    const client = { patch: () => Promise.reject(new Error(`patch ${(patches += 1)}`)) } as unknown as Client;
+    const planning: Pick<Planning, 'ask' | 'forget'> = {
+      ask(_key, job) {
+        jobs.push(job as Load);
+        const state = { freshAt: (job as Load).time } as LoopState;
+        const plan = { spread: false, endpoints: [] };
+        const turn = { plan, state, decision: undefined, observation: undefined, withoutCapacity: [] };
+        return Promise.resolve({ turn, bounds: undefined, cutShort: false, timedOut: false });
+      },
+      forget: () => undefined,
+    };
+    const loads: LoadReader = {
+      read: () => Promise.resolve({ source: 's', load: undefined, problem: undefined, dueInMs: 1_000 }),
+      forget: () => undefined,
+    };
+    reconciler = createFlowReconciler({
+      snapshot: (key) => view.snapshot(key),
+      foreign: (key) => view.foreign(key),
+      known: () => view.known(),
+      client,
+      writer: { client, recent: createRecentWrites<FlowSlice>(), project: () => slice },
+      loads,
+      guard: createReassertGuard({ clock }),
+      planning: planning as Planning,
+      clock,
+      random: () => 0,
+      checkSpec: () => undefined,
+      onOutcome: () => Promise.resolve(),
+      onForgotten: () => Promise.resolve(void (forgotten += 1)),
+      rememberedPlan: () => undefined,
+    });
+  };
+  const turn = () => reconciler.reconcile(KEY, signal);
+  const seconds = (ms: number): number => Math.round((ms - Date.UTC(2026, 0, 1)) / 1_000);
+  const planTime = (): number => seconds((jobs.at(-1)?.time ?? NaN) * 1_000);
+
+  beforeEach(() => {
+    clock = createFakeClock();
+    [jobs, patches, forgotten] = [[], 0, 0];
+    nodes = [node({ zone: 'a' }), node({ zone: 'b' })];
+    namespaces = { state: 'synced', labels: { team: 'shop' } };
+    make();
+  });
+
+  it('plans while Nodes are known', async () => {
+    await turn();
+    expect(jobs).to.have.length(1);
+  });
+
+  it('decides nothing while no Node is known, and looks again in a minute', async () => {
+    nodes = [];
+    expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 60_000 });
+    expect([jobs.length, patches, forgotten]).to.deep.equal([0, 0, 0]);
+  });
+
+  it('leaves no namespace for being unreadable where labels say which are ours', async () => {
+    make({ matchLabels: { team: 'shop' } });
+    await turn();
+    expect(jobs).to.have.length(1);
+    namespaces.state = 'refused';
+    for (let minutes = 0; minutes < 10; minutes += 1) {
+      expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 60_000 });
+      await clock.advance(60_000);
+    }
+    expect([jobs.length, patches, forgotten]).to.deep.equal([1, 0, 0]);
+  });
+
+  it('goes on at once when a clock that was an hour ahead is set right, without what it saw of the future', async () => {
+    await turn();
+    clock.setWall(clock.now() + HOUR_MS);
+    await turn();
+    expect(planTime(), 'ahead').to.equal(3_600);
+    expect(jobs.at(-1)?.state, 'what was known stays known').not.to.equal(undefined);
+    clock.setWall(clock.now() - HOUR_MS);
+    await clock.advance(10_000);
+    await turn();
+    expect(planTime(), 'set right').to.equal(10);
+    expect(jobs.at(-1)?.state).to.equal(undefined);
+    await clock.advance(10_000);
+    await turn();
+    expect(planTime()).to.equal(20);
+    expect(jobs.at(-1)?.state).to.deep.equal({ freshAt: jobs.at(-2)?.time });
+  });
+
+  it('takes a clock that goes back by some seconds for one that stands still', async () => {
+    await clock.advance(30_000);
+    await turn();
+    clock.setWall(clock.now() - 20_000);
+    await turn();
+    expect(planTime()).to.equal(30);
+    expect(jobs.at(-1)?.state).not.to.equal(undefined);
+  });
+});
