@@ -28,6 +28,7 @@ export const EXPLAIN_NEEDS: readonly CollectionName[] = [
   'policies',
   'events',
   'routers',
+  'ingresses',
 ];
 
 export const addExplainFlags = (command: Command): Command =>

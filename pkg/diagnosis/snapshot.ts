@@ -5,6 +5,7 @@ import type { EndpointSlice, Node, Service } from '../apis/core.ts';
 import type { FlowPolicyCondition, FlowPolicyStatus, FlowPolicyZoneStatus } from '../apis/flow-policy.ts';
 import type { StringMap } from '../apis/meta.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
+import type { EntryObject } from './bypasses/types.ts';
 import type { RouterObject } from './routers/types.ts';
 
 /** Objects of one kind: all there are, or why they could not be seen. */
@@ -22,6 +23,8 @@ export interface PodSummary {
   readonly ready: boolean;
   /** Sum of its containers' CPU requests in millicores; undefined where one has none. */
   readonly requestMilliCpu?: number;
+  /** Whose sidecar it carries: `istio`, `linkerd`, `kuma`, `consul`; undefined: none. */
+  readonly mesh?: string;
 }
 
 /** One of `topologySpreadConstraints`. */
@@ -29,6 +32,14 @@ export interface SpreadConstraint {
   readonly topologyKey: string;
   readonly whenUnsatisfiable: string;
   readonly maxSkew: number;
+}
+
+/** Of a Pod; an empty key with Exists tolerates everything. */
+export interface Toleration {
+  readonly key: string;
+  readonly operator: string;
+  readonly value: string;
+  readonly effect: string;
 }
 
 /** A Deployment, StatefulSet or ReplicaSet: who decides where Pods run and how many there are. */
@@ -44,6 +55,10 @@ export interface Workload {
   readonly allowedZones?: readonly string[];
   /** A Pod anti-affinity speaks of zones. */
   readonly zoneAntiAffinity: boolean;
+  /** Taints that its Pods tolerate. */
+  readonly tolerations?: readonly Toleration[];
+  /** Replicas of the present template; undefined: all, or not known. */
+  readonly updatedReplicas?: number;
 }
 
 /** A HorizontalPodAutoscaler, VerticalPodAutoscaler or KEDA ScaledObject. */
@@ -139,6 +154,8 @@ export interface ClusterSnapshot {
   readonly events: Collection<EventSummary>;
   /** What shows who load-balances Services: agents, their configuration, and what steers it. */
   readonly routers: Collection<RouterObject>;
+  /** What reaches Services by other ways than their proxies. */
+  readonly ingresses: Collection<EntryObject>;
   readonly flowPolicies: Collection<FlowPolicySummary>;
 }
 

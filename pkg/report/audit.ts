@@ -50,6 +50,7 @@ const WIDE: readonly Column[] = [
   ['BY', ({ wanted }) => (wanted.by === '' ? '-' : wanted.by)],
   ['OVERLOAD ROUTED', ({ overloadRoutedByZone }) => overloadText(overloadRoutedByZone)],
   ['NEEDS ENDPOINTS', ({ saving }) => percentText(saving?.endpoints ?? null)],
+  ['BYPASSED BY', ({ bypasses }) => (bypasses.length === 0 ? '-' : bypasses.join(','))],
   ['ALSO', ({ alsoFound }) => (alsoFound.length === 0 ? '-' : alsoFound.join(','))],
   ['EVIDENCE', ({ cause }) => cause?.evidence ?? '-'],
   ['REMEDY', ({ cause }) => cause?.remedy ?? '-'],

@@ -158,11 +158,22 @@ const effectiveText = (report: Explanation, paint: Paint): string => {
   return `${title}  ${sure ?? mark(effective.effective, paint)} ${served} of ${clientZones.length} client zones ${what}${left}\n`;
 };
 
-const causeText = ({ reason, evidence, remedy }: Cause, columns: number, paint: Paint): string =>
+/** Clients to whom all of the above does not apply. */
+const bypassesText = ({ bypasses }: Explanation, columns: number, paint: Paint): string => {
+  const lines = bypasses.flatMap(({ client, evidence, decides, setting }) => [
+    wrapText(clean(`! ${client} (${evidence.object}): ${decides}`), columns, INDENT),
+    ...(setting === '' ? [] : [wrapText(clean(`→ ${setting}`), columns, `${INDENT}  `)]),
+  ]);
+  return lines.join('').replace(INDENT, `${paint.strong('BYPASSED')}   `);
+};
+
+const causeText = ({ reason, evidence, remedy, fix = [] }: Cause, columns: number, paint: Paint): string =>
   [
     `  ${paint.strong(reason)}\n`,
     wrapText(clean(evidence), columns, '    '),
     wrapText(clean(remedy), columns, '    ').replace(/^ {4}/, '  → '),
+    // Not wrapped: they are copied.
+    ...fix.map((command) => `      ${clean(command)}\n`),
   ].join('');
 
 const causesText = ({ causes, verdict }: Explanation, columns: number, paint: Paint): string => {
@@ -198,6 +209,7 @@ export const renderExplanation = (report: Explanation, style: ExplanationStyle):
     givenText(report, paint),
     usedText(report, style, paint),
     effectiveText(report, paint),
+    bypassesText(report, columns, paint),
     report.loop === undefined ? '' : loopText(report.loop, columns, INDENT, paint),
     spread,
     causesText(report, columns, paint),

@@ -21,7 +21,7 @@ export type { HintMode, HintRequest } from './controller/request.ts';
 export { stripHints } from './controller/slice-plan.ts';
 export type { SlicePlan } from './controller/slice-plan.ts';
 export { splitByValidity } from './controller/slice-validity.ts';
-export { storedHints, syncHints } from './controller/sync.ts';
+export { isControllerSlice, storedHints, syncHints } from './controller/sync.ts';
 export type { StoredHints, StoredHintsInput, SyncInput, SyncResult } from './controller/sync.ts';
 export { distributionOf, hintByDistribution } from './controller/traffic-distribution.ts';
 export type { Distribution } from './controller/traffic-distribution.ts';

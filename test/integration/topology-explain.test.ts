@@ -174,6 +174,12 @@ const CASES: readonly Case[] = [
     /DoNotSchedule\) counts when Pods are placed; taking Pods away, or a Node, undoes it\.$/,
   ],
   [
+    'pods-not-spread-taint',
+    'Ineffective',
+    'PodsNotSpread',
+    /every Node of eu-1c keeps them away \(node-eu-1c: taint dedicated:NoSchedule/,
+  ],
+  [
     'proxy-needs-annotation',
     'Ineffective',
     'ProxyNeedsAnnotation',
@@ -312,7 +318,13 @@ describe('kubectl topology explain, on files', () => {
     expect(report.effective.unserved).to.deep.equal(['eu-1c']);
     expect(report.effective.inZoneShare).to.be.closeTo(2 / 3, 1e-12);
     expect(report.spread).to.equal('Deployment web: nothing spreads its Pods over zones');
-    expect(report.unseen.map(({ what }) => what)).to.deep.equal(['pods', 'webhooks', 'policies', 'events']);
+    expect(report.unseen.map(({ what }) => what)).to.deep.equal([
+      'pods',
+      'webhooks',
+      'policies',
+      'events',
+      'ingresses',
+    ]);
   });
 
   it('names what objects cannot show only where traffic was measured to cross', async () => {

@@ -28,6 +28,28 @@ const keptAnnotations = (value: unknown): unknown =>
       )
     : undefined;
 
+const FLAGS =
+  /--(?:feature-gates|config|proxy-mode|kube-proxy-replacement|enable-service-topology|enable-lb|run-service-proxy)(?:[= ][^\s"']+)?/g;
+
+/** Of a command line the flags that say what a data plane does. */
+const keptFlags = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? [
+        ...value
+          .filter((word) => typeof word === 'string')
+          .join(' ')
+          .matchAll(FLAGS),
+      ].map(([flag]) => flag)
+    : undefined;
+
+/** Of an environment Calico's switch. */
+const keptSwitches = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.filter(
+        (entry) => isFields(entry) && entry['name'] === 'FELIX_BPFENABLED' && typeof entry['value'] === 'string',
+      )
+    : undefined;
+
 const picked = (value: Fields, shape: Readonly<Record<string, Shape>>): Fields => {
   const result: Record<string, unknown> = {};
   for (const [field, inner] of Object.entries(shape)) {
@@ -44,6 +66,8 @@ const shaped = (value: unknown, shape: Shape): unknown => {
   if (shape === 'keep') return maskValue(value);
   if (shape === 'certificate') return shortenedBundle(value);
   if (shape === 'yaml') return maskedYaml(value);
+  if (shape === 'flags') return keptFlags(value);
+  if (shape === 'switches') return keptSwitches(value);
   if (shape === 'annotations') return keptAnnotations(value);
   if (isList(shape)) return Array.isArray(value) ? value.map((item: unknown) => shaped(item, shape[0])) : undefined;
   return isFields(value) ? picked(value, shape) : undefined;

@@ -5,10 +5,18 @@ import { CONFIG_GROUP, GROUP } from '../../../pkg/apis/names.ts';
 
 /**
  * `keep`: the value, masked. `certificate`: fingerprint and end of a caBundle. `yaml`: the values of a YAML text, masked.
- * `annotations`: those that routing goes by. Else fields by name, or a list of what is the same for each item.
+ * `annotations`: those that routing goes by. `flags` and `switches`: of a command line and an environment those that say what
+ * a data plane does with hints. Else fields by name, or a list of what is the same for each item.
  */
 export type Shape =
-  'keep' | 'certificate' | 'yaml' | 'annotations' | readonly [Shape] | { readonly [field: string]: Shape };
+  | 'keep'
+  | 'certificate'
+  | 'yaml'
+  | 'annotations'
+  | 'flags'
+  | 'switches'
+  | readonly [Shape]
+  | { readonly [field: string]: Shape };
 
 const METADATA: Shape = {
   name: 'keep',
@@ -18,6 +26,7 @@ const METADATA: Shape = {
   deletionTimestamp: 'keep',
   labels: 'keep',
   annotations: 'annotations',
+  ownerReferences: [{ kind: 'keep', name: 'keep' }],
 };
 
 /** Begin the names of annotations that say how a Service is routed, and what was done about it. */
@@ -28,6 +37,19 @@ export const ANNOTATION_PREFIXES: readonly string[] = [
   'service.cilium.io/',
   'apps.kubeedge.io/',
   'deployment.kubernetes.io/revision',
+  'argocd.argoproj.io/tracking-id',
+  'consul.hashicorp.com/connect-inject-status',
+  'cloud.google.com/neg',
+  'service.beta.kubernetes.io/aws-load-balancer-nlb-target-type',
+  'traefik.ingress.kubernetes.io/service.nativelb',
+  'traefik.io/service.nativelb',
+  'kubernetes.io/ingress.class',
+  'nginx.ingress.kubernetes.io/service-upstream',
+  'nginx.org/use-cluster-ip',
+  'haproxy-ingress.github.io/service-upstream',
+  'alb.ingress.kubernetes.io/target-type',
+  'k3s.io/node-args',
+  'rke2.io/node-args',
 ];
 
 const CONDITIONS: Shape = [
@@ -42,7 +64,9 @@ const CILIUM_SETTINGS = {
   ipam: 'keep',
 } as const satisfies Shape;
 
-const CONTAINERS: Shape = [{ name: 'keep', image: 'keep', resources: 'keep' }];
+const CONTAINERS: Shape = [
+  { name: 'keep', image: 'keep', resources: 'keep', command: 'flags', args: 'flags', env: 'switches' },
+];
 
 const POD_SPEC: Shape = {
   nodeName: 'keep',
@@ -51,7 +75,10 @@ const POD_SPEC: Shape = {
   topologySpreadConstraints: 'keep',
   priorityClassName: 'keep',
   serviceAccountName: 'keep',
+  tolerations: 'keep',
+  volumes: [{ configMap: { name: 'keep' } }],
   containers: CONTAINERS,
+  initContainers: [{ name: 'keep', image: 'keep' }],
 };
 
 const STATES: Shape = {
@@ -67,10 +94,51 @@ const STATES: Shape = {
   },
 };
 
-const REFERENCE: Shape = { apiVersion: 'keep', kind: 'keep', namespace: 'keep', name: 'keep' };
+const REFERENCE = { apiVersion: 'keep', kind: 'keep', namespace: 'keep', name: 'keep' } as const;
 
 /** Fields beside apiVersion, kind and metadata; kinds that are missing here never get into a bundle. */
+const WORKLOAD: Readonly<Record<string, Shape>> = {
+  spec: { replicas: 'keep', selector: 'keep', template: { metadata: { labels: 'keep' }, spec: POD_SPEC } },
+  status: { replicas: 'keep', updatedReplicas: 'keep' },
+};
+
+const ROUTE: Readonly<Record<string, Shape>> = {
+  spec: { parentRefs: [REFERENCE], rules: [{ backendRefs: [REFERENCE] }] },
+};
+
+const OWN_ROUTE: Readonly<Record<string, Shape>> = {
+  spec: {
+    routes: [{ services: [{ ...REFERENCE, nativeLB: 'keep' }] }],
+    upstreams: [{ service: 'keep', 'use-cluster-ip': 'keep' }],
+  },
+};
+
 export const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
+  StatefulSet: WORKLOAD,
+  ReplicaSet: WORKLOAD,
+  HorizontalPodAutoscaler: { spec: { scaleTargetRef: 'keep', maxReplicas: 'keep' } },
+  VerticalPodAutoscaler: { spec: { targetRef: 'keep', updatePolicy: { updateMode: 'keep' } } },
+  ScaledObject: { spec: { scaleTargetRef: 'keep', maxReplicaCount: 'keep' } },
+  Ingress: {
+    spec: {
+      ingressClassName: 'keep',
+      defaultBackend: { service: REFERENCE },
+      rules: [{ http: { paths: [{ backend: { service: REFERENCE } }] } }],
+    },
+  },
+  IngressClass: { spec: { controller: 'keep' } },
+  Gateway: { spec: { gatewayClassName: 'keep' } },
+  GatewayClass: { spec: { controllerName: 'keep' } },
+  HTTPRoute: ROUTE,
+  GRPCRoute: ROUTE,
+  TLSRoute: ROUTE,
+  TCPRoute: ROUTE,
+  IngressRoute: OWN_ROUTE,
+  HTTPProxy: OWN_ROUTE,
+  VirtualServer: OWN_ROUTE,
+  TargetGroupBinding: { spec: { targetType: 'keep', serviceRef: REFERENCE } },
+  ValidatingWebhookConfiguration: { webhooks: [{ name: 'keep', clientConfig: { service: REFERENCE } }] },
+  APIService: { spec: { service: REFERENCE } },
   Node: {
     spec: { unschedulable: 'keep', taints: [{ key: 'keep', effect: 'keep' }] },
     status: {

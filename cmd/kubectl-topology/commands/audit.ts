@@ -42,6 +42,7 @@ const NEEDS: readonly CollectionName[] = [
   'webhooks',
   'policies',
   'routers',
+  'ingresses',
 ];
 
 const define = (command: Command): void => {

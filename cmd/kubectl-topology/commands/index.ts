@@ -10,6 +10,7 @@ import { plan } from './plan.ts';
 import { replay } from './replay.ts';
 import { route } from './route.ts';
 import { simulate } from './simulate.ts';
+import { snapshot } from './snapshot.ts';
 import { status } from './status.ts';
 import { watch } from './watch.ts';
 
@@ -19,6 +20,7 @@ export const COMMANDS: readonly TopologyCommand[] = [
   simulate,
   audit,
   status,
+  snapshot,
   hints,
   route,
   plan,

@@ -18,6 +18,8 @@ export interface ReadOptions {
   readonly needs: readonly CollectionName[];
   /** Told what is being read and how many objects came so far. */
   readonly onProgress?: (what: string, count: number) => void;
+  /** Told every object that is read, as the server sent it. */
+  readonly keep?: (object: unknown) => void;
   readonly signal: AbortSignal;
 }
 
@@ -101,6 +103,7 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
     let count = 0;
     const take = (object: unknown): void => {
       collector.add(object);
+      options.keep?.(object);
       count += 1;
       onProgress?.(name, count);
     };

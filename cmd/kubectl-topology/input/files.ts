@@ -8,6 +8,7 @@ import type { Fields } from '../../../pkg/diagnosis/project/fields.ts';
 import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import { InputError, UsageError } from '../errors.ts';
 import { isObservations } from './observations-kind.ts';
+import { snapshotFacts } from './snapshot-kind.ts';
 import { versionIn } from './cluster-version.ts';
 import type { TakeObject } from './items.ts';
 import { readJson } from './json.ts';
@@ -99,10 +100,7 @@ export const readObjects = async (
 
 /** Collections of which the files hold nothing although they might, and the words for that. */
 export const missingIn = (seen: ReadonlySet<CollectionName>): Map<CollectionName, string> => {
-  // Whoever exports the workloads would have exported what scales them.
-  const complete = (name: CollectionName): boolean =>
-    seen.has(name) || (name === 'autoscalers' && seen.has('workloads'));
-  const missing = COLLECTIONS.filter((name) => !REQUIRED.has(name) && !complete(name));
+  const missing = COLLECTIONS.filter((name) => !REQUIRED.has(name) && !seen.has(name));
   return new Map(missing.map((name) => [name, 'the files hold none']));
 };
 
@@ -123,11 +121,20 @@ export const noObjects = (paths: readonly string[]): UsageError =>
 export const readFiles = async (paths: readonly string[], input: FileInput): Promise<ClusterSnapshot> => {
   const collector = createCollector();
   let bundle: Fields | undefined;
+  let taken: ReturnType<typeof snapshotFacts>;
   await readObjects(paths, input, (object) => {
     if (isObservations(object)) bundle = object;
+    taken ??= snapshotFacts(object);
     collector.add(object);
   });
   if (collector.count === 0) throw noObjects(paths);
+  if (taken !== undefined) {
+    const { read, unread, serverVersion } = taken;
+    // What was read and has no object is known to be empty.
+    const missing = [...missingIn(collector.seen)].filter(([name]) => !read.has(name));
+    const why = missing.map(([name, text]) => [name, unread.get(name) ?? text] as const);
+    return collector.snapshot(new Map(why), versionIn(serverVersion));
+  }
   return bundle === undefined
     ? collector.snapshot(missingIn(collector.seen))
     : collector.snapshot(

@@ -86,6 +86,32 @@ const ROUTERS: readonly Source[] = [
   { resource: resource('operator.openshift.io', 'v1', 'Network', 'networks'), optional: true, evidence: true },
 ];
 
+const gatewayApi = (version: string, kind: string, plural: string): Resource =>
+  resource('gateway.networking.k8s.io', version, kind, plural, true);
+
+/** None of them is everywhere; routes may send to Services of other namespaces. */
+const ENTRIES: readonly Source[] = [
+  { resource: resource('networking.k8s.io', 'v1', 'Ingress', 'ingresses', true) },
+  { resource: resource('networking.k8s.io', 'v1', 'IngressClass', 'ingressclasses') },
+  { resource: gatewayApi('v1', 'Gateway', 'gateways'), everywhere: true },
+  { resource: resource('gateway.networking.k8s.io', 'v1', 'GatewayClass', 'gatewayclasses') },
+  { resource: gatewayApi('v1', 'HTTPRoute', 'httproutes'), everywhere: true },
+  { resource: gatewayApi('v1', 'GRPCRoute', 'grpcroutes'), everywhere: true },
+  { resource: resource('traefik.io', 'v1alpha1', 'IngressRoute', 'ingressroutes', true), everywhere: true },
+  { resource: resource('projectcontour.io', 'v1', 'HTTPProxy', 'httpproxies', true) },
+  { resource: resource('k8s.nginx.org', 'v1', 'VirtualServer', 'virtualservers', true) },
+  { resource: resource('elbv2.k8s.aws', 'v1beta1', 'TargetGroupBinding', 'targetgroupbindings', true) },
+  {
+    resource: resource(
+      'admissionregistration.k8s.io',
+      'v1',
+      'ValidatingWebhookConfiguration',
+      'validatingwebhookconfigurations',
+    ),
+  },
+  { resource: resource('apiregistration.k8s.io', 'v1', 'APIService', 'apiservices') },
+].map((source) => ({ ...source, optional: true, evidence: true }));
+
 export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   nodes: [{ resource: NODES }],
   services: [{ resource: SERVICES }],
@@ -103,5 +129,6 @@ export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   policies: [{ resource: POLICIES, optional: true }],
   events: [{ resource: EVENTS, fieldSelector: 'involvedObject.kind=Service' }],
   routers: ROUTERS,
+  ingresses: ENTRIES,
   flowPolicies: [{ resource: FLOW_POLICIES, optional: true }],
 };

@@ -56,6 +56,7 @@ const createReading = ({ client, keep, onProgress, signal }: GatherOptions, coll
     } catch (error) {
       const why = refusalOf(error, source);
       if (why === undefined) throw error;
+      if (source.evidence === true) return;
       const where = namespace ?? source.namespace;
       unseen.set(what, where === undefined ? why : `${why} in namespace ${where}`);
     }

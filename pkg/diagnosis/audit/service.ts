@@ -33,11 +33,16 @@ const savingOf = ({ now, routedByZone }: Prediction): Saving => {
 };
 
 /** As `savingOf`, in money: a plan that is dearer than the present one saves nothing. */
-const costOf = ({ now, routedByZone }: Prediction, { tariff, gigabytesPerDay }: Bill, weight: number): MonthlyCost => {
+const costOf = (
+  promised: boolean,
+  { now, routedByZone }: Prediction,
+  { tariff, gigabytesPerDay }: Bill,
+  weight: number,
+): MonthlyCost => {
   const cost = (matrix: TrafficShares): number => monthlyCost(tariff, matrix, gigabytesPerDay * weight);
   const [current, routed] = [cost(now), cost(routedByZone)];
-  const least = Math.min(current, routed);
-  return { current, saving: { routing: current - least, endpoints: least } };
+  const least = promised ? Math.min(current, routed) : current;
+  return { current, saving: { routing: current - least, endpoints: promised ? least : 0 } };
 };
 
 type Figures = Pick<
@@ -82,15 +87,22 @@ const draftOf = ({ facts, verdict, wanted, given, effective, causes }: Diagnosis
     effective: { count: clientZones.length - unserved.length, of: clientZones.length },
     endpoints: endpoints.length,
     zones: new Set(endpoints.map(({ zone }) => zone).filter((zone) => zone !== '')).size,
+    bypasses: [...new Set(facts.bypasses.map(({ client }) => client))],
     cause: first ?? null,
     alsoFound: others.map(({ reason }) => reason),
   };
 };
 
+/** Where who routes is not known, nothing can be promised. */
+const isUnsure = (verdict: Diagnosis['verdict']): boolean => verdict === 'Unknown';
+
 /** Keeps nothing of the diagnosis but what is reported: there are thousands. */
 export const assessed = (diagnosis: Diagnosis): Assessed => {
   const prediction = predict(diagnosis.facts);
-  const draft = { ...draftOf(diagnosis), ...figuresOf(prediction) };
+  const own = draftOf(diagnosis);
+  const figures = figuresOf(prediction);
+  const promised = own.bypasses.length === 0 && !isUnsure(diagnosis.verdict);
+  const draft = { ...own, ...figures, saving: promised ? figures.saving : null };
   return { draft, prediction, weight: prediction === undefined ? 0 : draft.endpoints };
 };
 
@@ -101,6 +113,9 @@ export const serviceAudit = (
   bill: Bill | undefined,
 ): ServiceAudit => {
   const weight = total === 0 ? 0 : own / total;
-  const cost = bill === undefined || prediction === undefined ? {} : { monthlyCost: costOf(prediction, bill, weight) };
+  const cost =
+    bill === undefined || prediction === undefined
+      ? {}
+      : { monthlyCost: costOf(draft.saving !== null, prediction, bill, weight) };
   return { ...draft, weight, ...cost };
 };

@@ -63,7 +63,10 @@ export interface ServiceAudit {
   readonly worstOverload: number | null;
   /** The same if every endpoint were hinted for its own zone and every proxy kept to it. */
   readonly overloadRoutedByZone: number | null;
+  /** Null also where clients go around its proxies: nothing can be promised of them. */
   readonly saving: Saving | null;
+  /** Clients that go around its proxies, as `explain` names them. */
+  readonly bypasses: readonly string[];
   /** Its part of all ready endpoints, which stands in for its part of the traffic. */
   readonly weight: number;
   readonly monthlyCost?: MonthlyCost;

@@ -9,6 +9,7 @@ import type { RouterAnswer } from '../routers/types.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { balanceCauses, meanInZoneShare } from './balance.ts';
 import { cause, firstOfEach, listed } from './cause.ts';
+import { fixOf } from './fix.ts';
 import { gatherFacts, indexSnapshot } from './facts.ts';
 import type { SnapshotIndex } from './facts.ts';
 import { givenCauses } from './given.ts';
@@ -159,10 +160,22 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(wanted ? [...balance, ...prerequisiteCauses(facts)] : []),
     ...crossingCauses(facts, effective),
   ];
-  return firstOfEach(found);
+  return firstOfEach(found).map((each) => {
+    const fix = fixOf(each.reason, facts);
+    return fix.length === 0 ? each : { ...each, fix };
+  });
 };
 
-const COLLECTIONS = ['pods', 'workloads', 'autoscalers', 'webhooks', 'policies', 'events', 'routers'] as const;
+const COLLECTIONS = [
+  'pods',
+  'workloads',
+  'autoscalers',
+  'webhooks',
+  'policies',
+  'events',
+  'routers',
+  'ingresses',
+] as const;
 
 export const unseenOf = (snapshot: ClusterSnapshot): Explanation['unseen'] =>
   COLLECTIONS.flatMap((what) => {
@@ -213,6 +226,7 @@ export const explain = (snapshot: ClusterSnapshot, service: Service, options: Ex
     used: usedReport(facts),
     effective,
     ...(loop === undefined ? {} : { loop }),
+    bypasses: facts.bypasses,
     spread: spreadText(facts),
     causes,
     unseen: [...unseenOf(snapshot), ...unseenLoop(facts)],

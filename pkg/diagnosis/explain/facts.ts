@@ -9,6 +9,8 @@ import { effectiveStrategy } from '../../routing/strategy.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { hintRequest, zoneShares } from '../../upstream/index.ts';
 import type { ZoneShares } from '../../upstream/index.ts';
+import { bypassIndex, bypassesOf } from '../bypasses/find.ts';
+import type { BypassIndex } from '../bypasses/find.ts';
 import { finalHints } from '../models/hints.ts';
 import {
   byText,
@@ -62,6 +64,7 @@ export interface SnapshotIndex {
   /** Of the control plane, as the snapshot tells. */
   readonly version: KubernetesVersion;
   readonly routers: Routers;
+  readonly bypasses: BypassIndex;
   /** How clients are spread over the zones: by the CPU of their Nodes; undefined: alike on every Node, where that is not known. */
   readonly weights: Readonly<Record<string, number>> | undefined;
   /** By namespace. */
@@ -85,6 +88,7 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}): S
     readyNodes,
     groups: groupNodes(readyNodes, (node) => routers.keyOf(node)),
     routers,
+    bypasses: bypassIndex(snapshot),
     weights: weights.kind === 'known' ? weights.weights : undefined,
     zones: new Set(readyNodes.map(zoneOfNode)),
     workerZones: new Set(readyNodes.filter((node) => !isControlPlane(node)).map(zoneOfNode)),
@@ -195,6 +199,7 @@ export const gatherFacts = (
     nodes,
     clientZones: clientZonesOf(index, endpoints),
     endpoints,
+    bypasses: bypassesOf(service, index.bypasses),
     ...owners,
     autoscalers: (index.autoscalers.get(ref.namespace) ?? []).filter(
       ({ targetKind, targetName, off }) =>

@@ -2,7 +2,7 @@
 // Causes for hints that are asked for and are not there.
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { allocate } from '../../upstream/index.ts';
+import { allocate, isControllerSlice } from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
 import { isNodeReady, zoneOfNode } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
@@ -83,7 +83,8 @@ const zonelessCause = (endpoints: readonly ReadyEndpoint[]): Cause[] => {
 /** Why the CPU heuristic hands out nothing. */
 const allocationCauses = (facts: Facts, family: FinalHints, endpoints: readonly ReadyEndpoint[]): Cause[] => {
   const { name, version } = facts;
-  const count = endpoints.length;
+  // The controller counts its own slices, and of them what says that it is ready.
+  const count = endpoints.filter(({ slice }) => isControllerSlice(slice)).length;
   const { reason } = family;
   if (reason === 'InsufficientNodeInformation') return [sharesCause(facts)];
   if (reason === 'EndpointWithoutZone') return zonelessCause(endpoints);

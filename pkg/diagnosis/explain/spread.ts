@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Causes in where Pods run: zones with clients and without endpoints, and what should have spread them.
+import type { Node } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { byText, zoneOfNode } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
@@ -25,8 +26,58 @@ const spreadBy = (workload: Workload): string => {
 /** By which constraint Pods are spread; empty where workloads are not known. */
 export const spreadText = ({ workloads }: Facts): string => workloads.map(spreadBy).sort(byText).join('; ');
 
+interface Taint {
+  readonly key: string;
+  readonly value: string;
+  readonly effect: string;
+}
+
+const taintsOf = ({ spec }: Node): Taint[] =>
+  ((spec?.taints ?? []) as readonly Partial<Taint>[])
+    .map(({ key = '', value = '', effect = '' }) => ({ key, value, effect }))
+    .filter(({ effect }) => effect === 'NoSchedule' || effect === 'NoExecute');
+
+const tolerates = ({ tolerations = [] }: Workload, { key, value, effect }: Taint): boolean =>
+  tolerations.some(
+    (own) =>
+      (own.effect === '' || own.effect === effect) &&
+      (own.operator === 'Exists' ? own.key === '' || own.key === key : own.key === key && own.value === value),
+  );
+
+/** Why no Pod of the workload may run on the Node; undefined where nothing bars it. */
+const barrier = (node: Node, workload: Workload): string | undefined => {
+  if (node.spec?.unschedulable === true) return 'cordoned';
+  const { type = '', 'eks.amazonaws.com/compute-type': compute = '' } = node.metadata?.labels ?? {};
+  const taint = taintsOf(node).find((own) => !tolerates(workload, own));
+  if (taint === undefined) return undefined;
+  if (type === 'virtual-kubelet') return 'a virtual kubelet, whose taint the Pods do not tolerate';
+  if (compute === 'fargate') return 'Fargate, which runs Pods of its own profile only';
+  return `taint ${taint.key}:${taint.effect}, which the Pods do not tolerate`;
+};
+
+/** Zones that are empty because every Node there keeps these Pods away. */
+const barredText = ({ nodes }: Facts, workload: Workload, zones: readonly string[]): string => {
+  const reasons = zones.flatMap((zone) => {
+    const own = nodes.filter((node) => zoneOfNode(node) === zone);
+    const barriers = own.map((node) => barrier(node, workload));
+    const [first] = barriers;
+    if (first === undefined || barriers.includes(undefined)) return [];
+    return [
+      `every Node of ${zone} keeps them away (${listed(own.map(({ metadata }) => metadata?.name ?? ''))}: ${first})`,
+    ];
+  });
+  return reasons.length === 0 ? '' : `${named(workload)}: ${reasons.join('; ')}.`;
+};
+
+const rollingText = (workload: Workload): string =>
+  workload.updatedReplicas === undefined
+    ? ''
+    : ` A roll-out of ${named(workload)} is under way (${workload.updatedReplicas} of ${workload.replicas} updated): look again when it is done.`;
+
 const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): string => {
   const { allowedZones, replicas } = workload;
+  const kept = barredText(facts, workload, zones);
+  if (kept !== '') return kept;
   const barred = zones.filter((zone) => allowedZones?.includes(zone) === false);
   if (barred.length > 0)
     return `${named(workload)} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`;
@@ -82,8 +133,14 @@ const familySpread = (facts: Facts, family: FamilyFacts): Cause[] => {
   const unseen =
     snapshot.workloads.kind === 'unknown' ? ` What spreads them could not be seen (${snapshot.workloads.why}).` : '';
   const why =
-    workloads.length === 0 ? unseen : ` ${workloads.map((workload) => whyEmpty(facts, workload, empty)).join(' ')}`;
-  const evidence = `No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${endpointsText(endpoints)}.${why}${idlePods(facts, empty)}`;
+    workloads.length === 0
+      ? unseen
+      : ` ${workloads.map((workload) => `${whyEmpty(facts, workload, empty)}${rollingText(workload)}`).join(' ')}`;
+  const zones = new Set(endpoints.map(({ zone }) => zone));
+  const [zone = ''] = zones;
+  const together =
+    zones.size === 1 && zone !== '' ? `All ${endpoints.length} ready${label} endpoints are in ${zone}. ` : '';
+  const evidence = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${endpointsText(endpoints)}.${why}${idlePods(facts, empty)}`;
   return [cause('effective', 'PodsNotSpread', evidence)];
 };
 

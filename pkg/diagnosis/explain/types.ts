@@ -4,6 +4,7 @@ import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { HintStrategy } from '../../hints/types.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import type { HintRequest, Reason, ZoneShares } from '../../upstream/index.ts';
+import type { Bypass } from '../bypasses/types.ts';
 import type { FinalHints, HintSource } from '../models/hints.ts';
 import type { ServiceRef } from '../models/lookup.ts';
 import type { GroupRoute } from '../models/routes.ts';
@@ -32,6 +33,8 @@ export interface Cause {
   /** What was found, with names and figures. */
   readonly evidence: string;
   readonly remedy: string;
+  /** The commands for this Service and version; lines that begin with # are for who owns it. Only where there are any. */
+  readonly fix?: readonly string[];
 }
 
 export interface ExplainOptions extends Stated {
@@ -77,6 +80,7 @@ export interface Facts {
   readonly clientZones: readonly string[];
   /** Ready endpoints of every family as proxies see them, families in their order, then by address. */
   readonly endpoints: readonly ReadyEndpoint[];
+  readonly bypasses: readonly Bypass[];
   readonly pods: readonly PodSummary[];
   readonly workloads: readonly Workload[];
   readonly autoscalers: readonly Autoscaler[];
@@ -178,6 +182,8 @@ export interface Explanation extends RoutersReport {
   readonly effective: EffectiveReport;
   /** Only where its FlowPolicy was seen. */
   readonly loop?: LoopReport;
+  /** Clients that do not pass the rules of its proxies. */
+  readonly bypasses: readonly Bypass[];
   /** By which constraint its Pods are spread over zones; empty where that could not be seen. */
   readonly spread: string;
   /** The first is the one to look at first. */

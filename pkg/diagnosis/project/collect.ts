@@ -4,6 +4,7 @@ import { GROUP } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
 import { known, unknown } from '../snapshot.ts';
+import { classOf, gatewayOf, ingressOf, ownRouteOf, registrationOf, routeOf, targetGroupOf } from './entries.ts';
 import { eventOf, policyOf, webhooksOf } from './admission.ts';
 import { nodeOf, serviceOf } from './core.ts';
 import { flowPolicyOf } from './flow-policy.ts';
@@ -52,6 +53,14 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   Installation: ['operator.tigera.io'],
   CiliumNodeConfig: ['cilium.io'],
   Network: ['operator.openshift.io'],
+  Ingress: ['networking.k8s.io'],
+  IngressClass: ['networking.k8s.io'],
+  Gateway: ['gateway.networking.k8s.io'],
+  GatewayClass: ['gateway.networking.k8s.io'],
+  IngressRoute: ['traefik.io', 'traefik.containo.us'],
+  HTTPProxy: ['projectcontour.io'],
+  VirtualServer: ['k8s.nginx.org'],
+  APIService: ['apiregistration.k8s.io'],
 };
 
 type Entry = readonly [CollectionName, Reader];
@@ -61,6 +70,7 @@ const createReaders = (): Readonly<Record<string, readonly Entry[]>> => {
   const workload: Entry = ['workloads', (object) => [workloadOf(object)]];
   const autoscaler: Entry = ['autoscalers', (object) => [autoscalerOf(object)]];
   const router = (read: (object: Fields) => unknown): Entry => ['routers', (object) => one(read(object))];
+  const entry = (read: (object: Fields) => unknown): Entry => ['ingresses', (object) => one(read(object))];
   return {
     Node: [['nodes', (object) => [nodeOf(object)]]],
     Service: [['services', (object) => [serviceOf(object)]]],
@@ -72,7 +82,7 @@ const createReaders = (): Readonly<Record<string, readonly Entry[]>> => {
     HorizontalPodAutoscaler: [autoscaler],
     VerticalPodAutoscaler: [autoscaler],
     ScaledObject: [autoscaler],
-    MutatingWebhookConfiguration: [['webhooks', webhooksOf]],
+    MutatingWebhookConfiguration: [['webhooks', webhooksOf], entry(registrationOf)],
     MutatingAdmissionPolicy: [['policies', (object) => [policyOf(object)]]],
     Event: [['events', (object) => one(eventOf(object))]],
     ConfigMap: [router(routerConfigOf)],
@@ -81,11 +91,32 @@ const createReaders = (): Readonly<Record<string, readonly Entry[]>> => {
     FelixConfiguration: [router(settingsObjectOf)],
     Installation: [router(settingsObjectOf)],
     Network: [router(settingsObjectOf)],
+    Ingress: [entry(ingressOf)],
+    IngressClass: [entry(classOf)],
+    Gateway: [entry(gatewayOf)],
+    GatewayClass: [entry(classOf)],
+    HTTPRoute: [entry(routeOf)],
+    GRPCRoute: [entry(routeOf)],
+    TLSRoute: [entry(routeOf)],
+    TCPRoute: [entry(routeOf)],
+    IngressRoute: [entry(ownRouteOf)],
+    HTTPProxy: [entry(ownRouteOf)],
+    VirtualServer: [entry(ownRouteOf)],
+    TargetGroupBinding: [entry(targetGroupOf)],
+    ValidatingWebhookConfiguration: [entry(registrationOf)],
+    APIService: [entry(registrationOf)],
     FlowPolicy: [['flowPolicies', (object) => [flowPolicyOf(object)]]],
   };
 };
 
-const CLUSTER_SCOPED: ReadonlySet<string> = new Set(['Node', 'FelixConfiguration', 'Installation', 'Network']);
+const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
+  'Node',
+  'FelixConfiguration',
+  'Installation',
+  'Network',
+  'IngressClass',
+  'GatewayClass',
+]);
 
 /** Most objects of these kinds say nothing of the collection. */
 const MAY_TAKE_NOTHING: ReadonlySet<CollectionName> = new Set(['routers']);
@@ -140,5 +171,6 @@ export const COLLECTIONS: readonly CollectionName[] = [
   'policies',
   'events',
   'routers',
+  'ingresses',
   'flowPolicies',
 ];

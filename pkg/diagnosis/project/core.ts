@@ -35,8 +35,20 @@ const conditionOf = (item: unknown): Condition => {
   return { type: textAt(fields, 'type') ?? '', status: (textAt(fields, 'status') ?? '') as Condition['status'] };
 };
 
+/** Only where Pods are kept away. */
+const scheduling = (object: Fields): Pick<Node, 'spec'> => {
+  const spec = objectAt(object, 'spec', (inner) => ({
+    unschedulable: booleanAt(inner, 'unschedulable'),
+    taints: listAt(inner, 'taints', asFields),
+  }));
+  const { unschedulable = false, taints = [] } = spec ?? {};
+  if (!unschedulable && taints.length === 0) return {};
+  return { spec: { ...(unschedulable ? { unschedulable } : {}), ...(taints.length === 0 ? {} : { taints }) } };
+};
+
 export const nodeOf = (object: Fields): Node => ({
   metadata: metadataOf(object, false),
+  ...scheduling(object),
   status:
     objectAt(object, 'status', (status) =>
       defined({

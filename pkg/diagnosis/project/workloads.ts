@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pods, the workloads that own them and what scales those, reduced to where Pods may run and how many there may be.
+import type { ObjectMeta } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
-import type { Autoscaler, PodSummary, SpreadConstraint, Workload } from '../snapshot.ts';
+import type { Autoscaler, PodSummary, SpreadConstraint, Toleration, Workload } from '../snapshot.ts';
 import { asFields, defined, isFields, listAt, objectAt, stringsAt, textAt, wholeAt } from './fields.ts';
 import type { Fields } from './fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
@@ -28,11 +29,30 @@ const requestOf = (spec: Fields): number | undefined => {
   );
 };
 
+/** Sidecars by the name of their container. */
+const SIDECARS: Readonly<Record<string, string>> = {
+  'istio-proxy': 'istio',
+  'linkerd-proxy': 'linkerd',
+  'kuma-sidecar': 'kuma',
+  'consul-dataplane': 'consul',
+};
+
+/** A sidecar may be an init container that goes on running. */
+const meshOf = (spec: Fields, { labels = {}, annotations = {} }: ObjectMeta): string | undefined => {
+  if (labels['app'] === 'ztunnel') return undefined;
+  const named = ['containers', 'initContainers'].flatMap((key) => listAt(spec, key, asFields) ?? []);
+  const found = named.flatMap(({ name }) => (typeof name === 'string' ? (SIDECARS[name] ?? []) : []))[0];
+  if (found !== undefined) return found;
+  return annotations['consul.hashicorp.com/connect-inject-status'] === 'injected' ? 'consul' : undefined;
+};
+
 export const podOf = (object: Fields): PodSummary => {
-  const { namespace = DEFAULT_NAMESPACE, name, labels = {} } = metadataOf(object, true);
+  const metadata = metadataOf(object, true);
+  const { namespace = DEFAULT_NAMESPACE, name, labels = {} } = metadata;
   const spec = objectAt(object, 'spec', (inner) => ({
     nodeName: textAt(inner, 'nodeName') ?? '',
     requestMilliCpu: requestOf(inner),
+    mesh: meshOf(inner, metadata),
   }));
   const status = objectAt(object, 'status', (inner) => ({
     phase: textAt(inner, 'phase') ?? '',
@@ -47,7 +67,7 @@ export const podOf = (object: Fields): PodSummary => {
     nodeName: spec?.nodeName ?? '',
     phase: status?.phase ?? '',
     ready: status?.ready ?? false,
-    ...defined({ requestMilliCpu: spec?.requestMilliCpu }),
+    ...defined({ requestMilliCpu: spec?.requestMilliCpu, mesh: spec?.mesh }),
   };
 };
 
@@ -78,6 +98,24 @@ const affinityZones = (affinity: Fields): string[] | undefined =>
 const hasZoneAntiAffinity = (affinity: Fields): boolean =>
   JSON.stringify(affinity['podAntiAffinity'] ?? {}).includes(LABEL_ZONE);
 
+const tolerationOf = (item: unknown): Toleration => {
+  const fields = asFields(item);
+  return {
+    key: textAt(fields, 'key') ?? '',
+    operator: textAt(fields, 'operator') ?? 'Equal',
+    value: textAt(fields, 'value') ?? '',
+    effect: textAt(fields, 'effect') ?? '',
+  };
+};
+
+/** Undefined where no roll-out is under way. */
+const updatedOf = (object: Fields, spec: Fields): number | undefined => {
+  const status = objectAt(object, 'status', (inner) => inner);
+  if (status === undefined) return undefined;
+  const updated = wholeAt(status, 'updatedReplicas') ?? 0;
+  return wholeAt(status, 'replicas') !== undefined && updated < (wholeAt(spec, 'replicas') ?? 1) ? updated : undefined;
+};
+
 export const workloadOf = (object: Fields): Workload => {
   const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
   const spec = isFields(object['spec']) ? object['spec'] : {};
@@ -95,6 +133,7 @@ export const workloadOf = (object: Fields): Workload => {
     spread: listAt(podSpec, 'topologySpreadConstraints', constraintOf) ?? [],
     ...(allowedZones === undefined || allowedZones.length === 0 ? {} : { allowedZones }),
     zoneAntiAffinity: hasZoneAntiAffinity(affinity),
+    ...defined({ tolerations: listAt(podSpec, 'tolerations', tolerationOf), updatedReplicas: updatedOf(object, spec) }),
   };
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One mode of a simulation: the Service with its settings, the hints that come of them, and where they lead.
-import type { EndpointSlice, Service } from '../../apis/core.ts';
+import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
 import { ANNOTATION_PLAN } from '../../apis/names.ts';
 import type { Plan } from '../../flow/types.ts';
 import { strategyOf } from '../../hints/table.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { RoutingSettings } from '../../routing/types.ts';
-import { explained, hintRequest } from '../../upstream/index.ts';
+import { explained, hintRequest, isControllerSlice } from '../../upstream/index.ts';
 import type { Explained, Reason } from '../../upstream/index.ts';
 import { labelsOf } from '../explain/facts.ts';
 import { finalHints } from '../models/hints.ts';
@@ -38,10 +38,16 @@ export const modeInForce = (service: Service, { slices, version, frame: { gates 
   return MODE_NAMES.find((name) => name === service.spec?.trafficDistribution) ?? 'none';
 };
 
-/** The controller gives its slices the Service's labels; slices of others are taken to be labelled by their authors. */
+const bare = ({ hints: _, ...endpoint }: Endpoint): Endpoint => endpoint;
+
+/**
+ * The controller gives its slices the Service's labels; slices of others are taken to be labelled by their authors. Hints
+ * that the controller stored for the settings of now are left out: it would begin anew.
+ */
 const relabelled = (slices: readonly EndpointSlice[], { labels }: RoutingSettings): EndpointSlice[] =>
   slices.map((slice) => ({
     ...slice,
+    ...(isControllerSlice(slice) ? { endpoints: (slice.endpoints ?? []).map(bare) } : {}),
     metadata: {
       ...slice.metadata,
       labels: { ...withoutKeys(slice.metadata?.labels, OWN_LABELS), ...labels },

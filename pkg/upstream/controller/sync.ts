@@ -100,7 +100,7 @@ const LABEL_MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 const CONTROLLER = 'endpointslice-controller.k8s.io';
 
 /** Slices without the label are taken for the controller's: files written by hand often leave it out. */
-const isOwn = ({ metadata }: EndpointSlice): boolean =>
+export const isControllerSlice = ({ metadata }: EndpointSlice): boolean =>
   (metadata?.labels?.[LABEL_MANAGED_BY] ?? CONTROLLER) === CONTROLLER;
 
 /** Why the controller leaves a Service alone; undefined if it does not. */
@@ -120,12 +120,12 @@ export const storedHints = (input: StoredHintsInput): StoredHints[] => {
   let wasHinted = false;
   return families.map((family) => {
     const stored = inOrder(slices.filter(({ addressType = 'IPv4' }) => addressType === family));
-    const plan = { create: [], update: [], unchanged: cause === undefined ? stored.filter(isOwn) : [] };
+    const plan = { create: [], update: [], unchanged: cause === undefined ? stored.filter(isControllerSlice) : [] };
     if (cause !== undefined) {
       const why = explained('NotManaged', { service: fullName(service), cause });
       return { ...why, mode: 'none', plan, events: [], hinted: false, family, slices: stored, shares };
     }
-    const foreign = stored.filter((slice) => !isOwn(slice));
+    const foreign = stored.filter((slice) => !isControllerSlice(slice));
     const result = syncHints({ service, plan, family, shares, version, gates, wasHinted });
     wasHinted = result.hinted;
     return { ...result, family, slices: inOrder([...allSlices(result.plan), ...foreign]), shares };

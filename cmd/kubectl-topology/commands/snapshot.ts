@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// `kubectl topology snapshot`: everything that the other commands need of a cluster, in one file, without secrets.
+import { COLLECTIONS } from '../../../pkg/diagnosis/project/collect.ts';
+import { formatVersion } from '../../../pkg/routing/version.ts';
+import { renderJson } from '../../../pkg/report/json.ts';
+import { topologyCommand } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import { parseServiceName } from '../find-service.ts';
+import { addInputFlags } from '../flags.ts';
+import type { InputFlags } from '../flags.ts';
+import { checkInputFlags, withConnection } from '../session.ts';
+
+interface Flags extends InputFlags {
+  service?: string;
+}
+
+/** What a plain kubectl collects to the same end; ConfigMaps come whole, secrets in them too. */
+const BY_HAND =
+  'kubectl get nodes,services,endpointslices,pods,deployments,statefulsets,daemonsets,hpa,configmaps,ingresses,ingressclasses,mutatingwebhookconfigurations,events -A -o json > cluster.json';
+
+export const snapshot = topologyCommand<Flags>({
+  name: 'snapshot',
+  summary: 'One file with everything that the other commands need of a cluster, for -f; secrets are left out',
+  examples: [
+    ['The whole cluster', 'snapshot > cluster.json'],
+    ['One Service and its namespace', 'snapshot --service shop/web > web.json'],
+    ['Then, anywhere', 'explain shop/web -f cluster.json'],
+    [`Without this plug-in: ${BY_HAND}`, 'audit -f cluster.json'],
+  ],
+  define(command) {
+    addInputFlags(command, true).option(
+      '--service <name>',
+      'one Service and its slices: NAMESPACE/NAME, or NAME with -n',
+    );
+  },
+  async run(io, flags) {
+    checkInputFlags(flags);
+    if (flags.filename !== undefined) throw new UsageError('a snapshot is made of a cluster: leave out --filename');
+    const named = flags.service === undefined ? undefined : parseServiceName(flags.service, flags.namespace);
+    if (named !== undefined && named.namespace === undefined) {
+      throw new UsageError(`--service ${flags.service ?? ''}: name its namespace, as in NAMESPACE/NAME`);
+    }
+    const only = named?.namespace === undefined ? undefined : { namespace: named.namespace, name: named.name };
+    const [{ readCluster }, { createSnapshotFile }] = await Promise.all([
+      import('../input/cluster.ts'),
+      import('../bundle/snapshot.ts'),
+    ]);
+    const file = createSnapshotFile(only);
+    const read = await withConnection(flags, io, ({ client }, onProgress) =>
+      readCluster(client, {
+        namespace: only?.namespace ?? flags.namespace,
+        needs: COLLECTIONS,
+        keep: (object) => file.keep(object),
+        signal: io.signal,
+        ...(onProgress === undefined ? {} : { onProgress }),
+      }),
+    );
+    const unread = COLLECTIONS.flatMap((what) => {
+      const collection = read[what];
+      return collection.kind === 'unknown' ? [{ what, why: collection.why }] : [];
+    });
+    for (const { what, why } of unread) io.err.write(`warning: going on without ${what}: ${why}\n`);
+    const missing = new Set(unread.map(({ what }) => what));
+    const list = file.list({
+      serverVersion: read.version === undefined ? '' : formatVersion(read.version),
+      read: COLLECTIONS.filter((what) => !missing.has(what)),
+      unread,
+    });
+    io.out.write(renderJson(list));
+    return 0;
+  },
+});

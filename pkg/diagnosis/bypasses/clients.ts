@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who chooses endpoints without the Service's proxies, as a table: what decides there, and the setting that makes zones count.
+import type { EntryObject } from './types.ts';
+
+export interface Client {
+  readonly client: string;
+  readonly decides: string;
+  readonly setting: string;
+  readonly source: string;
+  /** An annotation (of the entry or the Service) that sends it to the cluster IP after all. */
+  readonly usesClusterIp?: readonly string[];
+}
+
+const NO_ZONES = 'it chooses among the endpoints by itself, without zones';
+
+/** By the controller of an IngressClass, or the class's usual name where only that is known. */
+export const INGRESS_CONTROLLERS: readonly (readonly [controller: RegExp, className: RegExp, client: Client])[] = [
+  [
+    /^k8s\.io\/ingress-nginx/,
+    /^nginx$/,
+    {
+      client: 'ingress-nginx',
+      decides: NO_ZONES,
+      setting:
+        '`kubectl annotate ingress {name} -n {namespace} nginx.ingress.kubernetes.io/service-upstream=true` sends it to the cluster IP; or start the controller with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)',
+      source: 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go; #9165, #12974',
+      usesClusterIp: ['nginx.ingress.kubernetes.io/service-upstream'],
+    },
+  ],
+  [
+    /^nginx\.org\/ingress-controller/,
+    /^$/,
+    {
+      client: 'f5-nginx-ingress',
+      decides: NO_ZONES,
+      setting: '`kubectl annotate ingress {name} -n {namespace} nginx.org/use-cluster-ip=true`',
+      source: 'nginx/kubernetes-ingress docs "topology-aware-routing"',
+      usesClusterIp: ['nginx.org/use-cluster-ip'],
+    },
+  ],
+  [
+    /^traefik\.io\/ingress-controller/,
+    /^traefik$/,
+    {
+      client: 'traefik',
+      decides: NO_ZONES,
+      setting:
+        '`kubectl annotate service {service} -n {namespace} traefik.ingress.kubernetes.io/service.nativelb=true` (from 2.10), or the provider setting `nativeLBByDefault` (from 3.0)',
+      source: 'traefik/traefik docs/content',
+      usesClusterIp: ['traefik.ingress.kubernetes.io/service.nativelb'],
+    },
+  ],
+  [
+    /^haproxy-ingress\.github\.io\//,
+    /^$/,
+    {
+      client: 'haproxy-ingress',
+      decides: NO_ZONES,
+      setting: '`kubectl annotate ingress {name} -n {namespace} haproxy-ingress.github.io/service-upstream=true`',
+      source: 'jcmoraisjr/haproxy-ingress docs configuration/keys.md',
+      usesClusterIp: ['haproxy-ingress.github.io/service-upstream'],
+    },
+  ],
+  [
+    /^haproxy\.org\//,
+    /^haproxy$/,
+    { client: 'haproxy', decides: NO_ZONES, setting: '', source: 'haproxytech/kubernetes-ingress: no setting found' },
+  ],
+  [
+    /^ingress\.k8s\.aws\/alb/,
+    /^alb$/,
+    {
+      client: 'aws-alb',
+      decides: 'with target type ip the load balancer sends to Pods, by default across zones',
+      setting: 'target group attribute `load_balancing.cross_zone.enabled=false`',
+      source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide',
+    },
+  ],
+  [
+    /^azure\/application-gateway/,
+    /^azure[-/]application-gateway$/,
+    {
+      client: 'azure-application-gateway',
+      decides: 'the gateway sends to Pods',
+      setting: '',
+      source: 'Azure/application-gateway-kubernetes-ingress docs/developers/design.md',
+    },
+  ],
+];
+
+export const UNKNOWN_INGRESS: Client = {
+  client: 'ingress',
+  decides: 'its controller is not known here; most choose among the endpoints by themselves',
+  setting: 'add IngressClasses to the objects, and see the documentation of the controller',
+  source: 'IngressClass spec.controller',
+};
+
+export const GATEWAY_CONTROLLERS: readonly (readonly [controller: RegExp, client: Client])[] = [
+  [
+    /^gateway\.envoyproxy\.io\//,
+    {
+      client: 'envoy-gateway',
+      decides: 'Envoy chooses: from 1.4 any trafficDistribution makes it prefer its own zone',
+      setting:
+        '`spec.trafficDistribution` of the Service (from 1.4), a BackendTrafficPolicy with `spec.loadBalancer.zoneAware.preferLocal` (from 1.5), or `routingType: Service` for the cluster IP',
+      source: 'envoyproxy/gateway internal/gatewayapi/route.go; #9537',
+    },
+  ],
+  [
+    /^istio\.io\//,
+    {
+      client: 'istio-gateway',
+      decides: 'Envoy chooses by locality: a DestinationRule, then trafficDistribution, then the mesh',
+      setting: '`spec.trafficDistribution: PreferClose` of the Service (Istio from 1.25)',
+      source: 'istio/istio pilot/pkg/model/service.go; #54715',
+    },
+  ],
+  [
+    /^io\.cilium\/gateway-controller/,
+    {
+      client: 'cilium-gateway',
+      decides: "Cilium's Envoy chooses, and ignores hints in 1.18 to 1.20",
+      setting: '',
+      source: 'cilium#48738 (open)',
+    },
+  ],
+  [
+    /^traefik\.io\//,
+    {
+      client: 'traefik',
+      decides: NO_ZONES,
+      setting: '`kubectl annotate service {service} -n {namespace} traefik.io/service.nativelb=true`',
+      source: 'traefik/traefik docs/content',
+      usesClusterIp: ['traefik.io/service.nativelb'],
+    },
+  ],
+  [
+    /^projectcontour\.io\//,
+    {
+      client: 'contour',
+      decides: 'Envoy sees all endpoints as one locality',
+      setting: '',
+      source: 'projectcontour/contour internal/xdscache/v3/endpointslicetranslator.go',
+    },
+  ],
+  [
+    /^networking\.gke\.io\//,
+    { client: 'gke-neg', decides: "Google's load balancer sends to Pods", setting: '', source: 'ingress-gce' },
+  ],
+];
+
+export const UNKNOWN_GATEWAY: Client = {
+  client: 'gateway',
+  decides: 'its controller is not known here; most choose among the endpoints by themselves',
+  setting: 'add Gateways and GatewayClasses to the objects, and see the documentation of the controller',
+  source: 'GatewayClass spec.controllerName',
+};
+
+/** Routes of one controller alone, by kind. */
+export const OWN_ROUTES: Readonly<Record<string, Client>> = {
+  IngressRoute: {
+    client: 'traefik',
+    decides: NO_ZONES,
+    setting:
+      '`nativeLB: true` of the service in the IngressRoute (from 2.10), or the provider setting `nativeLBByDefault` (from 3.0)',
+    source: 'traefik/traefik docs/content',
+  },
+  HTTPProxy: {
+    client: 'contour',
+    decides: 'Envoy sees all endpoints as one locality',
+    setting: '',
+    source: 'projectcontour/contour internal/xdscache/v3/endpointslicetranslator.go',
+  },
+  VirtualServer: {
+    client: 'f5-nginx-ingress',
+    decides: NO_ZONES,
+    setting: '`use-cluster-ip: true` of the upstream in the VirtualServer',
+    source: 'nginx/kubernetes-ingress docs/crd',
+  },
+};
+
+export const AWS_TARGETS: Client = {
+  client: 'aws-ip-targets',
+  decides: 'the load balancer sends to Pods; an NLB keeps to zones unless cross-zone is on, an ALB does not',
+  setting:
+    'target group attribute `load_balancing.cross_zone.enabled=false`; for an NLB also `dns_record.client_routing_policy=availability_zone_affinity`',
+  source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; ELB "disable-cross-zone"',
+};
+
+/** Annotations of a Service by which a load balancer sends to its Pods. */
+export const SERVICE_ANNOTATIONS: readonly (readonly [key: string, value: RegExp, client: Client])[] = [
+  ['service.beta.kubernetes.io/aws-load-balancer-nlb-target-type', /^ip$/, AWS_TARGETS],
+  [
+    'cloud.google.com/neg',
+    /"ingress"\s*:\s*true|exposed_ports/,
+    {
+      client: 'gke-neg',
+      decides: "Google's load balancer sends to Pods of network endpoint groups",
+      setting: '',
+      source: 'kubernetes/ingress-gce pkg/negannotation',
+    },
+  ],
+];
+
+/** By the name of a mesh, which Pods show. */
+export const MESHES: Readonly<Record<string, Client>> = {
+  istio: {
+    client: 'istio',
+    decides:
+      "the sidecar's Envoy chooses by locality, not by hints: a DestinationRule, then trafficDistribution, then the mesh",
+    setting:
+      '`spec.trafficDistribution: PreferClose` of the Service (Istio from 1.25; `PreferSameZone` from 1.27), or a DestinationRule with `localityLbSetting` and `outlierDetection`',
+    source: 'istio/istio pilot/pkg/model/service.go, core/loadbalancer; #54715, #58701',
+  },
+  'istio-ambient': {
+    client: 'istio-ambient',
+    decides: 'ztunnel chooses by trafficDistribution (from 1.23), not by hints',
+    setting: '`spec.trafficDistribution: PreferClose` of the Service',
+    source: 'istio/istio serviceregistry/ambient; #50519, #53435',
+  },
+  linkerd: {
+    client: 'linkerd',
+    decides:
+      "linkerd's destination controller filters by hints for zones (from stable-2.12), whatever the Service asks for",
+    setting: '',
+    source: 'linkerd/linkerd2 controller/api/destination; #6698',
+  },
+  kuma: {
+    client: 'kuma',
+    decides: "the sidecar's Envoy chooses by tags",
+    setting:
+      'a MeshLoadBalancingStrategy with `localityAwareness.localZone.affinityTags` on topology.kubernetes.io/zone',
+    source: 'kumahq/kuma policies/meshloadbalancingstrategy',
+  },
+  consul: {
+    client: 'consul',
+    decides: "the sidecar's Envoy chooses; by locality with Consul Enterprise only",
+    setting: '`spec.prioritizeByLocality.mode: failover` of ServiceResolver or ProxyDefaults (chart from 1.3.0)',
+    source: 'hashicorp/consul-k8s api/v1alpha1',
+  },
+};
+
+export const HEADLESS: Client = {
+  client: 'headless',
+  decides: 'clients choose among the addresses that DNS returns',
+  setting: 'a Service with a cluster IP beside it, or a mesh; trafficDistribution has no effect',
+  source: 'Kubernetes documentation "Headless Services"',
+};
+
+export const NODE_LOCAL_DNS: Client = {
+  client: 'node-local-dns',
+  decides: 'Pods ask the cache on their Node, which asks a Service of its own through the proxy of its host',
+  setting:
+    '`kubectl -n kube-system patch service kube-dns-upstream -p \'{"spec":{"trafficDistribution":"PreferClose"}}\'`',
+  source: 'kubernetes/kubernetes cluster/addons/dns/nodelocaldns',
+};
+
+export const API_SERVER: Client = {
+  client: 'kube-apiserver',
+  decides:
+    'the API server goes through the proxy of its own host; with --enable-aggregator-routing=true it takes a random endpoint and ignores hints',
+  setting: 'leave `--enable-aggregator-routing` off where zones count (Gardener sets it)',
+  source: 'kubernetes/apiserver pkg/util/proxy/proxy.go',
+};
+
+/** Kinds whose entries are the API server's. */
+export const API_SERVER_KINDS: ReadonlySet<EntryObject['kind']> = new Set([
+  'MutatingWebhookConfiguration',
+  'ValidatingWebhookConfiguration',
+  'APIService',
+]);

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which clients of a Service do not pass the rules of its proxies, by the objects that show it.
+import type { Service } from '../../apis/core.ts';
+import { byText, keyOf, refOf } from '../models/lookup.ts';
+import { objectName } from '../routers/settings.ts';
+import type { Evidence, RouterObject } from '../routers/types.ts';
+import { itemsOf } from '../snapshot.ts';
+import type { ClusterSnapshot, PodSummary } from '../snapshot.ts';
+import {
+  API_SERVER,
+  API_SERVER_KINDS,
+  AWS_TARGETS,
+  GATEWAY_CONTROLLERS,
+  HEADLESS,
+  INGRESS_CONTROLLERS,
+  MESHES,
+  NODE_LOCAL_DNS,
+  OWN_ROUTES,
+  SERVICE_ANNOTATIONS,
+  UNKNOWN_GATEWAY,
+  UNKNOWN_INGRESS,
+} from './clients.ts';
+import type { Client } from './clients.ts';
+import type { Bypass, EntryObject } from './types.ts';
+
+/** What many Services of one snapshot share. */
+export interface BypassIndex {
+  readonly byService: ReadonlyMap<string, readonly EntryObject[]>;
+  readonly entries: readonly EntryObject[];
+  /** Meshes whose sidecars Pods carry, with one of them and how many there are. */
+  readonly meshes: readonly { readonly mesh: string; readonly pod: PodSummary; readonly count: number }[];
+  readonly daemonSets: readonly RouterObject[];
+}
+
+export const bypassIndex = (snapshot: ClusterSnapshot): BypassIndex => {
+  const entries = itemsOf(snapshot.ingresses);
+  const pairs = entries.flatMap((entry) => entry.services.map((service) => [service, entry] as const));
+  const groups = Map.groupBy(pairs, ([service]) => service);
+  const meshed = itemsOf(snapshot.pods).filter(({ mesh }) => mesh !== undefined);
+  return {
+    byService: new Map([...groups].map(([service, own]) => [service, own.map(([, entry]) => entry)])),
+    entries,
+    meshes: [...Map.groupBy(meshed, ({ mesh = '' }) => mesh)].flatMap(([mesh, pods]) =>
+      pods[0] === undefined ? [] : [{ mesh, pod: pods[0], count: pods.length }],
+    ),
+    daemonSets: itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet'),
+  };
+};
+
+const entryName = ({ kind, namespace, name }: EntryObject): string =>
+  `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
+
+interface Found {
+  readonly client: Client;
+  readonly evidence: Evidence;
+  readonly all?: boolean;
+}
+
+const classOf = ({ className, annotations }: EntryObject): string =>
+  className === '' ? (annotations['kubernetes.io/ingress.class'] ?? '') : className;
+
+const ingressClient = (entry: EntryObject, { entries }: BypassIndex): Client => {
+  const className = classOf(entry);
+  const known = entries.find(({ kind, name }) => kind === 'IngressClass' && name === className)?.controller;
+  const row = INGRESS_CONTROLLERS.find(([controller, usual]) =>
+    known === undefined ? className !== '' && usual.test(className) : controller.test(known),
+  );
+  return row?.[2] ?? UNKNOWN_INGRESS;
+};
+
+const gatewayClient = (entry: EntryObject, { entries }: BypassIndex): Client => {
+  const gateways = entries.filter(
+    ({ kind, namespace, name }) => kind === 'Gateway' && entry.parents.includes(`${namespace}/${name}`),
+  );
+  const names = new Set(gateways.map(({ className }) => className));
+  const controller = entries.find(({ kind, name }) => kind === 'GatewayClass' && names.has(name))?.controller;
+  if (controller === undefined) return UNKNOWN_GATEWAY;
+  return GATEWAY_CONTROLLERS.find(([pattern]) => pattern.test(controller))?.[1] ?? UNKNOWN_GATEWAY;
+};
+
+const isTrue = (value: string | undefined): boolean => value === 'true';
+
+const clientOf = (entry: EntryObject, index: BypassIndex): Client | undefined => {
+  if (API_SERVER_KINDS.has(entry.kind)) return API_SERVER;
+  if (entry.kind === 'Ingress') return ingressClient(entry, index);
+  if (entry.kind === 'TargetGroupBinding') return entry.settings['targetType'] === 'ip' ? AWS_TARGETS : undefined;
+  if (entry.kind === 'IngressRoute' && isTrue(entry.settings['nativeLB'])) return undefined;
+  return OWN_ROUTES[entry.kind] ?? gatewayClient(entry, index);
+};
+
+/** An ALB with instance targets goes through node ports. */
+const passesProxy = (client: Client, entry: EntryObject, service: Service): boolean => {
+  const own = service.metadata?.annotations ?? {};
+  if (client.client === 'aws-alb' && entry.annotations['alb.ingress.kubernetes.io/target-type'] !== 'ip') return true;
+  return (client.usesClusterIp ?? []).some((key) => isTrue(entry.annotations[key]) || isTrue(own[key]));
+};
+
+const byEntries = (service: Service, index: BypassIndex): Found[] =>
+  (index.byService.get(keyOf(refOf(service))) ?? []).flatMap((entry) => {
+    const client = clientOf(entry, index);
+    if (client === undefined || passesProxy(client, entry, service)) return [];
+    const field = entry.kind === 'Ingress' ? 'spec.ingressClassName' : 'service';
+    const value = entry.kind === 'Ingress' ? classOf(entry) : keyOf(refOf(service));
+    return [{ client, evidence: { object: entryName(entry), field, value: value === '' ? '(default)' : value } }];
+  });
+
+const byAnnotations = ({ metadata }: Service, name: string): Found[] =>
+  SERVICE_ANNOTATIONS.flatMap(([key, pattern, client]) => {
+    const value = metadata?.annotations?.[key];
+    return value !== undefined && pattern.test(value)
+      ? [{ client, evidence: { object: `Service ${name}`, field: `metadata.annotations[${key}]`, value } }]
+      : [];
+  });
+
+const byMeshes = ({ meshes, daemonSets }: BypassIndex): Found[] => {
+  const ztunnel = daemonSets.find(({ name }) => name === 'ztunnel');
+  const ambient = MESHES['istio-ambient'];
+  return [
+    ...meshes.flatMap(({ mesh, pod, count }) => {
+      const client = MESHES[mesh];
+      const object = `Pod ${pod.namespace}/${pod.name}`;
+      const value = `${count} Pod${count === 1 ? '' : 's'} with its sidecar`;
+      return client === undefined ? [] : [{ client, evidence: { object, field: 'sidecar', value } }];
+    }),
+    ...(ztunnel === undefined || ambient === undefined
+      ? []
+      : [{ client: ambient, evidence: { object: objectName(ztunnel), field: 'metadata.name', value: 'ztunnel' } }]),
+  ];
+};
+
+const DNS = 'kube-system/kube-dns';
+
+const byNodeCache = (name: string, { daemonSets }: BypassIndex): Found[] => {
+  const cache = daemonSets.find((set) => set.name === 'node-local-dns');
+  if (name !== DNS || cache === undefined) return [];
+  return [
+    { client: NODE_LOCAL_DNS, evidence: { object: objectName(cache), field: 'metadata.name', value: cache.name } },
+  ];
+};
+
+/** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
+export const bypassesOf = (service: Service, index: BypassIndex): Bypass[] => {
+  const { namespace, name } = refOf(service);
+  if (service.spec?.type === 'ExternalName') return [];
+  const key = `${namespace}/${name}`;
+  const headless: Found[] =
+    service.spec?.clusterIP === 'None'
+      ? [
+          {
+            client: HEADLESS,
+            evidence: { object: `Service ${key}`, field: 'spec.clusterIP', value: 'None' },
+            all: true,
+          },
+        ]
+      : [];
+  const found = [
+    ...headless,
+    ...byEntries(service, index),
+    ...byAnnotations(service, key),
+    ...byNodeCache(key, index),
+    ...byMeshes(index),
+  ];
+  return found
+    .map(({ client, evidence, all = false }) => ({
+      client: client.client,
+      evidence,
+      decides: client.decides,
+      setting: client.setting
+        .replaceAll('{service}', name)
+        .replaceAll('{name}', evidence.object.split('/').at(-1) ?? name)
+        .replaceAll('{namespace}', namespace),
+      all,
+      source: client.source,
+    }))
+    .sort((a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object));
+};

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients that go around a Service's proxies: one row for each way, and the settings that send them to the cluster IP after all.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
+import { bypassIndex, bypassesOf } from '../../../../pkg/diagnosis/bypasses/find.ts';
+import { createCollector } from '../../../../pkg/diagnosis/project/collect.ts';
+import { service } from '../../../fixtures/core.ts';
+import { daemonSet } from '../../../fixtures/data-planes.ts';
+
+type Objects = readonly (KubernetesObject & { readonly [field: string]: unknown })[];
+
+const object = (apiVersion: string, kind: string, name: string, more: object = {}, metadata: object = {}) => ({
+  apiVersion,
+  kind,
+  metadata: { name, namespace: 'shop', ...metadata },
+  ...more,
+});
+
+const ingressClass = (name: string, controller: string) =>
+  object('networking.k8s.io/v1', 'IngressClass', name, { spec: { controller } });
+const ingress = (className: string | undefined, annotations: Record<string, string> = {}) =>
+  object(
+    'networking.k8s.io/v1',
+    'Ingress',
+    'front',
+    {
+      spec: {
+        ...(className === undefined ? {} : { ingressClassName: className }),
+        rules: [{ http: { paths: [{ backend: { service: { name: 'web', port: { number: 80 } } } }] } }],
+      },
+    },
+    { annotations },
+  );
+const gateway = (controllerName: string) => [
+  object('gateway.networking.k8s.io/v1', 'GatewayClass', 'c', { spec: { controllerName } }),
+  object('gateway.networking.k8s.io/v1', 'Gateway', 'g', { spec: { gatewayClassName: 'c' } }, { namespace: 'infra' }),
+  object('gateway.networking.k8s.io/v1', 'HTTPRoute', 'r', {
+    spec: { parentRefs: [{ name: 'g', namespace: 'infra' }], rules: [{ backendRefs: [{ name: 'web', port: 80 }] }] },
+  }),
+];
+const pod = (container: string, init = false, metadata: object = {}) =>
+  object(
+    'v1',
+    'Pod',
+    'client',
+    { spec: { [init ? 'initContainers' : 'containers']: [{ name: container }] } },
+    metadata,
+  );
+const web = (more: Parameters<typeof service>[0] = {}) =>
+  service({ ...more, metadata: { name: 'web', namespace: 'shop', ...more.metadata } });
+
+type Case = readonly [name: string, objects: Objects, clients: readonly string[], own?: ReturnType<typeof web>];
+
+const CASES: readonly Case[] = [
+  ['nothing of the kind', [], []],
+  ['ingress-nginx', [ingressClass('nginx', 'k8s.io/ingress-nginx'), ingress('nginx')], ['ingress-nginx']],
+  [
+    'ingress-nginx by the name of its class',
+    [ingress(undefined, { 'kubernetes.io/ingress.class': 'nginx' })],
+    ['ingress-nginx'],
+  ],
+  [
+    'ingress-nginx that uses the cluster IP',
+    [
+      ingressClass('nginx', 'k8s.io/ingress-nginx'),
+      ingress('nginx', { 'nginx.ingress.kubernetes.io/service-upstream': 'true' }),
+    ],
+    [],
+  ],
+  ["F5's NGINX", [ingressClass('nginx', 'nginx.org/ingress-controller'), ingress('nginx')], ['f5-nginx-ingress']],
+  ["Traefik's Ingress", [ingressClass('t', 'traefik.io/ingress-controller'), ingress('t')], ['traefik']],
+  [
+    "Traefik's Ingress to the cluster IP",
+    [ingressClass('t', 'traefik.io/ingress-controller'), ingress('t')],
+    [],
+    web({ metadata: { annotations: { 'traefik.ingress.kubernetes.io/service.nativelb': 'true' } } }),
+  ],
+  ['HAProxy Ingress', [ingressClass('h', 'haproxy-ingress.github.io/controller'), ingress('h')], ['haproxy-ingress']],
+  ['an ALB with IP targets', [ingress('alb', { 'alb.ingress.kubernetes.io/target-type': 'ip' })], ['aws-alb']],
+  ['an ALB with instance targets', [ingress('alb')], []],
+  ['an Ingress of an unknown class', [ingress('own')], ['ingress']],
+  ['an Ingress for another Service', [ingress('nginx')], [], web({ metadata: { name: 'other' } })],
+  ['Envoy Gateway', gateway('gateway.envoyproxy.io/gatewayclass-controller'), ['envoy-gateway']],
+  ["Istio's gateway", gateway('istio.io/gateway-controller'), ['istio-gateway']],
+  ["Cilium's gateway", gateway('io.cilium/gateway-controller'), ['cilium-gateway']],
+  ['a Gateway of an unknown class', gateway('example.com/own'), ['gateway']],
+  [
+    'IngressRoute',
+    [object('traefik.io/v1alpha1', 'IngressRoute', 'r', { spec: { routes: [{ services: [{ name: 'web' }] }] } })],
+    ['traefik'],
+  ],
+  [
+    'IngressRoute with nativeLB',
+    [
+      object('traefik.io/v1alpha1', 'IngressRoute', 'r', {
+        spec: { routes: [{ services: [{ name: 'web', nativeLB: true }] }] },
+      }),
+    ],
+    [],
+  ],
+  [
+    'HTTPProxy',
+    [object('projectcontour.io/v1', 'HTTPProxy', 'p', { spec: { routes: [{ services: [{ name: 'web' }] }] } })],
+    ['contour'],
+  ],
+  [
+    'VirtualServer',
+    [object('k8s.nginx.org/v1', 'VirtualServer', 'v', { spec: { upstreams: [{ service: 'web' }] } })],
+    ['f5-nginx-ingress'],
+  ],
+  [
+    'a TargetGroupBinding to Pods',
+    [
+      object('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 't', {
+        spec: { targetType: 'ip', serviceRef: { name: 'web' } },
+      }),
+    ],
+    ['aws-ip-targets'],
+  ],
+  [
+    'a TargetGroupBinding to Nodes',
+    [
+      object('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 't', {
+        spec: { targetType: 'instance', serviceRef: { name: 'web' } },
+      }),
+    ],
+    [],
+  ],
+  [
+    'an NLB with IP targets',
+    [],
+    ['aws-ip-targets'],
+    web({ metadata: { annotations: { 'service.beta.kubernetes.io/aws-load-balancer-nlb-target-type': 'ip' } } }),
+  ],
+  [
+    'a network endpoint group',
+    [],
+    ['gke-neg'],
+    web({ metadata: { annotations: { 'cloud.google.com/neg': '{"ingress": true}' } } }),
+  ],
+  ['an Istio sidecar', [pod('istio-proxy')], ['istio']],
+  ['an Istio sidecar that is an init container', [pod('istio-proxy', true)], ['istio']],
+  ['ztunnel, which is none', [pod('istio-proxy', false, { labels: { app: 'ztunnel' } })], []],
+  ['Istio ambient', [daemonSet('ztunnel', 'istio/ztunnel:1.27.0')], ['istio-ambient']],
+  ['Linkerd', [pod('linkerd-proxy')], ['linkerd']],
+  ['Kuma', [pod('kuma-sidecar')], ['kuma']],
+  [
+    'Consul',
+    [pod('app', false, { annotations: { 'consul.hashicorp.com/connect-inject-status': 'injected' } })],
+    ['consul'],
+  ],
+  ['headless', [], ['headless'], web({ spec: { clusterIP: 'None' } })],
+  [
+    'node-local DNS',
+    [daemonSet('node-local-dns', 'k8s-dns-node-cache:1.26')],
+    ['node-local-dns'],
+    web({ metadata: { name: 'kube-dns', namespace: 'kube-system' } }),
+  ],
+  ['node-local DNS, for another Service', [daemonSet('node-local-dns', 'k8s-dns-node-cache:1.26')], []],
+  [
+    'a webhook',
+    [
+      object('admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', 'v', {
+        webhooks: [{ name: 'v', clientConfig: { service: { namespace: 'shop', name: 'web' } } }],
+      }),
+    ],
+    ['kube-apiserver'],
+  ],
+  [
+    'an APIService',
+    [
+      object('apiregistration.k8s.io/v1', 'APIService', 'v1.metrics', {
+        spec: { service: { namespace: 'shop', name: 'web' } },
+      }),
+    ],
+    ['kube-apiserver'],
+  ],
+];
+
+describe('clients that go around the proxies', () => {
+  for (const [name, objects, clients, own = web()] of CASES) {
+    it(`${name}: ${clients.length === 0 ? 'none' : clients.join(', ')}`, () => {
+      const collector = createCollector();
+      for (const each of [own, ...objects]) collector.add(each);
+      const found = bypassesOf(own, bypassIndex(collector.snapshot(new Map())));
+      expect(found.map(({ client }) => client)).to.deep.equal(clients);
+      for (const { evidence, decides, setting, source } of found) {
+        expect([evidence.object, evidence.field, decides, source].every((text) => text !== '')).to.equal(true);
+        expect(setting).not.to.match(/\{(?:name|namespace|service)\}/);
+      }
+    });
+  }
+
+  it('names the Ingress in the command that mends it', () => {
+    const collector = createCollector();
+    for (const each of [web(), ingress('nginx')]) collector.add(each);
+    const [found] = bypassesOf(web(), bypassIndex(collector.snapshot(new Map())));
+    expect(found?.setting).to.contain('kubectl annotate ingress front -n shop ');
+  });
+});

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command of a cause has the value that this version and this data plane read, and names the owner that would undo it.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { Service } from '../../../../pkg/apis/core.ts';
+import { createCollector } from '../../../../pkg/diagnosis/project/collect.ts';
+import { explain } from '../../../../pkg/diagnosis/explain/explain.ts';
+import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
+import { CALICO, BPF, CILIUM, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
+
+const fixes = (own: Service, kubelet: string, agents: readonly object[]): string => {
+  const collector = createCollector();
+  const zones = ['a', 'b'];
+  const endpoints = zones.map((zone, index) => endpoint({ zone, addresses: [`198.18.0.${index}`] }));
+  const nodes = zones.map((zone) => node({ zone, kubeletVersion: kubelet }));
+  for (const object of [...nodes, own, slice({ endpoints }), ...agents]) collector.add(object);
+  const [first] = explain(collector.snapshot(new Map()), own, { now: 0 }).causes;
+  return (first?.fix ?? []).join('\n');
+};
+
+const plain = service();
+const TOPOLOGY = configMap('cilium-config', { 'enable-service-topology': 'true' });
+const cilium = (tag: string) => [daemonSet('cilium', `cilium:${tag}`, CILIUM), TOPOLOGY];
+
+describe('the command of a cause', () => {
+  const cases: readonly (readonly [string, Service, string, readonly object[], RegExp])[] = [
+    [
+      'PreferSameZone from 1.34',
+      plain,
+      'v1.34.1',
+      [kubeProxy('v1.34.1')],
+      /^kubectl patch service server -n default .*PreferSameZone/,
+    ],
+    ['PreferClose before', plain, 'v1.33.1', [kubeProxy('v1.33.1')], /"trafficDistribution":"PreferClose"/],
+    ['the annotation up to 1.30', plain, 'v1.30.1', [kubeProxy('v1.30.1')], /^kubectl annotate .*topology-mode=Auto$/],
+    ['the older annotation before 1.27', plain, 'v1.26.1', [kubeProxy('v1.26.1')], /topology-aware-hints=auto$/],
+    ['PreferClose where Cilium 1.19 routes', plain, 'v1.35.1', cilium('v1.19.2'), /"PreferClose"/],
+    ['PreferSameZone where Cilium 1.20 does', plain, 'v1.35.1', cilium('v1.20.2'), /"PreferSameZone"/],
+    [
+      "the annotation where Calico's eBPF 3.29 does",
+      plain,
+      'v1.35.1',
+      [daemonSet('calico-node', 'calico/node:v3.29.1', CALICO), BPF],
+      /topology-mode=Auto$/,
+    ],
+    ['an older kube-proxy beside new kubelets', plain, 'v1.34.1', [kubeProxy('v1.30.1')], /topology-mode=Auto$/],
+    [
+      'Helm, a chart that was read',
+      service({ metadata: { labels: { 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'coredns-1.36.1' } } }),
+      'v1.34.1',
+      [kubeProxy()],
+      /# Helm owns it: value service\.trafficDistribution/,
+    ],
+    [
+      'Helm, any other chart',
+      service({ metadata: { labels: { 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'own-1.0.0' } } }),
+      'v1.34.1',
+      [kubeProxy()],
+      /# Helm owns it: set it in the values/,
+    ],
+    [
+      'an EKS add-on',
+      service({ metadata: { labels: { 'eks.amazonaws.com/component': 'kube-dns' } } }),
+      'v1.34.1',
+      [kubeProxy()],
+      /aws eks update-addon .*annotationTopologyMode/,
+    ],
+    [
+      'the add-on manager',
+      service({ metadata: { labels: { 'addonmanager.kubernetes.io/mode': 'Reconcile' } } }),
+      'v1.34.1',
+      [kubeProxy()],
+      /MutatingAdmissionPolicy/,
+    ],
+    [
+      'Flux',
+      service({ metadata: { labels: { 'kustomize.toolkit.fluxcd.io/name': 'apps' } } }),
+      'v1.34.1',
+      [kubeProxy()],
+      /Kustomization apps/,
+    ],
+    [
+      'Argo CD',
+      service({ metadata: { annotations: { 'argocd.argoproj.io/tracking-id': 'x' } } }),
+      'v1.34.1',
+      [kubeProxy()],
+      /RespectIgnoreDifferences/,
+    ],
+  ];
+  for (const [name, own, kubelet, agents, expected] of cases) {
+    it(`is for ${name}`, () => {
+      expect(fixes(own, kubelet, agents)).to.match(expected);
+    });
+  }
+});
