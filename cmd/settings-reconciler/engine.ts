@@ -4,6 +4,8 @@ import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/sett
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { COMMANDS, LABEL_ETCD_CLIENTS, LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
 import { createEffectivenessReport } from '../../pkg/controllers/effectiveness/reconciler.ts';
+import { createRouterEvidence } from '../../pkg/controllers/effectiveness/router-evidence.ts';
+import type { RouterEvidence } from '../../pkg/controllers/effectiveness/router-evidence.ts';
 import type { EffectivenessReport } from '../../pkg/controllers/effectiveness/reconciler.ts';
 import { createHintRelease, HINT_RELEASE_KEY, isChosen } from '../../pkg/controllers/hint-repair/etcd-clients.ts';
 import type { EtcdClientView } from '../../pkg/controllers/hint-repair/etcd-clients.ts';
@@ -125,11 +127,13 @@ const createShared = ({ config, landscape, version, events, metrics, clock, logg
 const createEffectiveness = (
   { landscape, clock, events, logger }: EngineOptions,
   extensions: Pick<Extensions, 'changed'>,
+  routers: Pick<RouterEvidence, 'objects'>,
 ): EffectivenessReport =>
   createEffectivenessReport({
     service: (namespace, name) => landscape.services.get({ namespace, name }),
     slices: (namespace, name) => slicesOf(landscape.slices, namespace, name),
     nodes: () => landscape.nodes.list(),
+    routers: () => routers.objects(),
     onChange: (namespace) => extensions.changed(namespace),
     clock,
     events,
@@ -209,7 +213,15 @@ export const createEngine = (options: EngineOptions): Engine => {
     queue: queues.extension,
     effectiveness: () => effectiveness,
   });
-  const effectiveness = createEffectiveness(options, extensions);
+  const routers = createRouterEvidence({
+    client: options.client,
+    clock,
+    logger,
+    onChange: () => {
+      for (const name of effectiveness.namespaces()) queues.effectiveness.add(name);
+    },
+  });
+  const effectiveness = createEffectiveness(options, extensions, routers);
   const lookAtPlans = (): void => {
     if (config.hintRepair.enabled) queues['plan-retirement'].add(PLAN_RETIREMENT_KEY);
   };
@@ -281,6 +293,7 @@ export const createEngine = (options: EngineOptions): Engine => {
       await Promise.all([
         run('settings', settings, signal, { concurrency: CONCURRENCY }),
         run('effectiveness', effectiveness.reconciler, signal),
+        routers.run(signal),
         run('extension', extensions.reconciler, signal),
         extensions.run(signal),
         run('admission-policies', admission.reconciler, signal),

@@ -31,24 +31,42 @@ const keptAnnotations = (value: unknown): unknown =>
 const FLAGS =
   /--(?:feature-gates|config|proxy-mode|kube-proxy-replacement|enable-service-topology|enable-lb|run-service-proxy)(?:[= ][^\s"']+)?/g;
 
+const someOf = (items: readonly unknown[]): readonly unknown[] | undefined => (items.length === 0 ? undefined : items);
+
 /** Of a command line the flags that say what a data plane does. */
 const keptFlags = (value: unknown): unknown =>
   Array.isArray(value)
-    ? [
-        ...value
-          .filter((word) => typeof word === 'string')
-          .join(' ')
-          .matchAll(FLAGS),
-      ].map(([flag]) => flag)
+    ? someOf(
+        [
+          ...value
+            .filter((word) => typeof word === 'string')
+            .join(' ')
+            .matchAll(FLAGS),
+        ].map(([flag]) => flag),
+      )
     : undefined;
 
 /** Of an environment Calico's switch. */
-const keptSwitches = (value: unknown): unknown =>
-  Array.isArray(value)
-    ? value.filter(
-        (entry) => isFields(entry) && entry['name'] === 'FELIX_BPFENABLED' && typeof entry['value'] === 'string',
-      )
-    : undefined;
+const keptSwitches = (value: unknown): unknown => {
+  const entries: readonly unknown[] = Array.isArray(value) ? value : [];
+  return someOf(
+    entries.flatMap((entry) => {
+      if (!isFields(entry) || entry['name'] !== 'FELIX_BPFENABLED' || typeof entry['value'] !== 'string') return [];
+      return [{ name: entry['name'], value: entry['value'] }];
+    }),
+  );
+};
+
+/** Of volumes the names of ConfigMaps. */
+const keptConfigMaps = (value: unknown): unknown => {
+  const volumes: readonly unknown[] = Array.isArray(value) ? value : [];
+  return someOf(
+    volumes.flatMap((volume) => {
+      const source = isFields(volume) && isFields(volume['configMap']) ? volume['configMap'] : {};
+      return typeof source['name'] === 'string' ? [{ configMap: { name: source['name'] } }] : [];
+    }),
+  );
+};
 
 const picked = (value: Fields, shape: Readonly<Record<string, Shape>>): Fields => {
   const result: Record<string, unknown> = {};
@@ -68,6 +86,7 @@ const shaped = (value: unknown, shape: Shape): unknown => {
   if (shape === 'yaml') return maskedYaml(value);
   if (shape === 'flags') return keptFlags(value);
   if (shape === 'switches') return keptSwitches(value);
+  if (shape === 'configMaps') return keptConfigMaps(value);
   if (shape === 'annotations') return keptAnnotations(value);
   if (isList(shape)) return Array.isArray(value) ? value.map((item: unknown) => shaped(item, shape[0])) : undefined;
   return isFields(value) ? picked(value, shape) : undefined;

@@ -6,7 +6,7 @@ import { CONFIG_GROUP, GROUP } from '../../../pkg/apis/names.ts';
 /**
  * `keep`: the value, masked. `certificate`: fingerprint and end of a caBundle. `yaml`: the values of a YAML text, masked.
  * `annotations`: those that routing goes by. `flags` and `switches`: of a command line and an environment those that say what
- * a data plane does with hints. Else fields by name, or a list of what is the same for each item.
+ * a data plane does with hints; `configMaps`: of volumes those. Else fields by name, or a list of what is the same for each item.
  */
 export type Shape =
   | 'keep'
@@ -15,6 +15,7 @@ export type Shape =
   | 'annotations'
   | 'flags'
   | 'switches'
+  | 'configMaps'
   | readonly [Shape]
   | { readonly [field: string]: Shape };
 
@@ -76,7 +77,7 @@ const POD_SPEC: Shape = {
   priorityClassName: 'keep',
   serviceAccountName: 'keep',
   tolerations: 'keep',
-  volumes: [{ configMap: { name: 'keep' } }],
+  volumes: 'configMaps',
   containers: CONTAINERS,
   initContainers: [{ name: 'keep', image: 'keep' }],
 };

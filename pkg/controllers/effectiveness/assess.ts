@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says whether a Service that shall route by zone really does: hints on every ready endpoint, every client zone served. Pure.
 import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
+import type { Reason } from '../../upstream/index.ts';
+import { routeOn } from './figures.ts';
+import type { Clients } from './figures.ts';
 
 /** Why routing by zone has no (full) effect; stable words for metrics, events and docs. */
 export type IneffectiveReason =
@@ -10,7 +13,9 @@ export type IneffectiveReason =
   | 'NoReadyEndpoints'
   | 'EndpointWithoutZone'
   | 'HintsMissing'
-  | 'ZoneNotServed';
+  | 'ZoneNotServed'
+  | 'HintsNotFollowed'
+  | 'RouterUnknown';
 
 export type Effectiveness =
   | { readonly kind: 'effective' }
@@ -25,6 +30,8 @@ export interface AssessInput {
   readonly slices: readonly EndpointSlice[];
   /** Zones of ready Nodes: clients may be in any of them. */
   readonly clientZones: ReadonlySet<string>;
+  /** Who routes on ready Nodes, each kind once; none: nothing is known, and kube-proxy is assumed. */
+  readonly clients: readonly Clients[];
 }
 
 const ineffective = (reason: IneffectiveReason, message: string): Effectiveness => ({
@@ -64,6 +71,31 @@ const assessFamily = (
   return ineffective('ZoneNotServed', message);
 };
 
+/** Data planes that do not follow the hints of this Service although they are all there. */
+const assessRouters = ({ name, service, slices, clients }: AssessInput): Effectiveness | undefined => {
+  if (service === undefined) return undefined;
+  for (const { node, router } of clients) {
+    const { reason, message } = routeOn(service, slices, { node, router });
+    if (reason === 'RouterUnknown') {
+      return ineffective(
+        'RouterUnknown',
+        `Service ${name}: who load-balances it on some Nodes is not known (${router.why})`,
+      );
+    }
+    if (NOT_FOLLOWED.has(reason)) return ineffective('HintsNotFollowed', message);
+  }
+  return undefined;
+};
+
+/** Rules by which a data plane looks away from hints that are complete. */
+const NOT_FOLLOWED: ReadonlySet<Reason> = new Set<Reason>([
+  'HintsIgnored',
+  'RouterNotOptedIn',
+  'CiliumServiceTopologyOff',
+  'CiliumNotOptedIn',
+  'CiliumExternalTrafficPolicyLocal',
+]);
+
 const byFamily = (slices: readonly EndpointSlice[]): Map<string, Endpoint[]> => {
   const families = new Map<string, Endpoint[]>();
   for (const { addressType = 'IPv4', endpoints } of slices) {
@@ -88,5 +120,5 @@ export const assessEffectiveness = (input: AssessInput): Effectiveness => {
     const found = assessFamily(family, endpoints, input);
     if (found !== undefined) return found;
   }
-  return { kind: 'effective' };
+  return assessRouters(input) ?? { kind: 'effective' };
 };

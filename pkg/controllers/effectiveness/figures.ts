@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of one Service that routes by zone: endpoints with hints, and the share of connections predicted to stay in their zone. Pure.
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { familyOf, isNodeReady, kubeletVersion, zoneOfNode } from '../../diagnosis/models/lookup.ts';
-import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
+import { familyOf, isNodeReady, zoneOfNode } from '../../diagnosis/models/lookup.ts';
+import { createRouters } from '../../diagnosis/routers/routers.ts';
+import type { RouterAnswer, RouterObject } from '../../diagnosis/routers/types.ts';
 import { inZoneShare, routeFor, trafficOf } from '../../upstream/index.ts';
-import type { ProxyEndpoint } from '../../upstream/index.ts';
+import type { ProxyEndpoint, Route } from '../../upstream/index.ts';
 
 export interface ServiceFigures {
   /** Ready endpoints with a hint, of all address families. */
@@ -13,27 +14,29 @@ export interface ServiceFigures {
   readonly unhinted: number;
   /**
    * Share of the connections to the Service that its proxies keep in the client's zone, 0..1, if every ready Node has as
-   * many clients; undefined where there is nothing to predict. After pkg/upstream, by the kubelet's version.
+   * many clients; undefined where there is nothing to predict. After pkg/upstream, by who routes on each Node.
    */
   readonly inZone: number | undefined;
 }
 
 /** Ready Nodes whose proxies all choose alike, and how many they are. */
 export interface Clients {
-  /** Zone and version, which is all that tells them from others. */
+  /** Zone and who routes there, which is all that tells them from others. */
   readonly key: string;
   readonly node: Node;
+  readonly router: RouterAnswer;
   readonly nodes: number;
 }
 
 const isReady = ({ conditions }: Endpoint): boolean => conditions?.ready !== false;
 const isHinted = ({ hints }: Endpoint): boolean => (hints?.forZones ?? []).length > 0;
 
-/** One entry for each zone and version of kubelet among the Nodes that are ready. */
-export const clientsOf = (nodes: readonly Node[]): Clients[] => {
-  const keyOf = (node: Node): string => `${zoneOfNode(node)} ${node.status?.nodeInfo?.kubeletVersion ?? ''}`;
+/** One entry for each zone and data plane among the Nodes that are ready. */
+export const clientsOf = (nodes: readonly Node[], objects: readonly RouterObject[] = []): Clients[] => {
+  const routers = createRouters({ objects, nodes });
+  const keyOf = (node: Node): string => `${zoneOfNode(node)} ${routers.keyOf(node)}`;
   return [...Map.groupBy(nodes.filter(isNodeReady), keyOf)].flatMap(([key, group]) =>
-    group[0] === undefined ? [] : [{ key, node: group[0], nodes: group.length }],
+    group[0] === undefined ? [] : [{ key, node: group[0], router: routers.of(group[0]), nodes: group.length }],
   );
 };
 
@@ -51,22 +54,30 @@ const proxyEndpoint = ({ zone = '', nodeName = '', conditions, hints }: Endpoint
   nodeHints: new Set((hints?.forNodes ?? []).map(({ name }) => name)),
 });
 
+/** Route of the Service's first family on a Node. */
+export const routeOn = (
+  service: Service,
+  slices: readonly EndpointSlice[],
+  { node, router }: Pick<Clients, 'node' | 'router'>,
+): Route => {
+  const family = familyOf(service, slices);
+  const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
+  const endpoints = own.flatMap((slice) => slice.endpoints ?? []).map(proxyEndpoint);
+  const { proxy, ...routing } = router.routing;
+  return routeFor({ node, service, slices: own, family, ...routing, merge: () => endpoints }, proxy);
+};
+
 const predict = (
   service: Service,
   slices: readonly EndpointSlice[],
   clients: readonly Clients[],
 ): number | undefined => {
-  const family = familyOf(service, slices);
-  const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
-  const endpoints = own.flatMap((slice) => slice.endpoints ?? []).map(proxyEndpoint);
-  const sizes = new Map(clients.map(({ node, nodes }) => [node, nodes]));
+  const routed = new Map(clients.map((client) => [client.node, { client, route: routeOn(service, slices, client) }]));
+  if ([...routed.values()].some(({ route }) => route.reason === 'RouterUnknown')) return undefined;
   const traffic = trafficOf({
-    nodes: [...sizes.keys()],
-    countOf: (node) => sizes.get(node) ?? 0,
-    endpointsFor(node) {
-      const version = kubeletVersion(node) ?? NEWEST_KNOWN_VERSION;
-      return routeFor({ node, service, slices: own, family, version, merge: () => endpoints }).used;
-    },
+    nodes: [...routed.keys()],
+    countOf: (node) => routed.get(node)?.client.nodes ?? 0,
+    endpointsFor: (node) => routed.get(node)?.route.used ?? [],
   });
   return traffic.matrix.size === 0 || traffic.lost > 0 ? undefined : inZoneShare(traffic);
 };

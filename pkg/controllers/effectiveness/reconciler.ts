@@ -3,6 +3,7 @@
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
+import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import type { NamespaceDecision, ObjectDecision } from '../settings/types.ts';
 import { assessEffectiveness } from './assess.ts';
@@ -14,6 +15,8 @@ export interface EffectivenessOptions {
   service(namespace: string, name: string): Service | undefined;
   slices(namespace: string, service: string): readonly EndpointSlice[];
   nodes(): readonly Node[];
+  /** What shows who routes; default: nothing. */
+  routers?(): readonly RouterObject[];
   clock: Pick<Clock, 'monotonic'>;
   events: Pick<EventRecorder, 'record'>;
   logger: Logger;
@@ -98,13 +101,20 @@ const assessor = (
 ): ((item: Item, before: State | undefined) => Assessment) => {
   const nodes = options.nodes();
   const clientZones = new Set(readyZones(nodes));
-  const clients = clientsOf(nodes);
+  const clients = clientsOf(nodes, options.routers?.());
   return (item, before) => {
     const name = serviceNameOf(item);
     const service = options.service(namespace, name);
     const slices = options.slices(namespace, name);
     const pending = isPending(item, service);
-    const result = assessEffectiveness({ name: `${namespace}/${name}`, service, pending, slices, clientZones });
+    const result = assessEffectiveness({
+      name: `${namespace}/${name}`,
+      service,
+      pending,
+      slices,
+      clientZones,
+      clients,
+    });
     return { result, known: followFigures(before?.known, service, slices, clients) };
   };
 };

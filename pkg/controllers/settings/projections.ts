@@ -75,10 +75,19 @@ export const projectEtcd = ({ metadata }: Etcd): Etcd => ({ metadata: projectMet
 
 export const projectNamespace = ({ metadata }: Namespace): Namespace => ({ metadata: projectMeta(metadata) });
 
+/** Labels by which DaemonSets of data planes select Nodes. */
+const PLACING = /^(?:kubernetes\.io\/(?:os|arch)$|eks\.amazonaws\.com\/compute-type$|worker\.gardener\.cloud\/|type$)/;
+
+const placed = (meta: ObjectMeta | undefined): ObjectMeta => {
+  const kept = projectMeta(meta);
+  const labels = Object.entries(meta?.labels ?? {}).filter(([key]) => PLACING.test(key));
+  return labels.length === 0 ? kept : { ...kept, labels: { ...Object.fromEntries(labels), ...kept.labels } };
+};
+
 export const projectNode = ({ metadata, status }: Node): Node => {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return {
-    metadata: projectMeta(metadata),
+    metadata: placed(metadata),
     status: {
       conditions: ready === undefined ? [] : [{ type: 'Ready', status: ready.status }],
       nodeInfo: { ...only('kubeletVersion', status?.nodeInfo?.kubeletVersion) },

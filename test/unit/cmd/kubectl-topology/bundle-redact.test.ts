@@ -45,7 +45,7 @@ describe('objects in a bundle', () => {
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { ...metadata, annotations: { 'topology.extensions.gardener.cloud/applied': '{}' } },
-      spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] },
+      spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }], initContainers: [{ name: 'c', image: 'i' }] },
     });
   });
 

@@ -2,9 +2,23 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Endpoint, EndpointSlice } from '../../../../pkg/apis/core.ts';
+import { clientsOf } from '../../../../pkg/controllers/effectiveness/figures.ts';
+import { createCollector } from '../../../../pkg/diagnosis/project/collect.ts';
+import type { RouterObject } from '../../../../pkg/diagnosis/routers/types.ts';
+import { itemsOf } from '../../../../pkg/diagnosis/snapshot.ts';
 import { assessEffectiveness } from '../../../../pkg/controllers/effectiveness/assess.ts';
 import type { AssessInput } from '../../../../pkg/controllers/effectiveness/assess.ts';
-import { endpoint, service, slice } from '../../../fixtures/core.ts';
+import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
+import { CILIUM, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
+
+const NODES = ['a', 'b'].map((zone) => node({ zone }));
+const CILIUM_SET = daemonSet('cilium', 'cilium:v1.19.1', CILIUM);
+/** As the reconciler reads them. */
+const objectsOf = (...objects: readonly object[]): readonly RouterObject[] => {
+  const collector = createCollector();
+  for (const object of objects) collector.add(object);
+  return itemsOf(collector.snapshot(new Map()).routers);
+};
 
 const hinted = (zone: string, overrides: Partial<Endpoint> = {}): Endpoint =>
   endpoint({ zone, hints: { forZones: [{ name: zone }] }, ...overrides });
@@ -69,6 +83,18 @@ const cases: { name: string; input: Partial<AssessInput>; state: string; says?: 
   },
   { name: 'headless', input: { service: service({ spec: { clusterIP: 'None' } }) }, state: 'Headless' },
   { name: 'no Service', input: { service: undefined }, state: 'ServiceMissing' },
+  {
+    name: 'Cilium without service topology',
+    input: { clients: clientsOf(NODES, objectsOf(CILIUM_SET, configMap('cilium-config', {}))) },
+    state: 'HintsNotFollowed',
+    says: /^Cilium 1\.19\.1 on Node|serviceTopology off/,
+  },
+  {
+    name: 'a data plane of which nothing is known',
+    input: { clients: clientsOf(NODES, objectsOf(daemonSet('anetd', 'cilium:v1.15.6-gke.25', CILIUM))) },
+    state: 'RouterUnknown',
+  },
+  { name: 'kube-proxy that is seen', input: { clients: clientsOf(NODES, objectsOf(kubeProxy())) }, state: 'Effective' },
   { name: 'druid has not acted', input: { pending: true }, state: 'Pending' },
 ];
 
@@ -81,6 +107,7 @@ describe('assessEffectiveness', () => {
         pending: false,
         slices: [of(ALL)],
         clientZones: new Set(['a', 'b']),
+        clients: clientsOf(NODES),
         ...input,
       });
       expect(result.kind === 'effective' ? 'Effective' : result.reason).to.equal(state);

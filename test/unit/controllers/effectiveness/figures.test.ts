@@ -90,7 +90,11 @@ describe('figures of a Service', () => {
   });
 
   it('have one kind of client for each zone and version', () => {
-    const clients = clientsOf([...nodes, node({ zone: 'a' }), node({ zone: 'a', kubeletVersion: 'v1.30.0' })]);
+    const clients = clientsOf([
+      ...nodes,
+      node({ zone: 'a' }),
+      node({ zone: 'a', kubeletVersion: 'v1.30.0', metadata: { name: 'old' } }),
+    ]);
     expect(clients.map(({ nodes: count }) => count)).to.deep.equal([2, 1, 1, 1]);
   });
 
