@@ -25,8 +25,8 @@ const SETS: Readonly<Record<string, () => string[]>> = {
 };
 
 /** Whether tests go the whole way: in the slow set, and where a caller asks for it. */
-export const inFull = (wanted: readonly string[]): boolean =>
-  process.env['TEST_FULL'] === '1' || (wanted.length === 1 && wanted[0] === 'slow');
+export const inFull = (wanted: readonly string[], env: NodeJS.ProcessEnv): boolean =>
+  env['TEST_FULL'] === '1' || (wanted.length === 1 && wanted[0] === 'slow');
 
 /** Files of sets and globs, each once. Those that take longest come first, so that none of them is left for the end. */
 export const filesOf = (wanted: readonly string[]): string[] => [

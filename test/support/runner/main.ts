@@ -14,5 +14,5 @@ const files = filesOf(wanted);
 const workers = Math.min(files.length, Number(process.env['TEST_WORKERS']) || availableParallelism());
 const progress = createProgress({ files: files.length, workers, out: process.stdout });
 if (files.length === 0) progress.failed(`FAILED no test file matches ${wanted.join(' ')}`);
-await runFiles({ files, workers, argv, env: environment(inFull(wanted)), progress });
+await runFiles({ files, workers, argv, env: environment(inFull(wanted, process.env)), progress });
 process.exitCode = progress.finish() ? 0 : 1;

@@ -100,6 +100,7 @@ describe('the sets of test files', () => {
   });
 
   it('goes the whole way in the slow set alone', () => {
-    expect(['quick', 'slow', 'all'].filter((name) => inFull([name]))).to.deep.equal(['slow']);
+    expect(['quick', 'slow', 'all'].filter((name) => inFull([name], {}))).to.deep.equal(['slow']);
+    expect(inFull(['quick'], { TEST_FULL: '1' }), 'where a caller asks for it').to.equal(true);
   });
 });
