@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run bench:flow-controller`: memory and CPU of the flow controller on many Services, and what it asks of the API server.
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -21,11 +21,13 @@ import type { Child } from '../processes.ts';
 import { clusterObjects, loadObjects } from './world.ts';
 import type { Scale } from './world.ts';
 
-const USAGE = `usage: npm run bench:flow-controller -- [--services N] [--endpoints N] [--seconds N] [--command FILE]
+const USAGE = `usage: npm run bench:flow-controller -- [--services N] [--endpoints N] [--seconds N] [--hostile N] [--cgroup FOLDER] [--command FILE]
 
   --services   load-aware Services (default 1000)
   --endpoints  endpoints of each (default 20)
   --seconds    how long the steady state is measured (default 120)
+  --hostile    Services more, of 300 endpoints each, that are as hard to plan as their owner can make them (default 0)
+  --cgroup     folder of a cgroup that the program is put into, for its memory limit
   --command    the program that is measured (default dist/bundle/flow-controller.js, which npm run bundle makes)
 `;
 
@@ -46,6 +48,8 @@ interface Measured {
   readonly residentMiB: number;
   readonly peakMiB: number;
   readonly cores: number;
+  /** Slowest answer of /healthz, milliseconds, asked ten times a second. */
+  readonly healthMs: number;
   readonly requests: Readonly<Record<string, number>>;
 }
 
@@ -61,11 +65,36 @@ const countsOf = (sandbox: Sandbox): Record<string, number> => {
   return counts;
 };
 
+/** The slowest answer of the health port until the signal; what is not answered counts as what it waited. */
+const probe = async (url: () => string | undefined, signal: AbortSignal): Promise<number> => {
+  let slowest = 0;
+  while (!signal.aborted) {
+    const address = url();
+    const from = performance.now();
+    if (address !== undefined) {
+      await fetch(`${address}/healthz`).then((answer) => answer.text());
+      slowest = Math.max(slowest, performance.now() - from);
+    }
+    await pause(100, undefined, { signal }).catch(() => undefined);
+  }
+  return slowest;
+};
+
 /** Measures while `work` runs. */
-const measure = async (phase: string, sandbox: Sandbox, child: Child, work: () => Promise<void>): Promise<Measured> => {
+const measure = async (
+  phase: string,
+  sandbox: Sandbox,
+  child: Child,
+  health: () => string | undefined,
+  work: () => Promise<void>,
+): Promise<Measured> => {
   sandbox.clearRequests();
+  const stop = new AbortController();
+  const probed = probe(health, stop.signal);
   const [from, cpu] = [performance.now(), child.cpuSeconds()];
   await work();
+  stop.abort();
+  const healthMs = Math.round(await probed);
   const seconds = (performance.now() - from) / 1_000;
   const { resident, peak } = child.memory();
   return {
@@ -74,6 +103,7 @@ const measure = async (phase: string, sandbox: Sandbox, child: Child, work: () =
     residentMiB: mebibytes(resident),
     peakMiB: mebibytes(peak),
     cores: (child.cpuSeconds() - cpu) / seconds,
+    healthMs,
     requests: countsOf(sandbox),
   };
 };
@@ -86,14 +116,18 @@ const observed = (sandbox: Sandbox): number =>
       status?.conditions?.some(({ type, status: holds }) => type === 'Observed' && holds === 'True'),
     ).length;
 
-const print = ({ phase, seconds, residentMiB, peakMiB, cores, requests }: Measured): void => {
+const print = ({ phase, seconds, residentMiB, peakMiB, cores, healthMs, requests }: Measured): void => {
   console.log(
-    `${phase}: ${seconds.toFixed(0)} s, ${residentMiB} MiB resident (peak ${peakMiB} MiB), ${cores.toFixed(3)} cores`,
+    `${phase}: ${seconds.toFixed(0)} s, ${residentMiB} MiB resident (peak ${peakMiB} MiB), ${cores.toFixed(3)} cores, /healthz within ${healthMs} ms`,
   );
   for (const [kind, count] of Object.entries(requests)) console.log(`  ${count} × ${kind}`);
 };
 
-const run = async (scale: Scale, seconds: number, command: string, directory: string): Promise<boolean> => {
+const run = async (
+  scale: Scale,
+  { seconds, command, cgroup }: { readonly seconds: number; readonly command: string; readonly cgroup: string },
+  directory: string,
+): Promise<boolean> => {
   if (!existsSync(command)) throw new Error(`${command} is missing; run \`npm run bundle\` first`);
   const describe = describeEnvironment();
   const cores = findCores(availableParallelism());
@@ -117,24 +151,30 @@ const run = async (scale: Scale, seconds: number, command: string, directory: st
   const args = [command, '--config', config, '--kubeconfig', kubeconfig];
   const logFile = join(directory, 'log');
   const child = startChild({ command: process.execPath, args, core: cores?.server, logFile });
+  if (cgroup !== '') await writeFile(join(cgroup, 'cgroup.procs'), String(child.pid));
+  const health = (): string | undefined => {
+    const port = /health on port (\d+)/.exec(readFileSync(logFile, 'utf8'))?.[1];
+    return port === undefined ? undefined : `http://127.0.0.1:${port}`;
+  };
   try {
-    const started = await measure('start', sandbox, child, async () => {
+    const all = scale.services + scale.hostile;
+    const started = await measure('start', sandbox, child, health, async () => {
       const until = performance.now() + START_LIMIT_MS;
-      while (observed(sandbox) < scale.services) {
+      while (observed(sandbox) < all) {
         const failure = child.failure();
         if (failure !== undefined) throw new Error(failure);
-        if (performance.now() > until) throw new Error(`${observed(sandbox)} of ${scale.services} Services observed`);
+        if (performance.now() > until) throw new Error(`${observed(sandbox)} of ${all} Services observed`);
         await pause(500);
       }
     });
     print(started);
-    const steady = await measure('steady', sandbox, child, () => pause(seconds * 1_000));
+    const steady = await measure('steady', sandbox, child, health, () => pause(seconds * 1_000));
     print(steady);
     const ok = steady.residentMiB * 1024 * 1024 <= LIMITS.memory && steady.cores <= LIMITS.cores;
     console.log(`${ok ? 'within' : 'NOT within'} ${mebibytes(LIMITS.memory)} MiB and ${LIMITS.cores} cores`);
     const results = { environment: describe(), scale, phases: [started, steady] };
     await writeFile(
-      resolve(import.meta.dirname, '../results/flow-controller.json'),
+      resolve(import.meta.dirname, `../results/${scale.hostile > 0 ? 'flow-hostile' : 'flow-controller'}.json`),
       `${JSON.stringify(results, undefined, 2)}\n`,
     );
     return ok;
@@ -151,6 +191,8 @@ const { values } = parseArgs({
     services: { type: 'string', default: '1000' },
     endpoints: { type: 'string', default: '20' },
     seconds: { type: 'string', default: '120' },
+    hostile: { type: 'string', default: '0' },
+    cgroup: { type: 'string', default: '' },
     command: { type: 'string', default: BUNDLE },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -158,9 +200,15 @@ const { values } = parseArgs({
 if (values.help) console.log(USAGE);
 else {
   const directory = await mkdtemp(join(tmpdir(), 'bench-flow-'));
-  const scale = { services: Number(values.services), endpointsPerService: Number(values.endpoints), namespaces: 50 };
+  const scale = {
+    services: Number(values.services),
+    endpointsPerService: Number(values.endpoints),
+    namespaces: 50,
+    hostile: Number(values.hostile),
+  };
+  const { command, cgroup } = values;
   try {
-    process.exitCode = (await run(scale, Number(values.seconds), values.command, directory)) ? 0 : 1;
+    process.exitCode = (await run(scale, { seconds: Number(values.seconds), command, cgroup }, directory)) ? 0 : 1;
   } finally {
     await rm(directory, { recursive: true });
   }

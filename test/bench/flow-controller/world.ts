@@ -8,23 +8,39 @@ export interface Scale {
   readonly services: number;
   readonly endpointsPerService: number;
   readonly namespaces: number;
+  /** Services more, in one namespace, whose Pods all request different amounts of CPU, and just as much of it is asked for. */
+  readonly hostile: number;
 }
+
+/** Of a hostile Service. */
+const HOSTILE_ENDPOINTS = 300;
+
+const isHostile = ({ services }: Scale, index: number): boolean => index >= services;
+const podsOf = (scale: Scale, index: number): number[] =>
+  Array.from({ length: isHostile(scale, index) ? HOSTILE_ENDPOINTS : scale.endpointsPerService }, (_, pod) => pod);
+
+/** Of both containers of a Pod together, thousandths of a core: half a core to two, no two alike. */
+const requestOf = (scale: Scale, index: number, pod: number): number =>
+  isHostile(scale, index)
+    ? Math.round(500 * 4 ** (((pod * 7919 + index) % HOSTILE_ENDPOINTS) / HOSTILE_ENDPOINTS))
+    : 1_000;
 
 const ZONES = ['a', 'b', 'c', 'd'];
 const NODES_PER_ZONE = 25;
 
 const zoneOf = (index: number): string => ZONES[index % ZONES.length] ?? '';
-const namespaceOf = ({ namespaces }: Scale, index: number): string => `team-${index % namespaces}`;
+const namespaceOf = (scale: Scale, index: number): string =>
+  isHostile(scale, index) ? 'hostile' : `team-${index % scale.namespaces}`;
 const podName = (index: number, pod: number): string => `service-${index}-7f9c5d8b6d-${String(pod).padStart(5, '0')}`;
 
 /** A Pod as large as usual ones are: what informers drop of it is part of the work. */
-const podObject = (namespace: string, index: number, pod: number, address: string): KubernetesObject =>
+const podObject = (scale: Scale, index: number, pod: number, address: string): KubernetesObject =>
   ({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
       name: podName(index, pod),
-      namespace,
+      namespace: namespaceOf(scale, index),
       labels: { app: `service-${index}`, 'pod-template-hash': '7f9c5d8b6d' },
       annotations: { 'kubernetes.io/config.seen': '2026-11-21T00:00:00Z', 'prometheus.io/scrape': 'true' },
       ownerReferences: [
@@ -39,7 +55,10 @@ const podObject = (namespace: string, index: number, pod: number, address: strin
         image: `registry.invalid/team/${name}:1.2.3`,
         args: ['--port=8080', '--log-level=info'],
         env: Array.from({ length: 8 }, (_, number) => ({ name: `SETTING_${number}`, value: 'some value of it' })),
-        resources: { requests: { cpu: '500m', memory: '256Mi' }, limits: { memory: '512Mi' } },
+        resources: {
+          requests: { cpu: `${requestOf(scale, index, pod) / 2}m`, memory: '256Mi' },
+          limits: { memory: '512Mi' },
+        },
         volumeMounts: [{ name: 'token', mountPath: '/var/run/secrets/kubernetes.io/serviceaccount', readOnly: true }],
       })),
       volumes: [{ name: 'token', projected: { sources: [] } }],
@@ -53,7 +72,7 @@ const podObject = (namespace: string, index: number, pod: number, address: strin
   }) as KubernetesObject;
 
 const addressOf = (index: number, pod: number): string => {
-  const number = index * 100 + pod;
+  const number = index * 400 + pod;
   return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
 };
 
@@ -68,9 +87,10 @@ export const clusterObjects = (scale: Scale): KubernetesObject[] => {
     kind: 'Namespace',
     metadata: { name: `team-${index}` },
   }));
-  const services = Array.from({ length: scale.services }, (_, index) => {
+  namespaces.push({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'hostile' } });
+  const services = Array.from({ length: scale.services + scale.hostile }, (_, index) => {
     const [name, namespace] = [`service-${index}`, namespaceOf(scale, index)];
-    const pods = Array.from({ length: scale.endpointsPerService }, (_none, pod) => pod);
+    const pods = podsOf(scale, index);
     return [
       service({ metadata: { name, namespace, labels }, spec: { selector: { app: name } } }),
       slice({
@@ -86,7 +106,7 @@ export const clusterObjects = (scale: Scale): KubernetesObject[] => {
           }),
         ),
       }),
-      ...pods.map((pod) => podObject(namespace, index, pod, addressOf(index, pod))),
+      ...pods.map((pod) => podObject(scale, index, pod, addressOf(index, pod))),
     ];
   });
   return [...nodes, ...namespaces, ...services.flat()];
@@ -94,11 +114,13 @@ export const clusterObjects = (scale: Scale): KubernetesObject[] => {
 
 /** Load at a time: every Service has a hot zone, and noise; one in ten is overloaded there. */
 export const loadObjects = (scale: Scale, at: number, random: () => number): KubernetesObject[] =>
-  Array.from({ length: scale.services }, (_, index) =>
-    Array.from({ length: scale.endpointsPerService }, (_none, pod) => {
+  Array.from({ length: scale.services + scale.hostile }, (_, index) =>
+    podsOf(scale, index).map((pod) => {
       const hot = pod % ZONES.length === index % ZONES.length;
       const share = hot ? (index % 10 === 0 ? 0.9 : 0.6) : 0.3;
-      const cores = share * (0.95 + 0.1 * random());
+      const hostile = [0.9, 0.62, 0.5, 0.5][pod % ZONES.length] ?? 0;
+      const fraction = isHostile(scale, index) ? hostile : share;
+      const cores = (fraction * (0.95 + 0.1 * random()) * requestOf(scale, index, pod)) / 1_000;
       return {
         apiVersion: 'metrics.k8s.io/v1beta1',
         kind: 'PodMetrics',
