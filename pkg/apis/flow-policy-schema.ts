@@ -131,7 +131,9 @@ export const FLOW_POLICY_SPEC_SCHEMA: SchemaObject = object(
     targetUtilizationPercent: percent(1, 95, 'Load that plans aim for, percent of capacity. Default 70.'),
     upperUtilizationPercent: percent(2, 100, 'Load from which on a new plan is made, percent of capacity. Default 80.'),
     upDwell: duration('How long load has to stay above it. Default 30s.'),
-    downDwell: duration('How long demand has to stay so low that less traffic between zones would do. Default 5m.'),
+    downDwell: duration(
+      'How long demand has to stay so low that less traffic between zones would do. Default 5m, and once an hour 30s after a fall that no noise explains; a value that is set always holds.',
+    ),
     planInterval: duration('Least time between two plans, unless zones or endpoints change. Default 30s.'),
     metrics,
     capacity,

@@ -90,6 +90,11 @@ export const FLOW_POLICY_STATUS_SCHEMA: SchemaObject = object('What the flow con
         time: { type: 'string', format: 'date-time', description: 'When.' },
         reason: text('Why, as a word.'),
         message: text('What, as a sentence.'),
+        sampleAgeSeconds: {
+          type: 'integer',
+          minimum: 0,
+          description: 'How old the newest sample was that it rested on: seconds since its window ended.',
+        },
       },
       ['time', 'reason'],
     ),

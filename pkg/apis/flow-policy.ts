@@ -101,7 +101,7 @@ export interface FlowPolicyStatus {
   };
   conditions?: FlowPolicyCondition[];
   /** The newest first. */
-  lastChanges?: { time: string; reason: string; message: string }[];
+  lastChanges?: { time: string; reason: string; message: string; sampleAgeSeconds?: number }[];
 }
 
 export interface FlowPolicy {

@@ -136,6 +136,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
       generation: snapshot.policy === undefined ? 1 : snapshot.policy.metadata.generation,
       now: timeOf(),
       change: decision?.changed === true ? decision.reason : undefined,
+      sampleAge: turn?.state?.belief ? outcome.time - turn.state.freshAt : undefined,
     };
     if (newsIn(previous, statusOf(input)) === 'no' && snapshot.policy !== undefined) return;
     await status.write({ key, service: snapshot.service, policy: snapshot.policy }, statusOf(input), signal);

@@ -23,6 +23,8 @@ export interface StatusInput {
   readonly now: string;
   /** Why the plan changed in this turn; undefined where it did not. */
   readonly change: string | undefined;
+  /** Age of the newest sample that the turn rested on, seconds; undefined where nothing was measured. */
+  readonly sampleAge?: number | undefined;
 }
 
 const MAX_ENDPOINTS = 100;
@@ -89,12 +91,23 @@ const conditionsOf = ({ previous, findings, generation, now }: StatusInput): Flo
     };
   });
 
-const changesOf = ({ previous, change, plan, endpoints, now }: StatusInput): FlowPolicyStatus['lastChanges'] => {
+const changesOf = ({
+  previous,
+  change,
+  plan,
+  endpoints,
+  now,
+  sampleAge,
+}: StatusInput): FlowPolicyStatus['lastChanges'] => {
   const before = previous?.lastChanges ?? [];
   if (change === undefined || plan === undefined) return before;
   // When observing, the same plan is proposed again and again.
   if (JSON.stringify(planStatus(plan, endpoints)) === JSON.stringify(previous?.plan)) return before;
-  return [{ time: now, reason: change, message: describePlan(plan, endpoints) }, ...before].slice(0, MAX_CHANGES);
+  const age = sampleAge === undefined ? {} : { sampleAgeSeconds: Math.max(0, Math.round(sampleAge)) };
+  return [{ time: now, reason: change, message: describePlan(plan, endpoints), ...age }, ...before].slice(
+    0,
+    MAX_CHANGES,
+  );
 };
 
 const figuresStatus = (figures: TurnFigures): Partial<FlowPolicyStatus> => ({

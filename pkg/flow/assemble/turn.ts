@@ -53,6 +53,7 @@ const withPlan = (state: LoopState, plan: HintsInForce, observation: Observation
   ...state,
   plan,
   plannedAt: observation.time,
+  previous: null,
   eras: withEra([], observation, plan, -Infinity),
 });
 
@@ -78,6 +79,7 @@ const observed = (input: TurnInput, observation: Observation): Turn => {
         ...state,
         plan: actual,
         plannedAt: before.plannedAt,
+        previous: before.previous,
         eras: withEra(before.eras, observation, actual, oldest),
         high: before.high,
       }

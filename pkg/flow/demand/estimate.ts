@@ -17,6 +17,8 @@ export interface Estimate {
   readonly atLeast: boolean;
   /** Endpoints carried so much more than was expected of them that no noise explains it. */
   readonly surge: boolean;
+  /** Endpoints carried so much less than was expected of them that no noise explains it. */
+  readonly plunge: boolean;
 }
 
 /** Noise of one endpoint's load as a fraction of it: connections are few, and samples short. */
@@ -55,6 +57,13 @@ const widening = (rows: readonly LoadRow[], { mean, covariance }: Belief): numbe
 const surges = (rows: readonly LoadRow[], { mean }: Belief): boolean =>
   rows.some((row) => row.load - expected(row, mean) > SURPRISE * Math.sqrt(varianceOf(row)));
 
+/** A row is below what was expected of it by more than the noise of what was expected. */
+const plunges = (rows: readonly LoadRow[], { mean }: Belief): boolean =>
+  rows.some((row) => {
+    const load = expected(row, mean);
+    return load - row.load > SURPRISE * Math.sqrt(varianceOf({ ...row, load }));
+  });
+
 /** Rank and condition of the equations, each zone's column at length 1. */
 const observability = (rows: readonly LoadRow[], size: number): Pick<Estimate, 'rank' | 'condition'> => {
   const gram = matrixOf(size, (left, right) =>
@@ -82,7 +91,8 @@ const observability = (rows: readonly LoadRow[], size: number): Pick<Estimate, '
 export const estimateDemand = (before: Belief, rows: readonly LoadRow[]): Estimate => {
   const size = before.zones.length;
   const atLeast = rows.some(({ saturated }) => saturated);
-  if (rows.length === 0 || size === 0) return { belief: before, rank: 0, condition: Infinity, atLeast, surge: false };
+  if (rows.length === 0 || size === 0)
+    return { belief: before, rank: 0, condition: Infinity, atLeast, surge: false, plunge: false };
   const factor = widening(rows, before);
   const precision: Matrix = inverse(before.covariance.map((row) => row.map((value) => value * factor)));
   const weights = rows.map((row) => 1 / varianceOf(row));
@@ -105,5 +115,5 @@ export const estimateDemand = (before: Belief, rows: readonly LoadRow[]): Estima
     covariance: inverse(hessian),
     time: before.time,
   };
-  return { belief, ...observability(rows, size), atLeast, surge: surges(rows, before) };
+  return { belief, ...observability(rows, size), atLeast, surge: surges(rows, before), plunge: plunges(rows, before) };
 };

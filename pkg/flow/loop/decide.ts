@@ -20,6 +20,9 @@ export interface DecideInput {
   readonly known: boolean;
   /** Demand within the down dwell, oldest first. */
   readonly past: readonly PastDemand[];
+  /** Since when demand is lower than before by more than noise explains, and when that last brought a plan back early. */
+  readonly fellAt: number | null;
+  readonly quickAt: number | null;
   /** The first step of all. */
   readonly first: boolean;
   readonly topologyChanged: boolean;
@@ -35,6 +38,8 @@ export interface DecideInput {
   /** Of the newest sample, seconds. */
   readonly age: number;
   readonly plannedAt: number | null;
+  /** The plan in force was made on a guess. */
+  readonly guessed: boolean;
   /** In safe mode. */
   readonly safe: boolean;
 }
@@ -45,6 +50,10 @@ export interface Choice {
   readonly safe: boolean;
   /** A search that this rests on was cut short by its effort. */
   readonly cutShort: boolean;
+  /** The plan went back without waiting for the down dwell. */
+  readonly quick?: boolean;
+  /** It is made for a demand that was guessed. */
+  readonly guessed?: boolean;
 }
 
 /** Hints that are worth a change; none where no plan is. */
@@ -153,6 +162,17 @@ const replan = (input: DecideInput, reason: LoopReason): Choice => {
   return { plan: found.hints ?? input.current, reason, safe: false, cutShort };
 };
 
+/**
+ * A fall that no noise explains and that lasted as long as a rise has to need not wait for the down dwell. Demand that comes and
+ * goes does: a Service has one such return in a while.
+ */
+const mayReturnEarly = ({ policy, time, fellAt, quickAt }: DecideInput): boolean =>
+  fellAt !== null &&
+  Number.isFinite(policy.quickReturnSeconds) &&
+  time - fellAt >= policy.upDwellSeconds &&
+  time - fellAt < policy.downDwellSeconds &&
+  (quickAt === null || time - quickAt >= policy.quickReturnSeconds);
+
 /** The hints from now on, and why. */
 export const decidePlan = (input: DecideInput): Choice => {
   const { policy, time, plannedAt } = input;
@@ -164,18 +184,28 @@ export const decidePlan = (input: DecideInput): Choice => {
   if (input.topologyChanged) return replan(input, 'TopologyChanged');
   if (input.age > policy.holdAfterSeconds) return keep(input, 'MetricsStale');
   if (!input.fresh) return keep(input, 'Steady');
-  if (plannedAt !== null && time - plannedAt < policy.planIntervalSeconds) return keep(input, 'Waiting');
+  // What was a guess is corrected by the first samples that show that it was too low by far.
+  const correcting = input.guessed && input.figures.maxUtilization > 1;
+  if (plannedAt !== null && time - plannedAt < policy.planIntervalSeconds && !correcting) return keep(input, 'Waiting');
   if (input.full) return keep(input, 'Overloaded');
-  if (input.saturated || input.surging || input.highEnough) {
+  if (input.saturated || input.surging || input.highEnough || correcting) {
     const { hints, cutShort } = relieve(input);
     return hints === undefined
       ? keep(input, 'Overloaded', cutShort)
-      : { plan: hints, reason: input.saturated ? 'Saturated' : 'Overloaded', safe: false, cutShort };
+      : {
+          plan: hints,
+          reason: input.saturated ? 'Saturated' : 'Overloaded',
+          safe: false,
+          cutShort,
+          guessed: input.saturated || input.surging,
+        };
   }
   const oldest = input.past[0]?.time ?? time;
   if (time - oldest < policy.downDwellSeconds - policy.planIntervalSeconds) return keep(input, 'Steady');
-  const { hints, cutShort } = returned(input);
+  const quick = mayReturnEarly(input);
+  const past = quick ? input.past.filter((entry) => entry.time > (input.fellAt ?? 0)) : input.past;
+  const { hints, cutShort } = returned({ ...input, past });
   return hints === undefined
     ? keep(input, 'Steady', cutShort)
-    : { plan: hints, reason: 'Returned', safe: false, cutShort };
+    : { plan: hints, reason: 'Returned', safe: false, cutShort, quick };
 };

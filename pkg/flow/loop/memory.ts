@@ -29,6 +29,19 @@ export const pastOf = (
   return [...kept, { time, demand: surge ?? meanOf(belief), atLeast: guess }];
 };
 
+/** When demand fell by more than noise explains and has stayed there since; ended by a load above the upper threshold. */
+export const fellOf = (
+  { upperUtilization }: LoopPolicy,
+  { fellAt }: LoopState,
+  { countedAt, plunge, saturated, surge }: Observed,
+  time: number,
+  utilization: number,
+): LoopState['fellAt'] => {
+  if (countedAt === null) return fellAt;
+  if (saturated || surge !== null || utilization > upperUtilization) return null;
+  return plunge ? time : fellAt;
+};
+
 /** Estimates in a row with a load above the upper threshold. */
 export const highOf = (
   { upperUtilization }: LoopPolicy,

@@ -24,6 +24,8 @@ export interface Observed {
   readonly full: boolean;
   /** Demand to plan for where it has jumped: a window that the jump lies in shows only a part of it. */
   readonly surge: Demand | null;
+  /** Demand has fallen by more than noise explains. */
+  readonly plunge: boolean;
   readonly rank: number;
   /** Of the equations, ≥ 1; null where the samples do not tell all zones apart. */
   readonly condition: number | null;
@@ -34,16 +36,22 @@ interface Counted extends LoadSample {
   readonly sampledAt: number;
 }
 
-/** Samples that are new, of endpoints that were there all the time, and whose window lies wholly in the time of the plan. */
+/**
+ * Samples that are new, of endpoints that were there all the time, and whose window lies wholly in the time of the plan in force, or
+ * of the one before: a sample is late, and the first after a jump is often about the time before the plan that answers it.
+ */
 const countedSamples = (observation: Observation, state: LoopState, { settleSeconds }: LoopPolicy): Counted[] => {
-  const inForce = { eras: state.eras, hintsOf: hintsOf(state.plan) };
+  const inForce = { eras: state.eras, hintsOf: hintsOf(state.plan), plannedAt: state.plannedAt };
+  const { previous } = state;
+  const before = previous === null ? undefined : { ...previous, hintsOf: hintsOf(previous.plan) };
   return readyOf(observation).flatMap((endpoint) => {
     const { name, load, sampledAt, capacity } = endpoint;
     if (load === null || sampledAt === null || sampledAt > observation.time) return [];
     const from = sampledAt - observation.window;
-    const since = Math.max(state.plannedAt ?? -Infinity, ownValue(state.members, name)?.since ?? Infinity);
+    const under = before !== undefined && sampledAt <= before.until ? before : inForce;
+    const since = Math.max(under.plannedAt ?? -Infinity, ownValue(state.members, name)?.since ?? Infinity);
     if (sampledAt <= (ownValue(state.sampled, name) ?? -Infinity) || from < since + settleSeconds) return [];
-    const shares = sharesBetween(inForce, endpoint, from, sampledAt);
+    const shares = sharesBetween(under, endpoint, from, sampledAt);
     return shares === undefined ? [] : [{ name, load, capacity, sampledAt, shares }];
   });
 };
@@ -121,7 +129,7 @@ const observeSamples = (
     carried === null
       ? firstBelief(zonesOf(observation), totalOf(rows, ready.length), weightsOf(observation), countedAt)
       : aged(carried, countedAt);
-  const { belief, rank, condition, surge, atLeast } = estimateDemand(before, rows);
+  const { belief, rank, condition, surge, plunge, atLeast } = estimateDemand(before, rows);
   const room = policy.targetUtilization * sumOf(ready.map(({ capacity }) => capacity));
   return {
     ...nothing,
@@ -130,6 +138,7 @@ const observeSamples = (
     condition: Number.isFinite(condition) ? condition : null,
     countedAt,
     saturated: atLeast,
+    plunge: plunge && carried !== null && !atLeast,
     full: isFull(ready),
     // Saturated endpoints are taken to be asked for more anyhow.
     surge: surge && !atLeast && carried !== null ? afterJump(carried, belief, room) : null,
@@ -154,6 +163,7 @@ export const observe = (policy: LoopPolicy, state: LoopState, observation: Obser
     saturated: false,
     full: false,
     surge: null,
+    plunge: false,
     rank: 0,
     condition: null,
   };

@@ -7,6 +7,7 @@ export const DEFAULT_LOOP_POLICY: LoopPolicy = {
   upperUtilization: 0.8,
   upDwellSeconds: 30,
   downDwellSeconds: 300,
+  quickReturnSeconds: 3_600,
   planIntervalSeconds: 30,
   holdAfterSeconds: 120,
   safeModeAfterSeconds: 600,

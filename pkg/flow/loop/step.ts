@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One step of the closed loop: what was observed becomes what is believed, and that decides whether the hints change.
 import { meanOf } from '../demand/belief.ts';
+import type { HintsInForce } from '../demand/in-force.ts';
 import type { Demand } from '../types.ts';
 import { decidePlan } from './decide.ts';
 import type { Choice, DecideInput } from './decide.ts';
-import { highOf, pastOf } from './memory.ts';
+import { fellOf, highOf, pastOf } from './memory.ts';
 import { observe } from './observe.ts';
 import type { Observed } from './observe.ts';
 import { figuresUnder, planFor, sameHints, withHints } from './plan-in-force.ts';
@@ -16,12 +17,15 @@ export const initialState = ({ time }: Observation): LoopState => ({
   plan: { spread: false, endpoints: [] },
   plannedAt: null,
   eras: [],
+  previous: null,
   members: {},
   belief: null,
   sampled: {},
   freshAt: time,
   high: null,
   past: [],
+  fellAt: null,
+  quickAt: null,
   safe: false,
 });
 
@@ -44,6 +48,7 @@ const situationOf = (
   const current = planFor(before.plan, ready);
   const demand = observed.surge ?? believedOf(observed);
   const figures = figuresUnder(current, ready, demand, policy);
+  const fellAt = fellOf(policy, before, observed, time, figures.maxUtilization);
   const high = highOf(policy, before, observed, observation, figures.maxUtilization);
   const input = {
     policy,
@@ -54,6 +59,8 @@ const situationOf = (
     demand,
     known: observed.belief !== null,
     past: pastOf(policy, before.past, observed, time),
+    fellAt,
+    quickAt: before.quickAt,
     saturated: observed.saturated,
     full: observed.full,
     surging: observed.surge !== null && figures.maxUtilization > policy.upperUtilization,
@@ -61,6 +68,7 @@ const situationOf = (
     fresh: observed.countedAt !== null,
     age: time - observed.freshAt,
     plannedAt: before.plannedAt,
+    guessed: before.previous !== null,
     safe: before.safe,
   };
   return { input, high };
@@ -88,6 +96,16 @@ const decisionOf = (
   };
 };
 
+const previousOf = (
+  { plannedAt, eras }: LoopState,
+  plan: HintsInForce,
+  guessed: boolean,
+  until: number,
+): LoopState['previous'] => (guessed ? { plan, plannedAt, eras, until } : null);
+
+const kept = (previous: LoopState['previous'], oldest: number): LoopState['previous'] =>
+  previous !== null && previous.until >= oldest ? previous : null;
+
 /**
  * Counts what was observed and decides on the hints from `observation.time` on.
  *
@@ -112,12 +130,17 @@ export const step = (
       plan,
       plannedAt: changed ? time : before.plannedAt,
       eras: withEra(changed ? [] : before.eras, observation, plan, time - policy.holdAfterSeconds),
+      previous: changed
+        ? previousOf(before, input.current, choice.guessed === true, time)
+        : kept(before.previous, time - policy.holdAfterSeconds),
       members: membersOf(observation, before.members),
       belief: observed.belief,
       sampled: observed.sampled,
       freshAt: observed.freshAt,
       high: changed ? null : high,
       past: input.past,
+      fellAt: input.fellAt,
+      quickAt: choice.quick === true ? time : before.quickAt,
       safe: choice.safe,
     },
     decision: decisionOf(policy, observation, observed, choice, changed),

@@ -14,6 +14,11 @@ export interface LoopPolicy {
   readonly upDwellSeconds: number;
   /** How long demand has to stay so low that a plan with less traffic between zones would do, seconds. */
   readonly downDwellSeconds: number;
+  /**
+   * At least this long between two returns that do not wait for it, seconds: where demand fell by more than noise explains and stayed
+   * there for the up dwell. Infinity: every return waits.
+   */
+  readonly quickReturnSeconds: number;
   /** At least this long between two plans, seconds, unless zones or endpoints change. */
   readonly planIntervalSeconds: number;
   /** Samples older than this change nothing any more, seconds. */
@@ -86,6 +91,12 @@ export interface Era {
   readonly orphans: readonly string[];
 }
 
+/** A plan that was in force, and how the clients were shared under it. */
+export interface PreviousPlan extends Pick<LoopState, 'plan' | 'plannedAt' | 'eras'> {
+  /** When the next one took its place, seconds. */
+  readonly until: number;
+}
+
 /** A ready endpoint, and since when it is known. */
 export interface Member {
   readonly zone: string;
@@ -100,6 +111,11 @@ export interface LoopState {
   readonly plannedAt: number | null;
   /** How the clients were shared since then, oldest first; only what a sample may still be about. */
   readonly eras: readonly Era[];
+  /**
+   * Where the plan was made on a guess (saturated endpoints, a window that a jump lies in): the plan before it, since the next samples
+   * are about that one and show how good the guess was. Null where it was not, or those samples are past.
+   */
+  readonly previous: PreviousPlan | null;
   readonly members: Readonly<Record<string, Member>>;
   /** Null until the first samples. */
   readonly belief: Belief | null;
@@ -111,6 +127,10 @@ export interface LoopState {
   readonly high: { readonly since: number; readonly estimates: number } | null;
   /** Within the down dwell, oldest first. */
   readonly past: readonly PastDemand[];
+  /** Since when, seconds, demand is lower than before by more than noise explains; null where it is not. */
+  readonly fellAt: number | null;
+  /** When the plan last went back without waiting for the down dwell, seconds. */
+  readonly quickAt: number | null;
   readonly safe: boolean;
 }
 

@@ -48,8 +48,8 @@ interface Measured {
   readonly residentMiB: number;
   readonly peakMiB: number;
   readonly cores: number;
-  /** Slowest answer of /healthz, milliseconds, asked ten times a second. */
-  readonly healthMs: number;
+  /** The longest that the main thread was kept from its next turn, milliseconds: what health, Lease and others waited for. */
+  readonly delayMs: number;
   readonly requests: Readonly<Record<string, number>>;
 }
 
@@ -65,19 +65,13 @@ const countsOf = (sandbox: Sandbox): Record<string, number> => {
   return counts;
 };
 
-/** The slowest answer of the health port until the signal; what is not answered counts as what it waited. */
-const probe = async (url: () => string | undefined, signal: AbortSignal): Promise<number> => {
-  let slowest = 0;
-  while (!signal.aborted) {
-    const address = url();
-    const from = performance.now();
-    if (address !== undefined) {
-      await fetch(`${address}/healthz`).then((answer) => answer.text());
-      slowest = Math.max(slowest, performance.now() - from);
-    }
-    await pause(100, undefined, { signal }).catch(() => undefined);
-  }
-  return slowest;
+const LAG = /^(?:\w+_)?nodejs_eventloop_lag_max_seconds(?:\{[^}]*\})? (\S+)$/m;
+
+/** The longest that the program's main thread was kept from its next turn since this was asked last, milliseconds. */
+const eventLoopDelay = async (metricsUrl: string | undefined): Promise<number> => {
+  if (metricsUrl === undefined) return 0;
+  const text = await fetch(metricsUrl).then((answer) => answer.text());
+  return Math.round(1_000 * Number(LAG.exec(text)?.[1]));
 };
 
 /** Measures while `work` runs. */
@@ -85,16 +79,14 @@ const measure = async (
   phase: string,
   sandbox: Sandbox,
   child: Child,
-  health: () => string | undefined,
+  metricsUrl: () => string | undefined,
   work: () => Promise<void>,
 ): Promise<Measured> => {
   sandbox.clearRequests();
-  const stop = new AbortController();
-  const probed = probe(health, stop.signal);
+  await eventLoopDelay(metricsUrl());
   const [from, cpu] = [performance.now(), child.cpuSeconds()];
   await work();
-  stop.abort();
-  const healthMs = Math.round(await probed);
+  const delayMs = await eventLoopDelay(metricsUrl());
   const seconds = (performance.now() - from) / 1_000;
   const { resident, peak } = child.memory();
   return {
@@ -103,7 +95,7 @@ const measure = async (
     residentMiB: mebibytes(resident),
     peakMiB: mebibytes(peak),
     cores: (child.cpuSeconds() - cpu) / seconds,
-    healthMs,
+    delayMs,
     requests: countsOf(sandbox),
   };
 };
@@ -116,9 +108,9 @@ const observed = (sandbox: Sandbox): number =>
       status?.conditions?.some(({ type, status: holds }) => type === 'Observed' && holds === 'True'),
     ).length;
 
-const print = ({ phase, seconds, residentMiB, peakMiB, cores, healthMs, requests }: Measured): void => {
+const print = ({ phase, seconds, residentMiB, peakMiB, cores, delayMs, requests }: Measured): void => {
   console.log(
-    `${phase}: ${seconds.toFixed(0)} s, ${residentMiB} MiB resident (peak ${peakMiB} MiB), ${cores.toFixed(3)} cores, /healthz within ${healthMs} ms`,
+    `${phase}: ${seconds.toFixed(0)} s, ${residentMiB} MiB resident (peak ${peakMiB} MiB), ${cores.toFixed(3)} cores, event loop delayed by ${delayMs} ms at most`,
   );
   for (const [kind, count] of Object.entries(requests)) console.log(`  ${count} × ${kind}`);
 };
@@ -152,13 +144,13 @@ const run = async (
   const logFile = join(directory, 'log');
   const child = startChild({ command: process.execPath, args, core: cores?.server, logFile });
   if (cgroup !== '') await writeFile(join(cgroup, 'cgroup.procs'), String(child.pid));
-  const health = (): string | undefined => {
-    const port = /health on port (\d+)/.exec(readFileSync(logFile, 'utf8'))?.[1];
-    return port === undefined ? undefined : `http://127.0.0.1:${port}`;
+  const metricsUrl = (): string | undefined => {
+    const port = /metrics on port (\d+)/.exec(readFileSync(logFile, 'utf8'))?.[1];
+    return port === undefined ? undefined : `http://127.0.0.1:${port}/metrics`;
   };
   try {
     const all = scale.services + scale.hostile;
-    const started = await measure('start', sandbox, child, health, async () => {
+    const started = await measure('start', sandbox, child, metricsUrl, async () => {
       const until = performance.now() + START_LIMIT_MS;
       while (observed(sandbox) < all) {
         const failure = child.failure();
@@ -168,7 +160,7 @@ const run = async (
       }
     });
     print(started);
-    const steady = await measure('steady', sandbox, child, health, () => pause(seconds * 1_000));
+    const steady = await measure('steady', sandbox, child, metricsUrl, () => pause(seconds * 1_000));
     print(steady);
     const ok = steady.residentMiB * 1024 * 1024 <= LIMITS.memory && steady.cores <= LIMITS.cores;
     console.log(`${ok ? 'within' : 'NOT within'} ${mebibytes(LIMITS.memory)} MiB and ${LIMITS.cores} cores`);

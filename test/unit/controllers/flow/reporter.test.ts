@@ -103,7 +103,8 @@ describe('the reporter of loops', () => {
 
   it('tells a change of the plan, once, with how many endpoints have other hints', async () => {
     const all = turns([0.85, 0.85, 0.85, 0.85]);
-    for (const turn of all) await report({ turn, bounds: { lp: 0.9, integrality: 0.8 } });
+    for (const [index, turn] of all.entries())
+      await report({ turn, time: index * 10 + 7, bounds: { lp: 0.9, integrality: 0.8 } });
     const change = events.find(({ reason }) => reason === 'PlanChanged');
     expect(change?.regarding).to.deep.equal({
       apiVersion: 'v1',
@@ -115,6 +116,7 @@ describe('the reporter of loops', () => {
     expect(change?.message).to.match(/^Overloaded: b1 serves a, b/);
     expect(changes).to.deep.equal([['Overloaded', 1]]);
     expect(written.at(-1)?.lastChanges).to.have.length(1);
+    expect(written.at(-1)?.lastChanges?.[0]?.sampleAgeSeconds, 'samples ended 7 s before').to.equal(7);
     expect(written.at(-1)?.bounds).to.deep.equal({ lpPercent: 90, integralityPercent: 80 });
   });
 

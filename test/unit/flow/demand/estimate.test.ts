@@ -176,6 +176,7 @@ describe('demand estimation', () => {
       condition: Infinity,
       atLeast: false,
       surge: false,
+      plunge: false,
     });
   });
 

@@ -48,6 +48,7 @@ describe('the settings of a FlowPolicy', () => {
       upperUtilization: 0.75,
       upDwellSeconds: 90,
       downDwellSeconds: 3_600,
+      quickReturnSeconds: Infinity,
       planIntervalSeconds: 2,
       holdAfterSeconds: 30,
       safeModeAfterSeconds: 90,

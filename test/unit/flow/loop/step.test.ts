@@ -129,13 +129,33 @@ describe('loop', () => {
     });
   });
 
+  it('corrects a guess that was far too low with samples of the time before its plan, without waiting for the plan interval', () => {
+    const all = endpointsOf({ a: 6, b: 6, c: 6 });
+    const seen = (load: number, time: number) =>
+      observation(
+        time,
+        all.map((endpoint) => ({ ...endpoint, load: endpoint.zone === 'a' ? load : 0.1, sampledAt: time - 15 })),
+      );
+    let { state } = step(DEFAULT_LOOP_POLICY, undefined, observation(0, all));
+    for (const time of [45, 60, 75, 90, 105]) ({ state } = step(DEFAULT_LOOP_POLICY, state, seen(0.03, time)));
+    // The window that ends at 105 holds a part of the jump; the next one, known 15 s later, ends before the plan and holds all of it.
+    const first = step(DEFAULT_LOOP_POLICY, state, seen(0.6, 120));
+    expect(first.decision).to.deep.include({ reason: 'Overloaded', changed: true });
+    expect(first.state.previous).to.deep.include({ until: 120 });
+    const second = step(DEFAULT_LOOP_POLICY, first.state, seen(1, 135));
+    expect(second.decision).to.deep.include({ reason: 'Saturated', changed: true });
+    const blind = step(DEFAULT_LOOP_POLICY, { ...first.state, previous: null }, seen(1, 135));
+    expect(blind.decision, 'without the plan before').to.deep.include({ reason: 'Steady', rank: 0 });
+  });
+
   it('does nothing between target and threshold', () => {
     const service = looped({ endpoints: three, demand: (time) => ({ a: time < 600 ? 0.5 : 0.75, b: 0.1, c: 0.1 }) });
     expect(changes(service.runTo(7200))).to.deep.equal([]);
   });
 
-  it('returns when the demand has been low for the whole dwell, and not before', () => {
+  it('returns when the demand has been low for the whole dwell, and not before, where the policy says how long', () => {
     const service = looped({
+      policy: { quickReturnSeconds: Infinity },
       endpoints: three,
       demand: (time) => ({ a: time < 600 || time >= 1200 ? 0.5 : 0.9, b: 0.1, c: 0.1 }),
     });
@@ -156,8 +176,41 @@ describe('loop', () => {
     expect(returned?.time).to.be.within(1200 + 6, 1200 + 45);
   });
 
-  it('does not return for a valley shorter than the dwell', () => {
+  it('returns early where demand fell by more than noise explains and stayed there for the up dwell', () => {
     const service = looped({
+      endpoints: three,
+      demand: (time) => ({ a: time < 600 || time >= 1200 ? 0.5 : 0.9, b: 0.1, c: 0.1 }),
+    });
+    const decisions = changes(service.runTo(3600));
+    expect(decisions.map(({ reason }) => reason)).to.deep.equal(['Overloaded', 'Returned']);
+    expect(decisions[1]?.time).to.be.within(1200 + 30, 1200 + 75);
+    expect(spill(decisions[1] as LoopDecision)).to.deep.equal([]);
+  });
+
+  it('returns early once an hour at most: demand that comes and goes waits for the dwell', () => {
+    const minutes = (time: number): number => Math.floor(time / 120);
+    const service = looped({
+      endpoints: three,
+      demand: (time) => ({ a: time < 600 || minutes(time) % 2 === 0 ? 0.5 : 0.9, b: 0.1, c: 0.1 }),
+    });
+    const decisions = changes(service.runTo(600 + 2 * 3600));
+    expect(decisions.filter(({ reason }) => reason === 'Returned').length).to.be.within(1, 2);
+    expect(decisions.length).to.be.at.most(5);
+  });
+
+  it('does not return early for a slow decline, which is no fall', () => {
+    const service = looped({
+      endpoints: three,
+      demand: (time) => ({ a: time < 600 ? 0.5 : Math.max(0.5, 0.9 - (time - 660) / 3000), b: 0.1, c: 0.1 }),
+    });
+    const returned = changes(service.runTo(3600)).filter(({ reason }) => reason === 'Returned');
+    expect(returned[0]?.time).to.be.at.least(660 + 300);
+    expect(service.state()?.quickAt).to.equal(null);
+  });
+
+  it('does not return for a valley shorter than the dwell where the policy says how long', () => {
+    const service = looped({
+      policy: { quickReturnSeconds: Infinity },
       endpoints: three,
       demand: (time) => ({ a: time < 600 || (time >= 1200 && time < 1440) ? 0.5 : 0.9, b: 0.1, c: 0.1 }),
     });
