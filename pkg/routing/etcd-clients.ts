@@ -4,6 +4,7 @@ import { ANNOTATION_APPLIED, ETCD_CLIENT_SERVICES, LABEL_MANAGED_BY, MANAGED_BY_
 import { isCanonicalApplied } from './canonical-applied.ts';
 import { routingSettings, withOldProxies } from './mechanism.ts';
 import { planSettings } from './plan.ts';
+import { isSameDistribution } from './slot-decision.ts';
 import type { KubernetesVersion, RoutingSettings, ServiceLike } from './types.ts';
 import { atLeast } from './version.ts';
 
@@ -34,6 +35,14 @@ interface WithAnnotations {
 const appliedOf = (service: ServiceLike | undefined): string | undefined =>
   service?.metadata?.annotations?.[ANNOTATION_APPLIED];
 
+/** By the name that stands there already: it is accepted, and nobody sees a change. */
+const inStoredWords = (want: RoutingSettings, stored: ServiceLike | undefined): RoutingSettings => {
+  const before = stored?.spec?.trafficDistribution;
+  return before !== undefined && isSameDistribution(before, want.trafficDistribution)
+    ? { ...want, trafficDistribution: before }
+    : want;
+};
+
 /**
  * The merge patch that a write of druid's needs; empty where there is nothing to change. `want` undefined takes back what is
  * recorded. Druid assigns all annotations, so the record is read from the stored Service where the written one lacks it.
@@ -47,7 +56,7 @@ export const patchEtcdClient = (
   const applied = text !== undefined && isCanonicalApplied(text) ? { [ANNOTATION_APPLIED]: text } : {};
   const annotations = { ...service.metadata?.annotations, ...applied };
   const object = { ...service, metadata: { ...service.metadata, annotations } };
-  const plan = planSettings({ object, want });
+  const plan = planSettings({ object, want: want && inStoredWords(want, stored) });
   const patch = plan.kind === 'patch' ? plan.patch : {};
   const metadata = (patch['metadata'] ?? {}) as WithAnnotations;
   // A record that the plan leaves as it is was dropped by druid's write nevertheless.

@@ -31,6 +31,7 @@ export const decideGardenSettings = (snapshot: GardenSnapshot): NamespaceDecisio
   return {
     owner: 'garden-settings',
     namespace,
+    scope: components ? 'garden' : undefined,
     decision,
     regarding:
       components && name !== undefined

@@ -9,7 +9,7 @@ import type { Client } from '../../kubernetes/types.ts';
 import { isHeld } from '../../gardener/decide.ts';
 import { projectNamespace } from './projections.ts';
 import type { RecentWrites } from '../../kubernetes/recent-writes.ts';
-import type { NamespaceDecision } from './types.ts';
+import type { NamespaceDecision, ObjectDecision } from './types.ts';
 
 export interface LabelWish {
   readonly keep: SettingsReconcilerConfiguration['keep'];
@@ -36,9 +36,11 @@ export const wantsRoutingLabel = ({ keep, manages, rewritten, labelled }: LabelW
   return keep === 'on' || rewritten || labelled;
 };
 
+const isRefusedEtcd = ({ kind, want }: ObjectDecision): boolean => kind === 'Etcd' && want === undefined;
+
 /** The labels that a decision asks for; undefined where it says nothing about what is wanted, and they stay as they are. */
 export const labelsFor = (
-  { decision, objects }: NamespaceDecision,
+  { decision, scope, objects }: NamespaceDecision,
   { keep, fighting, labelled }: Pick<LabelWish, 'keep' | 'labelled'> & { readonly fighting: boolean },
 ): NamespaceLabels | undefined => {
   if (isHeld(decision) || objects.some((item) => isHeld(item.decision))) return undefined;
@@ -47,7 +49,8 @@ export const labelsFor = (
   const rewritten = fighting || services.some((item) => item.rewritten === true);
   return {
     routing: wantsRoutingLabel({ keep, manages: services.length > 0, rewritten, labelled }),
-    etcdClients: enabled.some(({ kind }) => kind === 'Etcd'),
+    // Before there is an Etcd, so that its client Service and slices are right from their first write on.
+    etcdClients: decision.kind === 'enabled' && scope !== undefined && !objects.some(isRefusedEtcd),
   };
 };
 

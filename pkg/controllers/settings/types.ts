@@ -3,7 +3,7 @@
 import type { Service } from '../../apis/core.ts';
 import type { Etcd } from '../../apis/gardener.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
-import type { RoutingDecision } from '../../gardener/types.ts';
+import type { RoutingDecision, Scope } from '../../gardener/types.ts';
 import type { EventInput } from '../../kubernetes/types.ts';
 import type { KubernetesVersion, RoutingSettings, SettingsPlan } from '../../routing/types.ts';
 import type { Owner } from './ownership.ts';
@@ -43,6 +43,8 @@ export interface ObjectDecision {
 export interface NamespaceDecision {
   readonly owner: Owner;
   readonly namespace: string;
+  /** The catalogue that applies there; undefined: none. */
+  readonly scope?: Scope | undefined;
   /** The decision for the namespace as a whole; single objects may differ. */
   readonly decision: RoutingDecision;
   /** The object that events are about. */

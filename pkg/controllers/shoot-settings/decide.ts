@@ -46,6 +46,7 @@ export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision 
   return {
     owner: 'shoot-settings',
     namespace,
+    scope: 'shoot',
     decision,
     regarding: {
       ...(cluster === undefined

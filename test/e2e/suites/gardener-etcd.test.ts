@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Service } from '../../../pkg/apis/core.ts';
-import { ANNOTATION_OPERATION, LABEL_ROUTING } from '../../../pkg/apis/names.ts';
+import { ANNOTATION_OPERATION, LABEL_ETCD_CLIENTS } from '../../../pkg/apis/names.ts';
 import { NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeDruid } from '../../contract/etcd-druid.ts';
@@ -147,10 +147,11 @@ describe('gardener: etcd', () => {
       await waitFor(
         'the namespace taken up',
         () => landscape.world.client.get(NAMESPACES, { name: LATER }),
-        ({ metadata }) => metadata?.labels?.[LABEL_ROUTING] === 'true',
+        ({ metadata }) => metadata?.labels?.[LABEL_ETCD_CLIENTS] === 'true',
       );
       await reconcile(false, LATER);
-      expect((await service(LATER)).spec?.trafficDistribution).to.equal(SAME_ZONE);
+      // The name that every API server takes, so that no write of druid's is ever refused because of us.
+      expect((await service(LATER)).spec?.trafficDistribution).to.equal('PreferClose');
     });
 
     it('never wrote an Etcd or a client Service, nor tried to', () => {
@@ -161,10 +162,14 @@ describe('gardener: etcd', () => {
   describe('switched off again', () => {
     before(() => landscape.setSeed(false));
 
-    it('has the hints taken back at once, while the value waits for its owner', async () => {
-      for (const name of COMPONENTS) {
-        await expectSlices(landscape, name, 'bare', (all) => all.every(({ hints }) => hints === undefined));
-      }
+    it('leaves the value to its owner, and with it the hints that kube-controller-manager writes for it', async () => {
+      await waitFor(
+        'the label gone',
+        () => landscape.world.client.get(NAMESPACES, { name: NS }),
+        ({ metadata }) => metadata?.labels?.[LABEL_ETCD_CLIENTS] === undefined,
+      );
+      expect((await service()).spec?.trafficDistribution).to.equal(SAME_ZONE);
+      await expectSlices(landscape, CLIENT, 'hinted', (all) => all.every(hasOwnZone));
       expect(attempts()).to.deep.equal([]);
     });
 

@@ -80,14 +80,20 @@ describe('labels of a namespace', () => {
     of: Parameters<typeof namespaceDecision>[0];
     labels: NamespaceLabels | undefined;
   }[] = [
-    { name: 'of nothing', of: {}, labels: { routing: false, etcdClients: false } },
+    { name: 'of nothing yet', of: {}, labels: { routing: false, etcdClients: true } },
+    { name: 'without a catalogue', of: { scope: undefined }, labels: { routing: false, etcdClients: false } },
+    {
+      name: 'that is no',
+      of: { decision: refusedFor('SettingDisabled') },
+      labels: { routing: false, etcdClients: false },
+    },
     { name: 'of an Etcd', of: { objects: [etcdDecision()] }, labels: { routing: false, etcdClients: true } },
     {
       name: 'of an Etcd that is refused',
       of: { objects: [etcdDecision(refusedFor('SettingDisabled'))] },
       labels: { routing: false, etcdClients: false },
     },
-    { name: 'of a rewritten Service', of: { objects: [rewritten] }, labels: { routing: true, etcdClients: false } },
+    { name: 'of a rewritten Service', of: { objects: [rewritten] }, labels: { routing: true, etcdClients: true } },
     {
       name: 'that is held',
       of: { decision: refusedFor('ShootHibernated'), objects: [etcdDecision(refusedFor('ShootHibernated'))] },

@@ -40,6 +40,7 @@ export const etcdDecision = (decision: RoutingDecision = ENABLED, of: Partial<Ro
 export const namespaceDecision = (overrides: Partial<NamespaceDecision> = {}): NamespaceDecision => ({
   owner: 'shoot-settings',
   namespace: NS,
+  scope: 'shoot',
   decision: ENABLED,
   regarding: { apiVersion: 'extensions.gardener.cloud/v1alpha1', kind: 'Cluster', name: NS },
   source: 'Cluster',

@@ -107,6 +107,16 @@ describe("admission of etcd-druid's writes of a client Service", () => {
     expect(settingsOf(off), 'the owner has it on').to.deep.equal({ labels: {}, ...asked, applied: undefined });
   });
 
+  it('keeps the name that stands there when the owner drops it', () => {
+    const stored = druidWrites(undefined, { trafficDistribution: 'PreferSameZone' });
+    expect(settingsOf(admit(druidWrites(stored), stored, true))).to.deep.equal({
+      labels: {},
+      annotations: {},
+      trafficDistribution: 'PreferSameZone',
+      applied: { trafficDistribution: 'PreferSameZone' },
+    });
+  });
+
   it("cannot tell the owner's value from an equal one of ours: it goes once, and stays with the owner's next write", () => {
     const stored = admit(druidWrites(undefined, close), druidWrites(undefined), true);
     const before = admit(druidWrites(stored), stored, true);
