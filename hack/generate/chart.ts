@@ -146,7 +146,7 @@ export const chartRegistration: Generator = {
     [
       '*/}}',
       '{{- $webhook := .Values.endpointsliceWebhook }}',
-      '{{- if and $webhook.enabled (eq $webhook.registration "chart") }}',
+      '{{- if and (include "tar.hasWebhook" .) (eq $webhook.registration "chart") }}',
       '{{- $excluded := list }}',
       `{{- range concat (list .Release.Namespace ${guarded}) $webhook.excludedNamespaces | uniq | sortAlpha }}`,
       '{{- if not (has . $webhook.includedNamespaces) }}{{ $excluded = append $excluded . }}{{ end }}',

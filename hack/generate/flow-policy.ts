@@ -7,9 +7,23 @@ import type { Generator } from './types.ts';
 const render = (): string =>
   stringify(flowPolicyDefinition(), { lineWidth: 0, aliasDuplicateObjects: false, singleQuote: true });
 
+/**
+ * Gardener's chart renderer reads `templates/` and never `crds/` (pkg/chartrenderer), and helm never updates what is in `crds/`. Who
+ * removes the release keeps the definition, or all FlowPolicies would go with it: helm and the resource manager each by its own word.
+ */
+const KEEP = { 'helm.sh/resource-policy': 'keep', 'resources.gardener.cloud/keep-object': 'true' };
+
+const renderTemplate = (): string => {
+  const { metadata, ...definition } = flowPolicyDefinition();
+  const kept = { ...definition, metadata: { ...metadata, annotations: { ...metadata?.annotations, ...KEEP } } };
+  const text = stringify(kept, { lineWidth: 0, aliasDuplicateObjects: false, singleQuote: true });
+  if (text.includes('{{')) throw new Error('the definition of FlowPolicies holds what helm takes for a template');
+  return `{{- if and .Values.flowController.enabled .Values.flowController.definition }}\n${text}{{- end }}\n`;
+};
+
 export const flowPolicyChart: Generator = {
-  path: 'charts/gardener-extension-topology-aware-routing/crds/flowpolicies.yaml',
-  render,
+  path: 'charts/gardener-extension-topology-aware-routing/templates/flow-controller/flowpolicies.yaml',
+  render: renderTemplate,
 };
 
 export const flowPolicyExample: Generator = { path: 'example/flow/crd.yaml', render };

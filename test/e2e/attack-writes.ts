@@ -9,19 +9,12 @@ import {
   ANNOTATION_TOUCHED,
   EXTENSION_FINALIZER,
   LABEL_CONSIDER,
+  LABEL_ETCD_CLIENTS,
   LABEL_ROUTING,
   LABEL_STRATEGY,
   LABEL_ZONE,
 } from '../../pkg/apis/names.ts';
-import {
-  CLUSTER_ROLES,
-  ENDPOINT_SLICES,
-  ETCDS,
-  EXTENSIONS,
-  NAMESPACES,
-  NODES,
-  SERVICES,
-} from '../../pkg/apis/resources.ts';
+import { CLUSTER_ROLES, ENDPOINT_SLICES, EXTENSIONS, NAMESPACES, NODES, SERVICES } from '../../pkg/apis/resources.ts';
 import type { Resource } from '../../pkg/apis/resources.ts';
 import { COMPONENTS, FLOW, RECONCILER } from './chart.ts';
 import type { Component } from './chart.ts';
@@ -30,7 +23,6 @@ export const VICTIM = 'victim';
 export const ROLE = 'gardener-extension-topology-aware-routing-runtime';
 export const SERVICE: ObjectRef = { namespace: VICTIM, name: 'bank' };
 export const SLICE: ObjectRef = { namespace: VICTIM, name: 'bank-1' };
-export const ETCD: ObjectRef = { namespace: VICTIM, name: 'etcd-main' };
 export const EXTENSION: ObjectRef = { namespace: VICTIM, name: 'routing' };
 export const ALIEN: ObjectRef = { namespace: VICTIM, name: 'dns' };
 export const NODE: ObjectRef = { name: 'worker' };
@@ -103,13 +95,6 @@ export const ATTACKS: readonly Write[] = [
       'gives the slice to another Service': metadata({ labels: { 'kubernetes.io/service-name': 'evil' } }),
     }),
   ]),
-  ...of(RECONCILER, ETCDS, ETCD, {
-    'changes the number of replicas of an etcd': { spec: { replicas: 0 } },
-    'changes another field of the client Service': {
-      spec: { etcd: { clientService: { annotations: { evil: 'yes' } } } },
-    },
-    'sets a label that others select by': { spec: { etcd: { clientService: { labels: { app: 'evil' } } } } },
-  }),
   ...of(RECONCILER, EXTENSIONS, EXTENSION, {
     'changes what an Extension is asked for': { spec: { providerConfig: { evil: true } } },
     "takes another controller's finalizer away": metadata({ finalizers: [] }),
@@ -146,8 +131,8 @@ export const NEEDED: readonly Write[] = [
     NAMESPACES,
     { name: VICTIM },
     {
-      'labels the namespace': metadata({ labels: { [LABEL_ROUTING]: 'runtime' } }),
-      'takes the label back': metadata({ labels: { [LABEL_ROUTING]: null } }),
+      'labels the namespace': metadata({ labels: { [LABEL_ROUTING]: 'runtime', [LABEL_ETCD_CLIENTS]: 'true' } }),
+      'takes the labels back': metadata({ labels: { [LABEL_ROUTING]: null, [LABEL_ETCD_CLIENTS]: null } }),
     },
   ),
   ...of(RECONCILER, SERVICES, SERVICE, {
@@ -176,12 +161,6 @@ export const NEEDED: readonly Write[] = [
       ...endpoints({ hints: { forZones: [{ name: 'eu-1b' }] } }),
     },
     'takes both back': { ...metadata({ annotations: { [ANNOTATION_PLAN]: null } }), ...endpoints({}) },
-  }),
-  ...of(RECONCILER, ETCDS, ETCD, {
-    'sets the routing of an Etcd': {
-      ...metadata({ annotations: { [ANNOTATION_APPLIED]: '{}' } }),
-      spec: { etcd: { clientService: { trafficDistribution: 'PreferClose', labels: { [LABEL_CONSIDER]: 'true' } } } },
-    },
   }),
   ...of(RECONCILER, EXTENSIONS, EXTENSION, {
     'takes an Extension up': metadata({ finalizers: ['other.example/x', EXTENSION_FINALIZER] }),

@@ -8,7 +8,7 @@ import { cluster, garden, namespace as gardenerNamespace, ZONES } from '../fixtu
 import { controlPlaneAddresses } from './bed/addresses.ts';
 import type { Bed, BedService } from './bed/index.ts';
 import { waitFor } from './bed/wait-for.ts';
-import { COMPONENTS, INJECTED, WEBHOOK, chart } from './chart.ts';
+import { COMPONENTS, INJECTED, WEBHOOK, root } from './chart.ts';
 import type { Component, Helm } from './chart.ts';
 import { apply } from './installation.ts';
 
@@ -63,7 +63,7 @@ export const portsOf = ({ ports }: Installation, component: Component): { health
 export const install = async (bed: Bed, helm: Helm, { namespace, values, ports }: Installation): Promise<void> => {
   const more = {
     settingsReconciler: { keep: 'on' },
-    flowController: { enabled: true },
+    flowController: { enabled: true, definition: false },
     // Of kinds that no bed serves.
     vpa: { enabled: false },
     monitoring: { serviceMonitors: false, alerts: 'none', dashboards: false },
@@ -82,7 +82,7 @@ export const install = async (bed: Bed, helm: Helm, { namespace, values, ports }
 const openDefinitions = async (bed: Bed): Promise<void> => {
   const items = gardenerCrds();
   await apply(bed, 'crds.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
-  await apply(bed, 'flowpolicies.yaml', readFileSync(join(chart, 'crds/flowpolicies.yaml'), 'utf8'));
+  await apply(bed, 'flowpolicies.yaml', readFileSync(join(root, 'example/flow/crd.yaml'), 'utf8'));
   const paths = ['operator.gardener.cloud/v1alpha1/gardens', 'extensions.gardener.cloud/v1alpha1/clusters'];
   const served = () => Promise.all(paths.map((path) => bed.api.list(`/apis/${path}`)));
   await waitFor('definitions served', served, () => true);

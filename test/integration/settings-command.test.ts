@@ -91,7 +91,7 @@ describe('the settings-reconciler command', () => {
       const text = await (await fetch(metrics)).text();
       expect(text).to.contain('topology_aware_routing_settings_objects{owner="shoot-settings",reason="Enabled"} 2');
       expect(text).to.contain('reason="LayerSevenLoadBalancing"} 1');
-      expect(text).to.contain('topology_aware_routing_settings_writes_total{cause="change"} 1');
+      expect(text).to.contain('topology_aware_routing_settings_writes_total{kind="Service",cause="change"} 1');
     });
     child.kill('SIGTERM');
     expect((await child.ended).code, child.output()).to.equal(0);

@@ -46,32 +46,6 @@ dyn(e.addresses)
 {{- end -}}
 {{- end -}}
 
-{{- define "tar.guard.etcdVariables" -}}
-{{- range list "object" "oldObject" }}
-- name: {{ . }}Spec
-  expression: "has({{ . }}.spec) ? {{ . }}.spec : {}"
-- name: {{ . }}Etcd
-  expression: "has(variables.{{ . }}Spec.etcd) ? variables.{{ . }}Spec.etcd : {}"
-- name: {{ . }}Client
-  expression: "has(variables.{{ . }}Etcd.clientService) ? variables.{{ . }}Etcd.clientService : {}"
-- name: {{ . }}ClientLabels
-  expression: "has(variables.{{ . }}Client.labels) ? variables.{{ . }}Client.labels : {}"
-- name: {{ . }}ClientAnnotations
-  expression: "has(variables.{{ . }}Client.annotations) ? variables.{{ . }}Client.annotations : {}"
-{{- end }}
-{{- end -}}
-{{- define "tar.guard.etcds" -}}
-{{- $parts := list
-  (dict "of" "Spec" "but" (list "etcd"))
-  (dict "of" "Etcd" "but" (list "clientService"))
-  (dict "of" "Client" "but" (list "trafficDistribution" "labels" "annotations"))
-  (dict "of" "ClientLabels" "but" (include "tar.guard.settingLabels" . | fromJsonArray))
-  (dict "of" "ClientAnnotations" "but" (include "tar.guard.settingAnnotations" . | fromJsonArray)) }}
-{{- range $parts }}
-{{ include "tar.guard.rule" (dict "message" "of spec this component changes the routing settings of etcd.clientService alone" "new" (printf "variables.object%s" .of) "old" (printf "variables.oldObject%s" .of) "but" .but) }}
-{{- end }}
-{{- end -}}
-
 {{- define "tar.guard.extensions" -}}
 - message: this component changes Extensions of its own type alone
   reason: Forbidden
@@ -92,12 +66,12 @@ dyn(e.addresses)
   expression: >-
     !has(object.webhooks) || object.webhooks.all(w, has(w.clientConfig.service) &&
     w.clientConfig.service.namespace == '{{ .Release.Namespace }}' && w.clientConfig.service.name == 'endpointslice-webhook')
-- message: the webhook asks for reviews of EndpointSlices, Services and Etcds alone
+- message: the webhook asks for reviews of EndpointSlices and Services alone
   reason: Forbidden
   expression: >-
     !has(object.webhooks) || object.webhooks.all(w, !has(w.rules) || w.rules.all(r,
-    r.apiGroups.all(g, g in ['', 'discovery.k8s.io', 'druid.gardener.cloud']) &&
-    r.resources.all(n, n in ['endpointslices', 'services', 'etcds']) && r.operations.all(o, o in ['CREATE', 'UPDATE'])))
+    r.apiGroups.all(g, g in ['', 'discovery.k8s.io']) &&
+    r.resources.all(n, n in ['endpointslices', 'services']) && r.operations.all(o, o in ['CREATE', 'UPDATE'])))
 {{- end -}}
 
 {{/*
@@ -160,7 +134,7 @@ spec:
 
 {{/*
 A guard of updates: what may change, and nothing else.
-Arguments: root, name, users, group, resources; fields, metadata, labels, annotations (lists of keys); variables, more (validations)
+Arguments: root, name, users, group, resources; fields, metadata, labels, annotations (lists of keys); more (validations)
 */}}
 {{- define "tar.guard.update" -}}
 {{- $rules := list
@@ -170,6 +144,5 @@ Arguments: root, name, users, group, resources; fields, metadata, labels, annota
   (dict "message" "this component changes no other annotation" "new" "variables.objectAnnotations" "old" "variables.oldObjectAnnotations" "but" (.annotations | default list)) -}}
 {{- $validations := .more | default "" -}}
 {{- range $rules }}{{ $validations = printf "%s\n%s" $validations (include "tar.guard.rule" .) }}{{ end -}}
-{{- $variables := printf "%s\n%s" (include "tar.guard.variables" .) (.variables | default "") -}}
-{{- include "tar.guard" (dict "root" .root "name" .name "users" .users "group" .group "resources" .resources "operations" (list "UPDATE") "variables" $variables "validations" $validations) -}}
+{{- include "tar.guard" (dict "root" .root "name" .name "users" .users "group" .group "resources" .resources "operations" (list "UPDATE") "variables" (include "tar.guard.variables" .) "validations" $validations) -}}
 {{- end -}}

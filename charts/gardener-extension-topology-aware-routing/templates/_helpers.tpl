@@ -103,11 +103,21 @@ networking.resources.gardener.cloud/pod-label-selector-namespace-alias: extensio
 {{- end -}}
 {{- end -}}
 
+{{/* true where the webhook is installed. */}}
+{{- define "tar.hasWebhook" -}}
+{{- $webhook := .Values.endpointsliceWebhook -}}
+{{- $old := semverCompare "< 1.32-0" .Capabilities.KubeVersion.Version -}}
+{{- $needed := or $old (ne .Values.settingsReconciler.keep "off") .Values.flowController.enabled -}}
+{{- if eq (toString $webhook.enabled) "auto" -}}
+{{- if or $needed (eq $webhook.registration "chart") }}true{{ end -}}
+{{- else if $webhook.enabled }}true{{ end -}}
+{{- end -}}
+
 {{/* Names of the components that are on, as JSON. */}}
 {{- define "tar.components" -}}
 {{- $names := list -}}
 {{- if .Values.settingsReconciler.enabled }}{{ $names = append $names "settings-reconciler" }}{{ end -}}
-{{- if .Values.endpointsliceWebhook.enabled }}{{ $names = append $names "endpointslice-webhook" }}{{ end -}}
+{{- if include "tar.hasWebhook" . }}{{ $names = append $names "endpointslice-webhook" }}{{ end -}}
 {{- if .Values.flowController.enabled }}{{ $names = append $names "flow-controller" }}{{ end -}}
 {{- toJson $names -}}
 {{- end -}}
@@ -202,7 +212,7 @@ What the settings-reconciler is told: a registration that this chart renders can
 webhook there.
 */}}
 {{- define "tar.admission" -}}
-{{- if and (eq .Values.admission "auto") .Values.endpointsliceWebhook.enabled (eq .Values.endpointsliceWebhook.registration "chart") -}}
+{{- if and (eq .Values.admission "auto") (include "tar.hasWebhook" .) (eq .Values.endpointsliceWebhook.registration "chart") -}}
 webhook
 {{- else -}}
 {{ .Values.admission }}

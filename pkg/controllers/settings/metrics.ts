@@ -167,7 +167,7 @@ export const createSettingsMetrics = (metrics: Metrics, figures: SettingsFigures
   const writes = metrics.counter({
     name: 'settings_writes_total',
     help: 'Services written: because a decision changed, to repair what others overwrote, or to take our settings back.',
-    labels: ['cause'],
+    labels: ['kind', 'cause'],
   });
   const touches = metrics.counter({
     name: 'slice_touches_total',
@@ -175,7 +175,8 @@ export const createSettingsMetrics = (metrics: Metrics, figures: SettingsFigures
     labels: ['outcome'],
   });
   return {
-    wrote: (cause) => writes.inc({ cause }),
+    // The label is part of a stable metric; nothing but Services is written.
+    wrote: (cause) => writes.inc({ kind: 'Service', cause }),
     touched: (outcome) => touches.inc({ outcome }),
     failed: () => failures.inc(),
   };

@@ -9,26 +9,14 @@ import { ENDPOINT_SLICES, MUTATING_WEBHOOK_CONFIGURATIONS, NODES, SERVICES } fro
 import { ApiError } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { gardenerCrds } from '../../fixtures/crds.ts';
-import { etcd, extension } from '../../fixtures/gardener.ts';
+import { extension } from '../../fixtures/gardener.ts';
 import { platformCrds } from '../../fixtures/platform-crds.ts';
 import { nodeGroupCrd } from '../../fixtures/kubeedge.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import {
-  ALIEN,
-  ATTACKS,
-  ETCD,
-  EXTENSION,
-  NEEDED,
-  NODE,
-  ROLE,
-  SERVICE,
-  SLICE,
-  VICTIM,
-  endpoints,
-} from '../attack-writes.ts';
+import { ALIEN, ATTACKS, EXTENSION, NEEDED, NODE, ROLE, SERVICE, SLICE, VICTIM, endpoints } from '../attack-writes.ts';
 import type { Write } from '../attack-writes.ts';
-import { COMPONENTS, FLOW, INJECTED, NAMESPACE, WEBHOOK, chart, openHelm } from '../chart.ts';
+import { COMPONENTS, FLOW, INJECTED, NAMESPACE, WEBHOOK, openHelm, root } from '../chart.ts';
 import type { Component } from '../chart.ts';
 import { connectAs } from '../hints-support.ts';
 import { apply, applyDefinitions } from '../installation.ts';
@@ -78,7 +66,7 @@ describe('attack: a component that was taken over', () => {
     await applyDefinitions(bed(), [...gardenerCrds(), ...platformCrds(), nodeGroupCrd()]);
     for (const name of [NAMESPACE, 'garden']) await api.create('/api/v1/namespaces', { metadata: { name } });
     await api.create('/api/v1/namespaces', { metadata: { name: VICTIM, labels: { tier: 'secret' } } });
-    await apply(bed(), 'flowpolicies.yaml', readFileSync(join(chart, 'crds/flowpolicies.yaml'), 'utf8'));
+    await apply(bed(), 'flowpolicies.yaml', readFileSync(join(root, 'example/flow/crd.yaml'), 'utf8'));
     const helm = await openHelm();
     try {
       const values = { flowController: { enabled: true, nodeGroups: true } };
@@ -95,10 +83,6 @@ describe('attack: a component that was taken over', () => {
       addressType: 'IPv4',
       ports: [{ name: 'https', port: 443, protocol: 'TCP' }],
       ...endpoints({}),
-    });
-    await api.create(`/apis/druid.gardener.cloud/v1alpha1/namespaces/${VICTIM}/etcds`, {
-      ...etcd(),
-      metadata: { name: ETCD.name },
     });
     const extensionsPath = `/apis/extensions.gardener.cloud/v1alpha1/namespaces/${VICTIM}/extensions`;
     const own = extension();

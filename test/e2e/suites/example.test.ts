@@ -31,10 +31,11 @@ describe('example', () => {
 
   it('plain is what the chart renders with its defaults and the flow-controller', async () => {
     const name = 'topology-aware-routing';
-    const values = { flowController: { enabled: true } };
+    // example/flow has the definition.
+    const values = { flowController: { enabled: true, definition: false } };
     expect(read('plain/topology-aware-routing.yaml')).to.deep.equal(
       documents(await helm.template(values, { kubernetes: '1.36.0', release: name, namespace: name })),
-      'write it anew: helm template topology-aware-routing <chart> --namespace topology-aware-routing --kube-version 1.36.0 --set flowController.enabled=true',
+      'write it anew: helm template topology-aware-routing <chart> --namespace topology-aware-routing --kube-version 1.36.0 --set flowController.enabled=true --set flowController.definition=false',
     );
   });
 

@@ -10,7 +10,7 @@ import type { Component as Program } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
 import type { Slice } from '../bed/service.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { COMPONENTS, FLOW, NAMESPACE, RECONCILER, WEBHOOK, chart, root } from '../chart.ts';
+import { COMPONENTS, FLOW, NAMESPACE, RECONCILER, WEBHOOK, root } from '../chart.ts';
 import type { Component } from '../chart.ts';
 import { useHelm } from '../chart-renderings.ts';
 import { commandReady } from '../commands.ts';
@@ -30,7 +30,7 @@ describe('image', () => {
   before('put the image together, and apply the chart', async () => {
     image = await assembleImage(join(bed().directory, 'image'));
     await bed().api.create('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
-    await apply(bed(), 'flowpolicies.yaml', readFileSync(join(chart, 'crds/flowpolicies.yaml'), 'utf8'));
+    await apply(bed(), 'flowpolicies.yaml', readFileSync(join(root, 'example/flow/crd.yaml'), 'utf8'));
     const values = { admission: 'webhook', flowController: { enabled: true } };
     await apply(bed(), 'chart.yaml', await helm().template(values));
     await bed().api.create(`/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`, {

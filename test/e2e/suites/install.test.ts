@@ -33,7 +33,6 @@ import {
   NAMESPACE,
   RECONCILER,
   WEBHOOK,
-  chart,
   documents,
   openHelm,
   root,
@@ -87,7 +86,7 @@ describe('chart, installed', () => {
     helm = await openHelm();
     // Where the installations of a seed and of the garden runtime meet.
     for (const name of [NAMESPACE, 'garden']) await api.create('/api/v1/namespaces', { metadata: { name } });
-    await apply(bed(), 'flowpolicies.yaml', readFileSync(join(chart, 'crds/flowpolicies.yaml'), 'utf8'));
+    await apply(bed(), 'flowpolicies.yaml', readFileSync(join(root, 'example/flow/crd.yaml'), 'utf8'));
     const values = { settingsReconciler: { keep: 'on' }, flowController: { enabled: true, nodeGroups: true } };
     const text = await helm.template({ ...INJECTED['seed and runtime'], ...values });
     rendered = documents(text);

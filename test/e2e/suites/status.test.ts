@@ -25,7 +25,7 @@ import { defaultControllers } from '../bed/control-plane.ts';
 import type { BedNode } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { FLOW, NAMESPACE, RECONCILER, WEBHOOK, chart, openHelm } from '../chart.ts';
+import { FLOW, NAMESPACE, RECONCILER, WEBHOOK, openHelm, root } from '../chart.ts';
 import type { Helm } from '../chart.ts';
 import { apply } from '../installation.ts';
 import { startKubelet } from '../kubelet.ts';
@@ -70,7 +70,7 @@ describe('kubectl topology status on an installation', () => {
     const nodes: BedNode[] = await Promise.all(zones.map((zone) => bed().node({ name: `node-${zone}`, zone })));
     helm = await openHelm();
     for (const name of [NAMESPACE, 'shop']) await api.create('/api/v1/namespaces', { metadata: { name } });
-    await apply(bed(), 'flowpolicies.yaml', readFileSync(join(chart, 'crds/flowpolicies.yaml'), 'utf8'));
+    await apply(bed(), 'flowpolicies.yaml', readFileSync(join(root, 'example/flow/crd.yaml'), 'utf8'));
     const values = { admission: 'webhook', flowController: { enabled: true } };
     await apply(bed(), 'chart.yaml', await helm.template(values));
     kubelet = startKubelet({ bed: bed(), nodes });

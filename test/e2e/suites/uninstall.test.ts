@@ -13,7 +13,7 @@ import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import type { Slice } from '../bed/service.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { COMPONENTS, FLOW, NAMESPACE, RECONCILER, WEBHOOK, chart, openHelm } from '../chart.ts';
+import { COMPONENTS, FLOW, NAMESPACE, RECONCILER, WEBHOOK, openHelm, root } from '../chart.ts';
 import type { Component, Helm } from '../chart.ts';
 import { commandReady } from '../commands.ts';
 import { apply, installedProgram } from '../installation.ts';
@@ -56,7 +56,7 @@ describe('the end of an installation', () => {
   const values = (admission: string): object => ({
     admission,
     endpointsliceWebhook: { failurePolicy: 'Fail', timeoutSeconds: 5 },
-    flowController: { enabled: true },
+    flowController: { enabled: true, definition: false },
   });
 
   const stopAll = async (): Promise<void> => {
@@ -140,7 +140,7 @@ describe('the end of an installation', () => {
     helm = await openHelm();
     await bed().api.create('/api/v1/namespaces', { metadata: { name: 'shop' } });
     await makeNamespace();
-    await apply(bed(), 'flowpolicies.yaml', readFileSync(join(chart, 'crds/flowpolicies.yaml'), 'utf8'));
+    await apply(bed(), 'flowpolicies.yaml', readFileSync(join(root, 'example/flow/crd.yaml'), 'utf8'));
   });
   after(async () => {
     await stopAll();

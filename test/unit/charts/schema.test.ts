@@ -50,6 +50,8 @@ describe('values.schema.json', () => {
 
   const accepted: { name: string; values: Values }[] = [
     { name: 'no values at all', values: {} },
+    { name: "what Gardener's tools set for every extension", values: withValue('imageVectorOverwrite', 'images: []') },
+    { name: 'ports that gardenlet injects', values: { ...defaults(), usablePorts: [10_250, 10_251] } },
     { name: 'what gardenlet injects', values: withValue('gardener', { version: 'v1.140.0', seed: { spec: {} } }) },
     {
       name: 'what gardener-operator injects, with its string for a boolean',

@@ -48,7 +48,7 @@ describe('metrics of the settings reconciler', () => {
       'topology_aware_routing_admission_carrier{carrier="policy"} 0',
       'topology_aware_routing_admission_carrier_awaited{carrier="webhook"} 0',
       'topology_aware_routing_admission_carrier_awaited{carrier="policy"} 1',
-      'topology_aware_routing_settings_writes_total{cause="repair"} 2',
+      'topology_aware_routing_settings_writes_total{kind="Service",cause="repair"} 2',
       'topology_aware_routing_slice_touches_total{outcome="hinted"} 1',
       'topology_aware_routing_list_watch_failures_total 1',
     ]) {
