@@ -88,6 +88,18 @@ export const verdictsText = ({ services, verdicts, nodes, unpredicted }: AuditSu
   return `${countText(services, 'Service')}, ${countText(nodes, 'ready Node')}: ${counts}${without}.`;
 };
 
+/** How clients are taken to be spread over the zones. */
+export const clientsText = ({ clientsBy }: Pick<AuditSum, 'clientsBy'>): string =>
+  clientsBy === 'cpu' ? 'clients where the CPU of the Nodes is' : 'clients alike on every Node';
+
+/** Services of which no saving is predicted, because clients do not pass their proxies. */
+const bypassedText = ({ bypassed }: AuditSum): string => {
+  const names = Object.entries(bypassed);
+  if (names.length === 0) return '';
+  const list = names.map(([name, count]) => `${name} ${count}`).join(', ');
+  return `Routing by zone saves nothing where clients go around the proxies, and none is predicted there (${list}).`;
+};
+
 const savingText = ({ saving }: AuditSum): string => {
   const more =
     saving.endpoints > 0 ? `; endpoints in zones that have none another ${percentText(saving.endpoints)}` : '';
@@ -101,7 +113,7 @@ export const costText = ({ sum: { monthlyCost }, prices }: AuditReport): string 
   const money = (amount: number): string => moneyText(amount, currency);
   const by = [source, date].filter((text) => text !== '').join(', ');
   const saves = `routing by zone saves ${money(monthlyCost.saving.routing)} of it, endpoints in zones that have none up to ${money(monthlyCost.saving.endpoints)} more`;
-  return `At ${gigabytesPerDay.toLocaleString('en-US')} GB a day, divided among Services by their ready endpoints, crossing costs ${money(monthlyCost.current)} a month; ${saves}${by === '' ? '' : ` (${by})`}.`;
+  return `At ${gigabytesPerDay.toLocaleString('en-US')} GB a day, divided among Services by their ready endpoints, crossing costs an estimated ${money(monthlyCost.current)} a month; ${saves}${by === '' ? '' : ` (${by})`}.`;
 };
 
 const sumText = (report: AuditReport, columns: number, paint: Paint): string => {
@@ -109,8 +121,13 @@ const sumText = (report: AuditReport, columns: number, paint: Paint): string => 
   const shares =
     sum.inZoneShare === null
       ? 'Nothing can be predicted: no proxy routes any of them, or no ready Node is known.'
-      : `${percentText(sum.inZoneShare)} of connections stay in their zone, ${percentText(sum.crossZoneShare)} cross (Services weighted by their ready endpoints, clients alike on every Node).`;
-  const sentences = [shares, sum.inZoneShare === null ? '' : savingText(sum), clean(costText(report))];
+      : `${percentText(sum.inZoneShare)} of connections stay in their zone, ${percentText(sum.crossZoneShare)} cross (Services weighted by their ready endpoints, ${clientsText(sum)}).`;
+  const sentences = [
+    shares,
+    sum.inZoneShare === null ? '' : savingText(sum),
+    bypassedText(sum),
+    clean(costText(report)),
+  ];
   const lines = sentences.filter((text) => text !== '').map((text) => wrapText(text, columns, ''));
   return `\n${paint.strong(verdictsText(sum))}\n${lines.join('')}`;
 };

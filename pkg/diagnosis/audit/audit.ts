@@ -55,7 +55,7 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions): AuditRe
     ...routersReport(index.readyNodes, index.routers),
     namespace: namespace ?? null,
     services: sortServices(services, 'worst'),
-    sum: auditSum(services, index.readyNodes.length),
+    sum: auditSum(services, index.readyNodes.length, index.weights === undefined ? 'nodes' : 'cpu'),
     causes: causeGroups(services),
     matrix: matrixOf(all, total),
     findings: clusterFindings(snapshot, index, slices),

@@ -28,7 +28,16 @@ const costOf = (services: readonly ServiceAudit[]): { monthlyCost?: MonthlyCost 
 const crossingOf = (services: readonly ServiceAudit[]): number =>
   total(services, ({ crossZoneShare, weight }) => (crossZoneShare ?? 0) * weight);
 
-export const auditSum = (services: readonly ServiceAudit[], nodes: number): AuditSum => {
+const bypassedOf = (services: readonly ServiceAudit[]): AuditSum['bypassed'] => {
+  const names = services.flatMap(({ bypasses }) => bypasses).sort(byText);
+  return Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, own]) => [name, own.length]));
+};
+
+export const auditSum = (
+  services: readonly ServiceAudit[],
+  nodes: number,
+  clientsBy: AuditSum['clientsBy'],
+): AuditSum => {
   const predicted = services.filter(({ crossZoneShare }) => crossZoneShare !== null);
   const crossZoneShare = predicted.length === 0 ? null : Math.min(1, crossingOf(predicted));
   const count = (verdict: ServiceAudit['verdict']): number =>
@@ -42,6 +51,8 @@ export const auditSum = (services: readonly ServiceAudit[], nodes: number): Audi
       NotWanted: count('NotWanted'),
       Ineffective: count('Ineffective'),
     },
+    clientsBy,
+    bypassed: bypassedOf(services),
     unpredicted: services.length - predicted.length,
     endpoints: total(services, ({ endpoints }) => endpoints),
     nodes,

@@ -56,7 +56,7 @@ export interface ServiceAudit {
   readonly endpoints: number;
   /** Zones with a ready endpoint. */
   readonly zones: number;
-  /** Predicted, clients alike on every Node; null where no proxy routes (headless, no endpoints) or no Node is known. */
+  /** Predicted, clients as `sum.clientsBy` says; null where no proxy routes (headless, no endpoints) or no Node is known. */
   readonly inZoneShare: number | null;
   readonly crossZoneShare: number | null;
   /** How far the busiest endpoint is above its fair share: 0 = all alike, 1 = twice the average. */
@@ -100,6 +100,10 @@ export interface ClusterFinding {
 export interface AuditSum {
   readonly services: number;
   readonly verdicts: Readonly<Record<Verdict, number>>;
+  /** How clients are taken to be spread, as in `simulate`: by the CPU of the Nodes, or alike on every Node where that is not known. */
+  readonly clientsBy: 'cpu' | 'nodes';
+  /** Services that clients go around the proxies of, by the client's name; no saving is predicted of them. */
+  readonly bypassed: Readonly<Record<string, number>>;
   /** Services without a prediction; they do not count below. */
   readonly unpredicted: number;
   readonly endpoints: number;

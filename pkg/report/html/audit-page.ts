@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The audit as one self-contained page, for people who decide about money and have no terminal.
 import type { AuditReport } from '../../diagnosis/audit/types.ts';
-import { costText, verdictsText } from '../audit.ts';
+import { clientsText, costText, verdictsText } from '../audit.ts';
 import { heatMap } from '../svg.ts';
 import { AUDIT_SCRIPT } from './audit-script.ts';
 import { servicesTable } from './audit-services.ts';
@@ -45,7 +45,7 @@ const notes = (report: AuditReport): Markup => {
     <h2>How to read this</h2>
     <p>
       Nothing was measured: shares are predicted from Nodes, Services and EndpointSlices by models of the control plane
-      and of the proxies, with clients alike on every Node. Services are weighted by their ready endpoints, which stand
+      and of the proxies, with ${clientsText(report.sum)}. Services are weighted by their ready endpoints, which stand
       in for their traffic. <em>Overload</em> is how far the busiest endpoint is above its fair share.
     </p>
     ${cost === '' ? NOTHING : markup`<p>${cost}</p>`} ${unseen === '' ? NOTHING : markup`<p>Not seen: ${unseen}.</p>`}

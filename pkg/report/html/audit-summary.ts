@@ -15,7 +15,7 @@ const moneyCards = ({ sum: { monthlyCost }, prices }: AuditReport): Markup[] => 
   if (monthlyCost === undefined || prices === undefined) return [];
   const money = (amount: number): string => moneyText(amount, prices.currency);
   return [
-    card(money(monthlyCost.current), 'a month is what crossing zones costs'),
+    card(money(monthlyCost.current), 'a month is what crossing zones costs, an estimate'),
     card(money(monthlyCost.saving.routing), 'a month would be saved by routing by zone'),
   ];
 };

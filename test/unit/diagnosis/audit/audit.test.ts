@@ -8,6 +8,7 @@ import { audit } from '../../../../pkg/diagnosis/audit/audit.ts';
 import type { AuditOptions, AuditReport, ServiceAudit } from '../../../../pkg/diagnosis/audit/types.ts';
 import { explain } from '../../../../pkg/diagnosis/explain/explain.ts';
 import { BUILT_IN_PRICES, tariffOf } from '../../../../pkg/diagnosis/prices.ts';
+import { renderAudit } from '../../../../pkg/report/audit.ts';
 import { auditCluster } from '../../../fixtures/audit-cluster.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
@@ -282,5 +283,22 @@ describe('audit: any cluster', () => {
       }),
       { numRuns: upTo(300) },
     );
+  });
+
+  it('promises no saving where clients go around the proxies, and says who does', () => {
+    const web = [...NODES, ...pair('web', ['eu-1a', 'eu-1b', 'eu-1c'])];
+    const ingress = {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'Ingress',
+      metadata: { name: 'front', namespace: 'default' },
+      spec: { ingressClassName: 'nginx', defaultBackend: { service: { name: 'web' } } },
+    };
+    const plain = auditOf(web);
+    const behind = audit(snapshotOf(...web, ingress), OPTIONS);
+    expect(plain.services[0]?.saving?.routing).to.be.greaterThan(0.5);
+    expect([behind.services[0]?.saving, behind.services[0]?.bypasses]).to.deep.equal([null, ['ingress-nginx']]);
+    expect([plain.sum.bypassed, behind.sum.bypassed]).to.deep.equal([{}, { 'ingress-nginx': 1 }]);
+    expect(behind.sum.saving.routing).to.equal(0);
+    expect(renderAudit(behind, { color: false, wide: false, columns: 100 })).to.contain('(ingress-nginx 1)');
   });
 });
