@@ -23,9 +23,10 @@ export interface Fight {
   stop(): Promise<void>;
 }
 
-/** The Service as its ManagedResource has it: foreign labels and annotations stay, the spec is the desired one. */
-const resourceManagerReplaces = async (client: Client, namespace: string, name: string): Promise<Service> => {
+/** The Service as its ManagedResource has it: foreign labels and annotations stay, the spec is the desired one. See its contract. */
+export const resourceManagerReplaces = async (client: Client, namespace: string, name: string): Promise<Service> => {
   const stored = await client.get<Service>(SERVICES, { namespace, name });
+  if (stored.metadata?.annotations?.['resources.gardener.cloud/mode'] === 'Ignore') return stored;
   const { trafficDistribution: _, ...spec } = stored.spec ?? {};
   return client.update<Service>(SERVICES, { ...stored, spec });
 };

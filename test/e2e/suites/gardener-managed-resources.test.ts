@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'mocha';
 import type { Service } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_APPLIED, LABEL_CONSIDER, LABEL_MANAGED } from '../../../pkg/apis/names.ts';
 import { SEEDS, SERVICES } from '../../../pkg/apis/resources.ts';
+import { MODE_IGNORE, describeResourceManager } from '../../contract/resource-manager.ts';
 import { namespace, seed } from '../../fixtures/gardener.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
@@ -76,10 +77,7 @@ for (const version of ['1.141', '1.150'] as const) {
         namespace({ role: 'garden' }),
       );
       await startResourceManager(bed(), { version, syncSeconds: SYNC_SECONDS });
-      managed = await manage(bed(), NS, 'extension', [
-        serviceObject('webhook'),
-        serviceObject('held', { 'resources.gardener.cloud/mode': 'Ignore' }),
-      ]);
+      managed = await manage(bed(), NS, 'extension', [serviceObject('webhook'), serviceObject('held', MODE_IGNORE)]);
     });
     after(async () => {
       for (const command of commands) await command.stop();
@@ -94,30 +92,20 @@ for (const version of ['1.141', '1.150'] as const) {
         expect(metadata?.annotations).to.include({ [ANNOTATION_APPLIED]: '{}' });
       });
 
-      it('reverts it when it is asked to', async () => {
-        await write('webhook');
-        await managed.reconcile();
-        await expectReverted('webhook');
-      });
-
       it('names its origin on what it manages', async () => {
         const { metadata } = await service('webhook');
         expect(Object.keys(metadata?.annotations ?? {})).to.include('resources.gardener.cloud/origin');
       });
 
-      it('leaves alone what carries resources.gardener.cloud/mode: Ignore', async () => {
-        await write('held');
-        await managed.reconcile();
-        expect((await service('held')).spec?.trafficDistribution).to.equal(SAME_ZONE);
-        await world.client.patch(SERVICES, { namespace: NS, name: 'held' }, 'merge', {
-          metadata: { labels: { [LABEL_MANAGED]: 'false' } },
-        });
-      });
+      describeResourceManager(() => ({ client: world.client, namespace: NS, turn: () => managed.reconcile() }));
     });
 
     describe('beside our commands', () => {
       before('started as the chart renders them, with keep: auto', async () => {
-        // Traces of the tests before would be ours.
+        // Traces of the tests before would be ours; the one that is held is a stranger's.
+        await world.client.patch(SERVICES, { namespace: NS, name: 'held' }, 'merge', {
+          metadata: { labels: { [LABEL_MANAGED]: 'false' } },
+        });
         await world.client.patch(SERVICES, { namespace: NS, name: 'webhook' }, 'merge', {
           metadata: { annotations: { [ANNOTATION_APPLIED]: null }, labels: { [LABEL_CONSIDER]: null } },
         });
