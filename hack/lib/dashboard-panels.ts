@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the dashboard shows: of every command, its controllers, and settings; tests run every query against a real Prometheus.
-import { ADMISSION, CLOSED_LOOP } from './dashboard-traffic.ts';
+import { ADMISSION, CLOSED_LOOP, MEASURED } from './dashboard-traffic.ts';
 import { NAMED, P, one, p99, rare, rate } from './dashboard-types.ts';
 import type { Row } from './dashboard-types.ts';
 
@@ -168,4 +168,4 @@ const settings: Row = {
   ],
 };
 
-export const ROWS: readonly Row[] = [commands, controllers, settings, ADMISSION, CLOSED_LOOP];
+export const ROWS: readonly Row[] = [commands, controllers, settings, ADMISSION, CLOSED_LOOP, MEASURED];

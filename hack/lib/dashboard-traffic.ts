@@ -107,6 +107,11 @@ export const CLOSED_LOOP: Row = {
       unit: 's',
       queries: one(p99('flow_load_read_duration_seconds', 'source'), '{{source}}'),
     },
+    {
+      title: 'Duration of planning (p99)',
+      unit: 's',
+      queries: one(p99('flow_planning_duration_seconds', 'outcome'), '{{outcome}}'),
+    },
     { title: 'Age of samples: the oldest', unit: 's', queries: ofService('flow_sample_age_seconds') },
     {
       title: 'NodeGroups',
@@ -116,6 +121,64 @@ export const CLOSED_LOOP: Row = {
         { expr: `sum by (state) (${P}node_group_services) or vector(0)`, legend: 'Services {{state}}' },
         { expr: rare('node_group_touches_total', 'outcome'), legend: 'touches (1 h) {{outcome}}' },
       ],
+    },
+  ],
+};
+
+const M = 'topology_traffic_';
+
+/** Of nodes with a traffic-meter. */
+export const MEASURED: Row = {
+  title: 'Measured traffic',
+  panels: [
+    {
+      title: 'Bytes a second between zones',
+      unit: 'bytes',
+      stacked: true,
+      queries: one(
+        `sum by (source_zone, destination_zone) (rate(${M}bytes_total[5m]))`,
+        '{{source_zone}} to {{destination_zone}}',
+      ),
+    },
+    {
+      title: 'Bytes a second by Service and zones: the most',
+      unit: 'bytes',
+      queries: one(
+        `topk(10, sum by (service_namespace, service_name, source_zone, destination_zone) (rate(${M}bytes_total[5m])))`,
+        '{{service_namespace}}/{{service_name}} {{source_zone}} to {{destination_zone}}',
+      ),
+    },
+    {
+      title: 'Connections a second between zones',
+      unit: 'ops',
+      stacked: true,
+      queries: one(
+        `sum by (source_zone, destination_zone) (rate(${M}connections_total[5m]))`,
+        '{{source_zone}} to {{destination_zone}}',
+      ),
+    },
+    {
+      title: 'Nodes by state of their meter',
+      unit: 'short',
+      queries: one(`sum by (state) (${M}state)`, '{{state}}'),
+    },
+    {
+      title: 'Not counted, by reason (1 h)',
+      unit: 'short',
+      queries: one(`sum by (reason) (increase(${M}lost_total[1h]))`, '{{reason}}'),
+    },
+    {
+      title: 'Conntrack tables: flows, and their limit',
+      unit: 'short',
+      queries: [
+        { expr: `max(${M}flows)`, legend: 'flows of the fullest' },
+        { expr: `min(${M}conntrack_max)`, legend: 'the lowest limit' },
+      ],
+    },
+    {
+      title: 'Age of the bytes of living flows: the oldest',
+      unit: 's',
+      queries: one(`max(${M}list_age_seconds)`, 'since the last list'),
     },
   ],
 };

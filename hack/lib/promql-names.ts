@@ -13,7 +13,7 @@ const DEFAULT_METRICS = new Set([
 /** Labels that scrapers add to every series, and those that exist in expressions only. */
 const TARGET_LABELS = ['job', 'instance', 'namespace', 'pod', 'le'];
 
-const METRIC = /\b(?:topology_aware_routing|nodejs|process)_[a-z0-9_]+/g;
+const METRIC = /\b(?:topology_aware_routing|topology_traffic|nodejs|process)_[a-z0-9_]+/g;
 const LABELS = /\b(?:by|on|group_left|group_right)\s*\(([^)]*)\)|\{([^}]*)\}/g;
 
 /** Metrics and labels in `expr` that neither a command nor a scraper has; labels may be those of any metric of the expression. */

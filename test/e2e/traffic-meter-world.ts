@@ -12,7 +12,7 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 const load = source('./traffic-load.ts');
 
 /** Port of the metrics of every meter: each node has its own namespace. */
-const metricsPort = 9_200;
+export const metricsPort = 9_200;
 const healthPort = 9_201;
 
 /** Runs a command in the node's network namespace. */
@@ -60,8 +60,9 @@ export const startMeter = async (bed: Bed, node: BedNode, ...flags: string[]): P
       ...flags,
     ],
   });
+  const host = flags.find((flag) => flag.startsWith('--bind-address='))?.split('=')[1] ?? '127.0.0.1';
   const page = (port: number, path: string): Promise<string> =>
-    inside(node, process.execPath, load, 'read', `http://127.0.0.1:${port}${path}`);
+    inside(node, process.execPath, load, 'read', `http://${host}:${port}${path}`);
   const ready = async (): Promise<void> => {
     await waitFor(
       `${component.name} ready`,

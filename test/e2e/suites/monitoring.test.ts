@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real Prometheus that scrapes the three commands at work: every query of the dashboard has data, every alert rule is evaluated.
-// Needs: prometheus
+// A real Prometheus that scrapes the commands at work, a traffic-meter on one node among them: every query of the dashboard has data, every alert rule is evaluated.
+// Needs: prometheus, conntrack
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'mocha';
 import { alertFiles } from '../../../hack/lib/alerts.ts';
 import { ROWS } from '../../../hack/lib/dashboard-panels.ts';
 import { metricsCatalogue } from '../../../hack/lib/metrics-catalogue.ts';
-import { ANNOTATION_TOPOLOGY_MODE, COMMANDS, GROUP, LABEL_MANAGED } from '../../../pkg/apis/names.ts';
+import { ANNOTATION_TOPOLOGY_MODE, COMMANDS, GROUP, LABEL_MANAGED, TRAFFIC_METER } from '../../../pkg/apis/names.ts';
 import { FLOW_POLICIES } from '../../../pkg/apis/resources.ts';
 import { RELEASE } from '../../../pkg/apis/release.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
@@ -25,18 +25,21 @@ import { startReconciler } from '../hints-commands.ts';
 import { connectAs } from '../hints-support.ts';
 import { startPrometheus } from '../prometheus.ts';
 import type { Prometheus } from '../prometheus.ts';
+import { metricsPort, startMeter as startTrafficMeter } from '../traffic-meter-world.ts';
 
 const namespace = 'shop';
 const zones = ['a', 'b', 'c'];
 /** Ports for metrics: the webhook's default, and two that nothing else here takes. */
 const PORTS = { webhook: 8080, reconciler: 18_084, flow: 18_086 } as const;
-const TARGETS: Readonly<Record<string, string>> = {
+const TARGETS: Record<string, string> = {
   [COMMANDS.endpointSliceWebhook]: `127.0.0.1:${PORTS.webhook}`,
   [COMMANDS.settingsReconciler]: `127.0.0.1:${PORTS.reconciler}`,
   [COMMANDS.flowController]: `127.0.0.1:${PORTS.flow}`,
 };
 
 const PREFIX = 'topology_aware_routing_';
+/** Of every metric of the project. */
+const OWN = 'topology_';
 
 /** Once a second a label that the EndpointSlice controller mirrors: reconciles, reviews and writes of slices. */
 const startWork = (...services: BedService[]): { stop(): Promise<void> } => {
@@ -72,7 +75,7 @@ describe('monitoring', () => {
   });
   const bed = useBed();
 
-  before('three commands at work, and a Prometheus that scrapes them', async () => {
+  before('all commands at work, and a Prometheus that scrapes them', async () => {
     client = await connectAs(bed(), 'tester');
     await bed().api.create('/api/v1/namespaces', { metadata: { name: namespace } });
     webhook = await startWebhook(bed());
@@ -95,6 +98,9 @@ describe('monitoring', () => {
     });
     controller.start();
     await ready();
+    const [measured] = nodes as [BedNode];
+    await startTrafficMeter(bed(), measured, `--bind-address=${measured.addresses.ipv4}`);
+    TARGETS[TRAFFIC_METER] = `${measured.addresses.ipv4}:${metricsPort}`;
     prometheus = await startPrometheus(bed(), {
       jobs: Object.entries(TARGETS).map(([name, target]) => ({ name, targets: [target] })),
       ruleFiles: alertFiles().map(({ path }) => join(root, path)),
@@ -112,7 +118,7 @@ describe('monitoring', () => {
         const exposed = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(
           ([, name = '', type = '']) => `${name} ${type}`,
         );
-        const own = exposed.filter((line) => line.startsWith(PREFIX)).sort();
+        const own = exposed.filter((line) => line.startsWith(OWN)).sort();
         expect(own).to.deep.equal(metrics.map(({ name, type }) => `${name} ${type}`).sort());
         for (const { name, labels } of metrics) {
           const series = [...text.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?\\{([^}]*)\\}`, 'gm'))];
@@ -126,13 +132,9 @@ describe('monitoring', () => {
     }
 
     it('names release, readiness and leaders', async () => {
-      const up = await prometheus.waitForSamples(`${PREFIX}build_info{version="${RELEASE}"}`, 3);
-      expect(up.map(({ metric }) => metric['command'] ?? '').sort()).to.deep.equal(
-        Object.values(COMMANDS)
-          .filter((name) => name in TARGETS)
-          .sort(),
-      );
-      await prometheus.waitForSamples(`${PREFIX}ready == 1`, 3);
+      const up = await prometheus.waitForSamples(`${PREFIX}build_info{version="${RELEASE}"}`, 4);
+      expect(up.map(({ metric }) => metric['command'] ?? '').sort()).to.deep.equal(Object.keys(TARGETS).sort());
+      await prometheus.waitForSamples(`${PREFIX}ready == 1`, 4);
       await prometheus.waitForSamples(`${PREFIX}leader == 1`, 2);
     });
 

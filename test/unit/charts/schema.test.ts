@@ -150,7 +150,7 @@ describe('values.schema.json', () => {
     { path: 'vpa.updateMode', value: 'recreate' },
     { path: 'vpa.minAllowed', value: { memory: '' }, field: 'vpa.minAllowed.memory' },
     { path: 'vpa.maxAllowed', value: {} },
-    { path: 'networkPolicy.enabled', value: 'auto' },
+    { path: 'networkPolicy.enabled', value: 'yes' },
     { path: 'networkPolicy.scrapers', value: [] },
     { path: 'networkPolicy.scrapers', value: [{ namespace: 'x' }], field: 'networkPolicy.scrapers.0.namespace' },
     { path: 'networkPolicy.apiServerPorts', value: [0], field: 'networkPolicy.apiServerPorts.0' },
