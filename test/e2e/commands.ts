@@ -29,18 +29,22 @@ export interface WebhookOptions {
   readonly flags?: readonly string[];
   /** Flags of Node.js. Default: none. */
   readonly nodeFlags?: readonly string[];
+  /** Words before the command, e.g. to enter a cgroup. Default: none. */
+  readonly enter?: readonly string[];
+  /** The program. Default: the sources of the command. */
+  readonly file?: string;
 }
 
 /** Starts `endpointslice-webhook`, by default with its defaults. Creates its namespace and Service. */
 export const startWebhook = async (bed: Bed, options: WebhookOptions = {}): Promise<Component> => {
-  const { flags = [], nodeFlags = [] } = options;
   const name = 'endpointslice-webhook';
+  const { flags = [], nodeFlags = [], enter = [], file = sourceOf(name) } = options;
   await bed.api.create('/api/v1/namespaces', { metadata: { name: ownNamespace } });
   await exposeProgram(bed.api, { namespace: ownNamespace, name, targetPort: 10_250 });
   const user = `system:serviceaccount:${ownNamespace}:${name}`;
   const webhook = bed.program({
     name,
-    command: [process.execPath, ...nodeFlags, sourceOf(name), ...flags],
+    command: [...enter, process.execPath, ...nodeFlags, file, ...flags] as [string, ...string[]],
     environment: {
       POD_NAMESPACE: ownNamespace,
       KUBECONFIG: await bed.kubeconfig({ user, groups: [mastersGroup] }),

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The webhook with the chart's memory limit in a real cgroup, attacked by whoever reaches its port, while reviews go on.
+// Alone: it measures latency.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent } from 'node:https';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { makeBundle } from '../../../hack/bundle.ts';
+import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
+import type { EndpointSlice } from '../../../pkg/apis/core.ts';
+import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import { ENDPOINT_SLICES, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../../pkg/apis/resources.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { HINTS_PATH } from '../../../pkg/webhook/endpoint-slice-hints/add.ts';
+import { percentile } from '../../bench/statistics.ts';
+import { NODE_FLAGS } from '../../bench/node-flags.ts';
+import { review } from '../../fixtures/admission.ts';
+import { endpoint, slice } from '../../fixtures/core.ts';
+import { ATTACKS } from '../attack-client.ts';
+import type { Attack, Attacked } from '../attack-client.ts';
+import type { Component } from '../bed/component.ts';
+import { useBed } from '../bed/mocha.ts';
+import { createCgroup } from '../cgroup.ts';
+import type { Cgroup } from '../cgroup.ts';
+import { ownNamespace, startWebhook } from '../commands.ts';
+import { connectAs, hasOwnZone, untilAdmission } from '../hints-support.ts';
+import { memoryOf, readMemoryLimits } from '../memory.ts';
+import { keepResults } from '../results.ts';
+
+const namespace = 'attacked';
+const [PORT, METRICS_PORT] = [10_250, 8080];
+const MIB = 2 ** 20;
+/** Reviews a second while an attack goes on, and for how long. */
+const [RATE, SECONDS] = [50, 10];
+/** What others may wait under attack, milliseconds. */
+const P99_MS = 100;
+/** Where reviews wait longer than this while nobody attacks, others have the processors, and latency says nothing of the webhook. */
+const QUIET_P99_MS = 20;
+const attacker = fileURLToPath(new URL('../attack-client.ts', import.meta.url));
+
+const labelled = (name: string, endpoints: number): EndpointSlice =>
+  slice({
+    metadata: { name, namespace, labels: { [LABEL_STRATEGY]: 'same-zone' } },
+    endpoints: Array.from({ length: endpoints }, (_, index) =>
+      endpoint({ addresses: [`10.1.${index >> 8}.${index & 255}`], zone: `zone-${index % 3}` }),
+    ),
+  });
+
+describe('the webhook under attack, within the memory limit of the chart', function () {
+  this.timeout(300_000);
+  let client: Client;
+  let webhook: Component;
+  let group: Cgroup;
+  let ca: string;
+  const figures: Record<string, object> = {};
+  // Registered before the bed's own, so that it runs before the bed is gone.
+  after(async () => {
+    keepResults('attack', { ...figures });
+    await client?.close();
+    await webhook?.stop();
+    group?.remove();
+  });
+  const bed = useBed();
+
+  const metric = async (series: RegExp): Promise<number> => {
+    const lines = (await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text()).split('\n');
+    return lines.filter((line) => series.test(line)).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  };
+  const answered = (outcome: string): Promise<number> =>
+    metric(new RegExp(`^topology_aware_routing_admission_duration_seconds_count\\{.*outcome="${outcome}"`));
+
+  before('the bundled webhook in a cgroup, registered', async () => {
+    const bundle = join(bed().directory, 'bundle');
+    await makeBundle(bundle);
+    group = createCgroup('topology-routing-attack', readMemoryLimits().webhook);
+    webhook = await startWebhook(bed(), {
+      enter: group.enter,
+      nodeFlags: NODE_FLAGS,
+      file: join(bundle, 'endpointslice-webhook.js'),
+    });
+    client = await connectAs(bed(), 'writer');
+    await bed().api.create('/api/v1/namespaces', { metadata: { name: namespace } });
+    await untilAdmission(client, namespace, true);
+    const { items } = await client.list<MutatingWebhookConfiguration>(MUTATING_WEBHOOK_CONFIGURATIONS, {});
+    const bundles = items.flatMap(({ webhooks }) => (webhooks ?? []).map(({ clientConfig }) => clientConfig.caBundle));
+    ca = Buffer.from(bundles.find((one) => one !== undefined) ?? '', 'base64').toString();
+    console.log(`      cgroup version ${group.version}, ${readMemoryLimits().webhook / MIB} MiB`);
+  });
+
+  it('the API server announces the length of every review, small and large, so none is turned away', async () => {
+    for (const endpoints of [1, 10, 100, 1_000]) {
+      const stored = await client.create(ENDPOINT_SLICES, labelled(`size-${endpoints}`, endpoints));
+      expect((stored.endpoints ?? []).filter(hasOwnZone)).to.have.length(endpoints);
+    }
+    expect(await answered('patched')).to.be.at.least(4);
+    expect(await answered('rejected')).to.equal(0);
+  });
+
+  const body = JSON.stringify(review(labelled('reviewed', 100)));
+
+  /** Milliseconds until the answer is there; a connection of its own where there is no agent. */
+  const ask = (agent: Agent | false): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const from = performance.now();
+      const asking = request(
+        {
+          host: '127.0.0.1',
+          port: PORT,
+          servername: `endpointslice-webhook.${ownNamespace}.svc`,
+          ca,
+          path: HINTS_PATH,
+          method: 'POST',
+          agent,
+          headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+        },
+        (response) => {
+          void text(response).then((answer) => {
+            if (answer.includes('"patch":')) resolve(performance.now() - from);
+            else reject(new Error(`${response.statusCode}: ${answer.slice(0, 200)}`));
+          }, reject);
+        },
+      );
+      asking.on('error', reject);
+      asking.end(body);
+    });
+
+  /** At a fixed rate, however late answers are; every tenth on a new connection, as an API server does that was restarted. */
+  const reviews = async (): Promise<{ milliseconds: number[]; failed: unknown[] }> => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 10 });
+    const from = performance.now();
+    const failed: unknown[] = [];
+    const asked = Array.from({ length: RATE * SECONDS }, async (_, index) => {
+      await pause(Math.max(1, from + (index * 1_000) / RATE - performance.now()));
+      return ask(index % 10 === 0 ? false : agent).catch((error: unknown) => {
+        failed.push(error);
+        return Number.NaN;
+      });
+    });
+    const milliseconds = (await Promise.all(asked)).filter((one) => !Number.isNaN(one));
+    agent.destroy();
+    return { milliseconds: milliseconds.sort((a, b) => a - b), failed };
+  };
+
+  const figuresOf = (milliseconds: readonly number[]): { p50: number; p99: number; max: number } => ({
+    p50: Math.round(percentile(milliseconds, 50) * 10) / 10,
+    p99: Math.round(percentile(milliseconds, 99) * 10) / 10,
+    max: Math.round(milliseconds.at(-1) ?? 0),
+  });
+
+  before('compilers settle', () => reviews());
+
+  for (const [attack, what] of Object.entries(ATTACKS) as [Attack, string][]) {
+    it(`${what}: reviews are answered in time, and memory stays within the limit`, async () => {
+      const { pid } = webhook;
+      const quiet = await reviews();
+      const judged = figuresOf(quiet.milliseconds).p99 <= QUIET_P99_MS;
+      const process_ = spawn(process.execPath, [attacker, attack, String(PORT), String(SECONDS + 2)], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const output = text(process_.stdout);
+      await pause(1_000);
+      const { milliseconds, failed } = await reviews();
+      const [attacked] = await Promise.all([output, once(process_, 'exit')]);
+      const sent = JSON.parse(attacked) as Attacked;
+      figures[attack] = {
+        quiet: figuresOf(quiet.milliseconds),
+        attacked: figuresOf(milliseconds),
+        failed: failed.length,
+        ...sent,
+        peakMiB: Math.round(group.peakBytes() / MIB),
+        residentMiB: Math.round(memoryOf(webhook).peak / MIB),
+      };
+      console.log(`      ${attack}: ${JSON.stringify(figures[attack])}`);
+      expect(sent.connections, 'the attack took place').to.be.above(10);
+      expect(failed.map(String).slice(0, 3), 'reviews without an answer').to.deep.equal([]);
+      if (judged) expect(figuresOf(milliseconds).p99).to.be.below(P99_MS);
+      else console.log('      the machine is too busy to judge latency: only answers and memory are');
+      webhook.assertRunning();
+      expect([webhook.pid, group.kills()], 'the same process, and none ended by the kernel').to.deep.equal([pid, 0]);
+    });
+  }
+
+  it('serves the API server as before', async () => {
+    const stored = await client.create(ENDPOINT_SLICES, labelled('afterwards', 100));
+    expect((stored.endpoints ?? []).every(hasOwnZone)).to.equal(true);
+  });
+});
