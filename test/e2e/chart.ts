@@ -198,7 +198,9 @@ export const globalName = (item: Case): string =>
 export const documents = <T extends KubernetesObject = Rendered>(text: string): T[] =>
   parseAllDocuments(text, { version: '1.1' }).flatMap((document) => {
     if (document.errors[0] !== undefined) throw document.errors[0];
-    return document.contents === null ? [] : [document.toJS() as T];
+    // Nothing, or nothing but comments, as of a template that is switched off.
+    const object = document.toJS() as T | null;
+    return object === null ? [] : [object];
   });
 
 export interface RenderOptions {
