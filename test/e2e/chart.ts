@@ -203,6 +203,10 @@ export const documents = <T extends KubernetesObject = Rendered>(text: string): 
     return object === null ? [] : [object];
   });
 
+/** The same objects as a text that every YAML parser reads alike: ours would write `Off` where others read a boolean. */
+export const asText = (objects: readonly object[]): string =>
+  objects.map((object) => `${JSON.stringify(object)}\n`).join('---\n');
+
 export interface RenderOptions {
   /** Default: the newest of VERSIONS. */
   readonly kubernetes?: string;

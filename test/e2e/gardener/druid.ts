@@ -9,7 +9,7 @@ import type { Component } from '../bed/component.ts';
 import type { Bed } from '../bed/index.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { builtProgram } from '../built.ts';
-import { documents } from '../chart.ts';
+import { asText, documents } from '../chart.ts';
 import { apply } from '../installation.ts';
 import type { Owner } from './owner.ts';
 
@@ -64,7 +64,7 @@ export const startDruid = async (bed: Bed, owner: Owner): Promise<Component> => 
   const file = join(folder, 'config.yaml');
   writeFileSync(file, configured(Object.values(map?.data ?? {})[0] ?? '', folder));
   const wanted = objects.filter(({ kind }) => INSTALLED.has(kind ?? ''));
-  await apply(bed, 'etcd-druid.yaml', wanted.map((object) => stringify(object)).join('---\n'), '--force-conflicts');
+  await apply(bed, 'etcd-druid.yaml', asText(wanted), '--force-conflicts');
   await expose(bed);
   const groups = ['system:serviceaccounts', 'system:serviceaccounts:garden', 'system:authenticated'];
   const druid = bed.program({

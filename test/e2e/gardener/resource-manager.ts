@@ -9,6 +9,7 @@ import type { Bed } from '../bed/index.ts';
 import { mastersGroup } from '../bed/kubeconfig.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { builtProgram } from '../built.ts';
+import { asText } from '../chart.ts';
 
 export interface ResourceManagerOptions {
   readonly version: '1.141' | '1.150';
@@ -112,7 +113,7 @@ export const manage = async (
   name: string,
   objects: readonly object[],
 ): Promise<Managed> => {
-  const text = objects.map((object) => stringify(object)).join('---\n');
+  const text = asText(objects);
   const data = { 'objects.yaml': Buffer.from(text).toString('base64') };
   await api.create(`/api/v1/namespaces/${namespace}/secrets`, { metadata: { name }, data });
   await api.create(collection(namespace), {

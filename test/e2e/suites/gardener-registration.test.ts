@@ -11,7 +11,7 @@ import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ZONES } from '../../fixtures/gardener.ts';
 import { run } from '../bed/command.ts';
 import { useBed } from '../bed/mocha.ts';
-import { chart, documents, root } from '../chart.ts';
+import { asText, chart, documents, root } from '../chart.ts';
 import { realDefinitions, realGarden } from '../gardener/definitions.ts';
 import { RUNTIME, askGardener } from '../gardener/owner.ts';
 import { createSeedAndShoot, seedObject, startVirtualGarden, storedSeed } from '../gardener/virtual-garden.ts';
@@ -96,7 +96,7 @@ describe('gardener: registration', () => {
       it(`is rendered for ${name}, and strictly accepted by the API server`, async () => {
         const objects = await render(values());
         expect(objects.map(({ kind }) => kind)).to.include.members(['Deployment', 'ClusterRole', 'ServiceAccount']);
-        await strict('rendered.yaml', objects.map((object) => stringify(object)).join('---\n'));
+        await strict('rendered.yaml', asText(objects));
       });
     }
 
