@@ -4,12 +4,12 @@ import { randomBytes } from 'node:crypto';
 import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/endpointslice-webhook.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
-import { createClaim, ownClaim } from '../../pkg/kubernetes/claim.ts';
-import type { Claim } from '../../pkg/kubernetes/claim.ts';
-import { watchDeployment } from '../../pkg/kubernetes/deployment-removed.ts';
-import type { DeploymentWatch } from '../../pkg/kubernetes/deployment-removed.ts';
-import { createInstallationOwner } from '../../pkg/kubernetes/installation-owner.ts';
-import type { InstallationOwner } from '../../pkg/kubernetes/installation-owner.ts';
+import { createClusterLock, soleInstallation } from '../../pkg/installation/cluster-lock.ts';
+import type { ClusterLock } from '../../pkg/installation/cluster-lock.ts';
+import { watchDeployment } from '../../pkg/installation/deployment-removed.ts';
+import type { DeploymentWatch } from '../../pkg/installation/deployment-removed.ts';
+import { createInstallationOwner } from '../../pkg/installation/owner.ts';
+import type { InstallationOwner } from '../../pkg/installation/owner.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import { createLeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
 import type { LeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
@@ -47,7 +47,7 @@ export interface Cluster {
   plannerLease(): LeaseWatch;
   carrierWatch(): CarrierWatch;
   /** By which one of several installations changes slices. */
-  claim(): Claim;
+  claim(): ClusterLock;
   keeper(options: KeeperOptions): RegistrationKeeper;
   /** Tells the end of the installation from the end of one replica. */
   deployment(): DeploymentWatch;
@@ -61,7 +61,7 @@ export interface KeeperOptions {
   settingsReconcilerUser: string;
   version: VersionWatch;
   carrier: Pick<CarrierWatch, 'current' | 'onChange'>;
-  claim: Pick<Claim, 'held' | 'onChange'>;
+  claim: Pick<ClusterLock, 'held' | 'onChange'>;
 }
 
 /** The version of the API server, followed through upgrades. */
@@ -158,8 +158,16 @@ export const openCluster = (options: ClusterOptions): Cluster => {
     carrierWatch: () => createCarrierWatch({ client, namespace, clock, random: Math.random, logger }),
     claim: () =>
       claim === undefined
-        ? ownClaim()
-        : createClaim({ client, lease: claim, installation: namespace, owner, clock, random: Math.random, logger }),
+        ? soleInstallation()
+        : createClusterLock({
+            client,
+            lease: claim,
+            installation: namespace,
+            owner,
+            clock,
+            random: Math.random,
+            logger,
+          }),
     keeper: (keeperOptions) => createKeeper(client, options, namespace, owner, keeperOptions),
     deployment: () =>
       deployment === undefined

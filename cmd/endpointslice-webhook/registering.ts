@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of the registration: kept while the installation is there, taken back by its last replicas.
 import { createDeadline } from '../../pkg/kubernetes/deadline.ts';
-import type { Claim } from '../../pkg/kubernetes/claim.ts';
-import type { DeploymentWatch } from '../../pkg/kubernetes/deployment-removed.ts';
+import type { ClusterLock } from '../../pkg/installation/cluster-lock.ts';
+import type { DeploymentWatch } from '../../pkg/installation/deployment-removed.ts';
 import { sleep } from '../../pkg/kubernetes/sleep.ts';
 import type { Clock } from '../../pkg/kubernetes/types.ts';
 import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
@@ -17,7 +17,7 @@ export interface RegisteringOptions {
   keeper: RegistrationKeeper | undefined;
   /** Undefined: who carries admission is configured. */
   watch: Pick<CarrierWatch, 'settled' | 'run'> | undefined;
-  claim: Claim;
+  claim: ClusterLock;
   clock: Clock;
   logger: Logger;
 }

@@ -26,7 +26,7 @@ import { createRoutingSettingsHandler } from '../../pkg/webhook/routing-settings
 import { createReclaim } from '../../pkg/webhook/reclaim.ts';
 import { startAdmissionServer } from '../../pkg/webhook/server.ts';
 import type { AdmissionHandler, AdmissionRoute } from '../../pkg/webhook/types.ts';
-import { openPorts } from '../shared/ports.ts';
+import { openPorts } from '../../pkg/telemetry/ports.ts';
 import { createCollector } from './collector.ts';
 import { openSurroundings } from './surroundings.ts';
 import type { Surroundings, SurroundingsOptions } from './surroundings.ts';

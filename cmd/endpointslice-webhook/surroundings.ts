@@ -11,7 +11,7 @@ import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
 import type { CarrierWatch } from '../../pkg/webhook/carrier-watch.ts';
 import { openFileCertificates } from '../../pkg/webhook/certificates/files.ts';
 import type { RefreshingCertificateSource } from '../../pkg/webhook/certificates/types.ts';
-import { serviceAccountUser } from '../shared/service-account.ts';
+import { serviceAccountUser } from '../../pkg/installation/service-account.ts';
 import type { Cluster } from './cluster.ts';
 import { createRegistering } from './registering.ts';
 

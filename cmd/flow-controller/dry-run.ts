@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the flow controller would plan, as a table or as JSON: one look at the caches and the load, not a single write.
 import { createSpecCheck } from '../../pkg/apis/flow-policy-check.ts';
-import type { Landscape } from '../../pkg/controllers/flow/landscape.ts';
+import type { FlowCaches } from '../../pkg/controllers/flow/caches.ts';
 import { createLoadReader } from '../../pkg/controllers/flow/loads.ts';
 import type { LoadReader } from '../../pkg/controllers/flow/loads.ts';
 import { loadQueryOf } from '../../pkg/controllers/flow/query.ts';
 import type { Snapshot } from '../../pkg/controllers/flow/types.ts';
-import { createView } from '../../pkg/controllers/flow/view.ts';
+import { createSnapshots } from '../../pkg/controllers/flow/snapshots.ts';
 import { askOf } from '../../pkg/flow/assemble/ask.ts';
 import type { Ask } from '../../pkg/flow/assemble/ask.ts';
 import { endpointsOf } from '../../pkg/flow/assemble/endpoints.ts';
@@ -99,10 +99,10 @@ const byLoad = async (
 /** Looks at every Service once, in name order. A Service without the label is planned as if it had it. */
 export const collectPlans = async (
   session: Session,
-  landscape: Landscape,
+  caches: FlowCaches,
   signal: AbortSignal,
 ): Promise<PlannedService[]> => {
-  const view = createView(landscape, session.config);
+  const snapshots = createSnapshots(caches, session.config);
   const loads = createLoadReader({
     sources: session.sources,
     clock: session.clock,
@@ -111,8 +111,8 @@ export const collectPlans = async (
   });
   const check = createSpecCheck();
   const found: PlannedService[] = [];
-  for (const key of view.services().sort()) {
-    const snapshot = view.snapshot(key);
+  for (const key of snapshots.services().sort()) {
+    const snapshot = snapshots.snapshot(key);
     if (snapshot === undefined) continue;
     const ask = askOf({ service: snapshot.service, slices: snapshot.slices, observeOnly: true });
     if (ask.kind === 'none') continue;

@@ -3,29 +3,30 @@
 import { LEASES } from '../../pkg/apis/resources.ts';
 import { cleanUp, servedBy } from '../../pkg/controllers/flow/cleanup.ts';
 import type { CleanupReport } from '../../pkg/controllers/flow/cleanup.ts';
-import { createLandscape } from '../../pkg/controllers/flow/landscape.ts';
+import { openFlowCaches } from '../../pkg/controllers/flow/caches.ts';
 import { cleanUpNodeGroups } from '../../pkg/controllers/node-groups/cleanup.ts';
+import { createCaches } from '../../pkg/kubernetes/caches.ts';
 import { holderOf, installationOf } from '../../pkg/kubernetes/lease.ts';
 import type { Lease } from '../../pkg/kubernetes/lease.ts';
 import { isNotFound } from '../../pkg/kubernetes/errors.ts';
 import type { OutputFormat } from '../shared/controller-flags.ts';
-import { workOnceAsLeader } from '../shared/leadership.ts';
+import { workOnceAsLeader } from '../../pkg/kubernetes/leadership.ts';
+import { candidateOf } from '../shared/session.ts';
 import { collectPlans, renderPlans } from './dry-run.ts';
 import type { Session } from './session.ts';
 
 /** Prints what would be planned; sends nothing but reads. */
 export const dryRun = async (session: Session, format: OutputFormat, signal: AbortSignal): Promise<void> => {
-  const { client, clock, random, logger } = session;
-  const landscape = createLandscape({ client, clock, random, logger, onFailure: () => undefined });
+  const set = createCaches(session);
+  const caches = openFlowCaches(set.open);
   const stop = new AbortController();
-  const running = AbortSignal.any([signal, stop.signal]);
-  const caches = Promise.all(landscape.all.map((cache) => cache.run(running)));
+  const running = set.run(AbortSignal.any([signal, stop.signal]));
   try {
-    await Promise.all(landscape.all.map((cache) => cache.settled(signal)));
-    session.print(renderPlans(await collectPlans(session, landscape, signal), format));
+    await set.settled(signal);
+    session.print(renderPlans(await collectPlans(session, caches, signal), format));
   } finally {
     stop.abort();
-    await caches;
+    await running;
   }
 };
 
@@ -75,7 +76,7 @@ export const runCleanup = async (session: Session, signal: AbortSignal): Promise
     session.print(describe(await cleanUp({ client, logger, serves }, workSignal)));
     await cleanUpZones(session, workSignal);
   };
-  await workOnceAsLeader(session, work, signal);
+  await workOnceAsLeader(candidateOf(session), work, signal);
   await removeLease(session, signal);
   // What others wrote in between got its own zone from admission, which took the planner for alive.
   const again = await cleanUp({ client, logger, serves }, signal);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the reconciler would do about the carrier of admission, for --dry-run: reads only.
-import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
+import type { SettingsCaches } from '../../pkg/controllers/settings/caches.ts';
 import { LEASES } from '../../pkg/apis/resources.ts';
 import { chooseCarrier } from '../../pkg/controllers/admission-policies/choose.ts';
 import { readPolicyObjects } from '../../pkg/controllers/admission-policies/cleanup.ts';
@@ -13,7 +13,7 @@ import { isForbidden, isNotFound } from '../../pkg/kubernetes/errors.ts';
 import { holderOf, installationOf } from '../../pkg/kubernetes/lease.ts';
 import type { Lease } from '../../pkg/kubernetes/lease.ts';
 import { createHolderLiveness } from '../../pkg/kubernetes/lease-liveness.ts';
-import { plannerLeaseOf, policiesOptions } from './admission.ts';
+import { plannerLeaseOf, policiesOptions } from '../../pkg/controllers/admission-policies/controller.ts';
 import type { Session } from './session.ts';
 
 /** One object that would be written or removed. */
@@ -80,7 +80,7 @@ const foreignOf = async (input: PlanInput, { client }: Reading, signal: AbortSig
 /** The end of the way, as if each carrier acted at once. */
 export const reportAdmission = async (
   reading: Reading,
-  landscape: Pick<Landscape, 'slices'>,
+  caches: Pick<SettingsCaches, 'slices'>,
   signal: AbortSignal,
 ): Promise<AdmissionReport> => {
   const { config, client, namespace, clock } = reading;
@@ -88,7 +88,7 @@ export const reportAdmission = async (
   const policies = policiesOptions(reading, planning);
   const { served, readable, objects } = await readPolicyObjects({ client, name: policies.name, namespace }, signal);
   const slices = () =>
-    landscape.slices.list().filter(({ metadata }) => !policies.excludedNamespaces.includes(metadata?.namespace ?? ''));
+    caches.slices.list().filter(({ metadata }) => !policies.excludedNamespaces.includes(metadata?.namespace ?? ''));
   const choice = chooseCarrier({
     admission: config.admission,
     served,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the reconciler would change, as a table or as JSON: decisions from the caches, not a single write.
 import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
-import type { Landscape } from '../../pkg/controllers/settings/landscape.ts';
+import { namespaceNames } from '../../pkg/controllers/settings/caches.ts';
+import type { SettingsCaches } from '../../pkg/controllers/settings/caches.ts';
+import { createContext } from '../../pkg/controllers/settings/context.ts';
+import { createDecider, createReleaseDecider } from '../../pkg/controllers/settings/decider.ts';
 import { describeSettings, reasonOf } from '../../pkg/controllers/settings/summary.ts';
 import type { NamespaceDecision } from '../../pkg/controllers/settings/types.ts';
-import { createView } from '../../pkg/controllers/settings/view.ts';
 import { renderJson } from '../../pkg/report/json.ts';
 import { renderTable } from '../../pkg/report/table.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { formatVersion } from '../../pkg/routing/version.ts';
-import { createDecider } from './deciders.ts';
 import type { AdmissionReport } from './dry-run-admission.ts';
 
 /** One field that would change. */
@@ -52,22 +53,17 @@ export interface DryRunReport {
   readonly admission: AdmissionReport;
 }
 
-/** All decisions, namespaces in name order. */
+/** All decisions, what is to be released included, namespaces in name order. */
 export const collectDecisions = (
-  landscape: Landscape,
+  caches: SettingsCaches,
   config: SettingsReconcilerConfiguration,
   version: KubernetesVersion | undefined,
 ): NamespaceDecision[] => {
-  const decide = createDecider(
-    landscape,
-    createView(landscape, () => version),
-    config,
-  );
-  return landscape.namespaces
-    .list()
-    .map(({ metadata }) => metadata?.name ?? '')
+  const options = { caches, config, context: createContext(caches, () => version) };
+  const [decide, decideRelease] = [createDecider(options), createReleaseDecider(options)];
+  return namespaceNames(caches)
     .sort()
-    .flatMap((name) => decide(name) ?? []);
+    .flatMap((name) => decide(name) ?? decideRelease(name) ?? []);
 };
 
 export const reportOf = (

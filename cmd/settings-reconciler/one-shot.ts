@@ -8,36 +8,33 @@ import { releaseExtensions } from '../../pkg/controllers/extension/release.ts';
 import { isOwnedElsewhere } from '../../pkg/controllers/settings/ownership.ts';
 import { cleanUp } from '../../pkg/controllers/settings/cleanup.ts';
 import type { CleanupReport } from '../../pkg/controllers/settings/cleanup.ts';
-import { createVersionTracker } from '../../pkg/controllers/settings/version-tracker.ts';
+import { openSettingsCaches } from '../../pkg/controllers/settings/caches.ts';
+import { followVersion } from '../../pkg/controllers/settings/version.ts';
+import { createCaches } from '../../pkg/kubernetes/caches.ts';
 import type { OutputFormat } from '../shared/controller-flags.ts';
-import { workOnceAsLeader } from '../shared/leadership.ts';
+import { workOnceAsLeader } from '../../pkg/kubernetes/leadership.ts';
 import { reportAdmission } from './dry-run-admission.ts';
 import { collectDecisions, renderReport, reportOf } from './dry-run.ts';
-import { landscapeSettled, openLandscape, runLandscape } from './session.ts';
+import { candidateOf } from '../shared/session.ts';
 import type { Session } from './session.ts';
 
 /** Prints what would be changed; sends nothing but reads. */
 export const dryRun = async (session: Session, format: OutputFormat, signal: AbortSignal): Promise<void> => {
-  const { config, client, clock, logger } = session;
-  const { override, rereadSeconds } = config.kubernetesVersion;
-  const version = createVersionTracker({
-    client,
-    clock,
-    logger,
-    ...(override === undefined ? {} : { override }),
-    rereadMs: rereadSeconds * 1_000,
-    stableMs: 0,
-    trial: () => Promise.resolve(true),
-    onChange: () => undefined,
+  const { config, gardenClient } = session;
+  const set = createCaches(session);
+  const caches = openSettingsCaches(set.open, {
+    gardenClient,
+    modes: config.modes,
+    extensions: config.extensions.enabled,
   });
-  const landscape = openLandscape(session, () => undefined);
+  const { version } = followVersion({ ...session, caches });
   const stop = new AbortController();
-  const running = runLandscape(landscape, AbortSignal.any([signal, stop.signal]));
+  const running = set.run(AbortSignal.any([signal, stop.signal]));
   try {
     await version.read(signal);
-    await landscapeSettled(landscape, session, signal);
-    const admission = await reportAdmission(session, landscape, signal);
-    const report = reportOf(collectDecisions(landscape, config, version.current), version.current, admission);
+    await set.settled(signal);
+    const admission = await reportAdmission(session, caches, signal);
+    const report = reportOf(collectDecisions(caches, config, version.current), version.current, admission);
     session.print(renderReport(report, format));
   } finally {
     stop.abort();
@@ -67,5 +64,5 @@ export const runCleanup = async (session: Session, signal: AbortSignal): Promise
     if (released > 0) session.print(`${released} Extension(s) let go\n`);
     if (policies > 0) session.print(`${policies} object(s) of admission policies removed\n`);
   };
-  await workOnceAsLeader(session, work, signal);
+  await workOnceAsLeader(candidateOf(session), work, signal);
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every controller of this project has while it runs: its configuration, a client, who it is, time, and where it speaks.
+// What every controller has while it runs: its configuration, a client, its identity, clock and logger.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type {
@@ -8,9 +8,11 @@ import type {
   LogConfiguration,
 } from '../../pkg/apis/config/common.ts';
 import type { InstallationConfiguration } from '../../pkg/apis/config/installation.ts';
+import { createInstallationOwner } from '../../pkg/installation/owner.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { systemClock } from '../../pkg/kubernetes/clock.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
+import type { Candidate } from '../../pkg/kubernetes/leadership.ts';
 import type { Client, Clock } from '../../pkg/kubernetes/types.ts';
 import { createLogger } from '../../pkg/telemetry/log.ts';
 import type { Logger } from '../../pkg/telemetry/types.ts';
@@ -74,4 +76,26 @@ export const openSession = <C extends ControllerConfiguration>(options: OpenOpti
     logger: createLogger({ name: command, ...config.log }),
     print: (text) => void process.stdout.write(text),
   };
+};
+
+/** The Lease by which one of several replicas works, marked with the installation; undefined where there is no election. */
+const electionOf = ({ config, client, namespace, home, logger }: ControllerSession): Candidate['election'] => {
+  const { enabled, name, leaseDurationSeconds, renewDeadlineSeconds, retryPeriodSeconds } = config.leaderElection;
+  if (!enabled) return undefined;
+  const clusterRole = config.installation?.clusterRole;
+  const owner = createInstallationOwner({ client, namespace: home, clusterRole, logger });
+  return {
+    name,
+    namespace,
+    marks: async (signal) => ({ installation: home, owner: await owner(signal) }),
+    leaseDurationMs: leaseDurationSeconds * 1_000,
+    renewDeadlineMs: renewDeadlineSeconds * 1_000,
+    retryPeriodMs: retryPeriodSeconds * 1_000,
+  };
+};
+
+/** The process as one that may lead. */
+export const candidateOf = (session: ControllerSession): Candidate => {
+  const { client, clock, random, logger, identity } = session;
+  return { client, clock, random, logger, identity, election: electionOf(session) };
 };

@@ -13,7 +13,7 @@ import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
 import { createDirectory } from '../../pkg/traffic/directory.ts';
 import { createLedger } from '../../pkg/traffic/ledger.ts';
 import { untilSignal } from '../shared/exit.ts';
-import { openPorts } from '../shared/ports.ts';
+import { openPorts } from '../../pkg/telemetry/ports.ts';
 import { runToExitCode } from '../shared/run.ts';
 import { userAgentOf } from '../shared/session.ts';
 import { createDirectoryCaches } from './caches.ts';

@@ -7,7 +7,7 @@ import { neededArrows } from './architecture.ts';
 import { at, drawArrow, drawBox, drawKey, drawPicture } from './boxes.ts';
 import type { Generator } from './types.ts';
 
-const WIDTH = 800;
+const WIDTH = 880;
 const TOP = 46;
 const ROW = 84;
 const BOX = { width: 172, height: 48 };
@@ -24,10 +24,11 @@ const CAPTIONS: Readonly<Record<string, string>> = {
   kubeedge: 'NodeGroups as zones',
   traffic: 'who talked to whom',
   telemetry: 'log, metrics, health',
-  kubernetes: 'requests, watches, Leases',
+  kubernetes: 'requests, caches, manager',
+  installation: 'what one install owns',
   metrics: 'sources of load',
   webhook: 'admission server',
-  controllers: 'one folder a reconciler',
+  controllers: 'watches and reconciles',
   report: 'tables, JSON, HTML',
 };
 

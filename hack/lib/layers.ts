@@ -38,11 +38,12 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   telemetry: io([], 'winston', 'prom-client', 'express'),
   kubernetes: io(['telemetry'], 'undici', '@kubernetes/client-node', 'yaml'),
   metrics: io(['telemetry', 'kubernetes', 'flow'], 'undici'),
-  webhook: io([...PURE, 'telemetry', 'kubernetes'], 'express'),
-  controllers: io([...PURE, 'telemetry', 'kubernetes', 'metrics']),
+  installation: io(['telemetry', 'kubernetes']),
+  webhook: io([...PURE, 'telemetry', 'kubernetes', 'installation'], 'express'),
+  controllers: io([...PURE, 'telemetry', 'kubernetes', 'metrics', 'installation']),
   report: io([...PURE], 'yaml'),
   cmd: io(
-    [...PURE, 'telemetry', 'kubernetes', 'metrics', 'webhook', 'controllers', 'report'],
+    [...PURE, 'telemetry', 'kubernetes', 'metrics', 'installation', 'webhook', 'controllers', 'report'],
     'commander',
     'js-yaml',
     'yaml',
@@ -112,15 +113,38 @@ const checkPurity = (file: SourceFile): string[] =>
       ),
     );
 
+/** A file of another layer that calls itself pure in its first sentence: a decision that stands beside what carries it out. */
+const callsItselfPure = ({ text }: SourceFile): boolean => /^\/\/ SPDX.*\n(?:\/\/.*\n)*\/\/.*\bPure\.\n/.test(text);
+
+/** Compares, and does nothing else. */
+const PURE_BUILTINS = new Set(['node:util']);
+
+/** What such a file runs is pure as well: packages that are, and files that call themselves so. Types may come from anywhere. */
+const checkDeclared = (file: SourceFile, pureFiles: ReadonlySet<string>): string[] =>
+  file.imports
+    .filter(({ typeOnly }) => !typeOnly)
+    .flatMap(({ target, specifier, line }) => {
+      const ok =
+        target === undefined
+          ? PURE_BUILTINS.has(specifier)
+          : pureFiles.has(target) || LAYERS[layerOf(target) ?? '']?.pure === true;
+      return ok ? [] : [`${file.path}:${line}: a file that calls itself pure must not run ${target ?? specifier}`];
+    });
+
 /** One message per arrow that points up or sideways and per impurity; empty when the structure holds. */
-export const checkLayers = (files: readonly SourceFile[]): string[] =>
-  files.flatMap((file) => {
+export const checkLayers = (files: readonly SourceFile[]): string[] => {
+  const declared = files.filter((file) => layerOf(file.path) !== undefined && callsItselfPure(file));
+  const pureFiles = new Set(declared.map(({ path }) => path));
+  return files.flatMap((file) => {
     const name = layerOf(file.path);
     if (name === undefined) return [];
     const layer = LAYERS[name];
     if (layer === undefined) return [`${file.path}: pkg/${name} is not a known layer; add it to hack/lib/layers.ts`];
+    const beside = !layer.pure && pureFiles.has(file.path);
     return [
       ...file.imports.flatMap((statement) => checkImport(file, name, layer, statement)),
-      ...(layer.pure ? checkPurity(file) : []),
+      ...(layer.pure || beside ? checkPurity(file) : []),
+      ...(beside ? checkDeclared(file, pureFiles) : []),
     ];
   });
+};

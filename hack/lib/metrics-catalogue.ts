@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every metric of every command, from the definitions that the commands register: docs, dashboard, alert rules and tests go by it.
-import { registerMeterMetrics } from '../../cmd/traffic-meter/metrics.ts';
-import { COMMANDS, TRAFFIC_METER } from '../../pkg/apis/names.ts';
-import { createFlowMetrics } from '../../pkg/controllers/flow/metrics.ts';
-import { createNodeGroupMetrics } from '../../pkg/controllers/node-groups/metrics.ts';
-import { createSettingsMetrics } from '../../pkg/controllers/settings/metrics.ts';
+import { COMMANDS } from '../../pkg/apis/names.ts';
+import { createFlowCounters, showFlow } from '../../pkg/controllers/flow/metrics.ts';
+import { createTouchCounter, showNodeGroups } from '../../pkg/controllers/node-groups/metrics.ts';
+import { createSettingsCounters, showSettings } from '../../pkg/controllers/settings/metrics.ts';
 import { countFailures, showStaleness } from '../../pkg/telemetry/cache-metrics.ts';
 import { createControllerMetrics } from '../../pkg/telemetry/controller-metrics.ts';
 import { createMetrics } from '../../pkg/telemetry/metrics.ts';
@@ -27,12 +26,14 @@ const registerController = (metrics: Metrics, command: string): void => {
   createEventMetrics(metrics);
   showStaleness(metrics, none);
   createControllerMetrics(metrics);
+  countFailures(metrics);
 };
 
 const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => void>> = {
   [COMMANDS.settingsReconciler](metrics, command) {
     registerController(metrics, command);
-    createSettingsMetrics(metrics, {
+    createSettingsCounters(metrics);
+    showSettings(metrics, {
       decisions: none,
       foreignValues: no,
       fights: no,
@@ -45,22 +46,14 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
   },
   [COMMANDS.flowController](metrics, command) {
     registerController(metrics, command);
-    createFlowMetrics(metrics, { services: none });
-    createNodeGroupMetrics(metrics, { zones: none, services: none });
+    createFlowCounters(metrics);
+    showFlow(metrics, { services: none });
+    createTouchCounter(metrics);
+    showNodeGroups(metrics, { zones: none, services: none });
   },
   [COMMANDS.endpointSliceWebhook](metrics, command) {
     createProcessMetrics(metrics, { command, readiness: [] });
     createAdmissionMetrics({ metrics, budget: createBudget(), certificateNotAfter: no });
-  },
-  [TRAFFIC_METER](metrics, command) {
-    createProcessMetrics(metrics, { command, readiness: [] });
-    countFailures(metrics);
-    registerMeterMetrics(metrics, {
-      ledger: { series: [], losses: { ends: 0, unaccounted: 0, ambiguous: 0 }, living: 0, seesServices: false },
-      facts: () => undefined,
-      listAgeSeconds: () => undefined,
-      overruns: no,
-    });
   },
 };
 

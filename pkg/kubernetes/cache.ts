@@ -4,16 +4,21 @@ import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
 import { isForbidden, isNotFound } from './errors.ts';
 import { createInformer } from './informer.ts';
+import { createRecentWrites } from './recent-writes.ts';
+import type { RecentWrites } from './recent-writes.ts';
 import { sleep } from './sleep.ts';
-import type { Client, Clock, Indexers, Informer, Selection } from './types.ts';
+import { keyOf, keyOfObject } from './store.ts';
+import type { Client, Clock, Indexers, Informer, Selection, TimerHandle } from './types.ts';
 import type { Logger } from '../telemetry/types.ts';
 
 export interface CacheOptions<T extends KubernetesObject> {
   client: Pick<Client, 'list' | 'pages' | 'watch'>;
   resource: Resource;
   selection?: Selection;
-  /** Keeps only what is read. */
-  transform: (object: T) => T;
+  /** Keeps only what is read; may change the object in place. `whole`: some reader asked for all of it (`keepWhole`). */
+  transform: (object: T, whole: boolean) => T;
+  /** What an object belongs to, for example `namespace/service`: what `keepWhole` selects by. Default: nothing. */
+  belongsTo?: (object: T) => string;
   indexers?: Indexers<T>;
   /** Objects a page; large ones (Clusters carry whole CloudProfiles) want small pages. Default 500. */
   pageSize?: number;
@@ -32,13 +37,28 @@ export type CacheState = 'pending' | 'absent' | 'refused' | 'synced';
 /** Called for every object that came, changed (`previous` is what was cached) or went. */
 export type ChangeHandler<T> = (object: T, previous: T | undefined, deleted: boolean) => void;
 
+/**
+ * Reads give the freshest known objects: what the API server answered to a write of this process stands until the cache has
+ * caught up with it. Objects are shared: treat them as frozen.
+ */
 export interface Cache<T extends KubernetesObject> {
   readonly resource: Resource;
   readonly state: CacheState;
   get(ref: ObjectRef): T | undefined;
   list(): T[];
   byIndex(index: string, value: string): T[];
-  onChange(handler: ChangeHandler<T>): void;
+  /** `replay`: also calls back at once for every object that is there. */
+  onChange(handler: ChangeHandler<T>, options?: { readonly replay?: boolean }): void;
+  /**
+   * A write of the object begins; returns what takes the API server's answer, as it came. Whoever writes through a manager's
+   * client need not call it.
+   */
+  beginWrite(ref: ObjectRef): (answer: KubernetesObject) => void;
+  /**
+   * Keeps objects that belong to one of these whole for `reader`, in place of what it asked for before. True where some are to
+   * be read anew for that; the cache lists them within a second, and they count as changed.
+   */
+  keepWhole(reader: string, belongings: Iterable<string>): boolean;
   /** Milliseconds since the cache was proved current; 0 while there is nothing to be current about. */
   stalenessMs(): number;
   /** Resolves once the state is not pending any more. */
@@ -63,6 +83,9 @@ const RETRY_INTERVAL_MS = 2_000;
  */
 const REFUSALS_MEANT = 5;
 
+/** Readers ask for whole objects one after the other, as when a configuration concerns many of them: one list serves all. */
+const KEEP_WHOLE_DELAY_MS = 1_000;
+
 /** Wakes all who wait for it at once, and keeps nothing of those who gave up waiting. */
 const createBell = () => {
   let next = new AbortController();
@@ -84,6 +107,11 @@ interface Shared<T extends KubernetesObject> {
   /** Probes in a row that were answered 403 or 404. */
   refusals: number;
   readonly changeHandlers: ChangeHandler<T>[];
+  readonly recent: RecentWrites<T>;
+  /** Reader to what it asked to be kept whole. */
+  readonly whole: Map<string, ReadonlySet<string>>;
+  /** A list is due, since more is to be kept whole. */
+  relistTimer: TimerHandle | undefined;
   readonly settled: ReturnType<typeof createBell>;
   readonly poked: ReturnType<typeof createBell>;
   readonly relisted: ReturnType<typeof createBell>;
@@ -143,10 +171,27 @@ const adopt = <T extends KubernetesObject>(shared: Shared<T>, informer: Informer
     if (gone) shared.changeHandlers.forEach((handler) => handler(last, last, true));
   }
   informer.addHandlers({
-    onUpsert: (object, previous) => shared.changeHandlers.forEach((handler) => handler(object, previous, false)),
-    onDelete: (last) => shared.changeHandlers.forEach((handler) => handler(last, last, true)),
+    onUpsert(object, previous) {
+      // Drops the record of a write that the cache has caught up with.
+      shared.recent.freshest(keyOfObject(object), object);
+      shared.changeHandlers.forEach((handler) => handler(object, previous, false));
+    },
+    onDelete(last) {
+      shared.recent.forget(keyOfObject(last));
+      shared.changeHandlers.forEach((handler) => handler(last, last, true));
+    },
   });
   if (informer.hasSynced) enter(shared, 'synced');
+};
+
+/** An object as it is kept: whole where some reader asked for that. */
+const project = <T extends KubernetesObject>(
+  { transform, belongsTo }: CacheOptions<T>,
+  { whole }: Shared<T>,
+  object: T,
+): T => {
+  const belongs = belongsTo?.(object);
+  return transform(object, belongs !== undefined && [...whole.values()].some((asked) => asked.has(belongs)));
 };
 
 /** Follows the resource until the signal aborts, the resource is no longer served or everything shall be read anew. */
@@ -160,6 +205,7 @@ const follow = async <T extends KubernetesObject>(
   const inner = AbortSignal.any([signal, gone.signal, relist]);
   const informer = createInformer<T>({
     ...options,
+    transform: (object) => project(options, shared, object),
     ...(shared.informer === undefined ? {} : { previous: shared.informer.store }),
     onFailure(error) {
       options.onFailure?.(error);
@@ -194,6 +240,7 @@ const runCache = async <T extends KubernetesObject>(
     const wait = without ? PROBE_INTERVAL_MS : RETRY_INTERVAL_MS;
     await sleep(options.clock, wait, AbortSignal.any([signal, shared.poked.next()])).catch(() => undefined);
   }
+  shared.relistTimer?.cancel();
 };
 
 export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>): Cache<T> => {
@@ -202,19 +249,53 @@ export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>
     informer: undefined,
     refusals: 0,
     changeHandlers: [],
+    recent: createRecentWrites<T>(),
+    whole: new Map(),
+    relistTimer: undefined,
     settled: createBell(),
     poked: createBell(),
     relisted: createBell(),
   };
+  const freshest = (cached: T): T => shared.recent.freshest(keyOfObject(cached), cached);
+  const relist = (): void => shared.relisted.ring();
   return {
     resource: options.resource,
     get state() {
       return shared.state;
     },
-    get: (ref) => shared.informer?.store.get(ref),
-    list: () => shared.informer?.store.list() ?? [],
-    byIndex: (index, value) => shared.informer?.store.byIndex(index, value) ?? [],
-    onChange: (handler) => void shared.changeHandlers.push(handler),
+    get(ref) {
+      const cached = shared.informer?.store.get(ref);
+      return cached === undefined ? undefined : freshest(cached);
+    },
+    list: () => shared.informer?.store.list().map(freshest) ?? [],
+    byIndex: (index, value) => shared.informer?.store.byIndex(index, value).map(freshest) ?? [],
+    onChange(handler, { replay = false } = {}) {
+      shared.changeHandlers.push(handler);
+      if (replay) for (const object of shared.informer?.store.list() ?? []) handler(object, undefined, false);
+    },
+    beginWrite(ref) {
+      const before = shared.informer?.store.get(ref);
+      return (answer) => {
+        // What is not cached yet comes with the watch.
+        if (before === undefined) return;
+        // The answer is an object of this resource, as lists and watches bring them.
+        const kept = project(options, shared, answer as T);
+        shared.recent.remember(keyOf(ref), kept, before.metadata?.resourceVersion);
+      };
+    },
+    keepWhole(reader, belongings) {
+      const asked = new Set(belongings);
+      const before = shared.whole.get(reader);
+      if (asked.size === 0) shared.whole.delete(reader);
+      else shared.whole.set(reader, asked);
+      const more = [...asked].some((one) => before?.has(one) !== true);
+      if (more)
+        shared.relistTimer ??= options.clock.setTimeout(() => {
+          shared.relistTimer = undefined;
+          relist();
+        }, KEEP_WHOLE_DELAY_MS);
+      return more;
+    },
     stalenessMs: () => shared.informer?.stalenessMs() ?? 0,
     async settled(signal) {
       while (shared.state === 'pending') {
@@ -223,7 +304,7 @@ export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>
       }
     },
     poke: () => shared.poked.ring(),
-    relist: () => shared.relisted.ring(),
+    relist,
     run: (signal) => runCache(options, shared, signal),
   };
 };

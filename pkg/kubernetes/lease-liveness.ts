@@ -71,8 +71,6 @@ export interface LeaseWatchOptions {
   /** In [0, 1): spreads retries. */
   random: () => number;
   logger: Logger;
-  /** Called when the server tells something after which one of the answers is another; not when a Lease just grows old. */
-  onChange?: () => void;
 }
 
 export interface LeaseWatch extends Pick<HolderLiveness, 'known'> {
@@ -80,13 +78,16 @@ export interface LeaseWatch extends Pick<HolderLiveness, 'known'> {
   alive(): boolean;
   /** Namespace of the installation that holds the Lease or held it last; empty where none says so. */
   installation(): string;
+  /** Calls back when the server reports something after which one of the answers is another; not when a Lease just grows old. */
+  onChange(callback: () => void): void;
   /** Follows the Lease until the signal aborts; rejects never. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 /** Watches that one Lease and nothing else. */
 export const createLeaseWatch = (options: LeaseWatchOptions): LeaseWatch => {
-  const { client, lease, clock, random, logger, onChange } = options;
+  const { client, lease, clock, random, logger } = options;
+  const callbacks: (() => void)[] = [];
   const liveness = createHolderLiveness({ clock });
   let installation = '';
   const informer = createInformer<Lease>({
@@ -102,7 +103,7 @@ export const createLeaseWatch = (options: LeaseWatchOptions): LeaseWatch => {
     const before = [alive(), liveness.known(), installation];
     tell();
     const after = [alive(), liveness.known(), installation];
-    if (after.some((value, index) => value !== before[index])) onChange?.();
+    if (after.some((value, index) => value !== before[index])) for (const callback of callbacks) callback();
   };
   informer.addHandlers({
     onUpsert: (object) =>
@@ -116,6 +117,7 @@ export const createLeaseWatch = (options: LeaseWatchOptions): LeaseWatch => {
     alive,
     known: () => liveness.known(),
     installation: () => installation,
+    onChange: (callback) => void callbacks.push(callback),
     async run(signal) {
       const running = informer.run(signal);
       try {

@@ -4,7 +4,7 @@ import type { MutatingWebhookConfiguration } from '../apis/admission.ts';
 import type { OwnerReference } from '../apis/meta.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../apis/resources.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../kubernetes/errors.ts';
-import type { InstallationOwner } from '../kubernetes/installation-owner.ts';
+import type { InstallationOwner } from '../installation/owner.ts';
 import { createInformer } from '../kubernetes/informer.ts';
 import { sleep } from '../kubernetes/sleep.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';

@@ -4,10 +4,10 @@ import type { AdmissionCarrier } from '../../apis/config/admission.ts';
 import type { OwnerReference } from '../../apis/meta.ts';
 import { buildAdmissionPolicies } from '../../hints/policy/index.ts';
 import type { AdmissionPoliciesOptions, Carrier } from '../../hints/policy/index.ts';
-import { ownClaim } from '../../kubernetes/claim.ts';
-import type { Claim } from '../../kubernetes/claim.ts';
+import { soleInstallation } from '../../installation/cluster-lock.ts';
+import type { ClusterLock } from '../../installation/cluster-lock.ts';
 import { isConflict } from '../../kubernetes/errors.ts';
-import type { InstallationOwner } from '../../kubernetes/installation-owner.ts';
+import type { InstallationOwner } from '../../installation/owner.ts';
 import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
 import type { Clock, EventInput, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
@@ -23,7 +23,7 @@ export interface AdmissionPoliciesReconcilerOptions {
   /** What the policies are made of at this moment, but for what this reconciler knows itself. */
   policies(): Omit<AdmissionPoliciesOptions, 'plannerAlive' | 'strategies'>;
   /** Whether slices are this installation's to change; where they are not, settings alone are kept. Default: they are. */
-  claim?: Pick<Claim, 'held' | 'known'>;
+  claim?: Pick<ClusterLock, 'held' | 'known'>;
   /** Told what was chosen, before the claim is looked at. */
   onChoice?: (carrier: Carrier) => void;
   /** Of the object that says who carries. */
@@ -45,9 +45,6 @@ export interface AdmissionPoliciesReconcilerOptions {
   regarding: EventInput['regarding'];
   logger: Logger;
 }
-
-/** All work is one key. */
-export const ADMISSION_POLICIES_KEY = 'policies';
 
 /** Time that a carrier must be seen to act without a break: one API server tells, the others follow within this. */
 export const SETTLE_MS = 5_000;
@@ -79,7 +76,7 @@ const createTeller = ({ events, regarding, logger }: AdmissionPoliciesReconciler
 
 export const createAdmissionPoliciesReconciler = (options: AdmissionPoliciesReconcilerOptions): Reconciler => {
   const { admission, namespace, store, writer, planner, largestSlice, acts, clock, logger } = options;
-  const { claim = ownClaim() } = options;
+  const { claim = soleInstallation() } = options;
   const tell = createTeller(options);
   let awaited: Awaited | undefined;
   /** Whether this process has written anything; what was so before it is no news. */

@@ -24,8 +24,6 @@ export interface PolicyStoreOptions extends Pick<CacheOptions<KubernetesObject>,
   name: string;
   /** Of the object that says who carries. */
   namespace: string;
-  /** Called when anything of it changed. */
-  onChange(): void;
 }
 
 export interface PolicyStore {
@@ -37,6 +35,8 @@ export interface PolicyStore {
   readonly ready: boolean;
   /** Policies and bindings of this installation, and the object that says who carries. */
   list(): Managed[];
+  /** Calls back when anything of it changed. */
+  onChange(callback: () => void): void;
   /** Follows the server until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -61,7 +61,9 @@ export const policiesServed = async (client: Pick<Client, 'raw'>, signal: AbortS
 };
 
 export const createPolicyStore = (options: PolicyStoreOptions): PolicyStore => {
-  const { client, name, namespace, onChange, clock, random, logger } = options;
+  const { client, name, namespace, clock, random, logger } = options;
+  const callbacks: (() => void)[] = [];
+  const onChange = (): void => callbacks.forEach((callback) => callback());
   const follow = (resource: Resource, selection: Selection): Cache<PolicyObject> => {
     const cache = createCache<PolicyObject>({
       client,
@@ -109,6 +111,7 @@ export const createPolicyStore = (options: PolicyStoreOptions): PolicyStore => {
       if (served === undefined || carrier.state === 'pending') return false;
       return !served || caches.every(({ state }) => state !== 'pending');
     },
+    onChange: (callback) => void callbacks.push(callback),
     list: () =>
       caches.flatMap((cache) =>
         cache

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows whether Services that shall route by zone really do, and tells when that changes: metric, log line, events a namespace.
+// Follows whether Services configured for zone-local routing are effective, and reports changes: metric, log line, events per namespace.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
+import type { Table } from '../../kubernetes/table.ts';
 import type { Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import type { NamespaceDecision, ObjectDecision } from '../settings/types.ts';
+import type { EnabledSettings, ObjectDecision } from '../settings/types.ts';
 import { assessEffectiveness } from './assess.ts';
 import type { Effectiveness } from './assess.ts';
 import { clientsOf, followFigures } from './figures.ts';
 import type { KnownFigures, ServiceFigures } from './figures.ts';
 
 export interface EffectivenessOptions {
+  /** Which settings are on, by namespace. */
+  readonly enabled: Pick<Table<EnabledSettings>, 'get'>;
   service(namespace: string, name: string): Service | undefined;
   slices(namespace: string, service: string): readonly EndpointSlice[];
   nodes(): readonly Node[];
@@ -20,19 +23,14 @@ export interface EffectivenessOptions {
   clock: Pick<Clock, 'monotonic'>;
   events: Pick<EventRecorder, 'record'>;
   logger: Logger;
-  /** Called when the state of some Service in the namespace became another. */
-  onChange?(namespace: string): void;
   /** How long a Service may be without effect before an event says so: endpoints come and go. Default 5 minutes. */
   graceMs?: number;
 }
 
-export interface EffectivenessReport {
-  /** What is on in a namespace; undefined: nothing any more. */
-  decided(namespace: string, decision: NamespaceDecision | undefined): void;
-  /** Assesses every Service of the namespace (the key). */
-  readonly reconciler: Reconciler;
-  /** Namespaces with something to assess. */
-  namespaces(): string[];
+/** The key is a namespace, of which every Service is assessed. */
+export interface Effects extends Reconciler {
+  /** Calls back when the state of some Service in a namespace became another. */
+  onChange(callback: (namespace: string) => void): void;
   /** Services by state: `Effective` or the reason why not. */
   counts(): { state: string; services: number }[];
   /** Whether a Service has effect; undefined: it is off, or was not looked at yet. */
@@ -52,13 +50,7 @@ interface State {
   readonly alarmed: boolean;
 }
 
-/** What is kept of a decision: thousands are remembered. */
-interface Subject {
-  readonly regarding: NamespaceDecision['regarding'];
-  readonly items: readonly Item[];
-}
-
-type Item = Pick<ObjectDecision, 'kind' | 'ref' | 'want'>;
+type Item = EnabledSettings['objects'][number];
 
 const DEFAULT_GRACE_MS = 300_000;
 const DONE: Result = { kind: 'done' };
@@ -137,7 +129,7 @@ const next = (
 
 /** One event for all that have been without effect for long enough and were not told yet; returns when to look again. */
 const tell = (
-  { regarding }: Subject,
+  { regarding }: EnabledSettings,
   current: Map<string, State>,
   options: EffectivenessOptions,
 ): number | undefined => {
@@ -162,7 +154,7 @@ const tell = (
 /** One event for all that were told to be without effect and are not any more. */
 const tellEnded = (
   namespace: string,
-  { regarding }: Subject,
+  { regarding }: EnabledSettings,
   current: Map<string, State>,
   { events }: EffectivenessOptions,
 ): void => {
@@ -193,12 +185,12 @@ const countStates = (
   return [...counts].map(([state, services]) => ({ state, services }));
 };
 
-export const createEffectivenessReport = (options: EffectivenessOptions): EffectivenessReport => {
-  const enabled = new Map<string, Subject>();
+export const createEffectivenessReconciler = (options: EffectivenessOptions): Effects => {
   const states = new Map<string, Map<string, State>>();
+  const callbacks: ((namespace: string) => void)[] = [];
 
   const reconcile = (namespace: string): Result => {
-    const subject = enabled.get(namespace);
+    const subject = options.enabled.get(namespace);
     if (subject === undefined) {
       states.delete(namespace);
       return DONE;
@@ -206,29 +198,20 @@ export const createEffectivenessReport = (options: EffectivenessOptions): Effect
     const before = states.get(namespace);
     const current = new Map<string, State>();
     const assess = assessor(namespace, options);
-    for (const item of subject.items) {
+    for (const item of subject.objects) {
       const name = serviceNameOf(item);
       current.set(name, next(before?.get(name), assess(item, before?.get(name)), `${namespace}/${name}`, options));
     }
     states.set(namespace, current);
-    if (!sameStates(before, current)) options.onChange?.(namespace);
+    if (!sameStates(before, current)) for (const callback of callbacks) callback(namespace);
     tellEnded(namespace, subject, current, options);
     const afterMs = tell(subject, current, options);
     return afterMs === undefined ? DONE : { kind: 'requeue', afterMs };
   };
 
   return {
-    decided(namespace, decision) {
-      const items = (decision?.objects ?? []).filter(({ want }) => want !== undefined);
-      if (decision === undefined || items.length === 0) {
-        enabled.delete(namespace);
-        return;
-      }
-      const kept = items.map(({ kind, ref, want }) => ({ kind, ref, want }));
-      enabled.set(namespace, { regarding: decision.regarding, items: kept });
-    },
-    reconciler: { reconcile: (namespace) => Promise.resolve(reconcile(namespace)) },
-    namespaces: () => [...new Set([...enabled.keys(), ...states.keys()])],
+    reconcile: (namespace) => Promise.resolve(reconcile(namespace)),
+    onChange: (callback) => void callbacks.push(callback),
     counts: () => countStates(states),
     effectOf: (namespace, service) => states.get(namespace)?.get(service)?.result,
     *figures() {

@@ -27,12 +27,12 @@ export interface RouterEvidenceOptions {
   readonly client: Pick<Client, 'list' | 'get'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called when what was read became another. */
-  readonly onChange: () => void;
 }
 
 export interface RouterEvidence {
   objects(): readonly RouterObject[];
+  /** Calls back when what was read became another. */
+  onChange(callback: () => void): void;
   /** Resolves when the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -53,8 +53,9 @@ const readWith = (
   }
 };
 
-export const createRouterEvidence = ({ client, clock, logger, onChange }: RouterEvidenceOptions): RouterEvidence => {
+export const createRouterEvidence = ({ client, clock, logger }: RouterEvidenceOptions): RouterEvidence => {
   let known: readonly RouterObject[] = [];
+  const callbacks: (() => void)[] = [];
 
   const optional = async (what: string, read: () => Promise<RouterObject[]>): Promise<RouterObject[]> => {
     try {
@@ -82,11 +83,12 @@ export const createRouterEvidence = ({ client, clock, logger, onChange }: Router
     const found = [...sets, ...config, ...felix];
     const changed = JSON.stringify(found) !== JSON.stringify(known);
     known = found;
-    if (changed) onChange();
+    if (changed) for (const callback of callbacks) callback();
   };
 
   return {
     objects: () => known,
+    onChange: (callback) => void callbacks.push(callback),
     async run(signal) {
       while (!signal.aborted) {
         try {

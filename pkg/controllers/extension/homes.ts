@@ -6,8 +6,8 @@ import { EXTENSION_TYPE } from '../../apis/names.ts';
 import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config.ts';
 import { governingExtension } from '../../gardener/extension/governing.ts';
 import type { Governing } from '../../gardener/extension/types.ts';
-import { byNamespace } from '../settings/landscape.ts';
-import type { Landscape } from '../settings/landscape.ts';
+import { inNamespace } from '../settings/caches.ts';
+import type { SettingsCaches } from '../settings/caches.ts';
 
 type Modes = SettingsReconcilerConfiguration['modes'];
 
@@ -41,12 +41,12 @@ const unreadable = (home: string, extensionClass: ExtensionClass): Governing => 
 
 /** The Extension of a class whose configuration counts for a namespace. */
 export const governingOf = (
-  landscape: Pick<Landscape, 'extensions'>,
+  caches: Pick<SettingsCaches, 'extensions'>,
   extensionClass: ExtensionClass,
   namespace: string,
   modes: Modes,
 ): Governing | undefined => {
   const home = homeOf(extensionClass, namespace, modes);
-  if (landscape.extensions?.state === 'refused') return unreadable(home, extensionClass);
-  return governingExtension(byNamespace(landscape.extensions, home), extensionClass);
+  if (caches.extensions?.state === 'refused') return unreadable(home, extensionClass);
+  return governingExtension(inNamespace(caches.extensions, home), extensionClass);
 };

@@ -22,7 +22,6 @@ import type { Governing, ReadExtension } from '../../gardener/extension/types.ts
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import { createRecentWrites } from '../../kubernetes/recent-writes.ts';
 
 export interface ExtensionReconcilerOptions {
   /** What this process answers for; Extensions of other classes are another installation's. */
@@ -69,23 +68,21 @@ const createMemory = () => {
   const deletingSince = new Map<string, number>();
   const conditionAt = new Map<string, number>();
   const failed = new Map<string, { readonly generation: number | undefined; readonly at: number }>();
-  const recent = createRecentWrites<ReadExtension>();
   return {
     seen,
     deletingSince,
     conditionAt,
     failed,
-    recent,
     forget(key: string): void {
       seen.delete(key);
       deletingSince.delete(key);
       conditionAt.delete(key);
       failed.delete(key);
-      recent.forget(key);
     },
   };
 };
 
+/** The key is `namespace/name` of an Extension. */
 export const createExtensionReconciler = (options: ExtensionReconcilerOptions): Reconciler => {
   const { client, clock, logger, takeBackPatienceMs = TAKE_BACK_PATIENCE_MS } = options;
   const memory = createMemory();
@@ -99,9 +96,7 @@ export const createExtensionReconciler = (options: ExtensionReconcilerOptions): 
     if (body === undefined) return before;
     const key = extensionNameOf(before);
     const write = subresource === undefined ? {} : { subresource };
-    const answer = options.project(await client.patch<Extension>(EXTENSIONS, refOf(key), 'merge', body, write, signal));
-    memory.recent.remember(key, answer, before.metadata?.resourceVersion);
-    return answer;
+    return options.project(await client.patch<Extension>(EXTENSIONS, refOf(key), 'merge', body, write, signal));
   };
 
   const decide = (extension: ReadExtension): OperationDecision =>
@@ -184,9 +179,8 @@ export const createExtensionReconciler = (options: ExtensionReconcilerOptions): 
   };
 
   const look = async (key: string, cached: ReadExtension, signal: AbortSignal): Promise<Result> => {
-    const known = memory.recent.freshest(key, cached);
-    const due = decide(known);
-    const afterMs = restWaitMs(key, known, due);
+    const due = decide(cached);
+    const afterMs = restWaitMs(key, cached, due);
     if (afterMs > 0) return { kind: 'requeue', afterMs };
     if (due.kind === 'run') {
       // The operation is decided on what the server holds: the cache may be behind our own last write.
@@ -194,8 +188,8 @@ export const createExtensionReconciler = (options: ExtensionReconcilerOptions): 
       const decision = decide(live);
       if (decision.kind === 'run') return run(cached, live, decision.type, signal);
     }
-    const decision = decide(known);
-    return decision.kind === 'none' && decision.why === 'settled' ? follow(known, signal) : DONE;
+    const decision = decide(cached);
+    return decision.kind === 'none' && decision.why === 'settled' ? follow(cached, signal) : DONE;
   };
 
   return {

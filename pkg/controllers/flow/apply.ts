@@ -6,16 +6,22 @@ import type { ObjectRef } from '../../apis/meta.ts';
 import { ENDPOINT_SLICES, SERVICES } from '../../apis/resources.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
 import { isConflict, isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
-import type { Client } from '../../kubernetes/types.ts';
+import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
+import type { RewriteGuard } from '../../kubernetes/rewrite-guard.ts';
+import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { SettingsPlan } from '../../routing/index.ts';
-import type { RecentWrites } from '../../kubernetes/recent-writes.ts';
 
-export interface SliceWriter {
-  client: Pick<Client, 'patch'>;
-  /** Answers to our own writes, until the cache has them. */
-  recent: RecentWrites<FlowSlice>;
-  project(slice: EndpointSlice): FlowSlice;
-}
+const FIRST_DELAY_MS = 1_000;
+const MAX_DELAY_MS = 300_000;
+/** A plan that held for this long is not lost again and again. */
+const QUIET_MS = 60_000;
+
+/** Doubled with each loss, up to five minutes. */
+const delayMs = (losses: number): number => Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (losses - 1));
+
+/** Plans and labels that others overwrite: written again at once, then less and less often. */
+export const createPlanGuard = (clock: Pick<Clock, 'monotonic'>): RewriteGuard =>
+  createRewriteGuard({ clock, delayMs, quietMs: (losses) => Math.max(QUIET_MS, delayMs(losses)) });
 
 export interface SliceWrites {
   readonly written: number;
@@ -28,17 +34,11 @@ export const refOf = ({ metadata }: FlowSlice | Service): Required<ObjectRef> =>
   name: metadata?.name ?? '',
 });
 
-const pathOf = (slice: FlowSlice): string => `${slice.metadata?.namespace ?? ''}/${slice.metadata?.name ?? ''}`;
-
-/** The slices as the server has them, as far as is known. */
-export const freshest = (slices: readonly FlowSlice[], { recent }: Pick<SliceWriter, 'recent'>): FlowSlice[] =>
-  slices.map((slice) => recent.freshest(pathOf(slice), slice));
-
 /** Writes every slice for which `patchOf` has a patch; one that is gone is no error. */
 export const writeSlices = async (
   slices: readonly FlowSlice[],
   patchOf: (slice: FlowSlice) => JsonPatchOperation[] | undefined,
-  { client, recent, project }: SliceWriter,
+  client: Pick<Client, 'patch'>,
   signal: AbortSignal,
 ): Promise<SliceWrites> => {
   const result = { written: 0, conflicts: 0 };
@@ -46,8 +46,7 @@ export const writeSlices = async (
     const patch = patchOf(slice);
     if (patch === undefined) continue;
     try {
-      const answer = await client.patch<EndpointSlice>(ENDPOINT_SLICES, refOf(slice), 'json', patch, {}, signal);
-      recent.remember(pathOf(slice), project(answer), slice.metadata?.resourceVersion);
+      await client.patch<EndpointSlice>(ENDPOINT_SLICES, refOf(slice), 'json', patch, {}, signal);
       result.written += 1;
     } catch (error) {
       if (isStalePatch(error)) result.conflicts += 1;

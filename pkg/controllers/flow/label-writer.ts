@@ -4,8 +4,7 @@ import type { Service } from '../../apis/core.ts';
 import { LABEL_STRATEGY } from '../../apis/names.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { SettingsPlan } from '../../routing/index.ts';
-import { writeService } from './apply.ts';
-import { createReassertGuard } from './reassert.ts';
+import { createPlanGuard, writeService } from './apply.ts';
 
 export interface LabelWriter {
   /** Carries the plan out, if it is not too early; resolves with when it is due again, milliseconds. */
@@ -20,7 +19,7 @@ const labelIn = ({ patch }: Extract<SettingsPlan, { kind: 'patch' }>): string =>
 };
 
 export const createLabelWriter = (client: Pick<Client, 'patch'>, clock: Pick<Clock, 'monotonic'>): LabelWriter => {
-  const guard = createReassertGuard({ clock });
+  const guard = createPlanGuard(clock);
   return {
     async write(key, service, plan, signal) {
       if (plan.kind === 'unchanged') {

@@ -17,8 +17,6 @@ export interface LoadReaderOptions {
   patienceMs?: number;
   /** Ends all readings. */
   lifetime: AbortSignal;
-  /** A reading came after its turn had gone on without it: the Service wants another turn. */
-  onLate?(key: string): void;
   /** Called after each reading with what came of it. */
   onRead?(source: string, outcome: string, durationMs: number): void;
 }
@@ -43,6 +41,8 @@ export interface KnownLoad {
 export interface LoadReader {
   /** What is known now; rejects with the signal's reason. */
   read(key: string, settings: FlowSettings, query: LoadQuery, signal: AbortSignal): Promise<KnownLoad>;
+  /** Calls back when a reading came after its reconcile had gone on without it: the Service wants another one. */
+  onLate(callback: (key: string) => void): void;
   forget(key: string): void;
 }
 
@@ -115,6 +115,8 @@ export const createLoadReader = (options: LoadReaderOptions): LoadReader => {
   const { sources, clock, patienceMs = 200 } = options;
   const known = new Map<string, Remembered>();
   const asked = new Map<string, Asked>();
+  const listeners: ((key: string) => void)[] = [];
+  const late = (key: string): void => listeners.forEach((listener) => listener(key));
 
   const ask = (key: string, question: string, source: LoadSource, query: LoadQuery): Asked => {
     const startedAt = clock.monotonic();
@@ -128,7 +130,7 @@ export const createLoadReader = (options: LoadReaderOptions): LoadReader => {
         if (asked.get(key) !== entry) return;
         asked.delete(key);
         known.set(key, { question, readAt: entry.late ? clock.monotonic() : startedAt, ...answer });
-        if (entry.late) options.onLate?.(key);
+        if (entry.late) late(key);
       }),
     };
     asked.set(key, entry);
@@ -164,6 +166,7 @@ export const createLoadReader = (options: LoadReaderOptions): LoadReader => {
       const { isKnown: _, ...read } = now();
       return { ...read, dueInMs: entry.late ? intervalMs : read.dueInMs };
     },
+    onLate: (callback) => void listeners.push(callback),
     forget(key) {
       known.delete(key);
       asked.delete(key);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flow controller's own metrics: what loops see, plan and write, and what goes wrong.
 import type { TurnFigures } from '../../flow/assemble/figures.ts';
-import { countFailures } from '../../telemetry/cache-metrics.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { SERVICE_LABELS, labelsOf, limitServices } from '../../telemetry/series-limit.ts';
 
@@ -25,7 +24,7 @@ export interface FlowFigures {
   services(): Iterable<ServiceFigures>;
 }
 
-export interface FlowMetrics {
+export interface FlowCounters {
   /** A plan changed, and so did the hints of so many endpoints. */
   changed(reason: string, endpoints: number): void;
   /** EndpointSlices were written: for a plan, to assert it again, to take it back, or in vain. */
@@ -34,8 +33,6 @@ export interface FlowMetrics {
   read(source: string, outcome: string, durationMs: number): void;
   /** A plan was made, cut short, given up at the deadline, or failed. */
   planned(outcome: 'complete' | 'cut-short' | 'timed-out' | 'failed', durationMs: number): void;
-  /** A list or watch failed. */
-  failed(): void;
 }
 
 const SERVICE = SERVICE_LABELS;
@@ -112,9 +109,12 @@ const showTraffic = (metrics: Metrics, { services }: FlowFigures): void => {
 };
 
 /** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
-export const createFlowMetrics = (metrics: Metrics, figures: FlowFigures): FlowMetrics => {
+export const showFlow = (metrics: Metrics, figures: FlowFigures): void => {
   countServices(metrics, figures);
   showTraffic(metrics, figures);
+};
+
+export const createFlowCounters = (metrics: Metrics): FlowCounters => {
   const changes = metrics.counter({ name: 'flow_plan_changes_total', help: 'Plans that changed.', labels: ['reason'] });
   const hints = metrics.counter({ name: 'flow_hint_changes_total', help: 'Endpoints whose planned hints changed.' });
   const writes = metrics.counter({
@@ -139,7 +139,6 @@ export const createFlowMetrics = (metrics: Metrics, figures: FlowFigures): FlowM
     labels: ['outcome'],
     buckets: [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });
-  const failures = countFailures(metrics);
   return {
     changed(reason, endpoints) {
       changes.inc({ reason });
@@ -151,6 +150,5 @@ export const createFlowMetrics = (metrics: Metrics, figures: FlowFigures): FlowM
       seconds.observe({ source }, durationMs / 1_000);
     },
     planned: (outcome, durationMs) => planning.observe({ outcome }, durationMs / 1_000),
-    failed: () => failures.inc(),
   };
 };

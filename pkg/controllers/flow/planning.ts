@@ -33,10 +33,8 @@ export interface PlanningOptions {
   clock: Pick<Clock, 'monotonic' | 'setTimeout'>;
   /** Longest time for one answer, milliseconds; then the thread is ended and the question asked again with the least effort. */
   deadlineMs?: number;
-  /** Longest time that a turn waits for its answer, milliseconds. Later answers come with `onReady`. */
+  /** Longest time that a turn waits for its answer, milliseconds. Later ones are reported by `onReady`. */
   patienceMs?: number;
-  /** The answer to a question whose turn went on without it is there: the Service wants another turn. */
-  onReady(key: string): void;
   /** An answer came, or did not. */
   onPlanned?(key: string, outcome: PlanOutcome, durationMs: number): void;
 }
@@ -54,6 +52,8 @@ export interface Planning {
    * fetched, is not asked again; one of another kind or under another spec replaces it. Rejects where no answer is to be had.
    */
   ask(key: string, job: PlanJob): Promise<Planned | undefined>;
+  /** Calls back when the answer to a question is there whose reconcile went on without it: the Service wants another one. */
+  onReady(callback: (key: string) => void): void;
   /** Nobody waits for this answer any more. */
   forget(key: string): void;
   /** Ends the thread. */
@@ -95,6 +95,7 @@ const namespaceOf = (key: string): string => key.slice(0, key.indexOf('/'));
 export const createPlanning = (options: PlanningOptions): Planning => {
   const { clock, deadlineMs = DEADLINE_MS, patienceMs = PATIENCE_MS } = options;
   const waiting = createFairQueue<Question>();
+  const callbacks: ((key: string) => void)[] = [];
   const questions = new Map<string, Question>();
   /** Until when, monotonic milliseconds, a Service whose plan did not end is planned with the least effort. */
   const spared = new Map<string, number>();
@@ -111,7 +112,8 @@ export const createPlanning = (options: PlanningOptions): Planning => {
     question.settled();
     if (question.late) slow.add(question.key);
     else slow.delete(question.key);
-    if (question.late && questions.get(question.key) === question) options.onReady(question.key);
+    if (question.late && questions.get(question.key) === question)
+      for (const callback of callbacks) callback(question.key);
   };
 
   /** What ran is over; what it took is on its namespace's account. */
@@ -228,6 +230,7 @@ export const createPlanning = (options: PlanningOptions): Planning => {
       drop(key);
       return question.planned;
     },
+    onReady: (callback) => void callbacks.push(callback),
     forget(key) {
       drop(key);
       spared.delete(key);

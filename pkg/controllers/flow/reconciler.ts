@@ -14,14 +14,13 @@ import type { HintsInForce } from '../../flow/demand/in-force.ts';
 import { settingsFromSpec } from '../../flow/loop/from-spec.ts';
 import type { LoopState } from '../../flow/loop/types.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
-import { freshest, writeService, writeSlices } from './apply.ts';
-import type { SliceWriter, SliceWrites } from './apply.ts';
+import { createPlanGuard, writeService, writeSlices } from './apply.ts';
+import type { SliceWrites } from './apply.ts';
 import { labelPlan, takeBackLabel } from './label.ts';
 import { createLabelWriter } from './label-writer.ts';
 import type { KnownLoad, LoadReader } from './loads.ts';
 import { loadQueryOf } from './query.ts';
 import type { Planned, Planning } from './planning.ts';
-import type { ReassertGuard } from './reassert.ts';
 import type { Outcome, Refusal, Snapshot } from './types.ts';
 
 export interface FlowReconcilerOptions {
@@ -32,9 +31,7 @@ export interface FlowReconcilerOptions {
   /** Whether enough is known to decide anything; where it is not, everything stays as it is. */
   known(): boolean;
   client: Pick<Client, 'patch'>;
-  writer: SliceWriter;
   loads: LoadReader;
-  guard: ReassertGuard;
   planning: Planning;
   clock: Pick<Clock, 'now' | 'monotonic'>;
   /** In [0, 1): spreads the Services over their interval. */
@@ -62,7 +59,7 @@ interface Memory {
 }
 
 const DONE: Result = { kind: 'done' };
-/** After a conflict the watch brings the newer slice; this is only the net below. */
+/** After a conflict the watch brings the newer slice; a safety resync. */
 const CONFLICT_RETRY_MS = 1_000;
 /** Plans without load are looked at this often even if nothing happens. */
 const QUIET_MS = 60_000;
@@ -101,8 +98,9 @@ const sooner = (result: Result, afterMs: number | undefined): Result => {
 };
 
 export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler => {
-  const { client, writer, loads, guard, planning, clock, random, onOutcome, onForgotten } = options;
+  const { client, loads, planning, clock, random, onOutcome, onForgotten } = options;
   const memories = new Map<string, Memory>();
+  const guard = createPlanGuard(clock);
   const labels = createLabelWriter(client, clock);
   /** Since when the namespace of a planned Service is not ours, monotonic milliseconds. */
   const leaving = new Map<string, number>();
@@ -129,7 +127,7 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
 
   /** Takes back what is on the slices; the next strategy, or nobody, has them then. */
   const release = async (slices: readonly FlowSlice[], signal: AbortSignal): Promise<Result> => {
-    const writes = await writeSlices(slices, takeBackPatch, writer, signal);
+    const writes = await writeSlices(slices, takeBackPatch, client, signal);
     count('takeback', writes);
     return writes.conflicts > 0 ? { kind: 'requeue', afterMs: CONFLICT_RETRY_MS } : DONE;
   };
@@ -182,7 +180,7 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     }
     const permit = guard.admit(key, fingerprint);
     if (permit.kind === 'wait') return { retryMs: permit.afterMs, inForce: false };
-    const writes = await writeSlices(writable, (slice) => patchFor(slice, plan), writer, signal);
+    const writes = await writeSlices(writable, (slice) => patchFor(slice, plan), client, signal);
     count(permit.again ? 'reassert' : 'plan', writes);
     if (writes.written > 0) guard.written(key, fingerprint);
     const lost = writes.conflicts > 0;
@@ -214,7 +212,7 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     // Slices that somebody else wrote, without the label: proxies look at them too.
     const others = snapshot.slices.some((slice) => !writable.includes(slice) && differs(slice, turn.plan));
     const time = timeOf();
-    const losing = enforce && guard.losing(key);
+    const losing = enforce && guard.fighting(key);
     const { retryMs } = done;
     const inForce = done.inForce && !others;
     await onOutcome(
@@ -254,7 +252,7 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     const plan = takeBackLabel(left.service);
     if (plan.kind === 'patch' && !(await writeService(left.service, plan, client, signal)))
       return { kind: 'requeue', afterMs: CONFLICT_RETRY_MS };
-    const released = await release(freshest(left.slices, writer), signal);
+    const released = await release(left.slices, signal);
     if (released.kind === 'requeue') return released;
     leaving.delete(key);
     labels.forget(key);
@@ -280,8 +278,8 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
   return {
     async reconcile(key, signal) {
       if (!options.known()) return { kind: 'requeue', afterMs: QUIET_MS };
-      const cached = options.snapshot(key);
-      if (cached === undefined) {
+      const snapshot = options.snapshot(key);
+      if (snapshot === undefined) {
         const left = memories.has(key) ? options.foreign(key) : undefined;
         if (left !== undefined) return leave(key, left, signal);
         leaving.delete(key);
@@ -290,7 +288,6 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
         return DONE;
       }
       leaving.delete(key);
-      const snapshot = { ...cached, slices: freshest(cached.slices, writer) };
       const { service, slices } = snapshot;
       const wrong = options.checkSpec(specOf(snapshot));
       const observeOnly = wrong === undefined && specOf(snapshot).mode === 'Observe';

@@ -11,16 +11,16 @@ import { hintsOf } from '../../flow/demand/in-force.ts';
 import type { HintsInForce } from '../../flow/demand/in-force.ts';
 import type { Clock, EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import type { FlowMetrics, ServiceFigures } from './metrics.ts';
+import type { FlowCounters, ServiceFigures } from './metrics.ts';
 import { isOurs } from './status-writer.ts';
 import type { StatusWriter } from './status-writer.ts';
 import type { Outcome, Refusal, Snapshot } from './types.ts';
-import { splitKey } from './view.ts';
+import { splitKey } from './snapshots.ts';
 
 export interface FlowReporterOptions {
   status: StatusWriter;
   events: Pick<EventRecorder, 'record'>;
-  metrics: () => Pick<FlowMetrics, 'changed'>;
+  counters: Pick<FlowCounters, 'changed'>;
   clock: Pick<Clock, 'now'>;
   logger: Logger;
 }
@@ -83,7 +83,7 @@ const figuresIn = ({ turn, settings }: Outcome): TurnFigures | undefined => {
 };
 
 export const createFlowReporter = (options: FlowReporterOptions): FlowReporter => {
-  const { status, events, metrics, clock, logger } = options;
+  const { status, events, counters, clock, logger } = options;
   const known = new Map<string, Known>();
   const timeOf = (): string => new Date(clock.now()).toISOString().replace(/\.\d{3}Z$/, 'Z');
 
@@ -110,7 +110,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
     const { turn, settings } = outcome;
     const { decision, plan } = turn ?? {};
     if (decision?.changed !== true || plan === undefined || settings.mode === 'Observe') return;
-    metrics().changed(decision.reason, hintsChanged(outcome, before));
+    counters.changed(decision.reason, hintsChanged(outcome, before));
     tell(outcome, 'Normal', 'PlanChanged', `${decision.reason}: ${describePlan(plan, endpointsIn(outcome))}`);
   };
 

@@ -2,20 +2,17 @@
 // Takes planned hints back once their planner is gone: has every slice written once, so that admission returns it to spread.
 import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
 import type { Clock, Reconciler, Result } from '../../kubernetes/types.ts';
-import { createHintRepair } from './reconciler.ts';
-import type { HintRepairOptions, TouchTask } from './reconciler.ts';
+import { createResync } from './resync.ts';
+import type { ResyncOptions, TouchTask } from './resync.ts';
 import { holdsPlan } from './select.ts';
 
-export interface PlanRetirementOptions extends Omit<HintRepairOptions, 'task'> {
+export interface PlanRetirementOptions extends Omit<ResyncOptions, 'task'> {
   /** The flow controller's Lease: dead once it was not renewed for 10 minutes, or where there is none. */
   planner: Pick<LeaseWatch, 'alive' | 'known'>;
   clock: Clock;
 }
 
-/** All work is one key. */
-export const PLAN_RETIREMENT_KEY = 'plans';
-
-/** Nobody tells of a Lease that grows old. */
+/** Poll interval: no event fires when a Lease grows old. */
 const LOOK_MS = 15_000;
 
 /**
@@ -36,7 +33,7 @@ const PLANS: TouchTask = {
 /** Looks for ever, and does nothing while the planner lives. */
 export const createPlanRetirement = (options: PlanRetirementOptions): Reconciler => {
   const { planner, clock } = options;
-  const { reconciler } = createHintRepair({ ...options, task: PLANS });
+  const resync = createResync({ ...options, task: PLANS });
   let deadSince: number | undefined;
 
   const later = (result: Result): Result =>
@@ -51,7 +48,7 @@ export const createPlanRetirement = (options: PlanRetirementOptions): Reconciler
       const now = clock.monotonic();
       deadSince ??= now;
       const wait = deadSince + GRACE_MS - now;
-      return wait > 0 ? { kind: 'requeue', afterMs: wait } : later(await reconciler.reconcile(key, signal));
+      return wait > 0 ? { kind: 'requeue', afterMs: wait } : later(await resync.reconcile(key, signal));
     },
   };
 };

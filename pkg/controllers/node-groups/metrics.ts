@@ -9,12 +9,8 @@ export interface NodeGroupFigures {
   services(): { state: string; services: number }[];
 }
 
-export interface NodeGroupMetrics {
-  touched(outcome: TouchOutcome): void;
-}
-
 /** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
-export const createNodeGroupMetrics = (metrics: Metrics, figures: NodeGroupFigures): NodeGroupMetrics => {
+export const showNodeGroups = (metrics: Metrics, figures: NodeGroupFigures): void => {
   metrics.gauge({
     name: 'node_group_nodes',
     help: 'Members of NodeGroups by group and state of their zone: Assigned, or the reason why it is not ours.',
@@ -33,10 +29,14 @@ export const createNodeGroupMetrics = (metrics: Metrics, figures: NodeGroupFigur
       for (const { state, services } of figures.services()) gauge.set({ state }, services);
     },
   });
+};
+
+/** Counts the writes that make endpoints follow. */
+export const createTouchCounter = (metrics: Metrics): ((outcome: TouchOutcome) => void) => {
   const touches = metrics.counter({
     name: 'node_group_touches_total',
     help: 'Services written so that their endpoints follow a new zone: touched, followed in the end, or gaveUp.',
     labels: ['outcome'],
   });
-  return { touched: (outcome) => touches.inc({ outcome }) };
+  return (outcome) => touches.inc({ outcome });
 };

@@ -7,8 +7,7 @@ import type { ServiceTopologyReason, ServiceTopologyStatus } from '../../kubeedg
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import type { RecentWrites } from '../../kubernetes/recent-writes.ts';
-import { projectService } from './landscape.ts';
+import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 
 export interface ServiceReconcilerOptions {
   /** By `namespace/name`; undefined: there is none, or it must not be written. */
@@ -17,7 +16,6 @@ export interface ServiceReconcilerOptions {
   topologyEnabled(): boolean | undefined;
   edgeMesh(): boolean;
   client: Pick<Client, 'patch'>;
-  recent: RecentWrites<Service>;
   events: Pick<EventRecorder, 'record'>;
   clock: Pick<Clock, 'monotonic'>;
   logger: Logger;
@@ -31,7 +29,7 @@ export interface ServiceTopology {
 
 const DONE: Result = { kind: 'done' };
 const CONFLICT_RETRY_MS = 1_000;
-/** Whoever takes the label away again and again is not contradicted faster than this. */
+/** Least time between two rewrites of what another writer removes. */
 const REWRITE_MS = 60_000;
 
 /** What a person has to know; the others follow from what they wrote themselves. */
@@ -39,21 +37,21 @@ const ALARMING: ReadonlySet<ServiceTopologyReason> = new Set(['EdgeMeshIgnoresHi
 const TOLD: ReadonlySet<ServiceTopologyReason> = new Set([...ALARMING, 'NodeGroupPreferred']);
 
 export const createServiceTopology = (options: ServiceReconcilerOptions): ServiceTopology => {
-  const { client, recent, events, clock, logger } = options;
+  const { client, events, clock, logger } = options;
   const known = new Map<string, ServiceTopologyReason>();
-  /** Monotonic milliseconds. */
-  const writtenAt = new Map<string, number>();
+  const guard = createRewriteGuard({ clock, delayMs: () => REWRITE_MS });
   /** Written, perhaps: an answer can be lost, and the next turn then finds nothing to write. */
   const untold = new Set<string>();
 
-  const write = async (service: Service, patch: object, signal: AbortSignal): Promise<Service | undefined> => {
+  const write = async (service: Service, patch: object, signal: AbortSignal): Promise<boolean> => {
     const { namespace = '', name = '', resourceVersion } = service.metadata ?? {};
     const { metadata } = patch as { metadata: object };
     const locked = { metadata: { ...metadata, resourceVersion } };
     try {
-      return projectService(await client.patch<Service>(SERVICES, { namespace, name }, 'merge', locked, {}, signal));
+      await client.patch<Service>(SERVICES, { namespace, name }, 'merge', locked, {}, signal);
+      return true;
     } catch (error) {
-      if (isConflict(error) || isNotFound(error)) return undefined;
+      if (isConflict(error) || isNotFound(error)) return false;
       throw error;
     }
   };
@@ -68,30 +66,27 @@ export const createServiceTopology = (options: ServiceReconcilerOptions): Servic
 
   const forget = (key: string): Result => {
     known.delete(key);
-    writtenAt.delete(key);
+    guard.forget(key);
     untold.delete(key);
-    recent.forget(key);
     return DONE;
   };
 
   return {
     reconciler: {
       async reconcile(key, signal) {
-        const cached = options.service(key);
+        const service = options.service(key);
         const topologyEnabled = options.topologyEnabled();
         if (topologyEnabled === undefined) return DONE;
-        if (cached === undefined) return forget(key);
-        const service = recent.freshest(key, cached);
+        if (service === undefined) return forget(key);
         const { status, patch } = planServiceTopology({ service, topologyEnabled, edgeMesh: options.edgeMesh() });
         const changed = status?.reason !== known.get(key);
         if (patch !== undefined) {
-          const waitMs = (writtenAt.get(key) ?? -Infinity) + REWRITE_MS - clock.monotonic();
-          if (!changed && waitMs > 0) return { kind: 'requeue', afterMs: waitMs };
+          const wanted = status?.reason ?? '';
+          const permit = guard.admit(key, wanted);
+          if (permit.kind === 'wait') return { kind: 'requeue', afterMs: permit.afterMs };
           untold.add(key);
-          const written = await write(service, patch, signal);
-          if (written === undefined) return { kind: 'requeue', afterMs: CONFLICT_RETRY_MS };
-          recent.remember(key, written, service.metadata?.resourceVersion);
-          writtenAt.set(key, clock.monotonic());
+          if (!(await write(service, patch, signal))) return { kind: 'requeue', afterMs: CONFLICT_RETRY_MS };
+          guard.written(key, wanted);
         }
         if (status === undefined) return forget(key);
         // After a restart what is in order was told before; the annotation says it all the time.

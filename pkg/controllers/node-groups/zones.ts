@@ -6,8 +6,8 @@ import type { ZoneDecision } from '../../kubeedge/decide.ts';
 import { nameOf } from '../../kubeedge/membership.ts';
 import type { GroupNode } from '../../kubeedge/node.ts';
 import { unlessBound } from '../../kubeedge/refuse-volumes.ts';
+import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
-import type { RecentWrites } from '../../kubernetes/recent-writes.ts';
 import type { Reports } from './reports.ts';
 import { readVolumesAgainst } from './volumes.ts';
 import { writeZone } from './write-zone.ts';
@@ -18,23 +18,21 @@ export interface ZoneReconcilerOptions {
   /** Undefined while they cannot be read: then nothing is decided, since a group that is not seen is not gone. */
   groups(): readonly NodeGroup[] | undefined;
   client: Pick<Client, 'patch' | 'pages'>;
-  recent: RecentWrites<GroupNode>;
   reports: Pick<Reports, 'tell' | 'forget'>;
   clock: Pick<Clock, 'now' | 'monotonic'>;
 }
 
 const DONE: Result = { kind: 'done' };
-/** After a conflict the watch brings the newer Node; this is only the net below. */
+/** After a conflict the watch brings the newer Node; a safety resync. */
 const CONFLICT_RETRY_MS = 1_000;
-/** Pods and volumes are not watched: who waits for them looks again this often. */
+/** Pods and volumes are not watched: a Node that waits for them is looked at this often. */
 const VOLUME_RETRY_MS = 60_000;
-/** Nobody is contradicted faster than this. */
+/** Least time between two reassertions of one zone. */
 const REASSERT_MS = 60_000;
 
 export const createZoneReconciler = (options: ZoneReconcilerOptions): Reconciler => {
-  const { client, recent, reports, clock } = options;
-  /** Monotonic milliseconds of our last write of each Node's label. */
-  const writtenAt = new Map<string, number>();
+  const { client, reports, clock } = options;
+  const guard = createRewriteGuard({ clock, delayMs: () => REASSERT_MS });
 
   const carryOut = async (
     node: GroupNode,
@@ -42,8 +40,9 @@ export const createZoneReconciler = (options: ZoneReconcilerOptions): Reconciler
     signal: AbortSignal,
   ): Promise<Result> => {
     const name = nameOf(node);
-    const waitMs = (writtenAt.get(name) ?? -Infinity) + REASSERT_MS - clock.monotonic();
-    if (decision.reason === 'Reasserted' && waitMs > 0) return { kind: 'requeue', afterMs: waitMs };
+    const zone = decision.zone ?? '';
+    const permit = guard.admit(name, zone);
+    if (permit.kind === 'wait') return { kind: 'requeue', afterMs: permit.afterMs };
     if (decision.moves) {
       const checked = unlessBound(decision, name, await readVolumesAgainst(client, name, decision.zone, signal));
       if (checked.kind === 'refused') {
@@ -53,24 +52,21 @@ export const createZoneReconciler = (options: ZoneReconcilerOptions): Reconciler
     }
     const written = await writeZone(node, decision, client, signal);
     if (written === undefined) return { kind: 'requeue', afterMs: CONFLICT_RETRY_MS };
-    recent.remember(name, written, node.metadata.resourceVersion);
-    writtenAt.set(name, clock.monotonic());
+    guard.written(name, zone);
     reports.tell(written, decision);
     return DONE;
   };
 
   return {
     async reconcile(name, signal) {
-      const cached = options.node(name);
+      const node = options.node(name);
       const groups = options.groups();
       if (groups === undefined) return DONE;
-      if (cached === undefined) {
+      if (node === undefined) {
         reports.forget(name);
-        recent.forget(name);
-        writtenAt.delete(name);
+        guard.forget(name);
         return DONE;
       }
-      const node = recent.freshest(name, cached);
       const decision = decideZone(node, groups, Math.floor(clock.now() / 1_000));
       if (decision.kind === 'write') return carryOut(node, decision, signal);
       reports.tell(node, decision);

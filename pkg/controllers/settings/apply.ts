@@ -3,11 +3,9 @@
 import type { Service } from '../../apis/core.ts';
 import { SERVICES } from '../../apis/resources.ts';
 import { ApiError, isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import type { RewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import type { DriftGuard } from './drift.ts';
-import type { RecentWrites } from '../../kubernetes/recent-writes.ts';
-import { projectService } from './projections.ts';
 import type { ObjectDecision } from './types.ts';
 
 /** Why an object was written; label of the metric. */
@@ -15,8 +13,8 @@ export type WriteCause = 'change' | 'repair' | 'takeback';
 
 export interface ApplyOptions {
   client: Pick<Client, 'patch'>;
-  drift: DriftGuard;
-  services: RecentWrites<Service>;
+  /** Holds back repairs of what another writer reverts. */
+  guard: RewriteGuard;
   logger: Logger;
   onWrite?: (cause: WriteCause) => void;
 }
@@ -32,16 +30,14 @@ export interface ApplyResult {
   readonly error: unknown;
 }
 
-/** After a conflict the watch brings the newer object; this is only the net below. */
+/** After a conflict the watch brings the newer object; a safety resync. */
 const CONFLICT_RETRY_MS = 1_000;
 
-const pathOf = ({ ref }: Pick<ObjectDecision, 'ref'>): string => `${ref.namespace}/${ref.name}`;
-const keyOf = (item: Pick<ObjectDecision, 'kind' | 'ref'>): string => `${item.kind}/${pathOf(item)}`;
+const keyOf = ({ kind, ref }: Pick<ObjectDecision, 'kind' | 'ref'>): string => `${kind}/${ref.namespace}/${ref.name}`;
 
 /** Drops what is remembered about an object that is gone, or no longer ours. */
 export const forgetObject = (item: Pick<ObjectDecision, 'kind' | 'ref'>, options: ApplyOptions): void => {
-  options.drift.forget(keyOf(item));
-  if (item.kind === 'Service') options.services.forget(pathOf(item));
+  options.guard.forget(keyOf(item));
 };
 
 /** Held decisions and refusals are different wishes, so that one after the other is no drift. */
@@ -62,9 +58,7 @@ type Outcome =
   | { readonly kind: 'failed'; readonly error: unknown };
 
 const write = async (item: ObjectDecision, options: ApplyOptions, signal: AbortSignal): Promise<void> => {
-  const { client, services } = options;
-  const answer = await client.patch<Service>(SERVICES, item.ref, 'merge', lockedPatch(item), {}, signal);
-  services.remember(pathOf(item), projectService(answer), item.object.metadata?.resourceVersion);
+  await options.client.patch<Service>(SERVICES, item.ref, 'merge', lockedPatch(item), {}, signal);
 };
 
 const causeOf = ({ want }: ObjectDecision, repair: boolean): WriteCause => {
@@ -73,14 +67,14 @@ const causeOf = ({ want }: ObjectDecision, repair: boolean): WriteCause => {
 };
 
 const applyOne = async (item: ObjectDecision, options: ApplyOptions, signal: AbortSignal): Promise<Outcome> => {
-  const { drift, onWrite } = options;
+  const { guard, onWrite } = options;
   const key = keyOf(item);
   const wish = wishOf(item);
   if (item.plan.kind === 'unchanged') {
-    drift.confirmed(key, wish);
+    guard.confirmed(key, wish);
     return { kind: 'none' };
   }
-  const permit = drift.admit(key, wish);
+  const permit = guard.admit(key, wish);
   if (permit.kind === 'wait') return { kind: 'retry', afterMs: permit.afterMs };
   try {
     await write(item, options, signal);
@@ -90,8 +84,8 @@ const applyOne = async (item: ObjectDecision, options: ApplyOptions, signal: Abo
     if (error instanceof ApiError) return { kind: 'failed', error };
     throw error;
   }
-  drift.written(key, wish, permit.repair);
-  onWrite?.(causeOf(item, permit.repair));
+  guard.written(key, wish);
+  onWrite?.(causeOf(item, permit.again));
   return { kind: 'written' };
 };
 
@@ -116,8 +110,8 @@ export const applyObjects = async (
       error ??= outcome.error;
     }
   }
-  const fighting = objects.filter((item) => options.drift.fighting(keyOf(item)));
-  // Who has given up does nothing that would bring the namespace back to us, and the fight would be told of for ever.
-  for (const item of fighting) retryAfterMs = earliest(retryAfterMs, options.drift.peaceInMs(keyOf(item)));
+  const fighting = objects.filter((item) => options.guard.fighting(keyOf(item)));
+  // No event fires when the other writer stops; requeue so that the fight is seen to be over.
+  for (const item of fighting) retryAfterMs = earliest(retryAfterMs, options.guard.peaceInMs(keyOf(item)));
   return { written, retryAfterMs, fighting, error };
 };

@@ -12,7 +12,7 @@ import { isEtcdClient, isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { planSettings } from '../../routing/plan.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import { createHintRelease, HINT_RELEASE_KEY, isLeftOver } from '../hint-repair/etcd-clients.ts';
-import { carriesApplied } from './decide-objects.ts';
+import { carriesApplied } from './decide/objects.ts';
 import { projectService, projectSlice } from './projections.ts';
 
 export interface CleanupOptions {

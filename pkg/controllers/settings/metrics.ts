@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings reconciler's own metrics: decisions by reason, writes by cause, effectiveness, fights, and what carries admission.
-import { countFailures } from '../../telemetry/cache-metrics.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { SERVICE_LABELS, labelsOf, limitServices } from '../../telemetry/series-limit.ts';
 import type { ServiceFigures } from '../effectiveness/figures.ts';
@@ -34,10 +33,9 @@ const CARRIERS = ['webhook', 'policy'] as const;
 
 const ASSUMPTION = 'if every ready Node has as many clients';
 
-export interface SettingsMetrics {
+export interface SettingsCounters {
   wrote(cause: WriteCause): void;
   touched(outcome: 'hinted' | 'unhinted' | 'spread' | 'planned'): void;
-  failed(): void;
 }
 
 const showDecisions = (metrics: Metrics, figures: SettingsFigures): void => {
@@ -159,11 +157,13 @@ const showCarrier = (metrics: Metrics, figures: SettingsFigures): void => {
 };
 
 /** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
-export const createSettingsMetrics = (metrics: Metrics, figures: SettingsFigures): SettingsMetrics => {
+export const showSettings = (metrics: Metrics, figures: SettingsFigures): void => {
   showDecisions(metrics, figures);
   showEffect(metrics, figures);
   showCarrier(metrics, figures);
-  const failures = countFailures(metrics);
+};
+
+export const createSettingsCounters = (metrics: Metrics): SettingsCounters => {
   const writes = metrics.counter({
     name: 'settings_writes_total',
     help: 'Services written: because a decision changed, to repair what others overwrote, or to take our settings back.',
@@ -178,6 +178,5 @@ export const createSettingsMetrics = (metrics: Metrics, figures: SettingsFigures
     // The label is part of a stable metric; nothing but Services is written.
     wrote: (cause) => writes.inc({ kind: 'Service', cause }),
     touched: (outcome) => touches.inc({ outcome }),
-    failed: () => failures.inc(),
   };
 };

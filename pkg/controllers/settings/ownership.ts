@@ -2,6 +2,8 @@
 // Says which reconciler owns a namespace: exactly one, or none, whatever modes are on at once. Pure.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Namespace } from '../../apis/core.ts';
+import type { ObjectRef } from '../../apis/meta.ts';
+import { LABEL_ROUTING } from '../../apis/names.ts';
 import { classifyNamespace } from '../../gardener/namespaces.ts';
 
 export const OWNERS = ['shoot-settings', 'garden-settings', 'extension-settings', 'cluster-settings'] as const;
@@ -26,6 +28,31 @@ export const isOwnedElsewhere = (namespace: Namespace, { modes }: Pick<Ownership
   return !isOwned(modes) && isOwned(all);
 };
 
+export interface OrphanRules extends OwnershipRules {
+  readonly installation: SettingsReconcilerConfiguration['installation'];
+}
+
+/**
+ * Whether what carries a mark of ours in the namespace is this installation's to release: no mode owns it, it is not excluded, and no
+ * installation beside this one may look after it, by its own label or by a mode that is not on here.
+ */
+export const isOrphaned = (namespace: Namespace, rules: OrphanRules): boolean => {
+  const { excludedNamespaces, installation } = rules;
+  if (excludedNamespaces.includes(namespace.metadata?.name ?? '') || ownerOf(namespace, rules) !== undefined)
+    return false;
+  const label = namespace.metadata?.labels?.[LABEL_ROUTING];
+  if (label !== undefined && label !== installation.routingLabel) return false;
+  return installation.claim === undefined || !isOwnedElsewhere(namespace, rules);
+};
+
+/** The owner of the namespace of this name, by the cache; undefined where it has none, or is not there. */
+export const ownersIn =
+  ({ namespaces }: { readonly namespaces: { get(ref: ObjectRef): Namespace | undefined } }, rules: OwnershipRules) =>
+  (name: string): Owner | undefined => {
+    const namespace = namespaces.get({ name });
+    return namespace === undefined ? undefined : ownerOf(namespace, rules);
+  };
+
 /** The one reconciler that may write in a namespace; undefined where nobody may. */
 export const ownerOf = (namespace: Namespace, { modes, excludedNamespaces }: OwnershipRules): Owner | undefined => {
   const name = namespace.metadata?.name ?? '';
@@ -43,3 +70,7 @@ export const ownerOf = (namespace: Namespace, { modes, excludedNamespaces }: Own
   const { namespaces } = modes.cluster;
   return namespaces.length === 0 || namespaces.includes(name) ? 'cluster-settings' : undefined;
 };
+
+/** Whether the namespace has the label by which an installation marks those whose settings are kept. */
+export const isRoutingLabelled = ({ metadata }: Namespace, value = 'true'): boolean =>
+  metadata?.labels?.[LABEL_ROUTING] === value;

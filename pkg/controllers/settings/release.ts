@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides what is taken back in a namespace that this process managed and that no mode owns any more. Pure.
-import type { Service } from '../../apis/core.ts';
+// Decides what is reverted in a namespace that no mode owns: everything there that carries a mark of ours, whoever wrote it. Pure.
+import type { Namespace, Service } from '../../apis/core.ts';
+import { LABEL_ETCD_CLIENTS } from '../../apis/names.ts';
 import type { RoutingDecision } from '../../gardener/types.ts';
-import { carriesApplied, planService } from './decide-objects.ts';
-import type { Owner } from './ownership.ts';
-import type { NamespaceDecision, ObjectDecision, RoutingContext } from './types.ts';
-
-/** What is remembered of a namespace: who owned it, and the objects that were decided about. */
-export interface Managed {
-  readonly owner: Owner;
-  readonly objects: readonly Pick<ObjectDecision, 'kind' | 'ref'>[];
-  /** Some of them had settings; else there is nothing to take back, not even a label. */
-  readonly enabled: boolean;
-}
+import { carriesApplied, planService } from './decide/objects.ts';
+import { isRoutingLabelled } from './ownership.ts';
+import type { NamespaceDecision, RoutingContext } from './types.ts';
 
 export interface ReleaseSnapshot {
-  readonly namespace: string;
-  readonly managed: Managed;
+  readonly namespace: Namespace;
+  /** Value of the routing label by which this installation marks namespaces. */
+  readonly label: string;
   readonly services: readonly Service[];
   readonly context: RoutingContext;
 }
 
-/** Only objects that this process decided about: what else carries settings is another installation's. */
-export const decideRelease = ({ namespace, managed, services, context }: ReleaseSnapshot): NamespaceDecision => {
-  const message = `Namespace ${namespace} no longer has the role or name that made it ours; what was set there is taken back`;
+/** Undefined where nothing of ours is left: no settings, and no label. */
+export const decideRelease = (snapshot: ReleaseSnapshot): NamespaceDecision | undefined => {
+  const { namespace, label, services, context } = snapshot;
+  const name = namespace.metadata?.name ?? '';
+  const message = `Namespace ${name} does not have the role or name by which a mode owns it; what was set there is released`;
   const decision: RoutingDecision = { kind: 'refused', reason: 'NamespaceNotOwned', message };
-  const objects = managed.objects.flatMap(({ kind, ref }): ObjectDecision[] => {
-    const found = kind === 'Service' ? services.find(({ metadata }) => metadata?.name === ref.name) : undefined;
-    return found !== undefined && carriesApplied(found) ? [planService(found, decision, context)] : [];
-  });
+  const objects = services
+    .filter(carriesApplied)
+    .map((service) => planService(service, decision, context))
+    // A strategy label that follows the annotation of a Service is admission's, in every namespace.
+    .filter(({ plan }) => plan.kind === 'patch');
+  const labelled =
+    isRoutingLabelled(namespace, label) || namespace.metadata?.labels?.[LABEL_ETCD_CLIENTS] !== undefined;
+  if (objects.length === 0 && !labelled) return undefined;
   return {
-    owner: managed.owner,
-    namespace,
+    owner: 'none',
+    namespace: name,
     decision,
-    regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
+    regarding: { apiVersion: 'v1', kind: 'Namespace', name },
     source: 'none',
     objects,
   };

@@ -7,8 +7,6 @@ import { NAMESPACES } from '../../apis/resources.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import { isHeld } from '../../gardener/decide.ts';
-import { projectNamespace } from './projections.ts';
-import type { RecentWrites } from '../../kubernetes/recent-writes.ts';
 import type { NamespaceDecision, ObjectDecision } from './types.ts';
 
 export interface LabelWish {
@@ -54,12 +52,8 @@ export const labelsFor = (
   };
 };
 
-export const isRoutingLabelled = ({ metadata }: Namespace, value = 'true'): boolean =>
-  metadata?.labels?.[LABEL_ROUTING] === value;
-
 export interface LabelWriter {
   client: Pick<Client, 'patch'>;
-  namespaces: RecentWrites<Namespace>;
   /** What the label says of this installation. Default `true`. */
   value?: string;
 }
@@ -78,15 +72,14 @@ const changesOf = (namespace: Namespace, wanted: NamespaceLabels, value: string)
 export const writeLabels = async (
   namespace: Namespace,
   wanted: NamespaceLabels,
-  { client, namespaces, value = 'true' }: LabelWriter,
+  { client, value = 'true' }: LabelWriter,
   signal: AbortSignal,
 ): Promise<boolean> => {
   const name = namespace.metadata?.name ?? '';
   const labels = changesOf(namespace, wanted, value);
   if (Object.keys(labels).length === 0) return false;
   try {
-    const answer = await client.patch<Namespace>(NAMESPACES, { name }, 'merge', { metadata: { labels } }, {}, signal);
-    namespaces.remember(name, projectNamespace(answer), namespace.metadata?.resourceVersion);
+    await client.patch<Namespace>(NAMESPACES, { name }, 'merge', { metadata: { labels } }, {}, signal);
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;

@@ -41,7 +41,8 @@ export interface ObjectDecision {
 
 /** What becomes of one namespace. */
 export interface NamespaceDecision {
-  readonly owner: Owner;
+  /** `none`: the namespace is released. */
+  readonly owner: Owner | 'none';
   readonly namespace: string;
   /** The catalogue that applies there; undefined: none. */
   readonly scope?: Scope | undefined;
@@ -52,6 +53,12 @@ export interface NamespaceDecision {
   /** Where the setting was read from, for example `Cluster`. */
   readonly source: string;
   readonly objects: readonly ObjectDecision[];
+}
+
+/** What is on in a namespace, as it is published for other controllers: little, since there are thousands. */
+export interface EnabledSettings {
+  readonly regarding: NamespaceDecision['regarding'];
+  readonly objects: readonly Pick<ObjectDecision, 'kind' | 'ref' | 'want' | 'configured'>[];
 }
 
 /** Gathers a snapshot of one namespace from the caches and decides; undefined: nothing is ours there (any more). */

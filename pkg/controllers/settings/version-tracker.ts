@@ -18,7 +18,6 @@ export interface VersionTrackerOptions {
   stableMs: number;
   /** Whether the API server accepts the settings of a newer version (a dry-run write). */
   trial(version: KubernetesVersion, signal: AbortSignal): Promise<boolean>;
-  onChange(version: KubernetesVersion): void;
 }
 
 export interface VersionTracker {
@@ -27,6 +26,8 @@ export interface VersionTracker {
   read(signal: AbortSignal): Promise<void>;
   /** Once, before anything is decided: objects carry settings of this version, so a newer answer has to prove stable. */
   resume(carried: KubernetesVersion | undefined): void;
+  /** Calls back when another version counts. */
+  onChange(callback: (version: KubernetesVersion) => void): void;
   /** Asks again soon, for example because a watch broke. */
   poke(): void;
   run(signal: AbortSignal): Promise<void>;
@@ -38,7 +39,8 @@ const POKE_DELAY_MS = 1_000;
 const FIRST_READ_INTERVAL_MS = 5_000;
 
 export const createVersionTracker = (options: VersionTrackerOptions): VersionTracker => {
-  const { client, clock, logger, rereadMs, stableMs, trial, onChange } = options;
+  const { client, clock, logger, rereadMs, stableMs, trial } = options;
+  const callbacks: ((version: KubernetesVersion) => void)[] = [];
   const override = options.override === undefined ? undefined : parseKubernetesVersion(options.override);
   let state: VersionState = override === undefined ? INITIAL_VERSION : acceptCandidate(override);
   let wake = new AbortController();
@@ -62,7 +64,7 @@ export const createVersionTracker = (options: VersionTrackerOptions): VersionTra
         version: formatVersion(current),
       });
     }
-    onChange(current);
+    for (const callback of callbacks) callback(current);
   };
 
   const tracker: VersionTracker = {
@@ -83,6 +85,7 @@ export const createVersionTracker = (options: VersionTrackerOptions): VersionTra
     resume(carried) {
       if (override === undefined && carried !== undefined) enter(resumeVersion(state, carried, clock.monotonic()));
     },
+    onChange: (callback) => void callbacks.push(callback),
     poke: () => wake.abort(),
     async run(signal) {
       while (override === undefined && !signal.aborted) {

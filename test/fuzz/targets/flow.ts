@@ -10,16 +10,14 @@ import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
 import { createLoadReader } from '../../../pkg/controllers/flow/loads.ts';
-import { createFlowMetrics } from '../../../pkg/controllers/flow/metrics.ts';
+import { createFlowCounters, showFlow } from '../../../pkg/controllers/flow/metrics.ts';
 import { createPodProjection, projectNode, projectService } from '../../../pkg/controllers/flow/projections.ts';
 import { openInline } from '../../../pkg/controllers/flow/plan-thread.ts';
 import { createPlanning } from '../../../pkg/controllers/flow/planning.ts';
-import { createReassertGuard } from '../../../pkg/controllers/flow/reassert.ts';
 import { createFlowReconciler } from '../../../pkg/controllers/flow/reconciler.ts';
 import { createFlowReporter } from '../../../pkg/controllers/flow/reporter.ts';
 import { createStatusWriter } from '../../../pkg/controllers/flow/status-writer.ts';
 import type { Snapshot } from '../../../pkg/controllers/flow/types.ts';
-import { createRecentWrites } from '../../../pkg/kubernetes/recent-writes.ts';
 import { clientZonesOf } from '../../../pkg/flow/assemble/nodes.ts';
 import { createSliceProjection } from '../../../pkg/flow/assemble/slice.ts';
 import type { FlowSlice } from '../../../pkg/flow/assemble/slice.ts';
@@ -213,11 +211,11 @@ const createLoop = (world: World, clock: FakeClock): Loop => {
   const reporter = createFlowReporter({
     status,
     events: { record: (event) => void events.push(event) },
-    metrics: () => figures,
+    counters: createFlowCounters(metrics),
     clock,
     logger: log,
   });
-  const figures = createFlowMetrics(metrics, { services: () => reporter.services() });
+  showFlow(metrics, reporter);
   const snapshot = (): Snapshot => ({
     service: projectService(structuredClone(world.service)),
     slices: world.slices.map((slice): FlowSlice => project(slice)).filter(({ service }) => service === 'web'),
@@ -230,14 +228,12 @@ const createLoop = (world: World, clock: FakeClock): Loop => {
     foreign: () => undefined,
     known: () => true,
     client,
-    writer: { client, recent: createRecentWrites<FlowSlice>(), project },
     loads: createLoadReader({
       sources: new Map([[source.name, source]]),
       clock,
       lifetime: new AbortController().signal,
     }),
-    guard: createReassertGuard({ clock }),
-    planning: createPlanning({ open: openInline, clock, onReady: () => undefined }),
+    planning: createPlanning({ open: openInline, clock }),
     clock,
     random: () => 0.5,
     checkSpec,

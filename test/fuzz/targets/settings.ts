@@ -5,10 +5,11 @@ import { loadConfiguration } from '../../../pkg/apis/config/load.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
-import { createLandscape } from '../../../pkg/controllers/settings/landscape.ts';
-import type { Landscape } from '../../../pkg/controllers/settings/landscape.ts';
+import { openSettingsCaches } from '../../../pkg/controllers/settings/caches.ts';
+import type { SettingsCaches } from '../../../pkg/controllers/settings/caches.ts';
 import { createReporter } from '../../../pkg/controllers/settings/reporter.ts';
 import type { NamespaceDecision } from '../../../pkg/controllers/settings/types.ts';
+import { createCaches } from '../../../pkg/kubernetes/caches.ts';
 import type { Client, EventInput } from '../../../pkg/kubernetes/types.ts';
 import { collectDecisions } from '../../../cmd/settings-reconciler/dry-run.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
@@ -103,20 +104,13 @@ const checkReport = (decisions: readonly NamespaceDecision[], log: RecordingLogg
 };
 
 /** The caches as they are once everything was listed. */
-const filled = async (objects: Objects, log: RecordingLogger, stop: AbortController): Promise<Landscape> => {
+const filled = async (objects: Objects, log: RecordingLogger, stop: AbortController): Promise<SettingsCaches> => {
   const clock = createFakeClock();
-  const landscape = createLandscape({
-    client: clientOf(objects),
-    gardenClient: clientOf(objects),
-    modes: CONFIG.modes,
-    clock,
-    random: () => 0.5,
-    logger: log,
-  });
-  const caches = [...landscape.local, ...(landscape.liveSeed === undefined ? [] : [landscape.liveSeed])];
-  for (const cache of caches) void cache.run(stop.signal);
-  await Promise.all(caches.map((cache) => cache.settled(stop.signal)));
-  return landscape;
+  const set = createCaches({ client: clientOf(objects), clock, random: () => 0.5, logger: log });
+  const caches = openSettingsCaches(set.open, { gardenClient: clientOf(objects), modes: CONFIG.modes });
+  void set.run(stop.signal);
+  await set.settled(stop.signal);
+  return caches;
 };
 
 export const settings: Target = {
@@ -129,11 +123,11 @@ export const settings: Target = {
       const log = recordingLogger();
       const stop = new AbortController();
       try {
-        const landscape = await filled(objects, log, stop);
+        const caches = await filled(objects, log, stop);
         const threw = log.entries.find(({ level }) => level === 'error');
         must(threw === undefined, () => `a cache says ${threw?.message}: ${String(threw?.fields['error'])}`);
         const version = { major: 1, minor: random.pick([26, 29, 31, 33, 36]) };
-        const decisions = collectDecisions(landscape, CONFIG, version);
+        const decisions = collectDecisions(caches, CONFIG, version);
         for (const decision of decisions) checkDecision(decision, objects);
         checkReport(decisions, log);
       } finally {

@@ -7,7 +7,7 @@ import type { Service } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY, STRATEGIES } from '../../../pkg/apis/names.ts';
 import type { Strategy } from '../../../pkg/apis/names.ts';
 import { labelPlan, takeBackLabel } from '../../../pkg/controllers/flow/label.ts';
-import { planService } from '../../../pkg/controllers/settings/decide-objects.ts';
+import { planService } from '../../../pkg/controllers/settings/decide/objects.ts';
 import { isPlannedStrategy, observeLabel, planRelease, strategyFromLabels } from '../../../pkg/routing/strategy.ts';
 import type { SettingsPlan } from '../../../pkg/routing/index.ts';
 import { decideSettings } from '../../../pkg/webhook/routing-settings/decide.ts';

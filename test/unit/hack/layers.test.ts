@@ -6,6 +6,8 @@ import { importsOf } from '../../../hack/lib/sources.ts';
 
 const file = (path: string, text: string) => ({ path, text, imports: importsOf(path, text, '/project') });
 
+const PURE_HEADER = '// SPDX-License-Identifier: Apache-2.0\n// Decides. Pure.\n';
+
 describe('hack: layers', () => {
   const cases: { name: string; path: string; text: string; finding: RegExp | undefined }[] = [
     {
@@ -36,6 +38,24 @@ describe('hack: layers', () => {
       name: 'prose about the clock in a comment is no finding',
       path: 'pkg/gardener/a.ts',
       text: `// Date.now() is not read here.\nexport const a = 1;`,
+      finding: undefined,
+    },
+    {
+      name: 'a file that calls itself pure must not read the clock, wherever it stands',
+      path: 'pkg/controllers/a.ts',
+      text: `${PURE_HEADER}export const now = () => Date.now();`,
+      finding: /a\.ts:3: a pure package reads the clock/,
+    },
+    {
+      name: 'a file that calls itself pure must not run one that does not',
+      path: 'pkg/controllers/a.ts',
+      text: `${PURE_HEADER}import { write } from './b.ts';`,
+      finding: /a\.ts:3: a file that calls itself pure must not run pkg\/controllers\/b\.ts/,
+    },
+    {
+      name: 'a file that calls itself pure may run pure layers, and take types from anywhere',
+      path: 'pkg/controllers/a.ts',
+      text: `${PURE_HEADER}import type { Client } from '../kubernetes/types.ts';\nimport { plan } from '../routing/plan.ts';`,
       finding: undefined,
     },
     {

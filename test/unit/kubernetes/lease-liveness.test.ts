@@ -105,8 +105,8 @@ describe('the watch of a Lease', () => {
       clock,
       random: () => 0,
       logger: recordingLogger(),
-      onChange: () => (changes += 1),
     });
+    watch.onChange(() => (changes += 1));
     const stop = new AbortController();
     const running = watch.run(stop.signal);
     const heldBy = (installation: string, holderIdentity = 'one') => ({

@@ -7,7 +7,6 @@ import { MUTATING_ADMISSION_POLICIES } from '../../../../pkg/apis/resources.ts';
 import { keyOf } from '../../../../pkg/controllers/admission-policies/objects.ts';
 import type { Managed } from '../../../../pkg/controllers/admission-policies/objects.ts';
 import {
-  ADMISSION_POLICIES_KEY,
   createAdmissionPoliciesReconciler,
   SETTLE_MS,
 } from '../../../../pkg/controllers/admission-policies/reconciler.ts';
@@ -90,7 +89,7 @@ const setup = (current: Managed[] = []) => {
       logger: recordingLogger(),
     });
   let leader = reconciler();
-  const turn = (): Promise<Result> => leader.reconcile(ADMISSION_POLICIES_KEY, new AbortController().signal);
+  const turn = (): Promise<Result> => leader.reconcile('policies', new AbortController().signal);
   /** Turns as the queue would make them, for so long. */
   const turns = async (milliseconds: number): Promise<void> => {
     for (const end = clock.monotonic() + milliseconds; clock.monotonic() < end;) {

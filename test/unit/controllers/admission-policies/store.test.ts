@@ -40,11 +40,11 @@ const setup = () => {
     client,
     name: 'ours',
     namespace: 'own',
-    onChange: () => (changes += 1),
     clock,
     random: () => 0,
     logger: recordingLogger(),
   });
+  store.onChange(() => (changes += 1));
   return { models, state, clock, store, changes: () => changes };
 };
 

@@ -2,8 +2,9 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts';
-import { createEffectivenessReport, readyZones } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
-import type { EffectivenessReport } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
+import { createEffectivenessReconciler, readyZones } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
+import type { Effects } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
+import type { EnabledSettings, NamespaceDecision } from '../../../../pkg/controllers/settings/types.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
@@ -20,7 +21,8 @@ describe('effectiveness report', () => {
   let nodes: Node[];
   let events: EventInput[];
   let log: RecordingLogger;
-  let report: EffectivenessReport;
+  let report: Effects;
+  let enabled: EnabledSettings | undefined;
   let changed: string[];
 
   const withHints = (): EndpointSlice[] => [
@@ -28,6 +30,11 @@ describe('effectiveness report', () => {
   ];
   const withoutHints = (): EndpointSlice[] => [slice({ endpoints: ['a', 'b'].map((zone) => endpoint({ zone })) })];
 
+  /** As the settings controller publishes it. */
+  const decided = (decision: NamespaceDecision | undefined): void => {
+    const objects = decision?.objects.filter(({ want }) => want !== undefined) ?? [];
+    enabled = decision === undefined || objects.length === 0 ? undefined : { regarding: decision.regarding, objects };
+  };
   beforeEach(() => {
     now = 0;
     services = new Map([
@@ -39,24 +46,24 @@ describe('effectiveness report', () => {
     events = [];
     changed = [];
     log = recordingLogger();
-    report = createEffectivenessReport({
+    report = createEffectivenessReconciler({
       service: (_namespace, name) => services.get(name),
       slices: () => slices,
       nodes: () => nodes,
-      onChange: (namespace) => void changed.push(namespace),
+      enabled: { get: () => enabled },
       clock: { monotonic: () => now },
       events: { record: (event) => void events.push(event) },
       logger: log,
       graceMs: GRACE,
     });
-    report.decided(
-      NS,
+    report.onChange((namespace) => void changed.push(namespace));
+    decided(
       namespaceDecision({
         objects: [serviceDecision('s'), serviceDecision('t'), serviceDecision('off', refusedFor('Excluded'))],
       }),
     );
   });
-  const reconcile = () => report.reconciler.reconcile(NS, signal);
+  const reconcile = () => report.reconcile(NS, signal);
   const infos = () => log.entries.filter(({ level }) => level === 'info');
 
   it('counts Services by state and tells changes once', async () => {
@@ -81,7 +88,7 @@ describe('effectiveness report', () => {
     await reconcile();
     expect(changed).to.have.length(2);
     expect(report.effectOf(NS, 's')).to.include({ kind: 'ineffective', reason: 'HintsMissing' });
-    report.decided(NS, namespaceDecision({ objects: [serviceDecision('s')] }));
+    decided(namespaceDecision({ objects: [serviceDecision('s')] }));
     await reconcile();
     expect(changed, 'one Service less').to.have.length(3);
     expect(report.effectOf(NS, 't')).to.equal(undefined);
@@ -94,7 +101,7 @@ describe('effectiveness report', () => {
     slices = withoutHints();
     await reconcile();
     expect(figures()).to.deep.equal(['s', 't'].map((name) => ({ name, hinted: 0, unhinted: 2, inZone: 0.5 })));
-    report.decided(NS, undefined);
+    decided(undefined);
     await reconcile();
     expect(figures()).to.deep.equal([]);
   });
@@ -217,7 +224,7 @@ describe('effectiveness report', () => {
     const old = { version: { major: 1, minor: 33 }, mixedKubelets: true };
 
     it('needs no more than hints where all proxies are 1.31 or newer', async () => {
-      report.decided(NS, namespaceDecision({ objects: [etcdDecision()] }));
+      decided(namespaceDecision({ objects: [etcdDecision()] }));
       await reconcile();
       expect(report.counts()).to.deep.equal([{ state: 'ServiceMissing', services: 1 }]);
       services.set('etcd-main-client', service());
@@ -226,7 +233,7 @@ describe('effectiveness report', () => {
     });
 
     it('is Pending where a proxy wants the annotation, until etcd-druid wrote it', async () => {
-      report.decided(NS, namespaceDecision({ objects: [etcdDecision(undefined, old)] }));
+      decided(namespaceDecision({ objects: [etcdDecision(undefined, old)] }));
       services.set('etcd-main-client', service());
       await reconcile();
       const effect = report.effectOf(NS, 'etcd-main-client');
@@ -245,11 +252,11 @@ describe('effectiveness report', () => {
   ]) {
     it(`forgets a namespace ${decision === undefined ? 'that is no longer ours' : 'where nothing is on'}`, async () => {
       await reconcile();
-      expect(report.namespaces()).to.deep.equal([NS]);
-      report.decided(NS, decision);
+      expect(report.counts()).not.to.deep.equal([]);
+      decided(decision);
       await reconcile();
       expect(report.counts()).to.deep.equal([]);
-      expect(report.namespaces()).to.deep.equal([]);
+      expect([...report.figures()]).to.deep.equal([]);
     });
   }
 });

@@ -27,7 +27,8 @@ const read = async (client: Pick<Client, 'list' | 'get'>): Promise<{ names: stri
       return client.get(...args);
     },
   } as Pick<Client, 'list' | 'get'>;
-  const evidence = createRouterEvidence({ client: counting, clock: createFakeClock(), logger: nullLogger, onChange });
+  const evidence = createRouterEvidence({ client: counting, clock: createFakeClock(), logger: nullLogger });
+  evidence.onChange(onChange);
   const running = evidence.run(end.signal);
   while (asked < 2) await new Promise((resolve) => void setImmediate(resolve));
   await new Promise((resolve) => void setImmediate(resolve));

@@ -4,7 +4,7 @@ import { describe, it } from 'mocha';
 import type { Extension } from '../../../../pkg/apis/extension.ts';
 import { EXTENSION_TYPE } from '../../../../pkg/apis/names.ts';
 import { classesOf, governingOf, homeOf } from '../../../../pkg/controllers/extension/homes.ts';
-import type { Landscape } from '../../../../pkg/controllers/settings/landscape.ts';
+import type { SettingsCaches } from '../../../../pkg/controllers/settings/caches.ts';
 import { heldByConfiguration } from '../../../../pkg/gardener/extension/select.ts';
 import { extension } from '../../../fixtures/gardener.ts';
 
@@ -37,7 +37,7 @@ describe('classes and their homes', () => {
     ];
     const byIndex = (_index: string, namespace: string) =>
       objects.filter(({ metadata }) => metadata?.namespace === namespace);
-    const landscape = { extensions: { byIndex } } as unknown as Pick<Landscape, 'extensions'>;
+    const landscape = { extensions: { byIndex } } as unknown as Pick<SettingsCaches, 'extensions'>;
     expect(governingOf(landscape, 'seed', 'extension-x', SEED)?.name).to.equal(`garden/${EXTENSION_TYPE}`);
     expect(governingOf(landscape, 'shoot', 'shoot--foo--bar', SEED)?.name).to.equal(
       `shoot--foo--bar/${EXTENSION_TYPE}`,
@@ -47,7 +47,7 @@ describe('classes and their homes', () => {
   });
 
   it('has an Extension that cannot be read hold everything, wherever it may be', () => {
-    const landscape = { extensions: { state: 'refused' } } as unknown as Pick<Landscape, 'extensions'>;
+    const landscape = { extensions: { state: 'refused' } } as unknown as Pick<SettingsCaches, 'extensions'>;
     const governing = governingOf(landscape, 'shoot', 'shoot--foo--bar', SEED);
     expect(governing?.name).to.equal(`shoot--foo--bar/${EXTENSION_TYPE}`);
     expect(heldByConfiguration({ kind: 'enabled' }, governing)).to.include({

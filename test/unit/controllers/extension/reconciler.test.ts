@@ -277,18 +277,6 @@ describe('the extension reconciler', () => {
       expect(await process.turn()).to.deep.equal(DONE);
       expect(condition()).to.equal('True Effective');
     });
-
-    it('is decided on our own last write while the cache is behind', async () => {
-      await settle();
-      world.cached = world.stored()!;
-      world.services = [ineffective];
-      const process = world.process();
-      await process.turn();
-      await world.clock.advance(CONDITION_INTERVAL_MS);
-      world.server.calls.length = 0;
-      expect(await process.turn()).to.deep.equal(DONE);
-      expect(world.server.calls).to.deep.equal([]);
-    });
   });
 
   describe('on a bad day', () => {

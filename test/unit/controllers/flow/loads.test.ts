@@ -46,9 +46,9 @@ describe('the reader of load', () => {
       sources: new Map(['one', 'two'].map((name) => [name, source(name)])),
       clock,
       lifetime: never,
-      onLate: (key) => late.push(key),
       onRead: (name, outcome) => outcomes.push(`${name} ${outcome}`),
     });
+    reader.onLate((key) => late.push(key));
   });
 
   it('takes no answer that is about as old as the interval', async () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createFlowMetrics } from '../../../../pkg/controllers/flow/metrics.ts';
+import { showFlow } from '../../../../pkg/controllers/flow/metrics.ts';
 import type { ServiceFigures } from '../../../../pkg/controllers/flow/metrics.ts';
 import type { TurnFigures } from '../../../../pkg/flow/assemble/figures.ts';
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
@@ -36,7 +36,7 @@ const serviceIn = (namespace: string, index: number, zones: number): ServiceFigu
 /** Lines of samples once these Services are planned for. */
 const samplesOf = async (services: readonly ServiceFigures[]): Promise<string[]> => {
   const metrics = createMetrics({ defaultMetrics: false });
-  createFlowMetrics(metrics, { services: () => services });
+  showFlow(metrics, { services: () => services });
   return (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 };
 

@@ -56,9 +56,9 @@ describe('planning', () => {
       clock,
       deadlineMs: 1_000,
       patienceMs: 50,
-      onReady: (key) => void ready.push(key),
       onPlanned: (key, outcome) => void outcomes.push([key, outcome]),
     });
+    planning.onReady((key) => void ready.push(key));
   });
 
   const last = (): PlanRequest => threads.at(-1)!.requests.at(-1)!;

@@ -5,17 +5,15 @@ import { beforeEach, describe, it } from 'mocha';
 import type { Node } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import type { Landscape } from '../../../../pkg/controllers/flow/landscape.ts';
+import type { FlowCaches } from '../../../../pkg/controllers/flow/caches.ts';
 import type { LoadReader } from '../../../../pkg/controllers/flow/loads.ts';
 import type { Planning } from '../../../../pkg/controllers/flow/planning.ts';
-import { createReassertGuard } from '../../../../pkg/controllers/flow/reassert.ts';
 import { createFlowReconciler } from '../../../../pkg/controllers/flow/reconciler.ts';
-import { createView } from '../../../../pkg/controllers/flow/view.ts';
+import { createSnapshots } from '../../../../pkg/controllers/flow/snapshots.ts';
 import type { PlanJob } from '../../../../pkg/flow/assemble/job.ts';
 import type { FlowSlice } from '../../../../pkg/flow/assemble/slice.ts';
 import type { LoopState } from '../../../../pkg/flow/loop/types.ts';
 import type { CacheState } from '../../../../pkg/kubernetes/cache.ts';
-import { createRecentWrites } from '../../../../pkg/kubernetes/recent-writes.ts';
 import type { Client, Reconciler } from '../../../../pkg/kubernetes/types.ts';
 import { node, service } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
@@ -54,11 +52,12 @@ describe('the loop in trouble', () => {
       list,
       get: () => (state() === 'synced' ? list()[0] : undefined),
       byIndex: list,
+      onChange: () => undefined,
     });
     const synced = (): CacheState => 'synced';
     const web = service({ metadata: { namespace: 'shop', name: 'web', labels: { [LABEL_STRATEGY]: 'load-aware' } } });
     const policy = { metadata: { namespace: 'shop', name: 'web' }, spec: { mode: 'Observe' } };
-    const landscape = {
+    const caches = {
       services: cache(synced, () => [web]),
       slices: cache(synced, () => [slice]),
       pods: cache(synced, () => []),
@@ -68,8 +67,8 @@ describe('the loop in trouble', () => {
         () => namespaces.state,
         () => [{ metadata: { name: 'shop', labels: namespaces.labels } }],
       ),
-    } as unknown as Landscape;
-    const view = createView(landscape, { namespaceSelector, excludedNamespaces: [] });
+    } as unknown as FlowCaches;
+    const snapshots = createSnapshots(caches, { namespaceSelector, excludedNamespaces: [] });
     const client = { patch: () => Promise.reject(new Error(`patch ${(patches += 1)}`)) } as unknown as Client;
     const planning: Pick<Planning, 'ask' | 'forget'> = {
       ask(_key, job) {
@@ -83,16 +82,15 @@ describe('the loop in trouble', () => {
     };
     const loads: LoadReader = {
       read: () => Promise.resolve({ source: 's', load: undefined, problem: undefined, dueInMs: 1_000 }),
+      onLate: () => undefined,
       forget: () => undefined,
     };
     reconciler = createFlowReconciler({
-      snapshot: (key) => view.snapshot(key),
-      foreign: (key) => view.foreign(key),
-      known: () => view.known(),
+      snapshot: (key) => snapshots.snapshot(key),
+      foreign: (key) => snapshots.foreign(key),
+      known: () => snapshots.known(),
       client,
-      writer: { client, recent: createRecentWrites<FlowSlice>(), project: () => slice },
       loads,
-      guard: createReassertGuard({ clock }),
       planning: planning as Planning,
       clock,
       random: () => 0,

@@ -7,10 +7,7 @@ import { ANNOTATION_TOPOLOGY_MODE, GROUP } from '../../../../pkg/apis/names.ts';
 import { createLoadReader } from '../../../../pkg/controllers/flow/loads.ts';
 import { openInline } from '../../../../pkg/controllers/flow/plan-thread.ts';
 import { createPlanning } from '../../../../pkg/controllers/flow/planning.ts';
-import { createReassertGuard } from '../../../../pkg/controllers/flow/reassert.ts';
 import { createFlowReconciler } from '../../../../pkg/controllers/flow/reconciler.ts';
-import { createRecentWrites } from '../../../../pkg/kubernetes/recent-writes.ts';
-import type { FlowSlice } from '../../../../pkg/flow/assemble/slice.ts';
 import type { Client, Reconciler, Result } from '../../../../pkg/kubernetes/types.ts';
 import { service } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
@@ -51,10 +48,8 @@ describe('the label of a Service that asks for a plan', () => {
       foreign: () => undefined,
       known: () => true,
       client,
-      writer: { client, recent: createRecentWrites<FlowSlice>(), project: () => undefined as never },
       loads: createLoadReader({ sources: new Map(), clock, lifetime: signal }),
-      guard: createReassertGuard({ clock }),
-      planning: createPlanning({ open: openInline, clock, onReady: () => undefined }),
+      planning: createPlanning({ open: openInline, clock }),
       clock,
       random: () => 0,
       checkSpec: () => undefined,

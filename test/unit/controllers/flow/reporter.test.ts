@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { FlowPolicy, FlowPolicyStatus } from '../../../../pkg/apis/flow-policy.ts';
-import { createFlowMetrics } from '../../../../pkg/controllers/flow/metrics.ts';
+import { showFlow } from '../../../../pkg/controllers/flow/metrics.ts';
 import { createFlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
 import type { FlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
 import type { Outcome, Snapshot } from '../../../../pkg/controllers/flow/types.ts';
@@ -85,7 +85,7 @@ describe('the reporter of loops', () => {
         forget: () => undefined,
       },
       events: { record: (event) => void events.push(event) },
-      metrics: () => ({ changed: (reason, endpoints) => void changes.push([reason, endpoints]) }),
+      counters: { changed: (reason, endpoints) => void changes.push([reason, endpoints]) },
       clock: createFakeClock(),
       logger: recordingLogger(),
     });
@@ -146,7 +146,7 @@ describe('the reporter of loops', () => {
   it('has figures for metrics, and forgets a Service that asks for nothing any more', async () => {
     for (const turn of turns([0.3, 0.3])) await report({ turn });
     const metrics = createMetrics({ defaultMetrics: false });
-    createFlowMetrics(metrics, { services: () => reporter.services() });
+    showFlow(metrics, { services: () => reporter.services() });
     const text = await metrics.text();
     for (const line of [
       'topology_aware_routing_flow_services{strategy="load-aware",condition="Effective",reason="PlanInForce"} 1',

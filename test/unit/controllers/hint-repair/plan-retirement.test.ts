@@ -5,11 +5,7 @@ import { beforeEach, describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
 import type { ObjectRef } from '../../../../pkg/apis/meta.ts';
 import { LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import {
-  createPlanRetirement,
-  GRACE_MS,
-  PLAN_RETIREMENT_KEY,
-} from '../../../../pkg/controllers/hint-repair/plan-retirement.ts';
+import { createPlanRetirement, GRACE_MS } from '../../../../pkg/controllers/hint-repair/plan-retirement.ts';
 import { createHolderLiveness, HOLDER_TIMEOUT_MS } from '../../../../pkg/kubernetes/lease-liveness.ts';
 import type { HolderLiveness } from '../../../../pkg/kubernetes/lease-liveness.ts';
 import { microTime } from '../../../../pkg/kubernetes/lease.ts';
@@ -75,7 +71,7 @@ describe('plan retirement', () => {
   const turns = async (milliseconds: number): Promise<void> => {
     const end = clock.monotonic() + milliseconds;
     while (clock.monotonic() < end) {
-      const turn = retirement.reconcile(PLAN_RETIREMENT_KEY, signal);
+      const turn = retirement.reconcile('plans', signal);
       await clock.advance(100);
       const result = await turn;
       expect(result.kind, 'never ends').to.equal('requeue');

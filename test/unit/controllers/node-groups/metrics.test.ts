@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createNodeGroupMetrics } from '../../../../pkg/controllers/node-groups/metrics.ts';
+import { createTouchCounter, showNodeGroups } from '../../../../pkg/controllers/node-groups/metrics.ts';
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
 
 describe('metrics about NodeGroups', () => {
@@ -11,7 +11,8 @@ describe('metrics about NodeGroups', () => {
       { group: 'north', state: 'Assigned', nodes: 2 },
       { group: 'north', state: 'ForeignZone', nodes: 1 },
     ];
-    const { touched } = createNodeGroupMetrics(metrics, {
+    const touched = createTouchCounter(metrics);
+    showNodeGroups(metrics, {
       zones: () => zones,
       services: () => [{ state: 'NodeGroupPreferred', services: 3 }],
     });
@@ -21,11 +22,11 @@ describe('metrics about NodeGroups', () => {
     const lines = async (): Promise<string[]> =>
       (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     expect(await lines()).to.deep.equal([
+      'topology_aware_routing_node_group_touches_total{outcome="touched"} 2',
+      'topology_aware_routing_node_group_touches_total{outcome="gaveUp"} 1',
       'topology_aware_routing_node_group_nodes{group="north",state="Assigned"} 2',
       'topology_aware_routing_node_group_nodes{group="north",state="ForeignZone"} 1',
       'topology_aware_routing_node_group_services{state="NodeGroupPreferred"} 3',
-      'topology_aware_routing_node_group_touches_total{outcome="touched"} 2',
-      'topology_aware_routing_node_group_touches_total{outcome="gaveUp"} 1',
     ]);
     zones = [];
     expect((await lines()).filter((line) => line.includes('_nodes'))).to.deep.equal([]);

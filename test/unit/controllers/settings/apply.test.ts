@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import type { Service } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_APPLIED } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import { applyObjects } from '../../../../pkg/controllers/settings/apply.ts';
 import type { ApplyOptions, WriteCause } from '../../../../pkg/controllers/settings/apply.ts';
-import { createDriftGuard } from '../../../../pkg/controllers/settings/drift.ts';
-import { createRecentWrites } from '../../../../pkg/kubernetes/recent-writes.ts';
+import { createRewriteGuard } from '../../../../pkg/kubernetes/rewrite-guard.ts';
 import { ApiError, ConnectionError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
@@ -43,13 +41,12 @@ describe('applyObjects', () => {
     };
     options = {
       client: { patch: patch as unknown as Client['patch'] },
-      drift: createDriftGuard({
+      guard: createRewriteGuard({
         clock: { monotonic: () => now },
-        minIntervalMs: 60_000,
-        fightAfterRepairs: 2,
-        fightWindowMs: 600_000,
+        delayMs: () => 60_000,
+        fightAfter: 2,
+        windowMs: 600_000,
       }),
-      services: createRecentWrites<Service>(),
       logger: recordingLogger(),
       onWrite: (cause) => causes.push(cause),
     };
@@ -75,7 +72,6 @@ describe('applyObjects', () => {
       },
     ]);
     expect(causes).to.deep.equal(['change']);
-    expect(options.services.size, 'answers remembered').to.equal(1);
   });
 
   it('repairs a minute apart and says when it may go on', async () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createSettingsMetrics } from '../../../../pkg/controllers/settings/metrics.ts';
+import { createSettingsCounters, showSettings } from '../../../../pkg/controllers/settings/metrics.ts';
 import type { CarrierFigures } from '../../../../pkg/controllers/settings/metrics.ts';
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
 
@@ -16,7 +16,8 @@ describe('metrics of the settings reconciler', () => {
       { namespace: 'n', service: 'u', figures: { hinted: 0, unhinted: 4, inZone: undefined } },
     ];
     let carrier: CarrierFigures | undefined = { carrier: 'webhook', awaits: 'policy' };
-    const settings = createSettingsMetrics(metrics, {
+    const settings = createSettingsCounters(metrics);
+    showSettings(metrics, {
       decisions: () => [{ owner: 'shoot-settings', reason, objects: 3 }],
       foreignValues: () => 2,
       fights: () => 1,
@@ -29,7 +30,6 @@ describe('metrics of the settings reconciler', () => {
     settings.wrote('repair');
     settings.wrote('repair');
     settings.touched('hinted');
-    settings.failed();
     const first = await metrics.text();
     for (const line of [
       'topology_aware_routing_settings_objects{owner="shoot-settings",reason="Enabled"} 3',
@@ -50,7 +50,6 @@ describe('metrics of the settings reconciler', () => {
       'topology_aware_routing_admission_carrier_awaited{carrier="policy"} 1',
       'topology_aware_routing_settings_writes_total{kind="Service",cause="repair"} 2',
       'topology_aware_routing_slice_touches_total{outcome="hinted"} 1',
-      'topology_aware_routing_list_watch_failures_total 1',
     ]) {
       expect(first.split('\n')).to.include(line);
     }

@@ -5,18 +5,17 @@ import type { Namespace, Service } from '../../../../pkg/apis/core.ts';
 import type { ObjectRef } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_APPLIED, LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
-import { createDriftGuard } from '../../../../pkg/controllers/settings/drift.ts';
-import type { DriftGuard } from '../../../../pkg/controllers/settings/drift.ts';
+import { createRewriteGuard } from '../../../../pkg/kubernetes/rewrite-guard.ts';
+import type { RewriteGuard } from '../../../../pkg/kubernetes/rewrite-guard.ts';
 import { createSettingsReconciler } from '../../../../pkg/controllers/settings/reconciler.ts';
-import { createRecentWrites } from '../../../../pkg/kubernetes/recent-writes.ts';
 import { decideRelease } from '../../../../pkg/controllers/settings/release.ts';
 import { createReporter } from '../../../../pkg/controllers/settings/reporter.ts';
-import type { NamespaceDecision } from '../../../../pkg/controllers/settings/types.ts';
+import type { EnabledSettings, NamespaceDecision } from '../../../../pkg/controllers/settings/types.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client, Reconciler } from '../../../../pkg/kubernetes/types.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 import { service } from '../../../fixtures/core.ts';
-import { NS, context, etcdDecision, namespaceDecision, refusedFor, serviceDecision } from './support.ts';
+import { NS, context, etcdDecision, namespaceDecision, serviceDecision } from './support.ts';
 
 const { signal } = new AbortController();
 
@@ -25,11 +24,13 @@ describe('settings reconciler', () => {
   let decision: NamespaceDecision | undefined;
   let patched: string[];
   let events: string[];
-  let told: (NamespaceDecision | undefined)[];
+  let told: (EnabledSettings | undefined)[];
+  /** Services that carry settings of ours where nobody owns the namespace. */
+  let left: Service[];
   let failWith: Error | undefined;
   let owned: boolean;
   let now: number;
-  let drift: DriftGuard;
+  let guard: RewriteGuard;
   let reconciler: Reconciler;
   beforeEach(() => {
     namespace = { metadata: { name: NS } };
@@ -39,6 +40,7 @@ describe('settings reconciler', () => {
     told = [];
     failWith = undefined;
     owned = true;
+    left = [];
     now = 0;
     const patch = ({ plural }: Resource, { name }: ObjectRef, _type: string, body: object) => {
       patched.push(`${plural}/${name}`);
@@ -46,40 +48,28 @@ describe('settings reconciler', () => {
         ? Promise.resolve({ metadata: { name }, ...body })
         : Promise.reject(failWith);
     };
-    drift = createDriftGuard({
-      clock: { monotonic: () => 0 },
-      minIntervalMs: 60_000,
-      fightAfterRepairs: 3,
-      fightWindowMs: 900_000,
-    });
+    guard = createRewriteGuard({ clock: { monotonic: () => 0 }, delayMs: () => 60_000, windowMs: 900_000 });
     const client = { patch: patch as unknown as Client['patch'] };
     const logger = recordingLogger();
     reconciler = createSettingsReconciler({
       decide: () => decision,
       isOwned: () => owned,
-      release: (name, managed) => {
-        const annotations = { [ANNOTATION_APPLIED]: JSON.stringify({ trafficDistribution: 'PreferSameZone' }) };
-        const services = ['a', 'of another installation'].map((of) =>
-          service({
-            metadata: { name: of, namespace: NS, annotations },
-            spec: { trafficDistribution: 'PreferSameZone' },
-          }),
-        );
-        return decideRelease({ namespace: name, managed, services, context: context() });
-      },
+      decideRelease: () =>
+        owned || namespace === undefined
+          ? undefined
+          : decideRelease({ namespace, label: 'true', services: left, context: context() }),
       releaseAfterMs: 1_000,
       clock: { monotonic: () => now },
-      namespaceOf: () => namespace,
+      namespace: () => namespace,
       keep: 'on',
       apply: {
         client,
-        drift,
-        services: createRecentWrites<Service>(),
+        guard,
         logger,
       },
-      label: { client, namespaces: createRecentWrites<Namespace>() },
+      label: { client },
       reporter: createReporter({ logger, events: { record: ({ reason }) => void events.push(reason) } }),
-      onDecided: (_name, next) => void told.push(next),
+      enabled: { set: (_name, next) => void told.push(next) },
     });
   });
   const reconcile = () => reconciler.reconcile(NS, signal);
@@ -88,7 +78,7 @@ describe('settings reconciler', () => {
     expect(await reconcile()).to.deep.equal({ kind: 'done' });
     expect(patched).to.deep.equal(['services/a', `namespaces/${NS}`]);
     expect(events).to.deep.equal(['RoutingEnabled']);
-    expect(told).to.deep.equal([decision]);
+    expect(told[0]?.objects.map(({ ref }) => ref.name)).to.deep.equal(['a']);
   });
 
   it('comes back when something is held back', async () => {
@@ -114,7 +104,7 @@ describe('settings reconciler', () => {
   it('touches nothing in a namespace that is not ours, such as the label of another installation', async () => {
     decision = undefined;
     owned = false;
-    namespace = { metadata: { name: NS, labels: { [LABEL_ROUTING]: 'true' } } };
+    namespace = { metadata: { name: NS, labels: { [LABEL_ROUTING]: 'runtime' } } };
     await reconcile();
     expect(patched).to.deep.equal([]);
   });
@@ -124,9 +114,21 @@ describe('settings reconciler', () => {
       await reconcile();
       patched.length = 0;
       events.length = 0;
+      orphan();
+    };
+    /** As every process finds it, whether or not it ever managed the namespace. */
+    const orphan = (): void => {
       decision = undefined;
       owned = false;
       namespace = { metadata: { name: NS, labels: { [LABEL_ROUTING]: 'true' } } };
+      const annotations = { [ANNOTATION_APPLIED]: JSON.stringify({ trafficDistribution: 'PreferSameZone' }) };
+      const metadata = { name: 'a', namespace: NS, annotations };
+      left = [service({ metadata, spec: { trafficDistribution: 'PreferSameZone' } })];
+    };
+    /** What the caches show once it is released. */
+    const released = (): void => {
+      left = [];
+      namespace = { metadata: { name: NS } };
     };
 
     it('waits, then takes back what it managed, tells, and is done with it', async () => {
@@ -139,10 +141,29 @@ describe('settings reconciler', () => {
       expect(await reconcile()).to.deep.equal({ kind: 'done' });
       expect(patched).to.deep.equal(['services/a', `namespaces/${NS}`]);
       expect(events).to.deep.equal(['NamespaceNotOwned']);
+      released();
       now = 5_000;
       await reconcile();
       expect(patched, 'and then').to.have.length(2);
-      expect(drift.size).to.equal(0);
+      expect(guard.size).to.equal(0);
+    });
+
+    it('releases what an earlier leader set and never released', async () => {
+      orphan();
+      expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: 1_000 });
+      now = 1_000;
+      expect(await reconcile()).to.deep.equal({ kind: 'done' });
+      expect(patched).to.deep.equal(['services/a', `namespaces/${NS}`]);
+      expect(events).to.deep.equal(['NamespaceNotOwned']);
+    });
+
+    it('releases the rest where an earlier leader was stopped after the objects', async () => {
+      orphan();
+      left = [];
+      await reconcile();
+      now = 1_000;
+      expect(await reconcile()).to.deep.equal({ kind: 'done' });
+      expect(patched).to.deep.equal([`namespaces/${NS}`]);
     });
 
     it('changes nothing when it becomes ours again in time, and counts anew the next time', async () => {
@@ -165,17 +186,10 @@ describe('settings reconciler', () => {
       now = 1_000;
       failWith = new ApiError({ status: 500, method: 'PATCH', path: '/x' });
       expect(await reconcile().catch((error: unknown) => error)).to.equal(failWith);
+      expect(patched, 'the label stays while something is left').to.deep.equal(['services/a']);
       failWith = undefined;
       await reconcile();
       expect(patched.filter((name) => name === 'services/a')).to.have.length(2);
-    });
-
-    it('leaves everything alone where nothing was on', async () => {
-      decision = namespaceDecision({ objects: [serviceDecision('a', refusedFor('SingleZone'))] });
-      await leave();
-      now = 1_000;
-      expect(await reconcile()).to.deep.equal({ kind: 'done' });
-      expect(patched).to.deep.equal([]);
     });
 
     it('leaves everything alone where it is being deleted', async () => {
@@ -191,13 +205,13 @@ describe('settings reconciler', () => {
   it('remembers nothing about objects that are gone', async () => {
     decision = namespaceDecision({ objects: [serviceDecision('a'), etcdDecision()] });
     await reconcile();
-    expect(drift.size).to.equal(2);
+    expect(guard.size).to.equal(2);
     decision = namespaceDecision({ objects: [serviceDecision('a')] });
     await reconcile();
-    expect(drift.size).to.equal(1);
+    expect(guard.size).to.equal(1);
     namespace = undefined;
     await reconcile();
-    expect(drift.size).to.equal(0);
+    expect(guard.size).to.equal(0);
   });
 
   it('forgets a namespace that is gone', async () => {

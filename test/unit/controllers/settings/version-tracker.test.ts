@@ -28,8 +28,8 @@ describe('version tracker', () => {
   });
   afterEach(() => stop.abort());
 
-  const create = (override?: string): VersionTracker =>
-    createVersionTracker({
+  const create = (override?: string): VersionTracker => {
+    const tracker = createVersionTracker({
       client: {
         raw: <T>() => {
           reads += 1;
@@ -42,8 +42,10 @@ describe('version tracker', () => {
       rereadMs: 60_000,
       stableMs: 120_000,
       trial: () => Promise.resolve(accepts),
-      onChange: (version) => changes.push(formatVersion(version)),
     });
+    tracker.onChange((version) => changes.push(formatVersion(version)));
+    return tracker;
+  };
 
   it('reads, rereads, and takes a newer version when it is stable and accepted', async () => {
     const tracker = create();

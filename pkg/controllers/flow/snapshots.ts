@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the caches hold of one Service, and which Services are this controller's to plan.
+import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
+import type { Node } from '../../apis/core.ts';
+import { clientZonesOf } from '../../flow/assemble/nodes.ts';
+import type { ClientZones } from '../../flow/assemble/nodes.ts';
+import type { PodCpu } from '../../flow/assemble/observation.ts';
+import { matchesSelector } from '../../routing/label-selector.ts';
+import { keyOf, slicesOf } from './caches.ts';
+import type { FlowCaches } from './caches.ts';
+import type { Snapshot } from './types.ts';
+
+export interface Snapshots {
+  /** Whether Nodes are known, and the labels of namespaces where it is those that say what is ours. */
+  known(): boolean;
+  /** Undefined: there is no such Service, or it is not ours. */
+  snapshot(key: string): Snapshot | undefined;
+  /** The same for a Service in a namespace that is not ours; undefined: it is ours, or there is none. */
+  foreign(key: string): Snapshot | undefined;
+  /** Keys of all Services that are ours. */
+  services(): string[];
+}
+
+/** `namespace/name` as two. */
+export const splitKey = (key: string): { namespace: string; name: string } => {
+  const at = key.indexOf('/');
+  return { namespace: key.slice(0, at), name: key.slice(at + 1) };
+};
+
+/** What of a Node can change a plan. */
+const relevant = ({ metadata, status }: Node): string =>
+  JSON.stringify([metadata?.labels, status?.conditions, status?.allocatable]);
+
+export const isRelevant = (node: Node, previous: Node | undefined, deleted: boolean): boolean =>
+  deleted || previous === undefined || relevant(node) !== relevant(previous);
+
+/** Pods that may not be read say nothing of their CPU. */
+const UNKNOWN: PodCpu = { requests: null, limits: null };
+
+export const createSnapshots = (
+  { services, slices, pods, nodes, policies, namespaces }: FlowCaches,
+  {
+    namespaceSelector,
+    excludedNamespaces,
+  }: Pick<FlowControllerConfiguration, 'namespaceSelector' | 'excludedNamespaces'>,
+): Snapshots => {
+  let zones: ClientZones | undefined;
+  nodes.onChange((...change) => {
+    if (isRelevant(...change)) zones = undefined;
+  });
+  const isOurs = (namespace: string): boolean =>
+    !excludedNamespaces.includes(namespace) &&
+    matchesSelector(namespaceSelector, namespaces.get({ name: namespace })?.metadata?.labels ?? {});
+  const snapshotIn = (key: string, ours: boolean): Snapshot | undefined => {
+    const ref = splitKey(key);
+    const service = isOurs(ref.namespace) === ours ? services.get(ref) : undefined;
+    if (service === undefined || service.metadata?.deletionTimestamp !== undefined) return undefined;
+    zones ??= clientZonesOf(nodes.list());
+    return {
+      service,
+      slices: slicesOf(slices, key),
+      policy: policies.get(ref),
+      zones,
+      podCpu: (name) => (pods.state !== 'synced' ? UNKNOWN : pods.get({ namespace: ref.namespace, name })?.cpu),
+    };
+  };
+  const selects = Object.keys(namespaceSelector).length > 0;
+  return {
+    known: () => nodes.list().length > 0 && (!selects || namespaces.state === 'synced'),
+    snapshot: (key) => snapshotIn(key, true),
+    foreign: (key) => snapshotIn(key, false),
+    services: () =>
+      services
+        .list()
+        .filter(({ metadata }) => isOurs(metadata?.namespace ?? ''))
+        .map(keyOf),
+  };
+};

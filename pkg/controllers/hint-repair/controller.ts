@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Repairs hints after an outage of admission, and removes those that nothing asks for any more: of plans and of Etcds' clients.
+import type { EndpointSlice } from '../../apis/core.ts';
+import type { Namespace } from '../../apis/core.ts';
+import { LABEL_ETCD_CLIENTS, LABEL_SERVICE_NAME } from '../../apis/names.ts';
+import type { Cache } from '../../kubernetes/cache.ts';
+import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
+import type { ControllerSpec } from '../../kubernetes/manager.ts';
+import { changes, objects, signals } from '../../kubernetes/watches.ts';
+import type { KeysOf, Watch } from '../../kubernetes/watches.ts';
+import { createHintRelease, isChosen } from './etcd-clients.ts';
+import type { EtcdClientView, HintReleaseOptions } from './etcd-clients.ts';
+import { createPlanRetirement } from './plan-retirement.ts';
+import { createResync, UNHINTED } from './resync.ts';
+import type { ResyncOptions } from './resync.ts';
+import { needsTouch } from './select.ts';
+
+/** What is watched. */
+interface Caches {
+  readonly slices: Pick<Cache<EndpointSlice>, 'onChange' | 'settled'>;
+  readonly namespaces: Pick<Cache<Namespace>, 'onChange' | 'settled'>;
+}
+
+type Common = Omit<ResyncOptions, 'task' | 'onTouch'>;
+
+export interface HintRepairOptions extends Common {
+  readonly caches: Caches;
+  readonly view: EtcdClientView;
+  onTouch(outcome: 'hinted' | 'unhinted'): void;
+}
+
+export interface HintRepairController extends ControllerSpec {
+  /** True while resyncs do not help. */
+  readonly unavailable: boolean;
+}
+
+/** All work is one key: slices are taken in order. */
+const KEY = 'slices';
+/** Slices come unhinted for a moment where the EndpointSlice controller mirrors a new label. */
+const DELAY_MS = 5_000;
+/** Thousands of slices at 20 a second take their time. */
+const TIMEOUT_MS = 3_600_000;
+
+/** API servers see a namespace's new labels by their own watches. */
+const LABEL_DELAY_MS = 1_000;
+
+/** The label of a namespace decides about slices that have none of their own. */
+const relabelled = ({ namespaces }: Caches): Watch[] => {
+  const keysOf: KeysOf<Namespace> = ({ metadata }, previous) =>
+    metadata?.labels?.[LABEL_ETCD_CLIENTS] === previous?.metadata?.labels?.[LABEL_ETCD_CLIENTS] ? [] : [KEY];
+  return changes(namespaces, keysOf, { afterMs: LABEL_DELAY_MS });
+};
+
+/** After an outage of the webhook: same-zone and same-node slices, and those of Etcds' clients, that lack their hints. */
+export const createHintRepairController = (options: HintRepairOptions): HintRepairController => {
+  const { caches, view } = options;
+  const isUnhinted = (slice: EndpointSlice): boolean => needsTouch(slice, isChosen(slice, view));
+  const resync = createResync({
+    ...options,
+    task: { ...UNHINTED, needsTouch: isUnhinted },
+    onTouch: (helped) => options.onTouch(helped ? 'hinted' : 'unhinted'),
+  });
+  const ofSlice: KeysOf<EndpointSlice> = (slice, _previous, deleted) =>
+    !deleted && slice.metadata?.labels?.[LABEL_SERVICE_NAME] !== undefined && isUnhinted(slice) ? [KEY] : [];
+  return {
+    watches: [...objects(caches.slices, ofSlice, { afterMs: DELAY_MS }), ...relabelled(caches)],
+    reconcile: (key, signal) => resync.reconcile(key, signal),
+    timeoutMs: TIMEOUT_MS,
+    get unavailable() {
+      return resync.unavailable;
+    },
+  };
+};
+
+/** Hints of Etcds' client Services, once the label of their namespace is gone. */
+export const createHintReleaseController = (
+  options: HintReleaseOptions & { readonly caches: Caches },
+): ControllerSpec => ({
+  watches: [signals((enqueue) => enqueue(KEY)), ...relabelled(options.caches)],
+  ...createHintRelease(options),
+});
+
+export interface PlanRetirementControllerOptions extends Common {
+  readonly planner: Pick<LeaseWatch, 'alive' | 'known' | 'onChange'>;
+  /** Whether slices are this installation's to change. */
+  isHeld(): boolean;
+  onTouch(outcome: 'spread' | 'planned'): void;
+}
+
+/** Plans are not bound to the modes: a Service with a plan may be in any namespace that admission serves. */
+export const createPlanRetirementController = (options: PlanRetirementControllerOptions): ControllerSpec => {
+  const { planner, isHeld } = options;
+  const retirement = createPlanRetirement({
+    ...options,
+    // Of several installations, the one that admits takes plans back.
+    planner: { alive: () => planner.alive(), known: () => planner.known() && isHeld() },
+    onTouch: (helped) => options.onTouch(helped ? 'spread' : 'planned'),
+  });
+  return {
+    watches: [
+      signals((enqueue) => {
+        enqueue(KEY);
+        planner.onChange(() => enqueue(KEY));
+      }),
+    ],
+    reconcile: (key, signal) => retirement.reconcile(key, signal),
+    timeoutMs: TIMEOUT_MS,
+  };
+};

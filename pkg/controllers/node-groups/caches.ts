@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The caches behind NodeGroups, each reduced to what decisions read; apart from the groups' own they begin once there are groups.
+import type { Service } from '../../apis/core.ts';
+import type { NodeGroup } from '../../apis/kubeedge.ts';
+import type { KubernetesObject, ObjectMeta, StringMap } from '../../apis/meta.ts';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_GROUP_SERVICE,
+  ANNOTATION_SERVICE_TOPOLOGY,
+  ANNOTATION_TAKEOVER,
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  LABEL_MANAGED,
+  LABEL_STRATEGY,
+} from '../../apis/names.ts';
+import { DAEMON_SETS, ENDPOINT_SLICES, NODES, NODE_GROUPS, SERVICES } from '../../apis/resources.ts';
+import { projectGroupNode } from '../../kubeedge/node.ts';
+import type { GroupNode } from '../../kubeedge/node.ts';
+import { projectPlaces } from '../../kubeedge/stale.ts';
+import type { PlacedSlice } from '../../kubeedge/stale.ts';
+import type { Cache } from '../../kubernetes/cache.ts';
+import type { OpenCache } from '../../kubernetes/caches.ts';
+
+export interface NodeGroupCaches {
+  /** Absent where KubeEdge's definitions are not installed. */
+  readonly groups: Cache<NodeGroup>;
+  readonly nodes: Cache<GroupNode>;
+  readonly services: Cache<Service>;
+  readonly slices: Cache<PlacedSlice>;
+  /** EdgeMesh's agents. */
+  readonly meshes: Cache<KubernetesObject>;
+}
+
+/** The label that all of EdgeMesh's manifests, and its chart, give its DaemonSet. */
+const EDGEMESH = 'kubeedge=edgemesh-agent';
+const INDEX_SERVICE = 'service';
+const INDEX_NODE = 'node';
+
+export const keyOf = ({ metadata }: KubernetesObject): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+
+/** The slices of a Service, by `namespace/name`. */
+export const slicesOf = ({ slices }: Pick<NodeGroupCaches, 'slices'>, service: string): PlacedSlice[] =>
+  slices.byIndex(INDEX_SERVICE, service);
+
+/** Keys of the Services with endpoints on a Node. */
+export const servicesOn = ({ slices }: Pick<NodeGroupCaches, 'slices'>, node: string): Set<string> =>
+  new Set(slices.byIndex(INDEX_NODE, node).map(({ metadata, service }) => `${metadata?.namespace ?? ''}/${service}`));
+
+const identity = ({ name, namespace, uid, resourceVersion, deletionTimestamp }: ObjectMeta): ObjectMeta => ({
+  ...(name === undefined ? {} : { name }),
+  ...(namespace === undefined ? {} : { namespace }),
+  ...(uid === undefined ? {} : { uid }),
+  ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+});
+
+const keep = (map: StringMap | undefined, keys: readonly string[]): StringMap =>
+  Object.fromEntries(
+    keys.flatMap((key) => {
+      const value = map?.[key];
+      return value === undefined ? [] : [[key, value] as const];
+    }),
+  );
+
+const projectGroup = ({ metadata = {}, spec }: NodeGroup): NodeGroup => ({
+  metadata: { ...identity(metadata), annotations: keep(metadata.annotations, [ANNOTATION_TAKEOVER]) },
+  spec: { ...spec },
+});
+
+const SERVICE_LABELS = [LABEL_STRATEGY, LABEL_MANAGED];
+const SERVICE_ANNOTATIONS = [
+  ANNOTATION_APPLIED,
+  ANNOTATION_GROUP_SERVICE,
+  ANNOTATION_SERVICE_TOPOLOGY,
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+];
+
+export const projectService = ({ metadata = {}, spec }: Service): Service => ({
+  metadata: {
+    ...identity(metadata),
+    labels: keep(metadata.labels, SERVICE_LABELS),
+    annotations: keep(metadata.annotations, SERVICE_ANNOTATIONS),
+  },
+  spec: {
+    ...(spec?.type === undefined ? {} : { type: spec.type }),
+    ...(spec?.clusterIP === 'None' ? { clusterIP: 'None' } : {}),
+  },
+});
+
+export const openNodeGroupCaches = (open: OpenCache): NodeGroupCaches => {
+  const groups = open<NodeGroup>(NODE_GROUPS, { transform: projectGroup });
+  const after = groups as unknown as Cache<never>;
+  return {
+    groups,
+    // What comes from the server is the whole object; what is cached is what the type says.
+    nodes: open<GroupNode>(NODES, { transform: projectGroupNode, after }),
+    services: open<Service>(SERVICES, { transform: projectService, after }),
+    slices: open<PlacedSlice>(ENDPOINT_SLICES, {
+      transform: projectPlaces,
+      indexers: {
+        [INDEX_SERVICE]: ({ metadata, service }) => (service === '' ? [] : [`${metadata?.namespace ?? ''}/${service}`]),
+        [INDEX_NODE]: ({ places }) => [...new Set(places.map(({ node }) => node))],
+      },
+      after,
+    }),
+    meshes: open<KubernetesObject>(DAEMON_SETS, {
+      selection: { labelSelector: EDGEMESH },
+      transform: ({ metadata = {} }) => ({ metadata: identity(metadata) }),
+      after,
+    }),
+  };
+};

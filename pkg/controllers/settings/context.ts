@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all decisions about settings share: the version that counts, and whether there are old proxies.
+import type { Node } from '../../apis/core.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
+import { proxyNeedsAnnotation } from '../../routing/version.ts';
+import type { SettingsCaches } from './caches.ts';
+import type { RoutingContext } from './types.ts';
+
+const isOld = ({ status }: Node): boolean => {
+  try {
+    return proxyNeedsAnnotation(status?.nodeInfo?.kubeletVersion);
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * Whether some Node's kubelet, the stand-in for its proxy, wants the annotation; undefined where no Node is known. Unreadable
+ * versions say nothing.
+ */
+export const hasOldKubelet = ({ nodes }: Pick<SettingsCaches, 'nodes'>): boolean | undefined => {
+  const known = nodes.list();
+  return known.length === 0 ? undefined : known.some(isOld);
+};
+
+export const createContext = (
+  caches: Pick<SettingsCaches, 'nodes'>,
+  version: () => KubernetesVersion | undefined,
+): (() => RoutingContext) => {
+  // Counting Nodes for each of thousands of namespaces would be quadratic; Nodes change seldom.
+  let mixedKubelets: boolean | undefined;
+  caches.nodes.onChange(() => (mixedKubelets = undefined));
+  return () => {
+    mixedKubelets ??= hasOldKubelet(caches);
+    return { version: version(), mixedKubelets };
+  };
+};

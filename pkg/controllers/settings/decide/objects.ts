@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns the decision for a namespace into one plan for each of its Services, and one row for each Etcd. Pure.
+import type { Service } from '../../../apis/core.ts';
+import type { Etcd } from '../../../apis/gardener.ts';
+import type { KubernetesObject, ObjectRef } from '../../../apis/meta.ts';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_ORIGIN,
+  ANNOTATION_TOPOLOGY_MODE,
+  LABEL_STRATEGY,
+} from '../../../apis/names.ts';
+import type { Strategy } from '../../../apis/names.ts';
+import { selectEtcd, selectService } from '../../../gardener/catalogue.ts';
+import type { Selection } from '../../../gardener/catalogue.ts';
+import { configuredEtcdSelection, configuredSelection } from '../../../gardener/extension/select.ts';
+import type { Governing } from '../../../gardener/extension/types.ts';
+import { decideObjectRouting, isHeld } from '../../../gardener/decide.ts';
+import { layerSevenOfLabelled } from '../../../gardener/layer-seven.ts';
+import type { LayerSevenDecision } from '../../../gardener/layer-seven.ts';
+import type { RoutingDecision, Scope } from '../../../gardener/types.ts';
+import { parseApplied } from '../../../routing/applied.ts';
+import { etcdClientSettings } from '../../../routing/etcd-clients.ts';
+import {
+  configuredSettings,
+  routingSettings,
+  strategySettings,
+  withOlderName,
+  withOldProxies,
+} from '../../../routing/mechanism.ts';
+import { planSettings } from '../../../routing/plan.ts';
+import { conflictingMode, planRelease, requestedStrategy, strategyLabel } from '../../../routing/strategy.ts';
+import type { KubernetesVersion, RoutingSettings, SettingsPlan } from '../../../routing/types.ts';
+import { atLeast } from '../../../routing/version.ts';
+import type { ObjectDecision, RoutingContext } from '../types.ts';
+
+export interface ObjectsInput {
+  /** The decision for the namespace. */
+  readonly decision: RoutingDecision;
+  /** Which rows of the catalogue apply; undefined: only the label counts. */
+  readonly scope: Scope | undefined;
+  readonly services: readonly Service[];
+  readonly etcds: readonly Etcd[];
+  /** Whether the kube-apiserver Service of this name is behind L7 load balancing. */
+  readonly layerSevenOf?: (service: string) => LayerSevenDecision;
+  /** The Extension whose configuration counts here. */
+  readonly governing?: Governing | undefined;
+  readonly context: RoutingContext;
+}
+
+type Refusal = Extract<RoutingDecision, { kind: 'refused' }>;
+
+const UNCHANGED: SettingsPlan = { kind: 'unchanged', foreign: [] };
+
+/** Whether the object carries something that we set. */
+export const carriesApplied = ({ metadata }: KubernetesObject): boolean =>
+  metadata?.annotations?.[ANNOTATION_APPLIED] !== undefined;
+
+/** Whether the annotation that old proxies want is among what we set. */
+const hasModeApplied = ({ metadata }: KubernetesObject): boolean =>
+  parseApplied(metadata?.annotations?.[ANNOTATION_APPLIED]).record.annotations?.[ANNOTATION_TOPOLOGY_MODE] !==
+  undefined;
+
+const refOf = ({ metadata }: KubernetesObject): Required<ObjectRef> => ({
+  namespace: metadata?.namespace ?? '',
+  name: metadata?.name ?? '',
+});
+
+const VERSION_UNKNOWN: Refusal = {
+  kind: 'refused',
+  reason: 'VersionUnknown',
+  message: "the API server's version is not known (yet); nothing is changed until it is",
+};
+
+/** The settings that an enabled object shall have, or what stands in the way of them. */
+type Wanted = { readonly kind: 'want'; readonly want: RoutingSettings } | Refusal;
+
+/** With the label that the flow controller writes as well. */
+const labelled = (service: Service, strategy: Strategy, settings: RoutingSettings): RoutingSettings => ({
+  ...settings,
+  labels: { ...settings.labels, [LABEL_STRATEGY]: strategyLabel(service, strategy) },
+});
+
+const wantedOf = (service: Service, version: KubernetesVersion, configured: Strategy | undefined): Wanted => {
+  const conflict = conflictingMode(service);
+  if (conflict !== undefined) {
+    const message = `${conflict.field} is ${JSON.stringify(conflict.value)} and a strategy is asked for; keep one of both`;
+    return { kind: 'refused', reason: 'ConflictingMode', message, field: conflict.field };
+  }
+  const requested = requestedStrategy(service);
+  if (requested !== undefined)
+    return { kind: 'want', want: labelled(service, requested, strategySettings(version, requested)) };
+  return {
+    kind: 'want',
+    want:
+      configured === undefined
+        ? routingSettings(version)
+        : labelled(service, configured, configuredSettings(version, configured)),
+  };
+};
+
+/** What the nodes and routers of the cluster need. Part of the wish: one that comes or goes is a change to follow, not drift. */
+const forRouters = (
+  service: Service,
+  settings: RoutingSettings,
+  { mixedKubelets, olderName = false }: RoutingContext,
+): RoutingSettings => {
+  const named = olderName ? withOlderName(settings) : settings;
+  return (mixedKubelets ?? hasModeApplied(service)) ? withOldProxies(named) : named;
+};
+
+/** The plan for one Service whose own decision is known; `configured` is the strategy for one that asks for none. */
+export const planService = (
+  object: Service,
+  decision: RoutingDecision,
+  context: RoutingContext,
+  configured?: Strategy,
+): ObjectDecision => {
+  const row = { kind: 'Service' as const, ref: refOf(object), object };
+  const refused = (refusal: Refusal): ObjectDecision => {
+    const plan = isHeld(refusal) ? UNCHANGED : planRelease(object);
+    return { ...row, decision: refusal, want: undefined, plan };
+  };
+  if (decision.kind === 'refused') return refused(decision);
+  const { version } = context;
+  if (version === undefined) return refused(VERSION_UNKNOWN);
+  const wanted = wantedOf(object, version, configured);
+  if (wanted.kind === 'refused') return refused(wanted);
+  const want = forRouters(object, wanted.want, context);
+  return { ...row, decision, want, plan: planSettings({ object, want }) };
+};
+
+/** The row of one Etcd: its client Service gets `want` in etcd-druid's own write. Hints do without, but for old proxies. */
+const etcdRow = (
+  object: Etcd,
+  decision: RoutingDecision,
+  { version, mixedKubelets }: RoutingContext,
+): ObjectDecision => {
+  const row = { kind: 'Etcd' as const, ref: refOf(object), object, plan: UNCHANGED };
+  if (decision.kind === 'refused') return { ...row, decision, want: undefined };
+  if (version === undefined) return { ...row, decision: VERSION_UNKNOWN, want: undefined };
+  const { annotations, ...want } = etcdClientSettings(version);
+  const needed = mixedKubelets === true || !atLeast(version, 31);
+  return { ...row, decision, want: { ...want, annotations: needed ? annotations : {} } };
+};
+
+/** Selected, or with something on it that is to be taken back. */
+const isOurs = ({ kind }: Selection, service: Service): boolean => {
+  if (kind === 'writtenByDruid') return false;
+  return kind !== 'none' || (carriesApplied(service) && planRelease(service).kind !== 'unchanged');
+};
+
+/** Somebody applies the Service again and again: the catalogue knows its owner, or a ManagedResource holds it. */
+const isRewritten = (selection: Selection, { metadata }: Service): boolean =>
+  selection.kind === 'catalogue'
+    ? selection.entry.mutableAtAdmission
+    : metadata?.annotations?.[ANNOTATION_ORIGIN] !== undefined;
+
+const createLayerSeven = ({ services, layerSevenOf }: ObjectsInput) => {
+  const names = new Set(services.map(({ metadata }) => metadata?.name ?? ''));
+  return (selection: Selection, name: string): LayerSevenDecision | undefined => {
+    if (selection.kind === 'catalogue') {
+      return selection.entry.condition === 'notLayerSeven' ? layerSevenOf?.(selection.entry.service) : undefined;
+    }
+    return layerSevenOfLabelled(name, names);
+  };
+};
+
+const decideServices = (input: ObjectsInput): ObjectDecision[] => {
+  const { decision, scope, context, governing } = input;
+  const layerSevenOf = createLayerSeven(input);
+  return input.services.flatMap((service): ObjectDecision[] => {
+    const { selection, strategy } = configuredSelection(selectService(service, scope), service, governing);
+    if (!isOurs(selection, service)) return [];
+    const layerSeven = layerSevenOf(selection, refOf(service).name);
+    const own = decideObjectRouting({ decision, selection, object: service, ...(layerSeven && { layerSeven }) });
+    const decided = planService(service, own, context, strategy);
+    const rewritten = isRewritten(selection, service) ? { rewritten: true } : {};
+    return [{ ...decided, ...rewritten, ...(selection.kind === 'configured' ? { configured: true } : {}) }];
+  });
+};
+
+/** Only a namespace as a whole can be named to admission: where one Etcd is excluded, so are the others. */
+const excludeTogether = (rows: readonly ObjectDecision[]): ObjectDecision[] => {
+  const excluded = rows.find(({ decision }) => decision.kind === 'refused' && decision.reason === 'Excluded');
+  if (excluded === undefined || excluded.decision.kind !== 'refused') return [...rows];
+  const message = `${excluded.decision.message}; that counts for all Etcds of the namespace`;
+  return rows.map((row) => ({ ...row, decision: { kind: 'refused', reason: 'Excluded', message }, want: undefined }));
+};
+
+const decideEtcds = ({ decision, scope, context, governing, etcds }: ObjectsInput): ObjectDecision[] => {
+  if (scope === undefined) return [];
+  const rows = etcds.flatMap((etcd): ObjectDecision[] => {
+    const selection = configuredEtcdSelection(selectEtcd(etcd, scope), etcd, governing);
+    if (selection.kind === 'none') return [];
+    return [etcdRow(etcd, decideObjectRouting({ decision, selection, object: etcd }), context)];
+  });
+  return excludeTogether(rows);
+};
+
+/** One decision for each object that is ours, or was: what carries `applied` without reason is taken back. */
+export const decideObjects = (input: ObjectsInput): ObjectDecision[] =>
+  [...decideServices(input), ...decideEtcds(input)].sort((one, other) => compare(nameOf(one), nameOf(other)));
+
+const nameOf = ({ kind, ref }: ObjectDecision): string => `${kind}/${ref.namespace}/${ref.name}`;
+const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);

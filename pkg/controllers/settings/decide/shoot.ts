@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides the settings of everything in one shoot namespace from its Seed and Shoot. Pure.
+import type { GardenerInformation } from '../../../apis/config/settings-reconciler.ts';
+import type { Service } from '../../../apis/core.ts';
+import type { Cluster, Etcd } from '../../../apis/gardener.ts';
+import { CLUSTERS, apiVersionOf } from '../../../apis/resources.ts';
+import { decideShootRouting } from '../../../gardener/decide.ts';
+import { heldByConfiguration } from '../../../gardener/extension/select.ts';
+import type { Governing } from '../../../gardener/extension/types.ts';
+import type { RoutingDecision } from '../../../gardener/types.ts';
+import { decideObjects } from './objects.ts';
+import { layerSevenOf } from './layer-seven.ts';
+import type { SeedReading } from './seed-source.ts';
+import type { NamespaceDecision, RoutingContext } from '../types.ts';
+
+export interface ShootSnapshot {
+  readonly namespace: string;
+  /** kube-system of a shoot that hosts itself: it has no Cluster. */
+  readonly selfHosted: boolean;
+  readonly cluster: Cluster | undefined;
+  readonly seed: SeedReading;
+  readonly services: readonly Service[];
+  readonly etcds: readonly Etcd[];
+  readonly gardener: GardenerInformation;
+  /** The Shoot's own Extension of our type. */
+  readonly governing?: Governing | undefined;
+  readonly context: RoutingContext;
+}
+
+const decideNamespace = ({ namespace, selfHosted, cluster, seed }: ShootSnapshot): RoutingDecision => {
+  if (selfHosted) {
+    const message = `Namespace ${namespace} holds the control plane of a self-hosted Shoot; no Seed decides about it`;
+    return { kind: 'refused', reason: 'SelfHostedShoot', message };
+  }
+  if (cluster === undefined) {
+    const message = `Cluster ${namespace} does not exist (yet); the Services of the namespace stay as they are`;
+    return { kind: 'refused', reason: 'SourceMissing', message };
+  }
+  return decideShootRouting({ seed: seed.seed, shoot: cluster.spec?.shoot });
+};
+
+export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision => {
+  const { namespace, cluster, seed, services, etcds, gardener, governing, context } = snapshot;
+  const decision = heldByConfiguration(decideNamespace(snapshot), governing);
+  const uid = cluster?.metadata?.uid;
+  return {
+    owner: 'shoot-settings',
+    namespace,
+    scope: 'shoot',
+    decision,
+    regarding: {
+      ...(cluster === undefined
+        ? { apiVersion: 'v1', kind: 'Namespace' }
+        : { apiVersion: apiVersionOf(CLUSTERS), kind: CLUSTERS.kind }),
+      name: namespace,
+      ...(uid === undefined ? {} : { uid }),
+    },
+    source: seed.source,
+    objects: decideObjects({
+      decision,
+      scope: 'shoot',
+      services,
+      etcds,
+      layerSevenOf: layerSevenOf(services, gardener, cluster?.spec?.shoot?.metadata?.annotations),
+      governing,
+      context,
+    }),
+  };
+};

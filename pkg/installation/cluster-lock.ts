@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows which of several installations a duty of the whole cluster belongs to, and takes it where nobody has it.
+import type { ObjectRef } from '../apis/meta.ts';
+import { LEASES } from '../apis/resources.ts';
+import type { Logger } from '../telemetry/types.ts';
+import { aborted } from '../kubernetes/abortable.ts';
+import { createDeadline } from '../kubernetes/deadline.ts';
+import { isNotFound } from '../kubernetes/errors.ts';
+import type { InstallationOwner } from './owner.ts';
+import { holderOf } from '../kubernetes/lease.ts';
+import type { Lease } from '../kubernetes/lease.ts';
+import { createLeaseLock } from '../kubernetes/lease-lock.ts';
+import type { LeaseLock } from '../kubernetes/lease-lock.ts';
+import { sleep } from '../kubernetes/sleep.ts';
+import type { Client, Clock } from '../kubernetes/types.ts';
+
+export interface ClusterLockOptions {
+  client: Pick<Client, 'get' | 'create' | 'update'>;
+  lease: Required<ObjectRef>;
+  /** Names the installation, not the process: all its processes hold the claim together. */
+  installation: string;
+  /** What the Lease goes with. */
+  owner: InstallationOwner;
+  clock: Clock;
+  /** Whether this process can do its part; where it cannot, it only watches. Default: always. */
+  able?: () => boolean;
+  /** In [0, 1): spreads the tries. */
+  random: () => number;
+  logger: Logger;
+}
+
+export interface ClusterLock {
+  /** Whether the duty is this installation's; false until that is known. */
+  held(): boolean;
+  /** Whether a try has succeeded, or all have failed for 30 seconds: before, `held` says nothing. */
+  known(): boolean;
+  /** Calls back when `held` changed; returns what ends that. */
+  onChange(callback: () => void): () => void;
+  /** Resolves once `known`, or the signal aborts. Rejects never. */
+  settled(signal: AbortSignal): Promise<void>;
+  /** Takes, renews and watches until the signal aborts; rejects never. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Gives it up, so that another installation need not wait; after `run` has ended. Rejects never. */
+  release(): Promise<void>;
+}
+
+/** How long others wait after the last renewal that they saw. */
+export const LOCK_DURATION_MS = 30_000;
+const PERIOD_MS = 5_000;
+const TRY_MS = 10_000;
+/** Between tries as long as nothing is known. */
+const FIRST_PERIOD_MS = 1_000;
+/** Who is refused for this long goes on without the claim: a right that is missing must not hold up everything else. */
+const PATIENCE_MS = LOCK_DURATION_MS;
+
+/** A claim that nobody else can have. */
+export const soleInstallation = (): ClusterLock => ({
+  held: () => true,
+  known: () => true,
+  onChange: () => () => undefined,
+  settled: () => Promise.resolve(),
+  run: () => Promise.resolve(),
+  release: () => Promise.resolve(),
+});
+
+/**
+ * Two installations may hold it for a moment, when the one was away for longer than its claim: what it stands for must bear
+ * that. A server that cannot be reached changes nothing: nobody could act on it anyway.
+ */
+export const createClusterLock = (options: ClusterLockOptions): ClusterLock => {
+  const { client, lease, installation, owner, clock, random, logger } = options;
+  const callbacks = new Set<() => void>();
+  const first = new AbortController();
+  let held = false;
+
+  const lock: LeaseLock = createLeaseLock({
+    client,
+    ...lease,
+    identity: installation,
+    clock,
+    leaseDurationMs: LOCK_DURATION_MS,
+    marks: async (signal) => ({ installation, owner: await owner(signal) }),
+  });
+
+  const tell = (next: boolean, holder: string): void => {
+    if (next === held) return;
+    held = next;
+    logger.info('the claim of the cluster changed hands', { lease: `${lease.namespace}/${lease.name}`, holder });
+    for (const callback of callbacks) callback();
+  };
+
+  const look = async (signal: AbortSignal): Promise<void> => {
+    try {
+      const holder = holderOf(await client.get<Lease>(LEASES, lease, signal));
+      tell(holder === installation, holder);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      tell(false, '');
+    }
+  };
+
+  const take = async (signal: AbortSignal): Promise<void> => {
+    const result = await lock.tryAcquireOrRenew(signal);
+    if (result.kind === 'held') tell(true, installation);
+    if (result.kind === 'other') tell(false, result.holder);
+    // Who was faster may be another process of this installation, which would otherwise not know until the next try.
+    if (result.kind === 'contended') await look(signal);
+  };
+
+  /** Whether it is known afterwards whose the claim is. */
+  const attempt = async (signal: AbortSignal): Promise<boolean> => {
+    const deadline = createDeadline(clock, TRY_MS, signal);
+    try {
+      await (options.able?.() === false ? look : take)(deadline.signal);
+      return true;
+    } catch (error) {
+      if (!signal.aborted) logger.warn('cannot reach the claim, trying again', { lease: lease.name, error });
+      return false;
+    } finally {
+      deadline.dispose();
+    }
+  };
+
+  return {
+    held: () => held,
+    known: () => first.signal.aborted,
+    onChange(callback) {
+      const entry = (): void => callback();
+      callbacks.add(entry);
+      return () => void callbacks.delete(entry);
+    },
+    settled: (signal) => aborted(AbortSignal.any([signal, first.signal])),
+    async run(signal) {
+      const giveUpAt = clock.monotonic() + PATIENCE_MS;
+      while (!signal.aborted) {
+        if ((await attempt(signal)) || clock.monotonic() >= giveUpAt) first.abort();
+        const periodMs = first.signal.aborted ? PERIOD_MS : FIRST_PERIOD_MS;
+        await sleep(clock, periodMs * (1 + random() / 5), signal).catch(() => undefined);
+      }
+    },
+    async release() {
+      if (!held) return;
+      const deadline = createDeadline(clock, TRY_MS);
+      try {
+        await lock.release(deadline.signal);
+      } catch (error) {
+        logger.warn('cannot give up the claim, others wait until it expires', { error });
+      } finally {
+        deadline.dispose();
+      }
+      tell(false, '');
+    },
+  };
+};

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells the end of an installation from the end of one replica: whether the Deployment that this process belongs to is gone.
+import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
+import { DEPLOYMENTS } from '../apis/resources.ts';
+import type { Logger } from '../telemetry/types.ts';
+import { createDeadline } from '../kubernetes/deadline.ts';
+import { isNotFound } from '../kubernetes/errors.ts';
+import type { Client, Clock } from '../kubernetes/types.ts';
+
+export interface DeploymentWatchOptions {
+  client: Pick<Client, 'get'>;
+  deployment: Required<ObjectRef>;
+  clock: Clock;
+  /** How long the answer is waited for, milliseconds. */
+  timeoutMs: number;
+  logger: Logger;
+}
+
+interface Deployment extends KubernetesObject {
+  spec?: { replicas?: number };
+}
+
+/** `leaving`: being deleted, or scaled to nothing. `unknown`: nobody says. */
+type Sight = 'there' | 'leaving' | 'missing' | 'unknown';
+
+const look = async ({ client, deployment, clock, timeoutMs, logger }: DeploymentWatchOptions): Promise<Sight> => {
+  const deadline = createDeadline(clock, timeoutMs);
+  try {
+    const { metadata, spec } = await client.get<Deployment>(DEPLOYMENTS, deployment, deadline.signal);
+    return metadata?.deletionTimestamp !== undefined || spec?.replicas === 0 ? 'leaving' : 'there';
+  } catch (error) {
+    if (isNotFound(error)) return 'missing';
+    logger.warn('cannot tell whether this is the end of the installation; what is registered stays', { error });
+    return 'unknown';
+  } finally {
+    deadline.dispose();
+  }
+};
+
+export interface DeploymentWatch {
+  /**
+   * True where it was there when the watch began and is gone, being deleted, or scaled to nothing now. False where nobody says so, and
+   * for a process that never had one: a restart changes nothing then.
+   */
+  removed(): Promise<boolean>;
+}
+
+/** Looks at the Deployment for the first time at once. Rejects never. */
+export const watchDeployment = (options: DeploymentWatchOptions): DeploymentWatch => {
+  const first = look(options);
+  return {
+    async removed() {
+      const before = await first;
+      const now = await look(options);
+      return now === 'leaving' || (now === 'missing' && (before === 'there' || before === 'leaving'));
+    },
+  };
+};

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the object that what we write in the whole cluster goes with, so that the garbage collector takes it along, in whatever order we are removed.
+import type { KubernetesObject, OwnerReference } from '../apis/meta.ts';
+import { apiVersionOf, CLUSTER_ROLES, NAMESPACES } from '../apis/resources.ts';
+import type { Resource } from '../apis/resources.ts';
+import type { Logger } from '../telemetry/types.ts';
+import { ApiError, isForbidden, isNotFound } from '../kubernetes/errors.ts';
+import type { Client } from '../kubernetes/types.ts';
+
+export interface InstallationOwnerOptions {
+  client: Pick<Client, 'get' | 'patch'>;
+  /** Own namespace. */
+  namespace: string;
+  /** Our own ClusterRole, which goes with every way of uninstalling; undefined: there is none, the namespace is the owner. */
+  clusterRole: string | undefined;
+  logger: Logger;
+}
+
+/** Resolves with undefined where the owner is not there or not ours to read; rejects with other failures. */
+export type InstallationOwner = (signal?: AbortSignal) => Promise<OwnerReference | undefined>;
+
+const referenceTo = (resource: Resource, { metadata }: KubernetesObject): OwnerReference => ({
+  apiVersion: apiVersionOf(resource),
+  kind: resource.kind,
+  name: metadata?.name ?? '',
+  uid: metadata?.uid ?? '',
+});
+
+/**
+ * The ClusterRole, which first gets the namespace as its own owner. An object of several owners stays until the last of
+ * them is gone; in a chain, the end of either one takes along what we wrote: of the release, which has the ClusterRole, or of
+ * the namespace.
+ */
+export const createInstallationOwner = (options: InstallationOwnerOptions): InstallationOwner => {
+  const { client, namespace, clusterRole, logger } = options;
+
+  /** The ClusterRole that was given its owner, by uid: whoever takes it off again is not fought. */
+  let chained: string | undefined;
+
+  const read = async (
+    resource: Resource,
+    name: string,
+    signal?: AbortSignal,
+  ): Promise<KubernetesObject | undefined> => {
+    try {
+      return await client.get(resource, { name }, signal);
+    } catch (error) {
+      if (isNotFound(error) || isForbidden(error)) return undefined;
+      throw error;
+    }
+  };
+
+  /** One that has owners already was given them by somebody who meant it. */
+  const chain = async (role: KubernetesObject, owner: OwnerReference, signal?: AbortSignal): Promise<void> => {
+    const { name = '', uid, resourceVersion, ownerReferences = [] } = role.metadata ?? {};
+    if (ownerReferences.length > 0 || uid === chained) return;
+    const patch = { metadata: { resourceVersion, ownerReferences: [owner] } };
+    try {
+      await client.patch(CLUSTER_ROLES, { name }, 'merge', patch, {}, signal);
+      chained = uid;
+    } catch (error) {
+      // Another replica was faster, or it is not allowed: then the end of the namespace alone takes nothing along.
+      if (!(error instanceof ApiError)) throw error;
+      logger.debug('the ClusterRole was not given the namespace as owner', { clusterRole: name, error });
+    }
+  };
+
+  return async (signal) => {
+    const home = await read(NAMESPACES, namespace, signal);
+    const role = clusterRole === undefined ? undefined : await read(CLUSTER_ROLES, clusterRole, signal);
+    const owner = home === undefined ? undefined : referenceTo(NAMESPACES, home);
+    if (role === undefined) return owner;
+    if (owner !== undefined) await chain(role, owner, signal);
+    return referenceTo(CLUSTER_ROLES, role);
+  };
+};

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The caches of one process: opened with what they share, run together, and waited for before anything is decided from them.
+import type { KubernetesObject } from '../apis/meta.ts';
+import type { Resource } from '../apis/resources.ts';
+import { createCache } from './cache.ts';
+import type { Cache, CacheOptions } from './cache.ts';
+import { sleep } from './sleep.ts';
+import type { Client, Clock } from './types.ts';
+import type { Logger } from '../telemetry/types.ts';
+
+export interface CacheSettings<T extends KubernetesObject> extends Pick<
+  CacheOptions<T>,
+  'transform' | 'selection' | 'indexers' | 'belongsTo' | 'pageSize'
+> {
+  /** Of another cluster, whose outage is not this process': neither readiness nor liveness ask it. Default: the process' own. */
+  client?: CacheOptions<T>['client'];
+  /** How long work waits for it at most, milliseconds. Default: until it is listed or known to be absent. */
+  patienceMs?: number;
+  /** Begins only once this one is filled, and work does not wait for it; a controller that watches it does. */
+  after?: Pick<Cache<never>, 'state' | 'onChange' | 'settled'>;
+}
+
+/** Opens a cache; it is filled once the set runs. */
+export type OpenCache = <T extends KubernetesObject>(resource: Resource, settings: CacheSettings<T>) => Cache<T>;
+
+/** What checks and metrics read of a cache, whatever its objects. */
+export type CacheStatus = Pick<Cache<never>, 'resource' | 'state' | 'stalenessMs'>;
+
+export interface Caches {
+  readonly open: OpenCache;
+  /** All of the process' own cluster. */
+  readonly own: readonly Pick<Cache<never>, 'resource' | 'state' | 'stalenessMs' | 'beginWrite'>[];
+  /** Those that the process is not ready without. */
+  readonly required: readonly CacheStatus[];
+  /** Resolves once every cache that work waits for is filled, known to be absent, or out of patience. */
+  settled(signal: AbortSignal): Promise<void>;
+  /** Runs all until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export interface CachesOptions {
+  client: Pick<Client, 'list' | 'pages' | 'watch'>;
+  clock: Clock;
+  /** In [0, 1): jitter of back-offs. */
+  random: () => number;
+  logger: Logger;
+  /** A list or watch failed; the cache recovers by itself. */
+  onFailure?: (error: unknown) => void;
+}
+
+type AnyCache = Cache<never>;
+
+interface Opened {
+  readonly cache: AnyCache;
+  readonly patienceMs: number | undefined;
+  readonly after: CacheSettings<never>['after'] | undefined;
+}
+
+/** Resolves when the cache is filled; with a patience, then at the latest. */
+const waitFor = async (
+  { cache, patienceMs }: Opened,
+  { clock, logger }: CachesOptions,
+  signal: AbortSignal,
+): Promise<void> => {
+  if (patienceMs === undefined) return cache.settled(signal);
+  const done = new AbortController();
+  const either = AbortSignal.any([signal, done.signal]);
+  const patience = sleep(clock, patienceMs, either).catch(() => undefined);
+  await Promise.race([cache.settled(either).catch(() => undefined), patience]);
+  done.abort();
+  signal.throwIfAborted();
+  if (cache.list().length === 0)
+    logger.warn('resource cannot be read, going on without it until it can', {
+      resource: cache.resource.plural,
+      state: cache.state,
+    });
+  return undefined;
+};
+
+/** Resolves once the cache that another one begins after is filled; rejects with the signal's reason. */
+const untilFilled = async (first: NonNullable<Opened['after']>, signal: AbortSignal): Promise<void> => {
+  await first.settled(signal);
+  if (first.state === 'synced') return;
+  await new Promise<void>((resolve, reject) => {
+    first.onChange(() => resolve());
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+};
+
+export const createCaches = (options: CachesOptions): Caches => {
+  const opened: Opened[] = [];
+  const own: AnyCache[] = [];
+  const required: AnyCache[] = [];
+  return {
+    open<T extends KubernetesObject>(resource: Resource, settings: CacheSettings<T>): Cache<T> {
+      const { after, patienceMs, client, ...rest } = settings;
+      const cache = createCache<T>({ ...options, ...rest, client: client ?? options.client, resource });
+      // Whatever its objects: nobody reads them through this list.
+      const any = cache as unknown as AnyCache;
+      opened.push({ cache: any, patienceMs, after });
+      if (client === undefined) own.push(any);
+      if (client === undefined && after === undefined) required.push(any);
+      return cache;
+    },
+    own,
+    required,
+    async settled(signal) {
+      const awaited = opened.filter(({ after }) => after === undefined);
+      await Promise.all(awaited.map((one) => waitFor(one, options, signal)));
+    },
+    async run(signal) {
+      await Promise.all(
+        opened.map(async ({ cache, after }) => {
+          if (after !== undefined) await untilFilled(after, signal).catch(() => undefined);
+          await cache.run(signal);
+        }),
+      );
+    },
+  };
+};

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs controllers: their caches in every replica, their work in the one that leads, health and metrics in all; what controller-runtime's manager does.
+import type { EndpointConfiguration } from '../apis/config/common.ts';
+import type { KubernetesObject } from '../apis/meta.ts';
+import { countFailures, showStaleness } from '../telemetry/cache-metrics.ts';
+import { createControllerMetrics } from '../telemetry/controller-metrics.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { openPorts } from '../telemetry/ports.ts';
+import { createEventMetrics, createProcessMetrics } from '../telemetry/process-metrics.ts';
+import type { Cache } from './cache.ts';
+import { createCaches } from './caches.ts';
+import type { OpenCache } from './caches.ts';
+import { createController } from './controller.ts';
+import { createDeadline } from './deadline.ts';
+import { createEventRecorder } from './events.ts';
+import { createFencedClient } from './fenced-client.ts';
+import { cachesListed, informerFreshness } from './freshness.ts';
+import { workWhileLeading } from './leadership.ts';
+import type { Candidate, Fence } from './leadership.ts';
+import type { Client, EventRecorder, Reconciler } from './types.ts';
+import type { Enqueue, Watch } from './watches.ts';
+import { createWorkQueue } from './work-queue.ts';
+import { createWriteThroughClient } from './write-through-client.ts';
+
+export interface ManagerOptions extends Candidate {
+  client: Client;
+  /** Name of the command: what its events are from. */
+  component: string;
+  config: { health: EndpointConfiguration; metrics: EndpointConfiguration };
+  /** Events that wait to be sent; more are dropped. Default the recorder's own. */
+  eventQueue?: number;
+  /** Where the line with the ports goes. */
+  print(text: string): void;
+}
+
+/** What reconciles one kind of key, and when. */
+export interface ControllerSpec extends Reconciler {
+  readonly watches: readonly Watch[];
+  /** Caches that must be filled beside those that are watched. Default: none. */
+  readonly reads?: readonly Pick<Cache<never>, 'settled'>[];
+  /** Keys that are reconciled at the same time. Default 1. */
+  readonly concurrency?: number;
+  /** Longest reconcile, milliseconds. Default two minutes. */
+  readonly timeoutMs?: number;
+}
+
+/** Works until the signal aborts, and resolves then. */
+export type Task = (signal: AbortSignal) => Promise<unknown>;
+
+export interface Manager {
+  /** Writes only while this process leads; caches read what it wrote. */
+  readonly client: Client;
+  readonly events: EventRecorder;
+  readonly metrics: Metrics;
+  /** Aborts when this process stops leading: ends what outlives a reconcile. */
+  readonly resigned: AbortSignal;
+  /** Opens a cache that runs in every replica. All caches are opened before `run`. */
+  readonly cache: OpenCache;
+  /** Calls back when a list or watch failed; the caches recover by themselves. */
+  onCacheFailure(callback: () => void): void;
+  /** Reconciles in the replica that leads, once the caches that it watches are filled. Returns what adds a key besides its watches. */
+  controller(name: string, spec: ControllerSpec): Enqueue;
+  /** Runs in every replica. */
+  inEveryReplica(task: Task): void;
+  /** Is done in every replica once the caches are filled, before anything is decided; in order. */
+  beforeLeading(step: Task): void;
+  /** Runs in the replica that leads, beside its controllers. */
+  whileLeading(task: Task): void;
+  /**
+   * Runs everything until the signal aborts. Stops in this order: controllers, the Lease, events, caches, ports. Rejects when leadership
+   * is lost or a port cannot be opened.
+   */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Bookmarks prove a quiet watch alive every minute; ten of them missing is more than an outage that heals itself. */
+const MAX_STALENESS_MS = 600_000;
+const EVENT_FLUSH_MS = 2_000;
+
+export const createManager = (options: ManagerOptions): Manager => {
+  const { component, config, clock, random, logger, identity: instance, print } = options;
+  const fence: Fence = { holds: () => true };
+  const metrics = createMetrics();
+  const hooks = createControllerMetrics(metrics);
+  const failures = countFailures(metrics);
+  const failed = new Set<() => void>();
+  const onFailure = (): void => {
+    failures.inc();
+    for (const callback of failed) callback();
+  };
+  const caches = createCaches({ client: options.client, clock, random, logger, onFailure });
+  const fenced = createFencedClient(options.client, () => fence.holds());
+  const client = createWriteThroughClient(fenced, caches.own);
+  const stop = new AbortController();
+  const resigned = new AbortController();
+  // Outlives the controllers a little, so that the last events are sent.
+  const eventsStop = new AbortController();
+  const recording = { client: fenced, clock, logger, component, instance, onDropped: createEventMetrics(metrics) };
+  const queueSize = options.eventQueue === undefined ? {} : { queueSize: options.eventQueue };
+  const events = createEventRecorder({ ...recording, ...queueSize }, eventsStop.signal);
+  const everywhere: Task[] = [];
+  const steps: Task[] = [];
+  const leading: Task[] = [];
+
+  const controller = (
+    name: string,
+    { watches, reads = [], concurrency, timeoutMs, ...reconciler }: ControllerSpec,
+  ): Enqueue => {
+    const queue = createWorkQueue({ clock, hooks: hooks.queue(name) });
+    const enqueue: Enqueue = (key, afterMs = 0) => queue.addAfter(key, afterMs);
+    const workers = createController({
+      name,
+      reconciler,
+      queue,
+      clock,
+      logger,
+      hooks: hooks.controller(name),
+      ...(concurrency === undefined ? {} : { concurrency }),
+      ...(timeoutMs === undefined ? {} : { reconcileTimeoutMs: timeoutMs }),
+    });
+    leading.push(async (signal) => {
+      const filled = Promise.all([...watches, ...reads].map((source) => source.settled(signal)));
+      if (!(await filled.then(YES, NO))) return;
+      for (const watch of watches) watch.start(enqueue, signal);
+      await workers.run(signal);
+    });
+    return enqueue;
+  };
+
+  /** Opens the ports, and shows what every controller shows; returns what closes them. */
+  const open = async (leads: () => boolean) => {
+    const readiness = [cachesListed(caches.required)];
+    const liveness = [informerFreshness(caches.own, MAX_STALENESS_MS)];
+    createProcessMetrics(metrics, { command: component, readiness, leads });
+    showStaleness(metrics, () =>
+      caches.own.map(({ resource, stalenessMs }) => ({ resource: resource.plural, milliseconds: stalenessMs() })),
+    );
+    const ports = await openPorts({ config, liveness, readiness, metrics, logger });
+    print(`health on port ${ports.health.port}, metrics on port ${ports.metrics.port}\n`);
+    return ports;
+  };
+
+  const flushEvents = async (): Promise<void> => {
+    const limit = createDeadline(clock, EVENT_FLUSH_MS);
+    await events.flush(limit.signal).catch(() => undefined);
+    limit.dispose();
+  };
+
+  return {
+    client,
+    events,
+    metrics,
+    resigned: resigned.signal,
+    cache: <T extends KubernetesObject>(...args: Parameters<typeof caches.open<T>>) => caches.open(...args),
+    onCacheFailure: (callback) => void failed.add(callback),
+    controller,
+    inEveryReplica: (task) => void everywhere.push(task),
+    beforeLeading: (step) => void steps.push(step),
+    whileLeading: (task) => void leading.push(task),
+    async run(signal) {
+      let leads = false;
+      const ports = await open(() => leads);
+      const running = AbortSignal.any([signal, stop.signal]);
+      const following = Promise.all([caches.run(running), ...everywhere.map((task) => task(running))]);
+      const lead = async (term: AbortSignal): Promise<void> => {
+        leads = true;
+        term.addEventListener('abort', () => resigned.abort(term.reason), { once: true });
+        await Promise.all(leading.map((task) => task(term))).finally(() => (leads = false));
+        logger.info('controllers stopped', { command: component });
+      };
+      try {
+        await caches.settled(running);
+        for (const step of steps) await step(running);
+        logger.info('caches are filled');
+        await workWhileLeading(options, lead, fence, running);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      } finally {
+        await flushEvents();
+        eventsStop.abort();
+        stop.abort();
+        await following;
+        await ports.close();
+      }
+    },
+  };
+};
+
+const YES = (): boolean => true;
+const NO = (): boolean => false;

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What makes a controller reconcile: changes in caches, or anything else that calls back.
+import type { KubernetesObject } from '../apis/meta.ts';
+import type { Cache } from './cache.ts';
+import type { Table } from './table.ts';
+
+/** Adds a key to the controller's queue; after a while where `afterMs` says so. */
+export type Enqueue = (key: string, afterMs?: number) => void;
+
+/** Keys that one change concerns; `previous` is undefined for an object that is new to the controller. */
+export type KeysOf<T> = (object: T, previous: T | undefined, deleted: boolean) => Iterable<string>;
+
+export interface Watch {
+  /** Resolves once there is something to decide from. */
+  settled(signal: AbortSignal): Promise<void>;
+  /** Called once, when the controller starts; the signal aborts when it stops. */
+  start(enqueue: Enqueue, signal: AbortSignal): void;
+}
+
+export interface WatchOptions {
+  /** Milliseconds from a change to the reconcile. Default 0. */
+  readonly afterMs?: number;
+}
+
+/** Reconciles for every object that is there when the controller starts, and for every later change. */
+export const objects = <T extends KubernetesObject>(
+  cache: Pick<Cache<T>, 'onChange' | 'settled'> | undefined,
+  keysOf: KeysOf<T>,
+  { afterMs = 0 }: WatchOptions = {},
+): Watch[] => (cache === undefined ? [] : [watchOf(cache, keysOf, afterMs, true)]);
+
+/**
+ * Reconciles for changes alone, and does not wait for the cache: for those whose objects concern many keys, which something else
+ * brings at the start.
+ */
+export const changes = <T extends KubernetesObject>(
+  cache: Pick<Cache<T>, 'onChange' | 'settled'> | undefined,
+  keysOf: KeysOf<T>,
+  { afterMs = 0 }: WatchOptions = {},
+): Watch[] => (cache === undefined ? [] : [watchOf(cache, keysOf, afterMs, false)]);
+
+const watchOf = <T extends KubernetesObject>(
+  cache: Pick<Cache<T>, 'onChange' | 'settled'>,
+  keysOf: KeysOf<T>,
+  afterMs: number,
+  replay: boolean,
+): Watch => ({
+  settled: (signal) => (replay ? cache.settled(signal) : Promise.resolve()),
+  start: (enqueue) =>
+    cache.onChange(
+      (object, previous, deleted) => {
+        for (const key of keysOf(object, previous, deleted)) enqueue(key, afterMs);
+      },
+      { replay },
+    ),
+});
+
+/** Reconciles when `start` says so: subscriptions, and keys that are due at the start. */
+export const signals = (start: Watch['start']): Watch => ({ settled: () => Promise.resolve(), start });
+
+/** Reconciles for every entry that another controller publishes or withdraws. */
+export const entries = <T>(table: Pick<Table<T>, 'onChange'>, keysOf: (key: string) => Iterable<string>): Watch[] => [
+  signals((enqueue) =>
+    table.onChange((key) => {
+      for (const one of keysOf(key)) enqueue(one);
+    }),
+  ),
+];
+
+/** Whether two cached states differ in anything but their version: status updates are most of all writes. */
+export const hasChanged = <T extends KubernetesObject>(object: T, previous: T | undefined): boolean => {
+  if (previous === undefined) return true;
+  const { resourceVersion: _one, generation: _two, ...meta } = object.metadata ?? {};
+  const { resourceVersion: _three, generation: _four, ...before } = previous.metadata ?? {};
+  return JSON.stringify({ ...object, metadata: meta }) !== JSON.stringify({ ...previous, metadata: before });
+};

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two plain ports of every long-running command: health for the kubelet, metrics for Prometheus.
+import type { EndpointConfiguration } from '../apis/config/common.ts';
+import { startHealthServer } from './health.ts';
+import type { RunningServer } from './http.ts';
+import { startMetricsServer } from './metrics-server.ts';
+import type { Metrics } from './metrics.ts';
+import type { HealthCheck, Logger } from './types.ts';
+
+export interface PortsOptions {
+  config: { health: EndpointConfiguration; metrics: EndpointConfiguration };
+  liveness: readonly HealthCheck[];
+  readiness: readonly HealthCheck[];
+  metrics: Metrics;
+  logger: Logger;
+}
+
+export interface Ports {
+  readonly health: Pick<RunningServer, 'port'>;
+  readonly metrics: Pick<RunningServer, 'port'>;
+  close(): Promise<void>;
+}
+
+/** Opens both or none; rejects when a port is taken. */
+export const openPorts = async ({ config, liveness, readiness, metrics, logger }: PortsOptions): Promise<Ports> => {
+  const { bindAddress, port } = config.health;
+  const health = await startHealthServer({ address: bindAddress, port, liveness, readiness, logger });
+  const opened = { address: config.metrics.bindAddress, port: config.metrics.port, metrics, logger };
+  const figures = await startMetricsServer(opened).catch(async (error: unknown) => {
+    await health.close();
+    throw error;
+  });
+  return {
+    health,
+    metrics: figures,
+    async close() {
+      await Promise.all([health.close(), figures.close()]);
+    },
+  };
+};

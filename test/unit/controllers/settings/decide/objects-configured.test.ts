@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the configuration of an Extension changes for the objects of a namespace, from the wish to the patch.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../../../../pkg/apis/names.ts';
+import { labelPlan } from '../../../../../pkg/controllers/flow/label.ts';
+import { decideObjects } from '../../../../../pkg/controllers/settings/decide/objects.ts';
+import type { ObjectsInput } from '../../../../../pkg/controllers/settings/decide/objects.ts';
+import { heldByConfiguration } from '../../../../../pkg/gardener/extension/select.ts';
+import type { Governing } from '../../../../../pkg/gardener/extension/types.ts';
+import { effectiveStrategy, requestedStrategy } from '../../../../../pkg/routing/strategy.ts';
+import { service } from '../../../../fixtures/core.ts';
+import { etcd } from '../../../../fixtures/gardener.ts';
+import { governing, read } from '../../../gardener/extension/support.ts';
+import { ENABLED, NS, context, refusedFor } from '../support.ts';
+
+const named = (name: string, labels: Record<string, string> = {}, annotations: Record<string, string> = {}) =>
+  service({ metadata: { name, namespace: NS, labels, annotations } });
+const applied = { [ANNOTATION_APPLIED]: '{"trafficDistribution":"PreferSameZone"}' };
+const routed = (name: string) => ({ ...named(name, {}, applied), spec: { trafficDistribution: 'PreferSameZone' } });
+
+const decide = (by: Governing | undefined, input: Partial<ObjectsInput>) =>
+  decideObjects({
+    decision: heldByConfiguration(ENABLED, by),
+    scope: 'shoot',
+    services: [],
+    etcds: [],
+    context: context(),
+    governing: by,
+    ...input,
+  });
+
+/** `name: reason, what is wanted, what is written`. */
+const outcome = (by: Governing | undefined, input: Partial<ObjectsInput>): string[] =>
+  decide(by, input).map(({ ref, decision, want, plan }) => {
+    const reason = decision.kind === 'enabled' ? 'Enabled' : decision.reason;
+    const wish = want === undefined ? '' : ` ${want.labels[LABEL_STRATEGY] ?? want.trafficDistribution}`;
+    return `${ref.name}: ${reason}${wish}, ${plan.kind}`;
+  });
+
+const cases: { name: string; by: Governing | undefined; input: Partial<ObjectsInput>; is: string[] }[] = [
+  {
+    name: 'a Service that is asked for is routed like any other',
+    by: governing({ services: [{ name: 'mine' }] }),
+    input: { services: [named('mine'), named('other')] },
+    is: ['mine: Enabled PreferSameZone, patch'],
+  },
+  {
+    name: 'with the strategy that is asked for',
+    by: governing({ services: [{ selector: { matchLabels: { app: 'x' } }, strategy: 'load-aware' }] }),
+    input: { services: [named('mine', { app: 'x' })] },
+    is: ['mine: Enabled load-aware, patch'],
+  },
+  {
+    name: 'what the Service itself asks for goes before',
+    by: governing({ services: [{ name: 'mine', strategy: 'load-aware' }] }),
+    input: { services: [named('mine', {}, { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-node` })] },
+    is: ['mine: Enabled same-node, patch'],
+  },
+  {
+    name: "a strategy for one of Gardener's",
+    by: governing({ services: [{ name: 'vpa-webhook', strategy: 'same-node' }] }),
+    input: { services: [named('vpa-webhook')] },
+    is: ['vpa-webhook: Enabled same-node, patch'],
+  },
+  {
+    name: 'no configuration overrules L7',
+    by: governing({ services: [{ name: 'kube-apiserver' }] }),
+    input: { services: [named('kube-apiserver')] },
+    is: ['kube-apiserver: LayerSevenLoadBalancing, unchanged'],
+  },
+  {
+    name: 'what left the configuration is taken back',
+    by: governing({ services: [] }),
+    input: { services: [routed('mine')] },
+    is: ['mine: NotInCatalogue, patch'],
+  },
+  {
+    name: 'what the configuration excludes is taken back, Etcds too',
+    by: governing({ exclude: [{ name: 'vpa-webhook' }, { name: 'etcd-main-client' }] }),
+    input: {
+      services: [routed('vpa-webhook')],
+      etcds: [
+        etcd({ metadata: { annotations: applied }, clientService: { trafficDistribution: 'PreferSameZone' } }),
+        etcd({ metadata: { name: 'etcd-events' } }),
+      ],
+    },
+    is: ['etcd-events: Excluded, unchanged', 'etcd-main: Excluded, unchanged', 'vpa-webhook: Excluded, patch'],
+  },
+  {
+    name: 'the setting goes before the configuration',
+    by: governing({ services: [{ name: 'mine' }] }),
+    input: { decision: refusedFor('SettingDisabled'), services: [routed('mine')] },
+    is: ['mine: SettingDisabled, patch'],
+  },
+  {
+    name: 'an Extension that went takes what it asked for along',
+    by: undefined,
+    input: { services: [routed('mine'), routed('vpa-webhook')] },
+    is: ['mine: NotInCatalogue, patch', 'vpa-webhook: Enabled PreferSameZone, unchanged'],
+  },
+  {
+    name: 'a wrong configuration changes nothing, neither of its own nor of the catalogue',
+    by: governing({}, { reading: read({}) }),
+    input: { services: [routed('mine'), routed('vpa-webhook'), named('kube-apiserver'), named('other')] },
+    is: [
+      'kube-apiserver: ConfigurationInvalid, unchanged',
+      'mine: ConfigurationInvalid, unchanged',
+      'vpa-webhook: ConfigurationInvalid, unchanged',
+    ],
+  },
+  {
+    name: 'where the setting is off a wrong configuration keeps nothing on',
+    by: governing({}, { reading: read({}) }),
+    input: { decision: refusedFor('SettingDisabled'), services: [routed('mine')] },
+    is: ['mine: SettingDisabled, patch'],
+  },
+  {
+    name: 'in a namespace without catalogue',
+    by: governing({ services: [{ name: 'mine', namespace: NS }] }, { class: 'seed' }),
+    input: { scope: undefined, services: [named('mine'), named('vpa-webhook')] },
+    is: ['mine: Enabled PreferSameZone, patch'],
+  },
+];
+
+describe('decideObjects with the configuration of an Extension', () => {
+  for (const { name, by, input, is } of cases) it(name, () => expect(outcome(by, input)).to.deep.equal(is));
+
+  it('takes back label and annotation of a strategy, and nothing that others wrote', () => {
+    const by = governing({ services: [{ name: 'mine', strategy: 'load-aware' }] });
+    const mode = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` };
+    const [first] = decide(by, { services: [named('mine', { app: 'x' })] });
+    const plan = first?.plan;
+    if (plan?.kind !== 'patch') throw new Error('nothing is written');
+    const { labels, annotations } = plan.patch['metadata'] as Record<'labels' | 'annotations', Record<string, string>>;
+    expect(labels).to.deep.equal({ [LABEL_STRATEGY]: 'load-aware' });
+    expect(annotations).to.include(mode);
+    const after = named('mine', { app: 'x', ...labels }, annotations);
+    expect(decide(by, { services: [after] })[0]?.plan.kind).to.equal('unchanged');
+    const [last] = decide(governing({}), { services: [after] });
+    expect(last?.plan).to.have.deep.property('patch', {
+      metadata: {
+        labels: { [LABEL_STRATEGY]: null },
+        annotations: { [ANNOTATION_TOPOLOGY_MODE]: null, [ANNOTATION_APPLIED]: null },
+      },
+    });
+  });
+
+  it('agrees with the flow-controller on a planned strategy, which then has nothing to write', () => {
+    const by = governing({ services: [{ name: 'mine', strategy: 'proportional' }] });
+    const [first] = decide(by, { services: [named('mine', {})] });
+    if (first?.plan.kind !== 'patch') throw new Error('nothing is written');
+    const { labels, annotations } = first.plan.patch['metadata'] as Record<string, Record<string, string>>;
+    const after = named('mine', labels, annotations);
+    expect(effectiveStrategy(after)).to.equal('proportional');
+    expect(requestedStrategy(after), 'its author asks for nothing').to.equal(undefined);
+    expect(labelPlan(after, false).kind).to.equal('unchanged');
+  });
+});

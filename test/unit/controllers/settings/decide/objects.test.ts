@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_TOPOLOGY_MODE,
+  GROUP,
+  LABEL_CONSIDER,
+  LABEL_MANAGED,
+  LABEL_MANAGED_BY,
+  LABEL_STRATEGY,
+  MANAGED_BY_DRUID,
+  ANNOTATION_ORIGIN,
+} from '../../../../../pkg/apis/names.ts';
+import { decideObjects, planService } from '../../../../../pkg/controllers/settings/decide/objects.ts';
+import type { ObjectsInput } from '../../../../../pkg/controllers/settings/decide/objects.ts';
+import type { RoutingContext } from '../../../../../pkg/controllers/settings/types.ts';
+import type { RoutingDecision } from '../../../../../pkg/gardener/types.ts';
+import { service } from '../../../../fixtures/core.ts';
+import { etcd } from '../../../../fixtures/gardener.ts';
+import { ENABLED, NS, context, etcdDecision, refusedFor } from '../support.ts';
+
+const named = (name: string, labels: Record<string, string> = {}, annotations: Record<string, string> = {}) =>
+  service({ metadata: { name, namespace: NS, labels, annotations } });
+const applied = { [ANNOTATION_APPLIED]: '{"trafficDistribution":"PreferSameZone"}' };
+
+const outcome = (input: Partial<ObjectsInput>): Record<string, string> =>
+  Object.fromEntries(
+    decideObjects({ decision: ENABLED, scope: 'shoot', services: [], etcds: [], context: context(), ...input }).map(
+      ({ kind, ref, decision }) => [`${kind}/${ref.name}`, decision.kind === 'enabled' ? 'Enabled' : decision.reason],
+    ),
+  );
+
+const notLayerSeven = () => ({ active: false, source: 'configuration' as const, message: '' });
+
+describe('decideObjects', () => {
+  it('takes the catalogue and what is labelled, in a fixed order, and nothing else', () => {
+    const services = ['vpa-webhook', 'other', 'kube-apiserver', 'etcd-main-client'].map((name) => named(name));
+    const etcds = [etcd(), etcd({ metadata: { name: 'etcd-other', namespace: NS } })];
+    const labelled = named('mine', { [LABEL_MANAGED]: 'true' });
+    expect(
+      Object.entries(outcome({ services: [...services, labelled], etcds, layerSevenOf: notLayerSeven })),
+    ).to.deep.equal([
+      ['Etcd/etcd-main', 'Enabled'],
+      ['Service/kube-apiserver', 'Enabled'],
+      ['Service/mine', 'Enabled'],
+      ['Service/vpa-webhook', 'Enabled'],
+    ]);
+  });
+
+  const cases: { name: string; input: Partial<ObjectsInput>; result: Record<string, string> }[] = [
+    {
+      name: 'L7 counts where nothing tells',
+      input: { services: [named('kube-apiserver')] },
+      result: { 'Service/kube-apiserver': 'LayerSevenLoadBalancing' },
+    },
+    {
+      name: 'L7 concerns kube-apiserver alone',
+      input: { services: [named('vpa-webhook')], layerSevenOf: () => ({ ...notLayerSeven(), active: true }) },
+      result: { 'Service/vpa-webhook': 'Enabled' },
+    },
+    {
+      name: 'managed: "false" excludes',
+      input: { services: [named('vpa-webhook', { [LABEL_MANAGED]: 'false' })] },
+      result: { 'Service/vpa-webhook': 'Excluded' },
+    },
+    {
+      name: "the namespace's refusal goes for all",
+      input: { decision: refusedFor('SingleZone'), services: [named('vpa-webhook')], etcds: [etcd()] },
+      result: { 'Etcd/etcd-main': 'SingleZone', 'Service/vpa-webhook': 'SingleZone' },
+    },
+    {
+      name: 'a label that the flow controller set is none of ours',
+      input: {
+        services: [
+          named(
+            'planned',
+            { [LABEL_STRATEGY]: 'load-aware' },
+            {
+              [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware`,
+              [ANNOTATION_APPLIED]: JSON.stringify({ labels: { [LABEL_STRATEGY]: 'load-aware' } }),
+            },
+          ),
+        ],
+      },
+      result: {},
+    },
+    {
+      name: 'what was labelled is taken back',
+      input: { services: [named('mine', {}, applied)] },
+      result: { 'Service/mine': 'NotInCatalogue' },
+    },
+    {
+      name: "an Etcd's client Service is never written, not even to take settings back",
+      input: { services: [named('etcd-main-client', {}, applied)] },
+      result: {},
+    },
+    {
+      name: 'another Service of etcd-druid that asks for settings is not written either',
+      input: { services: [named('own', { [LABEL_MANAGED]: 'true', [LABEL_MANAGED_BY]: MANAGED_BY_DRUID }, applied)] },
+      result: {},
+    },
+    {
+      name: 'one excluded Etcd excludes all of the namespace, which is all that admission can be told apart by',
+      input: {
+        etcds: [
+          etcd({ metadata: { namespace: NS, labels: { [LABEL_MANAGED]: 'false' } } }),
+          etcd({ metadata: { name: 'etcd-events', namespace: NS } }),
+        ],
+      },
+      result: { 'Etcd/etcd-events': 'Excluded', 'Etcd/etcd-main': 'Excluded' },
+    },
+    {
+      name: 'a labelled Service passes the same check for L7: one of the gateways, or with one beside it',
+      input: {
+        services: ['kube-apiserver-mtls', 'own', 'own-mtls', 'free'].map((name) =>
+          named(name, { [LABEL_MANAGED]: 'true' }),
+        ),
+      },
+      result: {
+        'Service/free': 'Enabled',
+        'Service/kube-apiserver-mtls': 'LayerSevenLoadBalancing',
+        'Service/own': 'LayerSevenLoadBalancing',
+        'Service/own-mtls': 'LayerSevenLoadBalancing',
+      },
+    },
+    {
+      name: 'without scope only labels count',
+      input: { scope: undefined, services: [named('vpa-webhook')], etcds: [etcd()] },
+      result: {},
+    },
+  ];
+  for (const { name, input, result } of cases) it(name, () => expect(outcome(input)).to.deep.equal(result));
+});
+
+describe('planService', () => {
+  const plan = (
+    of: ReturnType<typeof named>,
+    decision: RoutingDecision = ENABLED,
+    overrides: Partial<RoutingContext> = {},
+  ) => planService(of, decision, context(overrides));
+
+  it('wants what the version needs', () => {
+    expect(plan(named('a')).want).to.deep.equal({ labels: {}, annotations: {}, trafficDistribution: 'PreferSameZone' });
+    expect(plan(named('a'), ENABLED, { version: { major: 1, minor: 27 } }).want?.labels).to.deep.equal({
+      [LABEL_CONSIDER]: 'true',
+    });
+  });
+
+  it('wants the strategy that is asked for', () => {
+    const asked = named('a', {}, { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-node` });
+    expect(plan(asked).want).to.deep.include({
+      labels: { [LABEL_STRATEGY]: 'same-node' },
+      trafficDistribution: 'PreferSameNode',
+    });
+  });
+
+  for (const reason of [
+    'SourceMissing',
+    'VersionUnknown',
+    'ConfigurationInvalid',
+    'ShootIgnored',
+    'ShootMigrating',
+    'ShootHibernated',
+    'ShootFailed',
+  ] as const) {
+    it(`holds everything as it is for ${reason}`, () => {
+      const decided = plan(named('a', {}, applied), refusedFor(reason));
+      expect(decided.plan.kind).to.equal('unchanged');
+      expect(decided.want).to.equal(undefined);
+    });
+  }
+
+  it('holds everything as it is while the version is not known', () => {
+    const decided = plan(named('a', {}, applied), ENABLED, { version: undefined });
+    expect(decided.decision).to.include({ kind: 'refused', reason: 'VersionUnknown' });
+    expect(decided.plan.kind).to.equal('unchanged');
+  });
+
+  it('takes back what is refused', () => {
+    const of = service({
+      metadata: { name: 'a', namespace: NS, annotations: applied },
+      spec: { trafficDistribution: 'PreferSameZone' },
+    });
+    const { plan: found } = plan(of, refusedFor('SingleZone'));
+    expect(found).to.deep.include({
+      kind: 'patch',
+      patch: { spec: { trafficDistribution: null }, metadata: { annotations: { [ANNOTATION_APPLIED]: null } } },
+    });
+  });
+
+  it('refuses Auto beside a strategy', () => {
+    const both = named('a', { [LABEL_STRATEGY]: 'same-zone' }, { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' });
+    const { decision, want } = plan(both);
+    expect(decision).to.include({ kind: 'refused', reason: 'ConflictingMode' });
+    expect(want).to.equal(undefined);
+  });
+
+  it('adds the annotation for old kubelets', () => {
+    const { plan: found, want } = plan(named('a'), ENABLED, { mixedKubelets: true });
+    expect(found.kind === 'patch' && found.changes.map(({ after }) => after)).to.include(`${GROUP}/same-zone`);
+    expect(want?.annotations, 'a wish of its own, which no repair holds back').to.deep.equal({
+      [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-zone`,
+    });
+  });
+
+  it('keeps the annotation for old kubelets where no Node is known, and adds none', () => {
+    const fresh = plan(named('a'), ENABLED, { mixedKubelets: undefined });
+    expect(fresh.want?.annotations).to.deep.equal({});
+    const mode = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-zone` };
+    const record = JSON.stringify({ annotations: mode, trafficDistribution: 'PreferSameZone' });
+    const carrying = named('a', {}, { ...mode, [ANNOTATION_APPLIED]: record });
+    expect(plan(carrying, ENABLED, { mixedKubelets: undefined }).want?.annotations).to.deep.equal(mode);
+    expect(plan(carrying, ENABLED, { mixedKubelets: false }).want?.annotations).to.deep.equal({});
+  });
+
+  it('uses the older name where some router knows no other', () => {
+    expect(plan(named('a'), ENABLED, { olderName: true }).want?.trafficDistribution).to.equal('PreferClose');
+    const old = { olderName: true, version: { major: 1, minor: 30 } };
+    expect(plan(named('a'), ENABLED, old).want).not.to.have.property('trafficDistribution');
+  });
+});
+
+describe('the row of an Etcd', () => {
+  const wanted: { name: string; of: Partial<RoutingContext>; annotations: Record<string, string> }[] = [
+    { name: '1.36: hints suffice', of: { version: { major: 1, minor: 36 } }, annotations: {} },
+    { name: '1.31: hints suffice', of: { version: { major: 1, minor: 31 } }, annotations: {} },
+    {
+      name: '1.33 with an old kubelet: the annotation is needed',
+      of: { version: { major: 1, minor: 33 }, mixedKubelets: true },
+      annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-zone` },
+    },
+    {
+      name: '1.30: the annotation is needed',
+      of: { version: { major: 1, minor: 30 } },
+      annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'auto' },
+    },
+  ];
+  for (const { name, of, annotations } of wanted) {
+    it(`on ${name}`, () => {
+      const { decision, want, plan } = etcdDecision(ENABLED, of);
+      expect(decision.kind).to.equal('enabled');
+      expect(want?.annotations).to.deep.equal(annotations);
+      expect(plan, 'never written').to.deep.equal({ kind: 'unchanged', foreign: [] });
+    });
+  }
+
+  it('says that the version is not known', () => {
+    expect(etcdDecision(ENABLED, { version: undefined }).decision).to.include({ reason: 'VersionUnknown' });
+  });
+});
+
+describe('a Service that its owner rewrites', () => {
+  const rewritten = (name: string, annotations: Record<string, string> = {}): boolean | undefined =>
+    decideObjects({
+      decision: ENABLED,
+      scope: 'shoot',
+      services: [named(name, { [LABEL_MANAGED]: 'true' }, annotations)],
+      etcds: [],
+      layerSevenOf: notLayerSeven,
+      context: context(),
+    })[0]?.rewritten;
+  it('is known by its row', () => expect(rewritten('vpa-webhook')).to.equal(true));
+  it('is known by the origin of a ManagedResource', () =>
+    expect(rewritten('mine', { [ANNOTATION_ORIGIN]: 'garden:x/y' })).to.equal(true));
+  it('may be rewritten by nobody', () => expect(rewritten('mine')).to.equal(undefined));
+  it('is left alone at admission where Gardener expects that: kube-apiserver', () =>
+    expect(rewritten('kube-apiserver')).to.equal(undefined));
+});

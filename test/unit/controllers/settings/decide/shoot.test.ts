@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { decideShootSettings } from '../../../../../pkg/controllers/settings/decide/shoot.ts';
+import type { ShootSnapshot } from '../../../../../pkg/controllers/settings/decide/shoot.ts';
+import { service } from '../../../../fixtures/core.ts';
+import { cluster, etcd, seed, shoot } from '../../../../fixtures/gardener.ts';
+import { NS, context } from '../support.ts';
+
+const snapshot = (overrides: Partial<ShootSnapshot> = {}): ShootSnapshot => ({
+  namespace: NS,
+  selfHosted: false,
+  cluster: cluster(),
+  seed: { seed: seed(), source: 'Cluster' },
+  services: [service({ metadata: { name: 'kube-apiserver', namespace: NS } })],
+  etcds: [etcd()],
+  gardener: { version: 'v1.100.0' },
+  context: context(),
+  ...overrides,
+});
+
+const cases: { name: string; overrides: Partial<ShootSnapshot>; reason: string }[] = [
+  { name: 'all is well', overrides: {}, reason: 'Enabled' },
+  {
+    name: 'the setting is off',
+    overrides: { seed: { seed: seed({ enabled: false }), source: 'garden' } },
+    reason: 'SettingDisabled',
+  },
+  {
+    name: 'there is one zone',
+    overrides: { seed: { seed: seed({ zones: ['a'] }), source: 'Cluster' } },
+    reason: 'SingleZone',
+  },
+  {
+    name: 'one zone is listed twice',
+    overrides: { seed: { seed: seed({ zones: ['a', 'a', ''] }), source: 'Cluster' } },
+    reason: 'DuplicateZones',
+  },
+  {
+    name: 'the shoot tolerates nodes only',
+    overrides: { cluster: cluster({ spec: { shoot: shoot({ failureTolerance: 'node' }) } }) },
+    reason: 'FailureToleranceNotZone',
+  },
+  {
+    name: 'the shoot is not highly available',
+    overrides: { cluster: cluster({ spec: { shoot: shoot({ failureTolerance: null }) } }) },
+    reason: 'FailureToleranceNotZone',
+  },
+  { name: 'there is no Cluster', overrides: { cluster: undefined }, reason: 'SourceMissing' },
+  { name: 'no Seed is known', overrides: { seed: { seed: undefined, source: 'none' } }, reason: 'SourceMissing' },
+  { name: 'the shoot hosts itself', overrides: { selfHosted: true }, reason: 'SelfHostedShoot' },
+];
+
+describe('decideShootSettings', () => {
+  for (const { name, overrides, reason } of cases) {
+    it(`${reason} when ${name}`, () => {
+      const { decision, objects } = decideShootSettings(snapshot(overrides));
+      expect(decision.kind === 'enabled' ? 'Enabled' : decision.reason).to.equal(reason);
+      expect(objects.map(({ ref }) => ref.name)).to.deep.equal(['etcd-main', 'kube-apiserver']);
+      expect(objects.every(({ want }) => (want !== undefined) === (reason === 'Enabled'))).to.equal(true);
+    });
+  }
+
+  it('lets events be about the Cluster, or the namespace where there is none', () => {
+    const withUid = cluster();
+    withUid.metadata = { ...withUid.metadata, uid: 'u' };
+    expect(decideShootSettings(snapshot({ cluster: withUid })).regarding).to.deep.equal({
+      apiVersion: 'extensions.gardener.cloud/v1alpha1',
+      kind: 'Cluster',
+      name: NS,
+      uid: 'u',
+    });
+    expect(decideShootSettings(snapshot({ cluster: undefined })).regarding.kind).to.equal('Namespace');
+  });
+
+  it('leaves out the kube-apiserver behind L7, unless the Shoot opted out', () => {
+    const optedOut = shoot({
+      metadata: { annotations: { 'shoot.gardener.cloud/disable-istio-tls-termination': 'true' } },
+    });
+    const reasonOf = (overrides: Partial<ShootSnapshot>): string => {
+      const found = decideShootSettings(snapshot({ gardener: { version: 'v1.144.0' }, ...overrides })).objects.find(
+        ({ ref }) => ref.name === 'kube-apiserver',
+      );
+      return found?.decision.kind === 'refused' ? found.decision.reason : 'Enabled';
+    };
+    expect(reasonOf({})).to.equal('LayerSevenLoadBalancing');
+    expect(reasonOf({ cluster: cluster({ spec: { shoot: optedOut } }) })).to.equal('Enabled');
+  });
+});

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { beforeEach, describe, it } from 'mocha';
+import type { OwnerReference } from '../../../pkg/apis/meta.ts';
+import { ANNOTATION_INSTALLATION } from '../../../pkg/apis/names.ts';
+import { LEASES } from '../../../pkg/apis/resources.ts';
+import { LOCK_DURATION_MS, createClusterLock, soleInstallation } from '../../../pkg/installation/cluster-lock.ts';
+import type { ClusterLock, ClusterLockOptions } from '../../../pkg/installation/cluster-lock.ts';
+import { ApiError } from '../../../pkg/kubernetes/errors.ts';
+import type { Lease } from '../../../pkg/kubernetes/lease.ts';
+import { createFakeClock } from '../../fixtures/fake-clock.ts';
+import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { createMemoryServer } from '../../fixtures/memory-client.ts';
+import type { Before, MemoryServer } from '../../fixtures/memory-client.ts';
+import { recordingLogger } from '../../fixtures/recording-logger.ts';
+
+const LEASE = { namespace: 'garden', name: 'admission' };
+const ownerOf = (name: string): OwnerReference => ({ apiVersion: 'v1', kind: 'Namespace', name, uid: `u-${name}` });
+
+interface Process {
+  readonly claim: ClusterLock;
+  readonly changes: boolean[];
+  stop(): Promise<void>;
+}
+
+describe('the claim of one of several installations', () => {
+  let server: MemoryServer;
+  let clock: FakeClock;
+  beforeEach(() => {
+    server = createMemoryServer();
+    clock = createFakeClock();
+  });
+
+  const start = (installation: string, more: Partial<ClusterLockOptions> = {}, before?: Before): Process => {
+    const claim = createClusterLock({
+      client: server.client(before),
+      lease: LEASE,
+      installation,
+      owner: () => Promise.resolve(ownerOf(installation)),
+      clock,
+      random: () => 0,
+      logger: recordingLogger(),
+      ...more,
+    });
+    const changes: boolean[] = [];
+    claim.onChange(() => changes.push(claim.held()));
+    const stop = new AbortController();
+    const running = claim.run(stop.signal);
+    return {
+      claim,
+      changes,
+      async stop() {
+        stop.abort();
+        await running;
+      },
+    };
+  };
+  const lease = (): Lease | undefined => server.read<Lease>(LEASES, LEASE);
+  const holder = (): string | null | undefined => lease()?.spec?.holderIdentity;
+
+  it('is the first one’s, which says who it is and what the Lease goes with', async () => {
+    const seed = start('seed');
+    expect([seed.claim.known(), seed.claim.held()]).to.deep.equal([false, false]);
+    await seed.claim.settled(new AbortController().signal);
+    expect([seed.claim.known(), seed.claim.held(), seed.changes]).to.deep.equal([true, true, [true]]);
+    const { metadata, spec } = lease()!;
+    expect(metadata?.annotations).to.deep.equal({ [ANNOTATION_INSTALLATION]: 'seed' });
+    expect(metadata?.ownerReferences).to.deep.equal([ownerOf('seed')]);
+    expect(spec).to.include({ holderIdentity: 'seed', leaseDurationSeconds: LOCK_DURATION_MS / 1_000 });
+    await seed.stop();
+    expect(clock.pending, 'timers after the end').to.equal(0);
+  });
+
+  it('stays with it while any of its processes renews it', async () => {
+    const processes = [start('seed'), start('seed')];
+    const runtime = start('runtime');
+    await clock.advance(60_000);
+    expect(processes.map(({ claim }) => claim.held())).to.deep.equal([true, true]);
+    expect([runtime.claim.known(), runtime.claim.held()]).to.deep.equal([true, false]);
+    await processes[0]!.stop();
+    await clock.advance(60_000);
+    expect([holder(), runtime.changes]).to.deep.equal(['seed', []]);
+    await Promise.all([processes[1]!.stop(), runtime.stop()]);
+  });
+
+  it('is known to be held by each of its processes, also where they begin at the same moment', async () => {
+    const processes = [start('seed'), start('seed'), start('seed')];
+    const never = new AbortController().signal;
+    await Promise.all(processes.map(({ claim }) => claim.settled(never)));
+    expect(processes.map(({ claim }) => claim.held())).to.deep.equal([true, true, true]);
+    await Promise.all(processes.map((one) => one.stop()));
+  });
+
+  it('is known to be another one’s by who was slower at the first try', async () => {
+    const [seed, runtime] = [start('seed'), start('runtime')];
+    const never = new AbortController().signal;
+    await Promise.all([seed, runtime].map(({ claim }) => claim.settled(never)));
+    expect([seed.claim.held(), runtime.claim.held()]).to.deep.equal([holder() === 'seed', holder() === 'runtime']);
+    await Promise.all([seed.stop(), runtime.stop()]);
+  });
+
+  it('is not taken for another one’s because the first try failed', async () => {
+    const seed = start('seed');
+    await clock.settle();
+    let refusals = 1;
+    const replica = start('seed', {}, () => {
+      refusals -= 1;
+      if (refusals >= 0) throw new ApiError({ method: 'GET', path: '/x', status: 500 });
+    });
+    await clock.settle();
+    expect([replica.claim.known(), replica.claim.held()]).to.deep.equal([false, false]);
+    await clock.advance(1_000);
+    expect([replica.claim.known(), replica.claim.held()]).to.deep.equal([true, true]);
+    await Promise.all([seed.stop(), replica.stop()]);
+  });
+
+  it('is given up hope of by who is refused for as long as a claim lasts', async () => {
+    const refused = start('seed', {}, () => {
+      throw new ApiError({ method: 'GET', path: '/x', status: 403 });
+    });
+    await clock.advance(LOCK_DURATION_MS - 2_000);
+    expect(refused.claim.known()).to.equal(false);
+    await clock.advance(4_000);
+    expect([refused.claim.known(), refused.claim.held()]).to.deep.equal([true, false]);
+    await refused.stop();
+  });
+
+  it('goes to the other one when nobody renews it, with another owner', async () => {
+    const seed = start('seed');
+    await clock.settle();
+    const runtime = start('runtime');
+    await seed.stop();
+    await clock.advance(LOCK_DURATION_MS - 1_000);
+    expect(runtime.claim.held()).to.equal(false);
+    await clock.advance(10_000);
+    expect(runtime.claim.held()).to.equal(true);
+    expect(lease()?.metadata?.ownerReferences).to.deep.equal([ownerOf('runtime')]);
+    expect(lease()?.metadata?.annotations).to.deep.equal({ [ANNOTATION_INSTALLATION]: 'runtime' });
+    const again = start('seed');
+    await clock.advance(LOCK_DURATION_MS);
+    expect(again.claim.held(), 'who comes back').to.equal(false);
+    await Promise.all([runtime.stop(), again.stop()]);
+  });
+
+  it('goes at once when it is given up, or its Lease is collected with its owner', async () => {
+    for (const end of ['release', 'collected'] as const) {
+      server.remove(LEASES, LEASE);
+      const seed = start('seed');
+      await clock.settle();
+      const runtime = start('runtime');
+      await seed.stop();
+      if (end === 'release') await seed.claim.release();
+      else server.remove(LEASES, LEASE);
+      await clock.advance(6_000);
+      expect(runtime.claim.held(), end).to.equal(true);
+      await runtime.stop();
+    }
+  });
+
+  it('is lost by who was away for too long', async () => {
+    let reachable = true;
+    const seed = start('seed', {}, () => {
+      if (!reachable) throw new ApiError({ method: 'GET', path: '/x', status: 503 });
+    });
+    await clock.settle();
+    const runtime = start('runtime');
+    reachable = false;
+    await clock.advance(2 * LOCK_DURATION_MS);
+    expect([seed.claim.held(), runtime.claim.held()], 'while it cannot know').to.deep.equal([true, true]);
+    reachable = true;
+    await clock.advance(6_000);
+    expect([seed.changes, runtime.changes]).to.deep.equal([[true, false], [true]]);
+    await Promise.all([seed.stop(), runtime.stop()]);
+  });
+
+  it('is only watched by who cannot do its part', async () => {
+    let able = false;
+    const reconciler = start('seed', { able: () => able });
+    await clock.advance(12_000);
+    expect([reconciler.claim.known(), reconciler.claim.held(), lease()]).to.deep.equal([true, false, undefined]);
+    const webhook = start('seed');
+    await clock.advance(6_000);
+    expect(reconciler.claim.held(), 'held by another process of the installation').to.equal(true);
+    await webhook.stop();
+    await webhook.claim.release();
+    await clock.advance(6_000);
+    expect(reconciler.changes).to.deep.equal([true, false]);
+    able = true;
+    await clock.advance(6_000);
+    expect([reconciler.claim.held(), holder()]).to.deep.equal([true, 'seed']);
+    await reconciler.stop();
+  });
+
+  it('gives up nothing that it does not hold, and says no word when that fails', async () => {
+    const seed = start('seed');
+    await clock.settle();
+    const runtime = start('runtime');
+    await clock.settle();
+    await runtime.stop();
+    await runtime.claim.release();
+    expect(holder()).to.equal('seed');
+    await seed.stop();
+    const failing = start('seed', {}, ({ verb }) => {
+      if (verb === 'update' && holder() === 'seed' && clock.monotonic() > 5_000) throw new Error('away');
+    });
+    await clock.advance(5_000);
+    await failing.stop();
+    await failing.claim.release();
+    expect(failing.claim.held()).to.equal(false);
+  });
+
+  it('tells nobody who does not listen any more', async () => {
+    const { claim, stop } = start('seed');
+    let calls = 0;
+    claim.onChange(() => (calls += 1))();
+    await clock.settle();
+    expect([claim.held(), calls]).to.deep.equal([true, 0]);
+    await stop();
+  });
+});
+
+describe('a claim that nobody else can have', () => {
+  it('is held from the start, without a request', async () => {
+    const claim = soleInstallation();
+    const { signal } = new AbortController();
+    await Promise.all([claim.settled(signal), claim.run(signal), claim.release()]);
+    claim.onChange(() => expect.fail('it never changes'))();
+    expect([claim.known(), claim.held()]).to.deep.equal([true, true]);
+  });
+});

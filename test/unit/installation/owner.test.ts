@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { beforeEach, describe, it } from 'mocha';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { CLUSTER_ROLES, NAMESPACES } from '../../../pkg/apis/resources.ts';
+import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
+import { createInstallationOwner } from '../../../pkg/installation/owner.ts';
+import { rejection } from '../../fixtures/eventually.ts';
+import { createMemoryServer } from '../../fixtures/memory-client.ts';
+import type { Before, MemoryServer } from '../../fixtures/memory-client.ts';
+import { recordingLogger } from '../../fixtures/recording-logger.ts';
+
+const NAMESPACE = { apiVersion: 'v1', kind: 'Namespace', name: 'own', uid: 'u-namespace' };
+const ROLE = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name: 'tar:webhook', uid: 'u-role' };
+
+describe('the owner of what is written in the whole cluster', () => {
+  let server: MemoryServer;
+  beforeEach(() => {
+    server = createMemoryServer();
+    server.put(NAMESPACES, { metadata: { name: 'own', uid: 'u-namespace' } });
+    server.put(CLUSTER_ROLES, { metadata: { name: 'tar:webhook', uid: 'u-role', labels: { a: 'b' } } });
+  });
+  const owner = (clusterRole: string | undefined = 'tar:webhook', before?: Before) =>
+    createInstallationOwner({
+      client: server.client(before),
+      namespace: 'own',
+      clusterRole,
+      logger: recordingLogger(),
+    })();
+  const roleOwners = () =>
+    server.read<KubernetesObject>(CLUSTER_ROLES, { name: 'tar:webhook' })?.metadata?.ownerReferences;
+  const failing =
+    (plural: string, status: number): Before =>
+    ({ verb, resource, name }) => {
+      if (resource === plural && (status !== 409 || verb === 'patch'))
+        throw new ApiError({ method: 'GET', path: `${plural}/${name}`, status });
+    };
+
+  it('is the ClusterRole, which gets the namespace as owner, once', async () => {
+    expect(await owner()).to.deep.equal(ROLE);
+    expect(roleOwners()).to.deep.equal([NAMESPACE]);
+    const patches = () => server.calls.filter(({ verb }) => verb === 'patch').length;
+    expect(patches()).to.equal(1);
+    expect(await owner()).to.deep.equal(ROLE);
+    expect(patches(), 'patches after the second time').to.equal(1);
+  });
+
+  it('is the namespace where no ClusterRole is named', async () => {
+    const own = createInstallationOwner({
+      client: server.client(),
+      namespace: 'own',
+      clusterRole: undefined,
+      logger: recordingLogger(),
+    });
+    expect(await own()).to.deep.equal(NAMESPACE);
+    expect(roleOwners()).to.equal(undefined);
+  });
+
+  const cases = [
+    { name: 'the namespace where the ClusterRole is not there', plural: 'clusterroles', status: 404, owner: NAMESPACE },
+    {
+      name: 'the namespace where the ClusterRole is not ours to read',
+      plural: 'clusterroles',
+      status: 403,
+      owner: NAMESPACE,
+    },
+    { name: 'the ClusterRole where the namespace is not ours to read', plural: 'namespaces', status: 403, owner: ROLE },
+    {
+      name: 'the ClusterRole where another replica gives it its owner',
+      plural: 'clusterroles',
+      status: 409,
+      owner: ROLE,
+    },
+  ];
+  for (const { name, plural, status, owner: wanted } of cases) {
+    it(`is ${name}`, async () => {
+      expect(await owner('tar:webhook', failing(plural, status))).to.deep.equal(wanted);
+      expect(roleOwners()).to.equal(undefined);
+    });
+  }
+
+  it('is not fought over: who takes the namespace off the ClusterRole again is left alone, until it is made anew', async () => {
+    const role = (uid: string) => server.put(CLUSTER_ROLES, { metadata: { name: 'tar:webhook', uid } });
+    const read = createInstallationOwner({
+      client: server.client(),
+      namespace: 'own',
+      clusterRole: 'tar:webhook',
+      logger: recordingLogger(),
+    });
+    await read();
+    role('u-role');
+    await read();
+    expect(roleOwners(), 'taken off by a resource manager').to.equal(undefined);
+    role('u-new');
+    await read();
+    expect(roleOwners(), 'of the one that was made anew').to.deep.equal([NAMESPACE]);
+  });
+
+  it('is nobody where neither is there', async () => {
+    server.remove(NAMESPACES, { name: 'own' });
+    server.remove(CLUSTER_ROLES, { name: 'tar:webhook' });
+    expect(await owner()).to.equal(undefined);
+  });
+
+  it('leaves a ClusterRole alone that has owners already', async () => {
+    const theirs = { ...NAMESPACE, name: 'theirs', uid: 'u-theirs' };
+    server.put(CLUSTER_ROLES, { metadata: { name: 'tar:webhook', uid: 'u-role', ownerReferences: [theirs] } });
+    expect(await owner()).to.deep.equal(ROLE);
+    expect(roleOwners()).to.deep.equal([theirs]);
+  });
+
+  it('is the ClusterRole of this moment: one that was made anew has another uid', async () => {
+    const read = createInstallationOwner({
+      client: server.client(),
+      namespace: 'own',
+      clusterRole: 'tar:webhook',
+      logger: recordingLogger(),
+    });
+    expect((await read())?.uid).to.equal('u-role');
+    server.put(CLUSTER_ROLES, { metadata: { name: 'tar:webhook', uid: 'u-new' } });
+    expect((await read())?.uid).to.equal('u-new');
+  });
+
+  it('hands on every other failure: nobody registers without an owner for want of an answer', async () => {
+    for (const plural of ['namespaces', 'clusterroles']) {
+      expect(await rejection(owner('tar:webhook', failing(plural, 500)))).to.include({ status: 500 });
+    }
+    const cut = new ConnectionError({ reason: 'Cut', message: 'cut', method: 'PATCH', path: '/x' });
+    const cutting: Before = ({ verb }) => {
+      if (verb === 'patch') throw cut;
+    };
+    expect(await rejection(owner('tar:webhook', cutting))).to.equal(cut);
+  });
+});

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { afterEach, beforeEach, describe, it } from 'mocha';
+import { candidateOf } from '../../../cmd/shared/session.ts';
+import type { Event, Service } from '../../../pkg/apis/core.ts';
+import { EVENTS, LEASES, SERVICES } from '../../../pkg/apis/resources.ts';
+import type { Cache } from '../../../pkg/kubernetes/cache.ts';
+import type { Lease } from '../../../pkg/kubernetes/lease.ts';
+import { NotLeadingError } from '../../../pkg/kubernetes/fenced-client.ts';
+import { createManager } from '../../../pkg/kubernetes/manager.ts';
+import type { ControllerSpec, Manager, Task } from '../../../pkg/kubernetes/manager.ts';
+import type { Client, WatchOptions } from '../../../pkg/kubernetes/types.ts';
+import { objects } from '../../../pkg/kubernetes/watches.ts';
+import type { Watch } from '../../../pkg/kubernetes/watches.ts';
+import { LEASE, fakeSession } from '../../fixtures/controller-session.ts';
+import type { FakeSession } from '../../fixtures/controller-session.ts';
+import { eventually, rejection } from '../../fixtures/eventually.ts';
+import { createMemoryServer } from '../../fixtures/memory-client.ts';
+import type { MemoryServer } from '../../fixtures/memory-client.ts';
+
+/** As the cache lists it, older than what the memory server stores. */
+const SHOP: Service = { metadata: { name: 'web', namespace: 'shop', uid: 'u', resourceVersion: '0' } };
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+
+describe('a manager', () => {
+  let server: MemoryServer;
+  let session: FakeSession;
+  let stop: AbortController;
+  let steps: string[];
+  let manager: Manager;
+  let fill: () => void;
+  let work: Task;
+  let served: Promise<unknown>;
+  let services: Cache<Service>;
+
+  const note = (step: string): void => void steps.push(step);
+  /** Reads of the one cache: lists once `fill` was called, then is silent. */
+  const reading = () => {
+    const filled = new Promise<void>((resolve) => (fill = resolve));
+    const list = async <T>(): Promise<T> => {
+      await Promise.race([filled, aborted(stop.signal)]);
+      stop.signal.throwIfAborted();
+      return { metadata: { resourceVersion: '1' }, items: [structuredClone(SHOP)] } as T;
+    };
+    return {
+      list,
+      async *pages() {
+        yield await list();
+      },
+      async *watch(_resource: unknown, { onOpen }: WatchOptions, signal: AbortSignal) {
+        onOpen?.();
+        await aborted(signal);
+        yield* [];
+      },
+    };
+  };
+  const create = (own = session): Manager => {
+    const created = createManager({
+      ...candidateOf(own),
+      ...own,
+      client: { ...own.client, ...reading() } as unknown as Client,
+      component: 'thing',
+    });
+    services = created.cache<Service>(SERVICES, { transform: (service) => service });
+    created.inEveryReplica(async (signal) => {
+      note('follow');
+      await aborted(signal);
+      note('followed');
+    });
+    created.whileLeading((signal) => work(signal));
+    return created;
+  };
+  const start = (): void => {
+    manager = create();
+    served = manager.run(stop.signal).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  };
+  const step = (name: string): Promise<void> =>
+    eventually(
+      () => steps.includes(name),
+      () => `at ${steps.join()}`,
+    );
+  const ports = async (): Promise<[string, string]> => {
+    await eventually(
+      () => session.printed.length > 0,
+      () => 'nothing printed',
+    );
+    const [, health = '', metrics = ''] =
+      /^health on port (\d+), metrics on port (\d+)\n$/.exec(session.printed[0] ?? '') ?? [];
+    return [health, metrics];
+  };
+  const answer = async (port: string, path: string): Promise<[number, string]> => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`);
+    return [response.status, await response.text()];
+  };
+
+  beforeEach(() => {
+    server = createMemoryServer();
+    server.put(SERVICES, SHOP);
+    session = fakeSession(server);
+    stop = new AbortController();
+    steps = [];
+    fill = () => undefined;
+    work = async (signal) => {
+      note('work');
+      await aborted(signal);
+      note('worked');
+    };
+    served = Promise.resolve();
+  });
+  afterEach(async () => {
+    stop.abort(new Error('test is over'));
+    await served;
+  });
+
+  it('follows, then works once its caches are filled, and stops both', async () => {
+    start();
+    await step('follow');
+    expect(steps).to.deep.equal(['follow']);
+    fill();
+    await step('work');
+    expect(server.read<Lease>(LEASES, LEASE)?.spec?.holderIdentity).to.equal('me');
+    stop.abort(new Error('SIGTERM'));
+    expect(await served).to.equal(undefined);
+    expect(steps.slice(0, 2)).to.deep.equal(['follow', 'work']);
+    expect(steps.slice(2)).to.have.members(['worked', 'followed']);
+    expect(server.read<Lease>(LEASES, LEASE)?.spec?.holderIdentity, 'released').to.equal('');
+    expect(session.clock.pending).to.equal(0);
+  });
+
+  it('is alive from the start, ready when it is filled, and has metrics', async () => {
+    start();
+    const [health, metrics] = await ports();
+    expect((await answer(health, '/healthz'))[0]).to.equal(200);
+    expect(await answer(health, '/readyz')).to.deep.equal([
+      503,
+      '[-]informer-sync failed: still listing services\ncheck failed\n',
+    ]);
+    expect((await answer(metrics, '/metrics'))[0]).to.equal(200);
+    fill();
+    await step('work');
+    expect((await answer(health, '/readyz'))[0]).to.equal(200);
+    stop.abort();
+    await served;
+    expect(await rejection(fetch(`http://127.0.0.1:${health}/healthz`))).to.be.instanceOf(TypeError);
+  });
+
+  it('is taken for dead when a cache heard nothing for ten minutes', async () => {
+    start();
+    const [health] = await ports();
+    fill();
+    await step('work');
+    await session.clock.advance(600_000);
+    expect((await answer(health, '/healthz'))[0]).to.equal(200);
+    await session.clock.advance(1_000);
+    const [status, text] = await answer(health, '/healthz');
+    expect([status, text.split('\n')[0]]).to.deep.equal([
+      503,
+      '[-]informer-freshness failed: no news of services for 601 s',
+    ]);
+  });
+
+  it('stops while its caches fill', async () => {
+    start();
+    await step('follow');
+    stop.abort(new Error('SIGTERM'));
+    expect(await served).to.equal(undefined);
+    expect(steps).to.deep.equal(['follow', 'followed']);
+  });
+
+  it('sends its last events after it stopped working', async () => {
+    work = async (signal) => {
+      note('work');
+      await aborted(signal);
+      const regarding = { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'web' };
+      manager.events.record({ regarding, type: 'Normal', reason: 'Ended', message: 'the last word' });
+    };
+    start();
+    await step('follow');
+    fill();
+    await step('work');
+    stop.abort();
+    await served;
+    const events = server.all<Event>(EVENTS);
+    expect(events.map(({ reason, message }) => [reason, message])).to.deep.equal([['Ended', 'the last word']]);
+  });
+
+  it('waits with its work for the replica that leads, but follows meanwhile', async () => {
+    const spec = {
+      holderIdentity: 'other',
+      leaseDurationSeconds: 3_600,
+      renewTime: new Date(session.clock.now()).toISOString(),
+    };
+    server.put(LEASES, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: LEASE, spec } as Lease);
+    start();
+    await step('follow');
+    fill();
+    const [health] = await ports();
+    await session.clock.advance(30_000);
+    expect((await answer(health, '/readyz'))[0], 'ready all the same').to.equal(200);
+    expect(steps).to.deep.equal(['follow']);
+  });
+
+  it('rejects and writes nothing more when it loses the Lease', async () => {
+    start();
+    await step('follow');
+    fill();
+    await step('work');
+    const lease = server.read<Lease>(LEASES, LEASE);
+    server.put(LEASES, { ...lease, spec: { ...lease?.spec, holderIdentity: 'thief' } } as Lease);
+    await session.clock.advance(20_000);
+    expect(String(await served)).to.contain('thief');
+    expect(steps).to.deep.equal(['follow', 'work', 'worked', 'followed']);
+    expect(await rejection(manager.client.create(LEASES, { metadata: { name: 'x' } }))).to.be.instanceOf(
+      NotLeadingError,
+    );
+  });
+
+  it('rejects with what its work fails with, everything closed', async () => {
+    const failed = new Error('no luck');
+    work = () => Promise.reject(failed);
+    start();
+    await step('follow');
+    const [health] = await ports();
+    fill();
+    expect(await served).to.equal(failed);
+    expect(steps).to.deep.equal(['follow', 'followed']);
+    expect(await rejection(fetch(`http://127.0.0.1:${health}/healthz`))).to.be.instanceOf(TypeError);
+  });
+
+  it('rejects when a port is taken, before it follows anything', async () => {
+    start();
+    const [health] = await ports();
+    const second = {
+      ...session,
+      config: { ...session.config, health: { bindAddress: '127.0.0.1', port: Number(health) } },
+    };
+    const error = await rejection(create(second).run(stop.signal));
+    expect(error).to.include({ code: 'EADDRINUSE' });
+    expect(steps).to.deep.equal(['follow']);
+  });
+
+  describe('with controllers', () => {
+    const keysOf = ({ metadata }: Service): string[] => [metadata?.name ?? ''];
+    const counting = (seen: string[], watches: readonly Watch[]): ControllerSpec => ({
+      watches,
+      reconcile(key) {
+        seen.push(key);
+        return Promise.resolve({ kind: 'done' });
+      },
+    });
+
+    it('reconciles what is cached once it leads, then what else calls for it', async () => {
+      const seen: string[] = [];
+      start();
+      const enqueue = manager.controller('objects', counting(seen, objects(services, keysOf)));
+      await step('follow');
+      expect(seen).to.deep.equal([]);
+      fill();
+      await eventually(
+        () => seen.length === 1,
+        () => `reconciled ${seen.join()}`,
+      );
+      enqueue('more');
+      await session.clock.settle();
+      expect(seen).to.deep.equal(['web', 'more']);
+    });
+
+    it('does not start one before the caches that it reads are filled', async () => {
+      const seen: string[] = [];
+      start();
+      const never = { settled: (signal: AbortSignal) => aborted(signal) };
+      manager.controller('waits', { ...counting(seen, objects(services, keysOf)), reads: [never] });
+      fill();
+      await step('work');
+      await session.clock.settle();
+      expect(seen).to.deep.equal([]);
+    });
+
+    it('has its caches read what it wrote, before the watch brings it', async () => {
+      start();
+      fill();
+      await step('work');
+      const patch = { metadata: { labels: { mine: 'yes' } } };
+      await manager.client.patch(SERVICES, { namespace: 'shop', name: 'web' }, 'merge', patch);
+      expect(services.get({ namespace: 'shop', name: 'web' })?.metadata?.labels).to.deep.equal({ mine: 'yes' });
+      expect(services.list()[0]?.metadata?.labels).to.deep.equal({ mine: 'yes' });
+    });
+
+    it('does not take the answer to a dry run for what is stored', async () => {
+      start();
+      fill();
+      await step('work');
+      const patch = { metadata: { labels: { mine: 'yes' } } };
+      await manager.client.patch(SERVICES, { namespace: 'shop', name: 'web' }, 'merge', patch, { dryRun: true });
+      expect(services.get({ namespace: 'shop', name: 'web' })?.metadata?.labels).to.equal(undefined);
+    });
+  });
+});
