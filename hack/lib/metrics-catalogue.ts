@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every metric of every command, from the definitions that the commands register: docs, dashboard, alert rules and tests go by it.
-import { COMMANDS } from '../../pkg/apis/names.ts';
+import { registerMeterMetrics } from '../../cmd/traffic-meter/metrics.ts';
+import { COMMANDS, TRAFFIC_METER } from '../../pkg/apis/names.ts';
 import { createFlowCounters, showFlow } from '../../pkg/controllers/flow/metrics.ts';
 import { createTouchCounter, showNodeGroups } from '../../pkg/controllers/node-groups/metrics.ts';
 import { createSettingsCounters, showSettings } from '../../pkg/controllers/settings/metrics.ts';
@@ -54,6 +55,16 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
   [COMMANDS.endpointSliceWebhook](metrics, command) {
     createProcessMetrics(metrics, { command, readiness: [] });
     createAdmissionMetrics({ metrics, budget: createBudget(), certificateNotAfter: no });
+  },
+  [TRAFFIC_METER](metrics, command) {
+    createProcessMetrics(metrics, { command, readiness: [] });
+    countFailures(metrics);
+    registerMeterMetrics(metrics, {
+      ledger: { series: [], losses: { ends: 0, unaccounted: 0, ambiguous: 0 }, living: 0, seesServices: false },
+      facts: () => undefined,
+      listAgeSeconds: () => undefined,
+      overruns: no,
+    });
   },
 };
 
