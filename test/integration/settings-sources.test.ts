@@ -74,7 +74,7 @@ describe('sources of the settings', () => {
     await expectField('PreferSameZone');
     expect(messages()).to.include('resource cannot be read, going on without');
     const labelled = () => bed.sandbox.get(NAMESPACES, { name: NS })?.metadata?.labels?.[LABEL_ETCD_CLIENTS];
-    expect(labelled()).to.equal(undefined);
+    await eventually(() => expect(labelled(), 'before there is an Etcd').to.equal('true'));
     fault.remove();
     bed.clock.skip(60_000);
     await eventually(() => expect(labelled()).to.equal('true'));
