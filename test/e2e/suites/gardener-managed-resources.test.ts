@@ -24,7 +24,8 @@ import { openWorld } from '../settings-world.ts';
 import type { World } from '../settings-world.ts';
 
 const NS = 'extension-provider-local';
-const SYNC_SECONDS = 5;
+/** The least that it takes. */
+const SYNC_SECONDS = 15;
 /** What our own kinds of an installation are, as far as they need no Pods here. */
 const RENDERED: ReadonlySet<string> = new Set([
   'ServiceAccount',
@@ -76,6 +77,9 @@ for (const version of ['1.141', '1.150'] as const) {
         namespace({ role: 'extension', metadata: { name: NS } }),
         namespace({ role: 'garden' }),
       );
+      // What it is to ignore from the start, it would not create.
+      const held = serviceObject('held', MODE_IGNORE);
+      await bed().api.create(`/api/v1/namespaces/${NS}/services`, held);
       await startResourceManager(bed(), { version, syncSeconds: SYNC_SECONDS });
       managed = await manage(bed(), NS, 'extension', [serviceObject('webhook'), serviceObject('held', MODE_IGNORE)]);
     });
