@@ -96,7 +96,8 @@ for (const admission of [true, false]) {
           `${value ?? 'nothing'} on ${nameOf(one)}`,
           () => landscape.settingsOf(one.namespace, one.service),
           (found) => found === value,
-          { assert: () => commands?.reconciler.assertRunning() },
+          // A repair comes at most once a minute.
+          { assert: () => commands?.reconciler.assertRunning(), timeoutSeconds: 120 },
         );
       }
     };
