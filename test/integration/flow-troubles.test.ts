@@ -222,6 +222,23 @@ describe('the flow controller in trouble', function onSandbox() {
     await eventually(() => expect(bed.policy('web')?.status?.conditions).to.have.length(3));
   });
 
+  it('releases a namespace that lost its labels, though the planner was killed meanwhile', async () => {
+    const relabel = (labels: Record<string, string>): Promise<unknown> =>
+      bed.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels } });
+    await relabel({ loop: 'mine' });
+    await bed.apply(flowService({ annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` } }));
+    const selector = 'namespaceSelector: {matchLabels: {loop: mine}}';
+    const first = await bed.start(selector);
+    await until(() => expect(bed.hints('web')).to.deep.equal(OWN));
+    await relabel({});
+    await first.stop();
+    await bed.start(selector);
+    bed.clock.skip(300_000);
+    await eventually(() => expect(bed.hints('web')).to.deep.equal(SPREAD));
+    await eventually(() => expect(bed.policy('web'), 'our empty FlowPolicy').to.equal(undefined));
+    expect(bed.service('web').metadata?.labels ?? {}).not.to.have.property(LABEL_STRATEGY);
+  });
+
   it('lets go of a namespace that loses its labels, unless they come back within five minutes', async () => {
     const relabel = (labels: Record<string, string>): Promise<unknown> =>
       bed.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels } });

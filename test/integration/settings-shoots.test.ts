@@ -280,6 +280,72 @@ keep: off`);
     await expectAll('PreferSameZone');
   });
 
+  describe('releases a namespace that lost its role, whoever leads, where a leader is killed', () => {
+    const labelled = () => bed.sandbox.get(NAMESPACES, { name: NS })?.metadata?.labels?.[LABEL_ROUTING];
+    const loseRole = (): Promise<unknown> => {
+      const stored = bed.sandbox.get(NAMESPACES, { name: NS });
+      const labels = { ...stored?.metadata?.labels, 'gardener.cloud/role': 'none' };
+      return bed.apply({ ...stored, metadata: { ...stored?.metadata, labels } });
+    };
+    const refuse = (resource: string, name?: string) =>
+      bed.sandbox.addFault({
+        kind: 'status',
+        match: { verb: 'patch', resource, ...(name === undefined ? {} : { name }) },
+        code: 500,
+      });
+    /** Services in the order in which they are written; the last one is the last that is released. */
+    const last = (): string => {
+      const names = bed.sandbox.list(SERVICES).map(({ metadata }) => metadata?.name ?? '');
+      return names.sort().at(-1) ?? '';
+    };
+
+    const kills: { name: string; until: () => Promise<void> }[] = [
+      { name: 'as soon as the role is gone', until: () => Promise.resolve() },
+      {
+        name: 'while it waits',
+        async until() {
+          await bed.quiet();
+          bed.clock.skip(240_000);
+        },
+      },
+      {
+        name: 'between two Services',
+        async until() {
+          await bed.quiet();
+          const fault = refuse('services', last());
+          bed.clock.skip(300_000);
+          await bed.quiet();
+          fault.remove();
+        },
+      },
+      {
+        name: 'between the Services and the label',
+        async until() {
+          await bed.quiet();
+          const fault = refuse('namespaces');
+          bed.clock.skip(300_000);
+          await expectAll(undefined);
+          await bed.quiet();
+          fault.remove();
+        },
+      },
+    ];
+    for (const { name, until } of kills)
+      it(name, async () => {
+        await setSeed(true);
+        const first = await bed.start(`${MODE}\nkeep: on`);
+        await expectAll('PreferSameZone');
+        await eventually(() => expect(labelled()).to.equal('true'));
+        await loseRole();
+        await until();
+        await first.stop();
+        await bed.start(`${MODE}\nkeep: on`);
+        bed.clock.skip(300_000);
+        await expectAll(undefined);
+        await eventually(() => expect(labelled()).to.equal(undefined));
+      });
+  });
+
   it('leaves a namespace that is being deleted to its owner', async () => {
     await setSeed(true);
     bed.sandbox.seed([

@@ -21,6 +21,7 @@ import { createLabelWriter } from './label-writer.ts';
 import type { KnownLoad, LoadReader } from './loads.ts';
 import { loadQueryOf } from './query.ts';
 import type { Planned, Planning } from './planning.ts';
+import { isOurs } from './status-writer.ts';
 import type { Outcome, Refusal, Snapshot } from './types.ts';
 
 export interface FlowReconcilerOptions {
@@ -102,8 +103,10 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
   const memories = new Map<string, Memory>();
   const guard = createPlanGuard(clock);
   const labels = createLabelWriter(client, clock);
-  /** Since when the namespace of a planned Service is not ours, monotonic milliseconds. */
+  /** Since when this process sees that the namespace of a Service is not ours, monotonic milliseconds. */
   const leaving = new Map<string, number>();
+  /** Services that this process released: admission may give them the label again that their annotation asks for. */
+  const released = new Set<string>();
   let latest = 0;
 
   /** The loop's time never goes back, but where the clock was ahead and is set right: it would stand still until then. */
@@ -243,7 +246,14 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     return reason === 'ConflictingMode' ? release(snapshot.slices, signal) : DONE;
   };
 
-  /** A namespace that stops being ours is let go of after a while, in which its labels may come back. */
+  /** Whether something of ours stands in a namespace that is not ours: whoever wrote it, the leader of now releases it. */
+  const isLeftBehind = (key: string, { service, slices, policy }: Snapshot): boolean =>
+    memories.has(key) ||
+    slices.some(({ mark }) => mark !== undefined) ||
+    (policy !== undefined && isOurs(policy)) ||
+    (!released.has(key) && takeBackLabel(service).kind === 'patch');
+
+  /** A Service in a namespace that is not ours is released after a while, in which the namespace's labels may come back. */
   const leave = async (key: string, left: Snapshot, signal: AbortSignal): Promise<Result> => {
     const since = leaving.get(key) ?? clock.monotonic();
     leaving.set(key, since);
@@ -252,8 +262,9 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     const plan = takeBackLabel(left.service);
     if (plan.kind === 'patch' && !(await writeService(left.service, plan, client, signal)))
       return { kind: 'requeue', afterMs: CONFLICT_RETRY_MS };
-    const released = await release(left.slices, signal);
-    if (released.kind === 'requeue') return released;
+    const result = await release(left.slices, signal);
+    if (result.kind === 'requeue') return result;
+    released.add(key);
     leaving.delete(key);
     labels.forget(key);
     await forget(key, left, signal);
@@ -280,14 +291,16 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
       if (!options.known()) return { kind: 'requeue', afterMs: QUIET_MS };
       const snapshot = options.snapshot(key);
       if (snapshot === undefined) {
-        const left = memories.has(key) ? options.foreign(key) : undefined;
-        if (left !== undefined) return leave(key, left, signal);
+        const left = options.foreign(key);
+        if (left !== undefined && isLeftBehind(key, left)) return leave(key, left, signal);
+        if (left === undefined) released.delete(key);
         leaving.delete(key);
         labels.forget(key);
         await forget(key, undefined, signal);
         return DONE;
       }
       leaving.delete(key);
+      released.delete(key);
       const { service, slices } = snapshot;
       const wrong = options.checkSpec(specOf(snapshot));
       const observeOnly = wrong === undefined && specOf(snapshot).mode === 'Observe';

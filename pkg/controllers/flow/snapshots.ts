@@ -15,7 +15,7 @@ export interface Snapshots {
   known(): boolean;
   /** Undefined: there is no such Service, or it is not ours. */
   snapshot(key: string): Snapshot | undefined;
-  /** The same for a Service in a namespace that is not ours; undefined: it is ours, or there is none. */
+  /** The same for a Service in a namespace that is not ours; undefined: it is ours or excluded, or there is none. */
   foreign(key: string): Snapshot | undefined;
   /** Keys of all Services that are ours. */
   services(): string[];
@@ -68,7 +68,8 @@ export const createSnapshots = (
   return {
     known: () => nodes.list().length > 0 && (!selects || namespaces.state === 'synced'),
     snapshot: (key) => snapshotIn(key, true),
-    foreign: (key) => snapshotIn(key, false),
+    // What is excluded may be another planner's.
+    foreign: (key) => (excludedNamespaces.includes(splitKey(key).namespace) ? undefined : snapshotIn(key, false)),
     services: () =>
       services
         .list()
