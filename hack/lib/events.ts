@@ -71,7 +71,7 @@ const effect: EventGroup = {
 
 const repair: EventGroup = {
   command: RECONCILER,
-  file: 'pkg/controllers/hint-repair/reconciler.ts',
+  file: 'pkg/controllers/hint-repair/resync.ts',
   about: 'the Namespace of the installation',
   rows: [
     row(
