@@ -79,14 +79,21 @@ const silence = async (port: number, until: number): Promise<void> => {
   }
 };
 
+/** `spreadMs` apart at their start. Handshakes in one wave would be a wait of their own: some 5 ms each for the server. */
 const together =
-  (count: number, one: (port: number, until: number) => Promise<void>) => async (port: number, until: number) =>
-    void (await Promise.all(Array.from({ length: count }, () => one(port, until))));
+  (count: number, one: (port: number, until: number) => Promise<void>, spreadMs = 0) =>
+  async (port: number, until: number) =>
+    void (await Promise.all(
+      Array.from({ length: count }, async (_, index) => {
+        await new Promise((resolve) => setTimeout(resolve, index * spreadMs));
+        await one(port, until);
+      }),
+    ));
 
 const PLAY: Readonly<Record<Attack, (port: number, until: number) => Promise<void>>> = {
   chunks: oneAfterTheOther('transfer-encoding: chunked', Buffer.from('1\r\n \r\n'.repeat(2_500))),
   records: oneAfterTheOther('content-length: 7000000', Buffer.from(' ')),
-  pieces: together(60, trickle),
+  pieces: together(60, trickle, 20),
   silent: together(4_000, silence),
 };
 
