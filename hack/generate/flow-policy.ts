@@ -13,11 +13,15 @@ const render = (): string =>
  */
 const KEEP = { 'helm.sh/resource-policy': 'keep', 'resources.gardener.cloud/keep-object': 'true' };
 
+/** As on every object of the component. */
+const LABELS = '  labels:\n    {{- include "tar.labels" (dict "root" . "component" "flow-controller") | nindent 4 }}\n';
+
 const renderTemplate = (): string => {
   const { metadata, ...definition } = flowPolicyDefinition();
   const kept = { ...definition, metadata: { ...metadata, annotations: { ...metadata?.annotations, ...KEEP } } };
-  const text = stringify(kept, { lineWidth: 0, aliasDuplicateObjects: false, singleQuote: true });
-  if (text.includes('{{')) throw new Error('the definition of FlowPolicies holds what helm takes for a template');
+  const plain = stringify(kept, { lineWidth: 0, aliasDuplicateObjects: false, singleQuote: true });
+  if (plain.includes('{{')) throw new Error('the definition of FlowPolicies holds what helm takes for a template');
+  const text = plain.replace(/^metadata:\n/m, `metadata:\n${LABELS}`);
   return `{{- if and .Values.flowController.enabled .Values.flowController.definition }}\n${text}{{- end }}\n`;
 };
 

@@ -24,8 +24,8 @@ const known = (value: number | null, text: Content): Cell => ({ content: value =
 
 const VERDICTS = {
   Effective: 'effective',
-  Assumed: 'effective if assumed right',
-  Unknown: 'router unknown',
+  Assumed: 'assumed',
+  Unknown: 'unknown',
   Ineffective: 'ineffective',
   NotWanted: 'not wanted',
 } as const;

@@ -21,7 +21,7 @@ const KINDS = {
     'Role',
     'RoleBinding',
   ],
-  others: ['Service', 'ServiceAccount', 'MutatingWebhookConfiguration'],
+  others: ['Service', 'ServiceAccount', 'MutatingWebhookConfiguration', 'CustomResourceDefinition'],
   toggled: ['VerticalPodAutoscaler', 'NetworkPolicy', 'ServiceMonitor', 'PrometheusRule'],
   fromVersion130: ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'],
 };

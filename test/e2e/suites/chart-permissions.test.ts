@@ -67,6 +67,10 @@ describe('chart, permissions', () => {
         'ClusterRole /namespaces: list,watch,patch',
         'ClusterRole /nodes: list,watch',
         'ClusterRole /events: create,patch',
+        // Who load-balances Services, for the judgement of effect.
+        'ClusterRole /configmaps[cilium-config]: get',
+        'ClusterRole apps/daemonsets: list',
+        'ClusterRole crd.projectcalico.org/felixconfigurations[default]: get',
         'ClusterRole discovery.k8s.io/endpointslices: list,watch,patch',
         'Role coordination.k8s.io/leases: create',
         'Role coordination.k8s.io/leases[settings-reconciler-leader-election]: get,update',

@@ -54,7 +54,7 @@ describe('chart, values', () => {
         return ((found as MutatingWebhookConfiguration).webhooks ?? []).map(({ name }) => name.split('.')[0] ?? '');
       };
       expect(await namesOn('1.36.0')).to.deep.equal(['strategy-annotation']);
-      expect(await namesOn('1.35.0')).to.have.lengthOf(4);
+      expect(await namesOn('1.35.0')).to.have.lengthOf(7);
     });
 
     it('names the excluded namespaces of the webhook for the policies too', async () => {

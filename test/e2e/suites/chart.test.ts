@@ -36,18 +36,19 @@ describe('chart', () => {
 
   it('renders objects that are complete, distinct, and in the namespace of the release', () => {
     const guards = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'];
-    const clusterWide = new Set(['ClusterRole', 'ClusterRoleBinding', 'MutatingWebhookConfiguration', ...guards]);
+    const ours = new Set(['ClusterRole', 'ClusterRoleBinding', 'MutatingWebhookConfiguration', ...guards]);
     each((rendering) => {
       const names = rendering.objects.map(({ kind, metadata }) => `${kind}/${metadata?.name}`);
       expect(new Set(names).size, rendering.name).to.equal(names.length);
       for (const { apiVersion, kind = '', metadata } of rendering.objects) {
         expect(apiVersion, `${rendering.name}: ${kind}`).to.be.a('string').and.not.empty;
-        const wide = clusterWide.has(kind);
+        // Its name is that of the API.
+        const wide = ours.has(kind) || kind === 'CustomResourceDefinition';
         const isDashboard = metadata?.labels?.[COMPONENT] === 'monitoring' && kind === 'ConfigMap';
         const common = metadata?.namespace === 'garden' && (isDashboard || ['Role', 'RoleBinding'].includes(kind));
         if (common) expect(isShared(rendering), rendering.name).to.equal(true);
         else expect(metadata?.namespace, `${rendering.name}: ${kind}`).to.equal(wide ? undefined : NAMESPACE);
-        if (wide || (common && !isDashboard))
+        if (ours.has(kind) || (common && !isDashboard))
           expect(metadata?.name?.split(/:|\.guard-/)[0], rendering.name).to.equal(globalName(rendering));
       }
     });
