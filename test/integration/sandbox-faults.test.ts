@@ -68,6 +68,15 @@ describe('the sandbox as a bad day', () => {
       expect((await api.get(SERVICES_PATH)).status).to.equal(200);
     });
 
+    it('answer 200 with a text of their own in place of the list', async () => {
+      sandbox.addFault({ kind: 'answer', match: { verb: 'list', resource: 'services' }, text: '{}', times: 1 });
+      const answers = [await api.get(SERVICES_PATH), await api.get(SERVICES_PATH)];
+      expect(answers.map(({ status, body }) => [status, body['kind']])).to.deep.equal([
+        [200, undefined],
+        [200, 'ServiceList'],
+      ]);
+    });
+
     it('delay an answer and still meet the next fault', async () => {
       sandbox.addFault({ kind: 'latency', milliseconds: 30, times: 1 });
       sandbox.addFault({ kind: 'status', code: 503, times: 1 });

@@ -77,14 +77,15 @@ export const createRouter = ({ registry, users, faults, handle, version, log }: 
     await handle({ resource, route, actor, exchange });
   };
 
-  /** True when the request is done: reset, or answered with the fault's status. */
+  /** True when the request is done: reset, or answered by the fault. */
   const strike = async (route: Route, user: string, exchange: Exchange): Promise<boolean> => {
     const subject = { verb: route.verb, resource: route.plural, user, name: route.name };
     for (const fault of faults.take(subject)) {
       if (fault.kind === 'latency') await sleep(fault.milliseconds);
       else if (fault.kind === 'status') throw faultStatus(fault);
       else {
-        exchange.reset(true);
+        if (fault.kind === 'answer') exchange.rawJson(200, fault.text);
+        else exchange.reset(true);
         return true;
       }
     }
