@@ -6,6 +6,7 @@ import type { Bed } from './bed/index.ts';
 import { mastersGroup } from './bed/kubeconfig.ts';
 import type { Component } from './bed/component.ts';
 import { waitFor } from './bed/wait-for.ts';
+import { kubeProxy } from '../fixtures/core.ts';
 
 /** The namespace that the chart would be installed in. */
 export const ownNamespace = 'topology-routing';
@@ -20,6 +21,12 @@ export const commandReady = async (command: Component, healthPort: number): Prom
     (status) => status === 200,
     { assert: () => command.assertRunning() },
   );
+};
+
+/** The DaemonSet that a cluster has for the kube-proxies that the bed runs: who routes is read from objects. */
+export const describeProxies = async (bed: Bed): Promise<void> => {
+  const { gitVersion } = JSON.parse(await bed.api.text('/version')) as { gitVersion: string };
+  await bed.api.create('/apis/apps/v1/namespaces/kube-system/daemonsets', kubeProxy(gitVersion));
 };
 
 const webhookHealthPort = 8081;

@@ -50,6 +50,9 @@ const collections = (namespace: string) => {
       `${RBAC}/namespaces/garden/rolebindings`,
       `${RBAC}/namespaces/garden/roles`,
       CLUSTER_ROLES,
+      // What holds it to its fields goes with what it may do.
+      '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+      '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
     ],
     /** The process ends, and nothing leads to it any more. */
     workload: [

@@ -109,7 +109,10 @@ describe('a seed and a garden runtime side by side', () => {
     expect(await entries(SEED)).to.deep.equal([
       'endpoint-slice-hints',
       'label-1.endpoint-slice-hints',
+      'etcd-clients.endpoint-slice-hints',
       'routing-settings',
+      'etcd-clients.routing-settings',
+      'etcd-clients-released.routing-settings',
       'strategy-annotation',
     ]);
     expect(await writeSlice()).to.deep.equal(['a']);
@@ -231,7 +234,9 @@ describe('a seed and a garden runtime side by side', () => {
       () => holderOf('admission'),
       (holder) => holder === RUNTIME.namespace,
     );
-    const wanted = ['load-aware', 'proportional', 'same-node', 'same-zone'].map((name) => `${RUNTIME.name}.${name}`);
+    const wanted = ['etcd-clients', 'load-aware', 'proportional', 'same-node', 'same-zone'].map(
+      (name) => `${RUNTIME.name}.${name}`,
+    );
     await waitFor('its policies', hintPolicies, (names) => names.join() === wanted.join());
     await waitFor('hints', writeSlice, ([zone]) => zone === 'a');
     const registration = (): Promise<number> =>

@@ -25,6 +25,7 @@ import { defaultControllers } from '../bed/control-plane.ts';
 import type { BedNode } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
+import { describeProxies } from '../commands.ts';
 import { FLOW, NAMESPACE, RECONCILER, WEBHOOK, openHelm, root } from '../chart.ts';
 import type { Helm } from '../chart.ts';
 import { apply } from '../installation.ts';
@@ -68,6 +69,7 @@ describe('kubectl topology status on an installation', () => {
     const { api } = bed();
     const zones = ['eu-1a', 'eu-1b', 'eu-1c'];
     const nodes: BedNode[] = await Promise.all(zones.map((zone) => bed().node({ name: `node-${zone}`, zone })));
+    await describeProxies(bed());
     helm = await openHelm();
     for (const name of [NAMESPACE, 'shop']) await api.create('/api/v1/namespaces', { metadata: { name } });
     await apply(bed(), 'flowpolicies.yaml', readFileSync(join(root, 'example/flow/crd.yaml'), 'utf8'));

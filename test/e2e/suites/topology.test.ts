@@ -15,6 +15,7 @@ import { describeDocument } from '../../fixtures/document.ts';
 import type { BedNode, BedService } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
+import { describeProxies } from '../commands.ts';
 
 const run = promisify(execFile);
 const main = resolve(import.meta.dirname, '../../../cmd/kubectl-topology/main.ts');
@@ -66,39 +67,44 @@ describe('kubectl topology', () => {
     return report;
   };
 
-  before('three zones, four Pods, a user who may read Nodes, Services and EndpointSlices only', async () => {
-    const { api, directory } = bed();
-    await api.create('/api/v1/namespaces', { metadata: { name: namespace } });
-    for (const zone of ['a', 'b', 'c']) nodes.push(await bed().node({ name: `node-${zone}`, zone }));
-    await Promise.all([...nodes, nodes[0]!].map((node) => bed().pod({ node, app: 'web', namespace })));
-    service = await bed().service({ name: 'web', namespace, annotations: { [MODE]: 'Auto' } });
-    const rules = [
-      { apiGroups: [''], resources: ['nodes', 'services'], verbs: ['get', 'list', 'watch'] },
-      { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['get', 'list', 'watch'] },
-    ];
-    const rbac = '/apis/rbac.authorization.k8s.io/v1';
-    await api.create(`${rbac}/clusterroles`, { metadata: { name: READER }, rules });
-    await api.create(`${rbac}/clusterrolebindings`, {
-      metadata: { name: READER },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: READER },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: READER }],
-    });
-    const plugins = join(directory, 'plugins');
-    mkdirSync(plugins);
-    const script = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`;
-    writeFileSync(join(plugins, 'kubectl-topology'), script, { mode: 0o755 });
-    writeFileSync(join(plugins, 'kubectl_complete-topology'), COMPLETION_SCRIPTS.kubectl, { mode: 0o755 });
-    environment = {
-      PATH: [plugins, dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter),
-      HOME: directory,
-      KUBECONFIG: await bed().kubeconfig({ user: READER }),
-    };
-    await waitFor(
-      '4 endpoints',
-      () => service.endpoints(),
-      ({ length }) => length === 4,
-    );
-  });
+  before(
+    'three zones, four Pods, a user who may read Nodes, Services, EndpointSlices and DaemonSets only',
+    async () => {
+      const { api, directory } = bed();
+      await api.create('/api/v1/namespaces', { metadata: { name: namespace } });
+      for (const zone of ['a', 'b', 'c']) nodes.push(await bed().node({ name: `node-${zone}`, zone }));
+      await Promise.all([...nodes, nodes[0]!].map((node) => bed().pod({ node, app: 'web', namespace })));
+      service = await bed().service({ name: 'web', namespace, annotations: { [MODE]: 'Auto' } });
+      const rules = [
+        { apiGroups: [''], resources: ['nodes', 'services'], verbs: ['get', 'list', 'watch'] },
+        { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['get', 'list', 'watch'] },
+        { apiGroups: ['apps'], resources: ['daemonsets'], verbs: ['get', 'list', 'watch'] },
+      ];
+      await describeProxies(bed());
+      const rbac = '/apis/rbac.authorization.k8s.io/v1';
+      await api.create(`${rbac}/clusterroles`, { metadata: { name: READER }, rules });
+      await api.create(`${rbac}/clusterrolebindings`, {
+        metadata: { name: READER },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: READER },
+        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: READER }],
+      });
+      const plugins = join(directory, 'plugins');
+      mkdirSync(plugins);
+      const script = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`;
+      writeFileSync(join(plugins, 'kubectl-topology'), script, { mode: 0o755 });
+      writeFileSync(join(plugins, 'kubectl_complete-topology'), COMPLETION_SCRIPTS.kubectl, { mode: 0o755 });
+      environment = {
+        PATH: [plugins, dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter),
+        HOME: directory,
+        KUBECONFIG: await bed().kubeconfig({ user: READER }),
+      };
+      await waitFor(
+        '4 endpoints',
+        () => service.endpoints(),
+        ({ length }) => length === 4,
+      );
+    },
+  );
 
   it('is a plug-in of kubectl', async () => {
     expect((await kubectl('plugin', 'list')).stdout).to.contain('kubectl-topology');
@@ -165,7 +171,7 @@ describe('kubectl topology', () => {
   });
 
   it('exports and explains without a cluster', async () => {
-    const { stdout } = await kubectl('get', 'nodes,services,endpointslices', '-A', '-o', 'yaml');
+    const { stdout } = await kubectl('get', 'nodes,services,endpointslices,daemonsets', '-A', '-o', 'yaml');
     const file = join(bed().directory, 'cluster.yaml');
     writeFileSync(file, stdout);
     const report = JSON.parse(
