@@ -166,12 +166,6 @@ for (const version of ['1.141', '1.150'] as const) {
         );
       });
 
-      it('resets the owner of our ClusterRoles at each application', async () => {
-        await ours.reconcile();
-        const roles = world.rendered.filter(({ kind }) => kind === 'ClusterRole').map(({ metadata }) => metadata?.name);
-        expect(roles).to.have.length.above(0);
-      });
-
       it('leaves nothing behind that could change or block a write, although our processes have crashed', async () => {
         for (const command of commands) await command.kill();
         await ours.remove();
