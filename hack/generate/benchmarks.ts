@@ -46,10 +46,12 @@ const reconcilerLine = (): string => {
   const { scale, phases, peakBytes } = read('reconciler.json') as ReconcilerResults;
   const flip = phases.find(({ name }) => name === 'on')?.counts ?? {};
   const of = (name: string) => rate(flip[name] ?? 0);
+  const restart = phases.find(({ name }) => name === 'restart')?.counts ?? {};
+  const again = rate((restart['patch services'] ?? 0) + (restart['patch namespaces'] ?? 0));
   return (
     `Settings of ${rate(scale.shoots)} shoots, ${rate(scale.services)} Services and ${rate(scale.etcds)} Etcds: flipping the Seed's setting costs ` +
     `${of('patch services')} Service patches, ${of('patch etcds')} Etcd patches, ${of('patch namespaces')} label patches and ` +
-    `${of('create events')} events, exactly one for each object or namespace that changes; a restart writes nothing; ${megabytes(peakBytes)} at the most, one connection.`
+    `${of('create events')} events, and ${of('patch endpointslices')} touches of slices that no webhook hints in this run; a restart patches ${again} Services and labels; ${megabytes(peakBytes)} at the most, one connection.`
   );
 };
 
