@@ -20,6 +20,9 @@ const cover = (sorted: readonly number[], factor: number): number[] => {
 /** Halvings of the range that the factor lies in: beyond them doubles do not tell two factors apart. */
 const HALVINGS = 50;
 
+/** Makes largest / smallest a factor that certainly reaches the largest: the quotient and the product are each rounded. */
+const ROUNDING = 1 + 2 * Number.EPSILON;
+
 /**
  * The smallest capacity of each class, in order: all different ones where there are no more than `most`, else the classes
  * whose largest is least far above its smallest. Between the smallest and the largest of all, no class spans more than
@@ -28,7 +31,7 @@ const HALVINGS = 50;
 export const classesOf = (capacities: readonly number[], most: number): number[] => {
   const sorted = [...new Set(capacities)].sort((a, b) => a - b);
   if (sorted.length <= most) return sorted;
-  let [low, high] = [1, (sorted.at(-1) ?? 1) / (sorted[0] ?? 1)];
+  let [low, high] = [1, ((sorted.at(-1) ?? 1) / (sorted[0] ?? 1)) * ROUNDING];
   for (let halving = 0; halving < HALVINGS; halving += 1) {
     const middle = Math.sqrt(low * high);
     if (cover(sorted, middle).length <= most) high = middle;

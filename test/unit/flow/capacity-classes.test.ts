@@ -21,6 +21,12 @@ describe('flow/capacity-classes', () => {
     { name: 'puts the nearest together first', given: [1, 1.01, 2, 4], most: 3, is: [1, 2, 4] },
     { name: 'compares by factor, not by difference', given: [0.1, 0.2, 10, 10.5], most: 3, is: [0.1, 0.2, 10] },
     { name: 'makes one class where only one is allowed', given: [3, 5, 4], most: 1, is: [3] },
+    {
+      name: 'makes one class where largest / smallest, times smallest, is rounded to less than largest',
+      given: [119.5770341395542, 0.005233542321613178],
+      most: 1,
+      is: [0.005233542321613178],
+    },
     { name: 'knows no class of nothing', given: [], most: 4, is: [] },
   ];
   for (const { name, given, most, is } of tables) {
