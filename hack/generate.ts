@@ -11,8 +11,8 @@ import { closedLoopPage, closedLoopSummary, closedLoopSvg } from './generate/clo
 import { commands } from './generate/commands.ts';
 import { configuration } from './generate/configuration.ts';
 import { dashboard } from './generate/dashboard.ts';
+import { definitions } from './generate/definitions.ts';
 import { eventsReference } from './generate/events.ts';
-import { flowPolicyChart, flowPolicyExample } from './generate/flow-policy.ts';
 import { flowController } from './generate/flow-controller.ts';
 import { interplay } from './generate/interplay.ts';
 import { kep2004Figure, kep2004Page } from './generate/kep-2004.ts';
@@ -43,9 +43,8 @@ const GENERATORS: readonly Generator[] = [
   commands,
   configuration,
   dashboard,
+  ...definitions,
   eventsReference,
-  flowPolicyChart,
-  flowPolicyExample,
   flowController,
   interplay,
   load,

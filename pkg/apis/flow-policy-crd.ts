@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CustomResourceDefinition of FlowPolicy, as charts and examples ship it.
+import { column, conditionPath as condition, definitionOf } from './crd.ts';
+import type { Definition } from './crd.ts';
 import { FLOW_POLICY_SPEC_SCHEMA } from './flow-policy-schema.ts';
 import { FLOW_POLICY_STATUS_SCHEMA } from './flow-policy-status-schema.ts';
-import type { KubernetesObject } from './meta.ts';
 import { FLOW_POLICIES } from './resources.ts';
-
-const column = (name: string, type: string, jsonPath: string, description: string, priority = 0) => ({
-  name,
-  type,
-  jsonPath,
-  description,
-  ...(priority === 0 ? {} : { priority }),
-});
-
-const condition = (type: string, field: string): string => `.status.conditions[?(@.type=="${type}")].${field}`;
 
 const COLUMNS = [
   column('In zone %', 'integer', '.status.inZonePercent', 'Share of the demand that stays in its zone.'),
@@ -31,38 +22,11 @@ const COLUMNS = [
 ];
 
 /** Group, names, schema with its rules, columns and the status subresource. */
-export const flowPolicyDefinition = (): KubernetesObject & { readonly spec: object } => {
-  const { group, kind, plural, version } = FLOW_POLICIES;
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      scope: 'Namespaced',
-      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: ['fp'] },
-      versions: [
-        {
-          name: version,
-          served: true,
-          storage: true,
-          subresources: { status: {} },
-          additionalPrinterColumns: COLUMNS,
-          schema: {
-            openAPIV3Schema: {
-              type: 'object',
-              description: 'Tunes the closed loop of the Service that has the same name, and says what it does.',
-              properties: {
-                apiVersion: { type: 'string' },
-                kind: { type: 'string' },
-                metadata: { type: 'object' },
-                spec: FLOW_POLICY_SPEC_SCHEMA,
-                status: FLOW_POLICY_STATUS_SCHEMA,
-              },
-            },
-          },
-        },
-      ],
-    },
-  };
-};
+export const flowPolicyDefinition = (): Definition =>
+  definitionOf(FLOW_POLICIES, {
+    shortNames: ['fp'],
+    columns: COLUMNS,
+    description: 'Tunes the closed loop of the Service that has the same name, and says what it does.',
+    spec: FLOW_POLICY_SPEC_SCHEMA,
+    status: FLOW_POLICY_STATUS_SCHEMA,
+  });

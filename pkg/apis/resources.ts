@@ -66,6 +66,7 @@ export const EXTENSIONS = resource('extensions.gardener.cloud', 'v1alpha1', 'Ext
 export const ETCDS = resource('druid.gardener.cloud', 'v1alpha1', 'Etcd', 'etcds', true);
 
 export const FLOW_POLICIES = resource(GROUP, 'v1alpha1', 'FlowPolicy', 'flowpolicies', true);
+export const ZONE_EVACUATIONS = resource(GROUP, 'v1alpha1', 'ZoneEvacuation', 'zoneevacuations', false);
 
 export const NODE_GROUPS = resource('apps.kubeedge.io', 'v1alpha1', 'NodeGroup', 'nodegroups', false);
 export const PERSISTENT_VOLUMES = resource('', 'v1', 'PersistentVolume', 'persistentvolumes', false);

@@ -31,17 +31,17 @@ describe('example', () => {
 
   it('plain is what the chart renders with its defaults and the flow-controller', async () => {
     const name = 'topology-aware-routing';
-    // example/flow has the definition.
-    const values = { flowController: { enabled: true, definition: false } };
+    // example/flow and example/evacuation have the definitions.
+    const values = { flowController: { enabled: true, definition: false }, evacuation: { definition: false } };
     expect(read('plain/topology-aware-routing.yaml')).to.deep.equal(
       documents(await helm.template(values, { kubernetes: '1.36.0', release: name, namespace: name })),
-      'write it anew: helm template topology-aware-routing <chart> --namespace topology-aware-routing --kube-version 1.36.0 --set flowController.enabled=true --set flowController.definition=false',
+      'write it anew: helm template topology-aware-routing <chart> --namespace topology-aware-routing --kube-version 1.36.0 --set flowController.enabled=true --set flowController.definition=false --set evacuation.definition=false',
     );
   });
 
   it('plain is a base that kubectl applies: Namespace, definition, everything of the chart, an image to be replaced', async () => {
     const objects = await kustomize('plain');
-    const files = ['flow/crd.yaml', 'plain/namespace.yaml', 'plain/topology-aware-routing.yaml'];
+    const files = ['flow/crd.yaml', 'evacuation/crd.yaml', 'plain/namespace.yaml', 'plain/topology-aware-routing.yaml'];
     const wanted = files.flatMap(read);
     expect(objects.map(keyOf).sort()).to.deep.equal(wanted.map(keyOf).sort());
     for (const { kind, metadata, spec } of objects) {

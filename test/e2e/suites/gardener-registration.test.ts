@@ -100,11 +100,12 @@ describe('gardener: registration', () => {
       });
     }
 
-    it('brings the FlowPolicy definition where the flow-controller runs, for the renderer leaves out crds/', async () => {
+    it('brings the definitions of the components that run, for the renderer leaves out crds/', async () => {
       const objects = await render({ ...registered(), flowController: { enabled: true } });
       const definitions = objects.filter(({ kind }) => kind === 'CustomResourceDefinition');
-      expect(definitions.map(({ metadata }) => metadata?.name)).to.deep.equal([
+      expect(definitions.map(({ metadata }) => metadata?.name)).to.have.members([
         'flowpolicies.topology.extensions.gardener.cloud',
+        'zoneevacuations.topology.extensions.gardener.cloud',
       ]);
     });
   });

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// ZoneEvacuation: new connections leave a zone's endpoints until a time; the schema, and the types that are derived from it.
+import type { SchemaOptions, Static, TProperties } from '@sinclair/typebox';
+import * as Type from '@sinclair/typebox';
+import { oneOf, whole } from './config/schema.ts';
+import type { SchemaRule } from './flow-policy-schema.ts';
+import type { ObjectMeta } from './meta.ts';
+
+const rules = (...list: SchemaRule[]) => ({ 'x-kubernetes-validations': list });
+const byKeys = (...keys: string[]) => ({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys });
+
+/** Unlike configuration, unknown fields are pruned by the API server and not refused. */
+const object = <P extends TProperties>(description: string, properties: P, more: SchemaOptions = {}) =>
+  Type.Object(properties, { description, ...more });
+
+const text = (maxLength: number, description: string, more: Type.StringOptions = {}) =>
+  Type.String({ maxLength, description, ...more });
+const time = (description: string) => Type.String({ format: 'date-time', description });
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+const requirement = object(
+  'One requirement.',
+  {
+    key: text(317, 'Key of the label.', { minLength: 1 }),
+    operator: oneOf(['In', 'NotIn', 'Exists', 'DoesNotExist'], { description: 'How its value is compared.' }),
+    values: Type.Optional(Type.Array(text(63, 'A value.'), { maxItems: 50, description: 'For `In` and `NotIn`.' })),
+  },
+  rules({
+    rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
+    message: 'In and NotIn need values, Exists and DoesNotExist take none',
+  }),
+);
+
+const selector = (description: string) =>
+  object(description, {
+    matchLabels: Type.Optional(
+      Type.Unsafe<Record<string, string>>({
+        type: 'object',
+        maxProperties: 50,
+        additionalProperties: { type: 'string', maxLength: 63 },
+        description: 'Labels that must be equal.',
+      }),
+    ),
+    matchExpressions: Type.Optional(Type.Array(requirement, { maxItems: 20, description: 'Requirements that hold.' })),
+  });
+
+/** Longest time of an evacuation: what outlives a week is no incident. */
+const LONGEST = '168h';
+
+const spec = object('What leaves, and until when.', {
+  zone: text(63, 'Zone whose endpoints get no new connections, as `topology.kubernetes.io/zone` of Nodes has it.', {
+    pattern: '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$',
+    ...rules({ rule: 'self == oldSelf', message: 'cannot be changed: make another ZoneEvacuation' }),
+  }),
+  duration: text(
+    32,
+    'From the creation of this object on, at most 168h. To extend it, raise it; to end it, delete the object.',
+    {
+      pattern: '^([0-9]+(\\.[0-9]+)?(h|m|s))+$',
+      ...rules({
+        rule: `duration(self) >= duration('1m') && duration(self) <= duration('${LONGEST}')`,
+        message: 'must be between 1m and 168h, which is seven days',
+      }),
+    },
+  ),
+  percent: whole(1, 100, "Share of each Service's endpoints in the zone that leaves.", { default: 100 }),
+  rounding: oneOf(['Up', 'Down'], {
+    default: 'Up',
+    description: 'Where that share is no whole number of endpoints: one more, or one fewer, leaves.',
+  }),
+  namespaceSelector: Type.Optional(selector('Only Services of namespaces with these labels. Default: all.')),
+  serviceSelector: Type.Optional(selector('Only Services with these labels. Default: all.')),
+  reason: Type.Optional(text(1024, 'Why, for whoever reads this later.')),
+  force: Type.Boolean({
+    default: false,
+    description: 'Go on although routers of the cluster drop connections where no hint names the zone of the client.',
+  }),
+});
+
+const condition = object('One condition.', {
+  type: oneOf(['Accepted', 'Evacuated', 'Returned'], { description: 'Its name.' }),
+  status: oneOf(['True', 'False', 'Unknown'], { description: 'Whether it holds.' }),
+  reason: text(1024, 'Why, as a word.'),
+  message: text(32_768, 'Why, as a sentence.'),
+  lastTransitionTime: time('When the status changed.'),
+  observedGeneration: Type.Optional(Type.Integer({ format: 'int64', description: 'Of the spec that it is about.' })),
+});
+
+const left = object('A Service that still gets connections in the zone.', {
+  namespace: text(63, 'Of the Service.'),
+  name: text(63, 'Of the Service.'),
+  reason: text(64, 'Why, as a word.'),
+  message: text(1024, 'Why, as a sentence.'),
+});
+
+const status = object('What is done, written by the settings-reconciler.', {
+  observedGeneration: Type.Optional(Type.Integer({ format: 'int64', description: 'Of the spec that this is about.' })),
+  phase: Type.Optional(
+    oneOf(['Pending', 'Moving', 'Evacuated', 'Refused', 'Returning', 'Returned'], {
+      description: 'Where it stands, in a word; the conditions say more.',
+    }),
+  ),
+  startedAt: Type.Optional(time('When the first slice was written.')),
+  expiresAt: Type.Optional(time('When it ends: creation and duration.')),
+  services: Type.Optional(
+    object('Services with endpoints in the zone and in scope.', {
+      total: count('All.'),
+      moved: count('Whose slices send no new connection to the endpoints that leave.'),
+      pending: count('Whose slices are not written yet.'),
+      left: count('That stay as they are, for the reasons listed.'),
+    }),
+  ),
+  endpoints: Type.Optional(
+    object('Endpoints in the zone, of Services in scope.', {
+      total: count('All that are ready.'),
+      evacuated: count('That get no new connections.'),
+    }),
+  ),
+  left: Type.Optional(
+    Type.Array(left, {
+      maxItems: 100,
+      description: 'Services that stay, 100 at most.',
+      ...byKeys('namespace', 'name'),
+    }),
+  ),
+  omitted: Type.Optional(count('Services that are left out of this list.')),
+  conditions: Type.Optional(
+    Type.Array(condition, {
+      description:
+        '`Accepted`: it can be done and is being done. `Evacuated`: every Service in scope has moved or is listed. `Returned`: nothing of it is left.',
+      ...byKeys('type'),
+    }),
+  ),
+});
+
+export const ZONE_EVACUATION_SPEC_SCHEMA = spec;
+export const ZONE_EVACUATION_STATUS_SCHEMA = status;
+
+/** As an API server answers it: defaults are filled. */
+export type ZoneEvacuationSpec = Static<typeof spec>;
+export type ZoneEvacuationStatus = Static<typeof status>;
+export type ZoneEvacuationCondition = Static<typeof condition>;
+/** A Service that stays as it is. */
+export type ServiceLeft = Static<typeof left>;
+
+/** Cluster-scoped. */
+export interface ZoneEvacuation {
+  apiVersion?: string;
+  kind?: string;
+  metadata: ObjectMeta;
+  spec: ZoneEvacuationSpec;
+  status?: ZoneEvacuationStatus;
+}
