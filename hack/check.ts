@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { deadExports } from './lib/dead-exports.ts';
+import { checkCircles } from './lib/circles.ts';
 import { checkLayers } from './lib/layers.ts';
 import { auditLocks } from './lib/lock-audit.ts';
 import { readSources } from './lib/sources.ts';
@@ -23,7 +24,7 @@ const steps: readonly (readonly [string, () => string[]])[] = [
   ['format', command('node_modules/prettier/bin/prettier.cjs', '--check', '--log-level', 'warn', '.')],
   ['lint', command('node_modules/oxlint/bin/oxlint', '--type-aware', '--deny-warnings', 'cmd', 'pkg', 'test', 'hack')],
   ['types', command('node_modules/typescript/bin/tsc', '-p', 'tsconfig.json')],
-  ['layers', () => checkLayers(sources())],
+  ['layers', () => [...checkLayers(sources()), ...checkCircles(readSources(root, ['cmd', 'pkg']))]],
   ['exports', () => deadExports(sources())],
   ['dependencies', () => auditLocks(root)],
   ['generated', command('hack/generate.ts', '--check')],

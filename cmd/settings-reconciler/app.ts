@@ -1,41 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composition root of the settings-reconciler: flags, configuration, clients, then one of its ways of running.
-import { readFile } from 'node:fs/promises';
-import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
+// The settings-reconciler: caches and version in every replica, controllers in the one that leads.
+import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { createClient } from '../../pkg/kubernetes/client.ts';
-import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
-import type { Client } from '../../pkg/kubernetes/types.ts';
-import { InvalidVersionError, UnsupportedVersionError, parseKubernetesVersion } from '../../pkg/routing/version.ts';
-import { readOnly } from '../shared/read-only.ts';
+import { createAdmission, plannerLeaseOf } from '../../pkg/controllers/admission-policies/controller.ts';
+import { createEffectivenessController } from '../../pkg/controllers/effectiveness/controller.ts';
+import { createExtensionController } from '../../pkg/controllers/extension/controller.ts';
+import { runHeartbeat } from '../../pkg/controllers/heartbeat/heartbeat.ts';
+import {
+  createHintReleaseController,
+  createHintRepairController,
+  createPlanRetirementController,
+} from '../../pkg/controllers/hint-repair/controller.ts';
+import { createResyncCounter } from '../../pkg/controllers/hint-repair/metrics.ts';
+import { openSettingsCaches } from '../../pkg/controllers/settings/caches.ts';
+import { createContext } from '../../pkg/controllers/settings/context.ts';
+import { createSettingsController } from '../../pkg/controllers/settings/controller.ts';
+import { createDecider } from '../../pkg/controllers/settings/decider.ts';
+import { classesOf } from '../../pkg/controllers/settings/homes.ts';
+import { ownersIn } from '../../pkg/controllers/settings/ownership.ts';
+import type { EnabledSettings } from '../../pkg/controllers/settings/types.ts';
+import { followVersion } from '../../pkg/controllers/settings/version.ts';
+import { createLeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
+import { createManager } from '../../pkg/kubernetes/manager.ts';
+import { createTable } from '../../pkg/kubernetes/table.ts';
+import { InvalidVersionError, UnsupportedVersionError } from '../../pkg/routing/version.ts';
 import { isUsageError, runController } from '../shared/run-controller.ts';
-import { openSession, userAgentOf } from '../shared/session.ts';
+import { candidateOf } from '../shared/session.ts';
 import { dryRun, runCleanup } from './one-shot.ts';
-import { configurationOf, parseFlags } from './options.ts';
+import { parseFlags } from './options.ts';
 import type { Flags } from './options.ts';
-import { serve } from './serve.ts';
+import { openSession } from './session.ts';
 import type { Session } from './session.ts';
 
-const command = COMMANDS.settingsReconciler;
+/** A flip of the setting records one event a namespace at once. */
+const EVENT_QUEUE = 10_000;
 
-const readConfiguration = async (flags: Flags, env: NodeJS.ProcessEnv): Promise<SettingsReconcilerConfiguration> => {
-  const config = configurationOf(flags, await readFile(flags.config, 'utf8'), env);
-  const { override } = config.kubernetesVersion;
-  if (override !== undefined) parseKubernetesVersion(override);
-  return config;
-};
+/** Resolves after a clean stop; rejects when leadership is lost or a port cannot be opened. */
+export const serve = async (session: Session, signal: AbortSignal): Promise<void> => {
+  const { config, gardenClient, namespace, home, clock, random, logger } = session;
+  const { modes, heartbeat, hintRepair } = config;
+  const component = COMMANDS.settingsReconciler;
+  const manager = createManager({ ...candidateOf(session), ...session, component, eventQueue: EVENT_QUEUE });
+  const { client, events, metrics } = manager;
+  const common = { config, client, events, metrics, clock, random, logger, namespace };
 
-const openGarden = ({ modes }: SettingsReconcilerConfiguration): Client | undefined => {
-  const kubeconfig = modes.seed?.gardenKubeconfig;
-  if (kubeconfig === undefined) return undefined;
-  const client = createClient({ config: loadKubeConfig({ kubeconfig }), userAgent: userAgentOf(command) });
-  return readOnly(client, 'the virtual garden is only read');
-};
+  // In every replica.
+  const caches = openSettingsCaches(manager.cache, { gardenClient, modes, extensions: config.extensions.enabled });
+  const version = followVersion({ ...session, caches });
+  manager.inEveryReplica(version.run);
+  manager.beforeLeading(version.begin);
+  manager.onCacheFailure(version.poke);
 
-const open = async (flags: Flags, env: NodeJS.ProcessEnv): Promise<Session> => {
-  const config = await readConfiguration(flags, env);
-  const session = openSession({ command, config, kubeconfig: flags.kubeconfig, env });
-  return { ...session, gardenClient: openGarden(config) };
+  // Settings, and whether they have effect.
+  const context = createContext(caches, version);
+  const decide = createDecider({ caches, config, context });
+  const enabled = createTable<EnabledSettings>();
+  const decided = { ...common, caches, context, decide, enabled };
+  manager.controller('settings', createSettingsController({ ...decided, version }));
+  const effectiveness = createEffectivenessController(decided);
+  manager.controller('effectiveness', effectiveness.spec);
+  manager.controller('extension', createExtensionController({ ...decided, effects: effectiveness.effects }));
+
+  // Admission, and the hints that depend on it.
+  const planner = createLeaseWatch({ ...common, lease: plannerLeaseOf(session) });
+  const admission = createAdmission({ ...common, planner, cache: caches.slices });
+  manager.controller('admission-policies', admission);
+  const ownerOf = ownersIn(caches, config);
+  const isOwned = ({ metadata }: EndpointSlice): boolean => ownerOf(metadata?.namespace ?? '') !== undefined;
+  const view = {
+    namespace: (name: string) => caches.namespaces.get({ name }),
+    service: (of: string, name: string) => caches.services.get({ namespace: of, name }),
+  };
+  const owned = () => caches.slices.list().filter(isOwned);
+  manager.controller('hint-release', createHintReleaseController({ ...common, caches, view, slices: owned }));
+  if (hintRepair.enabled) {
+    const resyncing = {
+      ...common,
+      writesPerSecond: hintRepair.writesPerSecond,
+      backoffMs: hintRepair.backoffSeconds * 1_000,
+      regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
+      onResync: createResyncCounter(metrics),
+    };
+    // Where admission does not look, a resync would not help.
+    const slices = () => admission.slices().filter(isOwned);
+    manager.controller('hint-repair', createHintRepairController({ ...resyncing, caches, view, slices }));
+    const plans = { planner, isHeld: admission.isHeld, slices: admission.slices };
+    manager.controller('plan-retirement', createPlanRetirementController({ ...resyncing, ...plans }));
+  }
+
+  if (heartbeat.enabled ?? classesOf(modes).length > 0) {
+    manager.whileLeading((leading) => runHeartbeat({ ...heartbeat, ...common, namespace: home }, leading));
+  }
+  logger.info('starting', { modes: Object.keys(modes), server: session.client.server });
+  await manager.run(signal);
 };
 
 const isUsage = (error: unknown): error is Error =>
@@ -45,7 +102,7 @@ const isUsage = (error: unknown): error is Error =>
 export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> =>
   runController<Flags, Session>({
     parsed: parseFlags(args),
-    open: (flags) => open(flags, env),
+    open: (flags) => openSession(flags, env),
     isUsage,
     ways: { serve, dryRun, cleanup: runCleanup },
     failure: 'the settings reconciler failed',

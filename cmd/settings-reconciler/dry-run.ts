@@ -59,7 +59,7 @@ export const collectDecisions = (
   config: SettingsReconcilerConfiguration,
   version: KubernetesVersion | undefined,
 ): NamespaceDecision[] => {
-  const options = { caches, config, context: createContext(caches, () => version) };
+  const options = { caches, config, context: createContext(caches, { current: version }) };
   const [decide, decideRelease] = [createDecider(options), createReleaseDecider(options)];
   return namespaceNames(caches)
     .sort()

@@ -3,7 +3,7 @@
 import type { Namespace } from '../../pkg/apis/core.ts';
 import { removePolicies } from '../../pkg/controllers/admission-policies/cleanup.ts';
 import { createPolicyWriter } from '../../pkg/controllers/admission-policies/writer.ts';
-import { classesOf } from '../../pkg/controllers/extension/homes.ts';
+import { classesOf } from '../../pkg/controllers/settings/homes.ts';
 import { releaseExtensions } from '../../pkg/controllers/extension/release.ts';
 import { isOwnedElsewhere } from '../../pkg/controllers/settings/ownership.ts';
 import { cleanUp } from '../../pkg/controllers/settings/cleanup.ts';
@@ -27,7 +27,7 @@ export const dryRun = async (session: Session, format: OutputFormat, signal: Abo
     modes: config.modes,
     extensions: config.extensions.enabled,
   });
-  const { version } = followVersion({ ...session, caches });
+  const version = followVersion({ ...session, caches });
   const stop = new AbortController();
   const running = set.run(AbortSignal.any([signal, stop.signal]));
   try {

@@ -2,9 +2,12 @@
 // Every metric of every command, from the definitions that the commands register: docs, dashboard, alert rules and tests go by it.
 import { registerMeterMetrics } from '../../cmd/traffic-meter/metrics.ts';
 import { COMMANDS, TRAFFIC_METER } from '../../pkg/apis/names.ts';
+import { showAdmission } from '../../pkg/controllers/admission-policies/metrics.ts';
+import { showEffectiveness } from '../../pkg/controllers/effectiveness/metrics.ts';
 import { createFlowCounters, showFlow } from '../../pkg/controllers/flow/metrics.ts';
+import { createResyncCounter, showRepair } from '../../pkg/controllers/hint-repair/metrics.ts';
 import { createTouchCounter, showNodeGroups } from '../../pkg/controllers/node-groups/metrics.ts';
-import { createSettingsCounters, showSettings } from '../../pkg/controllers/settings/metrics.ts';
+import { createWriteCounter, showSettings } from '../../pkg/controllers/settings/metrics.ts';
 import { countFailures, showStaleness } from '../../pkg/telemetry/cache-metrics.ts';
 import { createControllerMetrics } from '../../pkg/telemetry/controller-metrics.ts';
 import { createMetrics } from '../../pkg/telemetry/metrics.ts';
@@ -33,17 +36,12 @@ const registerController = (metrics: Metrics, command: string): void => {
 const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => void>> = {
   [COMMANDS.settingsReconciler](metrics, command) {
     registerController(metrics, command);
-    createSettingsCounters(metrics);
-    showSettings(metrics, {
-      decisions: none,
-      foreignValues: no,
-      fights: no,
-      effectiveness: none,
-      services: none,
-      webhookUnavailable: () => false,
-      carrier: () => undefined,
-      plannerAlive: () => undefined,
-    });
+    createWriteCounter(metrics);
+    showSettings(metrics, { counts: none, foreignValues: no, fights: no });
+    showEffectiveness(metrics, { counts: none, figures: none });
+    createResyncCounter(metrics);
+    showRepair(metrics, { unavailable: false });
+    showAdmission(metrics, { planner: { alive: () => true, known: () => false }, backends: () => undefined });
   },
   [COMMANDS.flowController](metrics, command) {
     registerController(metrics, command);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns endpoints and zones with names into the numbers the planner works on, and groups of numbers back into hints.
 import { capacitiesFor, classesOf, roundedDown } from './capacity-classes.ts';
-import { byName, checkedCost } from './input.ts';
+import { checkedCost } from './input.ts';
 import { createProblem, MAX_ZONES } from './problem.ts';
 import type { EndpointClass, Group, Problem } from './problem.ts';
 import type { FlowEndpoint, PlanInput, PlannedEndpoint } from './types.ts';
+import { byText } from '../apis/order.ts';
 
 export interface Compiled {
   /** Each endpoint counts as the smallest of its class. */
@@ -42,7 +43,7 @@ const poolsOf = (
     return `\n${zones.map((client) => price?.(client, zone) ?? 1).join()}`;
   };
   const pools = new Map<string, FlowEndpoint[]>();
-  for (const endpoint of [...endpoints].sort((a, b) => byName(a.zone, b.zone))) {
+  for (const endpoint of [...endpoints].sort((a, b) => byText(a.zone, b.zone))) {
     const key = keys.get(endpoint.zone) ?? keyOf(endpoint.zone);
     keys.set(endpoint.zone, key);
     const members = pools.get(key);
@@ -67,7 +68,7 @@ const alikeIn = (pool: readonly FlowEndpoint[], most: number): Alike[] => {
   const classes = new Map(capacities.map((smallest) => [smallest, [] as FlowEndpoint[]]));
   for (const endpoint of pool) classes.get(roundedDown(endpoint.capacity, capacities))?.push(endpoint);
   return [...classes].reverse().map(([smallest, members]) => ({
-    members: members.sort((a, b) => byName(a.name, b.name)),
+    members: members.sort((a, b) => byText(a.name, b.name)),
     smallest,
     largest: members.reduce((most_, { capacity }) => Math.max(most_, capacity), 0),
   }));
@@ -103,7 +104,7 @@ const EFFORT = 12_000_000;
 /** Needs demand above 0 and an endpoint. */
 export const compile = (input: PlanInput): Compiled => {
   const { endpoints, demand, targetUtilization, minEndpoints = 1, effort = EFFORT } = input;
-  const names = Object.keys(demand).sort(byName);
+  const names = Object.keys(demand).sort(byText);
   const total = names.reduce((sum, zone) => sum + (demand[zone] ?? 0), 0);
   const zones = names.filter((zone) => zone !== '' && (demand[zone] ?? 0) > 0);
   const indexOf = new Map(zones.map((zone, index) => [zone, index]));
@@ -136,7 +137,7 @@ const namesOf = ({ zones }: Compiled, indices: readonly number[], endpoint: Flow
   const names = indices.map((index) => zones[index] ?? '');
   // Its own zone has no clients now; if some come, they find it.
   if (idle && names.length < MAX_ZONES) names.push(endpoint.zone);
-  return names.sort(byName);
+  return names.sort(byText);
 };
 
 /**
@@ -161,12 +162,12 @@ export const hintsOf = (compiled: Compiled, groups: readonly Group[]): PlannedEn
       kept.add(endpoint);
     }
     const rest = [...left]
-      .sort(([a], [b]) => byName(a, b))
+      .sort(([a], [b]) => byText(a, b))
       .flatMap(([, { zones, count }]) => Array.from({ length: count }, () => zones));
     return endpoints.map((endpoint): PlannedEndpoint => {
-      if (kept.has(endpoint)) return { name: endpoint.name, forZones: [...new Set(endpoint.forZones)].sort(byName) };
+      if (kept.has(endpoint)) return { name: endpoint.name, forZones: [...new Set(endpoint.forZones)].sort(byText) };
       return { name: endpoint.name, forZones: namesOf(compiled, rest.shift() ?? [], endpoint, idle) };
     });
   });
-  return hints.sort((a, b) => byName(a.name, b.name));
+  return hints.sort((a, b) => byText(a.name, b.name));
 };

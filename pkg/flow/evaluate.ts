@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What given hints lead to, by kube-proxy's rules: load of each endpoint, share of the demand that stays in its zone.
-import { byName, checkDemand, checkEndpoints, checkedCost, checkTarget } from './input.ts';
+import { checkDemand, checkEndpoints, checkedCost, checkTarget } from './input.ts';
 import type { EvaluateInput, FlowEndpoint, PlanFigures, ZoneFigures } from './types.ts';
 import { amountOf } from './own.ts';
+import { byText } from '../apis/order.ts';
 
 /** Endpoints by the zones they are hinted for; empty where proxies ignore all hints because an endpoint has none. */
 const hintedFor = (endpoints: readonly FlowEndpoint[]): Map<string, FlowEndpoint[]> => {
@@ -72,8 +73,8 @@ export const evaluatePlan = (input: EvaluateInput): PlanFigures => {
   checkEndpoints(input.endpoints);
   checkTarget(targetUtilization);
   // In name order, so that sums of doubles do not depend on the order of the input.
-  const endpoints = [...input.endpoints].sort((a, b) => byName(a.name, b.name));
-  const zones = [...new Set([...Object.keys(demand), ...endpoints.map(({ zone }) => zone)])].sort(byName);
+  const endpoints = [...input.endpoints].sort((a, b) => byText(a.name, b.name));
+  const zones = [...new Set([...Object.keys(demand), ...endpoints.map(({ zone }) => zone)])].sort(byText);
   const total = zones.reduce((sum, zone) => sum + amountOf(demand, zone), 0);
   const { load, serving, local, cost } = tally({ ...input, endpoints }, zones);
   const utilization = utilizations(endpoints, load);

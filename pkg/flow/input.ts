@@ -2,12 +2,6 @@
 // Checks what callers hand in: a wrong number would otherwise become a wrong plan without a word.
 import type { Demand, FlowEndpoint, PlanInput } from './types.ts';
 
-/** Order of names, independent of any locale. */
-export const byName = (left: string, right: string): number => {
-  if (left === right) return 0;
-  return left < right ? -1 : 1;
-};
-
 const require = (holds: boolean, message: string): void => {
   if (!holds) throw new RangeError(message);
 };

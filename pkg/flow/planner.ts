@@ -6,14 +6,15 @@ import type { Compiled } from './compile.ts';
 import { evaluatePlan } from './evaluate.ts';
 import { compareFigures, explicit, isAllowed, servedBy, solutionOf } from './figures.ts';
 import type { Solution } from './figures.ts';
-import { byName, checkPlanInput } from './input.ts';
+import { checkPlanInput } from './input.ts';
 import { EPSILON, sameZoneGroups, spreadGroups } from './problem.ts';
 import type { Group, Problem } from './problem.ts';
 import { solve } from './solve.ts';
 import type { Bounds, Plan, PlanInput, PlannedEndpoint } from './types.ts';
+import { byText } from '../apis/order.ts';
 
 const sameHints = (left: readonly string[], right: readonly string[]): boolean =>
-  left.length === right.length && [...left].sort(byName).join('\n') === [...right].sort(byName).join('\n');
+  left.length === right.length && [...left].sort(byText).join('\n') === [...right].sort(byText).join('\n');
 
 const changesOf = ({ endpoints }: PlanInput, planned: readonly PlannedEndpoint[]): number => {
   const hints = new Map(planned.map(({ name, forZones }) => [name, forZones]));
@@ -44,7 +45,7 @@ const withoutDemand = (input: PlanInput): Plan => {
   const none = input.endpoints.length === 0;
   const spread = none || input.spreadInForce === true || input.endpoints.some(({ zone }) => zone === '');
   const endpoints = [...input.endpoints]
-    .sort((a, b) => byName(a.name, b.name))
+    .sort((a, b) => byText(a.name, b.name))
     .map(({ name, zone }) => ({ name, forZones: spread ? [] : [zone] }));
   const share = none ? 0 : 1;
   return toPlan(input, { spread, endpoints, bounds: { lp: share, integrality: share }, exact: true, cutShort: false });
@@ -83,7 +84,7 @@ const isSpread = (problem: Problem, groups: readonly Group[]): boolean =>
   servedBy(problem, groups).every((count) => count === 0 || count === problem.total);
 
 const withoutHints = ({ endpoints }: PlanInput): PlannedEndpoint[] =>
-  endpoints.map(({ name }) => ({ name, forZones: [] })).sort((a, b) => byName(a.name, b.name));
+  endpoints.map(({ name }) => ({ name, forZones: [] })).sort((a, b) => byText(a.name, b.name));
 
 const newHints = (input: PlanInput, compiled: Compiled, { groups }: Solution): readonly PlannedEndpoint[] =>
   isSpread(compiled.problem, groups) ? withoutHints(input) : hintsOf(compiled, explicit(compiled.problem, groups));

@@ -43,6 +43,8 @@ export interface ControllerSpec extends Reconciler {
   readonly concurrency?: number;
   /** Longest reconcile, milliseconds. Default two minutes. */
   readonly timeoutMs?: number;
+  /** What the controller follows beside its caches, while this process leads. */
+  readonly follows?: readonly { run: Task }[];
 }
 
 /** Works until the signal aborts, and resolves then. */
@@ -105,7 +107,7 @@ export const createManager = (options: ManagerOptions): Manager => {
 
   const controller = (
     name: string,
-    { watches, reads = [], concurrency, timeoutMs, ...reconciler }: ControllerSpec,
+    { watches, reads = [], follows = [], concurrency, timeoutMs, ...reconciler }: ControllerSpec,
   ): Enqueue => {
     const queue = createWorkQueue({ clock, hooks: hooks.queue(name) });
     const enqueue: Enqueue = (key, afterMs = 0) => queue.addAfter(key, afterMs);
@@ -119,6 +121,7 @@ export const createManager = (options: ManagerOptions): Manager => {
       ...(concurrency === undefined ? {} : { concurrency }),
       ...(timeoutMs === undefined ? {} : { reconcileTimeoutMs: timeoutMs }),
     });
+    leading.push(...follows.map((source) => (signal: AbortSignal) => source.run(signal)));
     leading.push(async (signal) => {
       const filled = Promise.all([...watches, ...reads].map((source) => source.settled(signal)));
       if (!(await filled.then(YES, NO))) return;

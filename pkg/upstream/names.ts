@@ -20,9 +20,3 @@ export const hintedZones = ({ hints }: Endpoint): readonly string[] => (hints?.f
 
 /** The Service's first address family; IPv4 if it does not say. */
 export const primaryFamily = ({ spec }: Service): string => spec?.ipFamilies?.[0] ?? 'IPv4';
-
-/** Order of names as Go sorts strings of ASCII, independent of any locale. */
-export const byText = (left: string, right: string): number => {
-  if (left === right) return 0;
-  return left < right ? -1 : 1;
-};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What routes mean for traffic: which share of all connections goes from zone to zone, and how unevenly endpoints are loaded.
 import type { Node } from '../apis/core.ts';
-import { byText, nodeNameOf, zoneOf } from './names.ts';
+import { nodeNameOf, zoneOf } from './names.ts';
 import type { ProxyEndpoint } from './proxy/endpoints.ts';
+import { byText } from '../apis/order.ts';
 
 export interface TrafficInput {
   /** Nodes with clients. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the settings reconciler in this process against a sandbox.
-import { serve } from '../../cmd/settings-reconciler/serve.ts';
+import { serve } from '../../cmd/settings-reconciler/app.ts';
 import type { Session } from '../../cmd/settings-reconciler/session.ts';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
 import { loadConfiguration } from '../../pkg/apis/config/load.ts';

@@ -5,11 +5,12 @@ import type { SettingsReconcilerConfiguration } from '../../apis/config/settings
 import { COMMANDS } from '../../apis/names.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
 import { carrierActs } from './probe.ts';
+import { showAdmission } from './metrics.ts';
 import { createAdmissionPoliciesReconciler } from './reconciler.ts';
+import type { Backends } from './reconciler.ts';
 import { createSliceSizes } from './slice-sizes.ts';
 import { createPolicyStore } from './store.ts';
 import { createPolicyWriter } from './writer.ts';
-import type { CarrierFigures } from '../settings/metrics.ts';
 import type { AdmissionPoliciesOptions, Carrier } from '../../hints/policy/index.ts';
 import { plannerUsersOf } from '../../hints/planner-users.ts';
 import { excludedNamespacesOf } from '../../hints/served-namespaces.ts';
@@ -23,6 +24,7 @@ import type { Cache } from '../../kubernetes/cache.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
 import { signals } from '../../kubernetes/watches.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import { serviceAccountUser } from '../../installation/service-account.ts';
 
@@ -62,6 +64,7 @@ export const plannerLeaseOf = ({ config, namespace }: Installed): Required<Objec
 export interface AdmissionOptions extends Installed {
   readonly client: Client;
   readonly events: EventRecorder;
+  readonly metrics: Metrics;
   readonly clock: Clock;
   /** In [0, 1): spreads retries. */
   random: () => number;
@@ -76,10 +79,6 @@ export interface Admission extends ControllerSpec {
   isHeld(): boolean;
   /** Slices of the namespaces that admission serves, as cached. */
   slices(): EndpointSlice[];
-  /** The backend that acts; undefined until that is known. */
-  carrier(): CarrierFigures | undefined;
-  /** Follows policies and the lock of the cluster until the signal aborts; while this process leads. */
-  run(signal: AbortSignal): Promise<void>;
 }
 
 const installationOwnerOf = ({ config, client, namespace, logger }: AdmissionOptions): InstallationOwner =>
@@ -97,7 +96,7 @@ const lockOf = (options: AdmissionOptions, owner: InstallationOwner, able: () =>
 const KEY = 'policies';
 
 export const createAdmission = (options: AdmissionOptions): Admission => {
-  const { config, client, cache, planner, namespace, clock, random, logger, events } = options;
+  const { config, client, cache, planner, namespace, clock, random, logger, events, metrics } = options;
   const policies = policiesOptions(options);
   const slices = () =>
     cache.list().filter(({ metadata }) => !policies.excludedNamespaces.includes(metadata?.namespace ?? ''));
@@ -106,7 +105,8 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
   const choice = new AbortController();
   const owner = installationOwnerOf(options);
   const lock = lockOf(options, owner, () => chosen === 'policy');
-  let carrier: CarrierFigures | undefined;
+  let backends: Backends | undefined;
+  showAdmission(metrics, { planner, backends: () => backends });
   const reconciler = createAdmissionPoliciesReconciler({
     admission: config.admission,
     policies: () => policiesOptions(options, planner.installation()),
@@ -122,7 +122,7 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
     planner,
     largestSlice: createSliceSizes({ slices, clock }),
     acts: (tried, signal) => carrierActs(tried, { client, subjects: slices, logger }, signal),
-    onCarrier: (says, awaits) => void (carrier = { carrier: says, awaits }),
+    onBackends: (now) => void (backends = now),
     clock,
     events,
     regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
@@ -139,11 +139,10 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
     reconcile: (key, signal) => reconciler.reconcile(key, signal),
     isHeld: () => lock.known() && lock.held(),
     slices,
-    carrier: () => carrier,
-    async run(signal) {
-      // Whether this process can change slices at all is part of the choice.
-      const locking = aborted(AbortSignal.any([signal, choice.signal])).then(() => lock.run(signal));
-      await Promise.all([store.run(signal), locking]);
-    },
+    // Whether this process can change slices at all is part of the choice.
+    follows: [
+      store,
+      { run: (signal) => aborted(AbortSignal.any([signal, choice.signal])).then(() => lock.run(signal)) },
+    ],
   };
 };

@@ -37,13 +37,20 @@ export interface AdmissionPoliciesReconcilerOptions {
   acts(carrier: Carrier, signal: AbortSignal): Promise<boolean>;
   /** What everything that is written goes with. Default: nothing. */
   owner?: InstallationOwner;
-  /** Told who carries, and who is awaited, after each step. */
-  onCarrier?: (carrier: Carrier, awaits: Carrier | undefined) => void;
+  /** Called with the backends after each step. */
+  onBackends?: (backends: Backends) => void;
   clock: Pick<Clock, 'monotonic'>;
   events: Pick<EventRecorder, 'record'>;
   /** What events are about. */
   regarding: EventInput['regarding'];
   logger: Logger;
+}
+
+/** Who acts on slices. */
+export interface Backends {
+  readonly acting: Carrier;
+  /** The one that was chosen and was not seen to act for long enough yet. */
+  readonly awaited: Carrier | undefined;
 }
 
 /** Time that a carrier must be seen to act without a break: one API server tells, the others follow within this. */
@@ -148,7 +155,7 @@ export const createAdmissionPoliciesReconciler = (options: AdmissionPoliciesReco
       }
       worked ||= plan.actions.length > 0;
       report(plan, choice);
-      options.onCarrier?.(plan.says, plan.awaits);
+      options.onBackends?.({ acting: plan.says, awaited: plan.awaits });
       if (plan.awaits !== undefined) return wait(plan.awaits, signal);
       awaited = undefined;
       return again(plan.actions.length > 0 ? NEXT_STEP_MS : LOOK_MS);

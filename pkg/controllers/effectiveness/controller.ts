@@ -5,14 +5,15 @@ import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import type { Table } from '../../kubernetes/table.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import { changes, entries, signals } from '../../kubernetes/watches.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import { slicesOf } from '../settings/caches.ts';
 import type { SettingsCaches } from '../settings/caches.ts';
 import type { EnabledSettings } from '../settings/types.ts';
 import { zoneAndKubelet } from '../settings/watches.ts';
+import { showEffectiveness } from './metrics.ts';
 import { createEffectivenessReconciler } from './reconciler.ts';
 import type { EffectivenessOptions, Effects } from './reconciler.ts';
 import { createRouterEvidence } from './router-evidence.ts';
-import type { RouterEvidence } from './router-evidence.ts';
 
 export interface EffectivenessControllerOptions extends Pick<EffectivenessOptions, 'events' | 'logger'> {
   readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes'>;
@@ -20,13 +21,14 @@ export interface EffectivenessControllerOptions extends Pick<EffectivenessOption
   readonly enabled: Table<EnabledSettings>;
   readonly client: Pick<Client, 'list' | 'get'>;
   readonly clock: Clock;
+  readonly metrics: Metrics;
 }
 
 /** The key is a namespace. */
 export const createEffectivenessController = (
   options: EffectivenessControllerOptions,
-): { readonly effects: Effects; readonly routers: RouterEvidence; readonly spec: ControllerSpec } => {
-  const { caches, enabled } = options;
+): { readonly effects: Effects; readonly spec: ControllerSpec } => {
+  const { caches, enabled, metrics } = options;
   const routers = createRouterEvidence(options);
   const effects = createEffectivenessReconciler({
     ...options,
@@ -35,6 +37,7 @@ export const createEffectivenessController = (
     nodes: () => caches.nodes.list(),
     routers: () => routers.objects(),
   });
+  showEffectiveness(metrics, effects);
   const ofSlice = ({ metadata }: EndpointSlice): string[] =>
     enabled.get(metadata?.namespace ?? '') === undefined ? [] : [metadata?.namespace ?? ''];
   const all = (): string[] => [...enabled.entries()].map(([namespace]) => namespace);
@@ -42,7 +45,6 @@ export const createEffectivenessController = (
     deleted || previous === undefined || zoneAndKubelet(node) !== zoneAndKubelet(previous) ? all() : [];
   return {
     effects,
-    routers,
     spec: {
       watches: [
         ...entries(enabled, (namespace) => [namespace]),
@@ -51,6 +53,7 @@ export const createEffectivenessController = (
         signals((enqueue) => routers.onChange(() => all().forEach((namespace) => enqueue(namespace)))),
       ],
       reconcile: (namespace, signal) => effects.reconcile(namespace, signal),
+      follows: [routers],
     },
   };
 };

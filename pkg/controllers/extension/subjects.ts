@@ -16,7 +16,7 @@ import type { SettingsCaches } from '../settings/caches.ts';
 import { ownersIn } from '../settings/ownership.ts';
 import type { Owner } from '../settings/ownership.ts';
 import type { Decider, EnabledSettings, NamespaceDecision } from '../settings/types.ts';
-import { classesOf, homeOf } from './homes.ts';
+import { classesOf, homeOf } from '../settings/homes.ts';
 
 export interface SubjectsOptions {
   readonly config: Pick<SettingsReconcilerConfiguration, 'modes' | 'excludedNamespaces'>;

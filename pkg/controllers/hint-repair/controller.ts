@@ -8,8 +8,11 @@ import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import { changes, objects, signals } from '../../kubernetes/watches.ts';
 import type { KeysOf, Watch } from '../../kubernetes/watches.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import { createHintRelease, isChosen } from './etcd-clients.ts';
 import type { EtcdClientView, HintReleaseOptions } from './etcd-clients.ts';
+import { showRepair } from './metrics.ts';
+import type { ResyncOutcome } from './metrics.ts';
 import { createPlanRetirement } from './plan-retirement.ts';
 import { createResync, UNHINTED } from './resync.ts';
 import type { ResyncOptions } from './resync.ts';
@@ -26,12 +29,8 @@ type Common = Omit<ResyncOptions, 'task' | 'onTouch'>;
 export interface HintRepairOptions extends Common {
   readonly caches: Caches;
   readonly view: EtcdClientView;
-  onTouch(outcome: 'hinted' | 'unhinted'): void;
-}
-
-export interface HintRepairController extends ControllerSpec {
-  /** True while resyncs do not help. */
-  readonly unavailable: boolean;
+  onResync(outcome: ResyncOutcome): void;
+  readonly metrics: Metrics;
 }
 
 /** All work is one key: slices are taken in order. */
@@ -52,23 +51,21 @@ const relabelled = ({ namespaces }: Caches): Watch[] => {
 };
 
 /** After an outage of the webhook: same-zone and same-node slices, and those of Etcds' clients, that lack their hints. */
-export const createHintRepairController = (options: HintRepairOptions): HintRepairController => {
+export const createHintRepairController = (options: HintRepairOptions): ControllerSpec => {
   const { caches, view } = options;
   const isUnhinted = (slice: EndpointSlice): boolean => needsTouch(slice, isChosen(slice, view));
   const resync = createResync({
     ...options,
     task: { ...UNHINTED, needsTouch: isUnhinted },
-    onTouch: (helped) => options.onTouch(helped ? 'hinted' : 'unhinted'),
+    onTouch: (helped) => options.onResync(helped ? 'hinted' : 'unhinted'),
   });
+  showRepair(options.metrics, resync);
   const ofSlice: KeysOf<EndpointSlice> = (slice, _previous, deleted) =>
     !deleted && slice.metadata?.labels?.[LABEL_SERVICE_NAME] !== undefined && isUnhinted(slice) ? [KEY] : [];
   return {
     watches: [...objects(caches.slices, ofSlice, { afterMs: DELAY_MS }), ...relabelled(caches)],
     reconcile: (key, signal) => resync.reconcile(key, signal),
     timeoutMs: TIMEOUT_MS,
-    get unavailable() {
-      return resync.unavailable;
-    },
   };
 };
 
@@ -84,7 +81,7 @@ export interface PlanRetirementControllerOptions extends Common {
   readonly planner: Pick<LeaseWatch, 'alive' | 'known' | 'onChange'>;
   /** Whether slices are this installation's to change. */
   isHeld(): boolean;
-  onTouch(outcome: 'spread' | 'planned'): void;
+  onResync(outcome: ResyncOutcome): void;
 }
 
 /** Plans are not bound to the modes: a Service with a plan may be in any namespace that admission serves. */
@@ -94,7 +91,7 @@ export const createPlanRetirementController = (options: PlanRetirementController
     ...options,
     // Of several installations, the one that admits takes plans back.
     planner: { alive: () => planner.alive(), known: () => planner.known() && isHeld() },
-    onTouch: (helped) => options.onTouch(helped ? 'spread' : 'planned'),
+    onTouch: (helped) => options.onResync(helped ? 'spread' : 'planned'),
   });
   return {
     watches: [

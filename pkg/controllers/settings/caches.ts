@@ -20,7 +20,7 @@ import {
 import { CATALOGUE } from '../../gardener/catalogue.ts';
 import type { ReadExtension } from '../../gardener/extension/types.ts';
 import type { Client, Indexers } from '../../kubernetes/types.ts';
-import { createExtensionProjection } from '../extension/projection.ts';
+import { createExtensionProjection } from './extension-projection.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
 import {

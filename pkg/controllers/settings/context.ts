@@ -25,13 +25,13 @@ export const hasOldKubelet = ({ nodes }: Pick<SettingsCaches, 'nodes'>): boolean
 
 export const createContext = (
   caches: Pick<SettingsCaches, 'nodes'>,
-  version: () => KubernetesVersion | undefined,
+  version: { readonly current: KubernetesVersion | undefined },
 ): (() => RoutingContext) => {
   // Counting Nodes for each of thousands of namespaces would be quadratic; Nodes change seldom.
   let mixedKubelets: boolean | undefined;
   caches.nodes.onChange(() => (mixedKubelets = undefined));
   return () => {
     mixedKubelets ??= hasOldKubelet(caches);
-    return { version: version(), mixedKubelets };
+    return { version: version.current, mixedKubelets };
   };
 };

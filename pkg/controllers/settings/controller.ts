@@ -8,16 +8,16 @@ import type { Table } from '../../kubernetes/table.ts';
 import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
 import { signals } from '../../kubernetes/watches.ts';
 import type { Watch } from '../../kubernetes/watches.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import type { ApplyOptions } from './apply.ts';
 import { namespaceNames } from './caches.ts';
 import type { SettingsCaches } from './caches.ts';
 import { createReleaseDecider } from './decider.ts';
+import { createWriteCounter, showSettings } from './metrics.ts';
 import { ownerOf, ownersIn } from './ownership.ts';
 import type { Owner } from './ownership.ts';
 import { createSettingsReconciler } from './reconciler.ts';
 import { createReporter } from './reporter.ts';
-import type { Reporter } from './reporter.ts';
 import type { Decider, EnabledSettings, RoutingContext } from './types.ts';
 import type { VersionTracker } from './version-tracker.ts';
 import { settingsWatches } from './watches.ts';
@@ -31,7 +31,7 @@ export interface SettingsControllerOptions {
   decide: Decider;
   /** Where is published what is on, by namespace. */
   readonly enabled: Pick<Table<EnabledSettings>, 'set'>;
-  readonly onWrite: NonNullable<ApplyOptions['onWrite']>;
+  readonly metrics: Metrics;
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -41,15 +41,14 @@ export interface SettingsControllerOptions {
 const CONCURRENCY = 4;
 
 /** The key is the name of a namespace. */
-export const createSettingsController = (
-  options: SettingsControllerOptions,
-): { readonly reporter: Reporter; readonly spec: ControllerSpec } => {
-  const { config, client, caches, context, version, clock, events, logger } = options;
+export const createSettingsController = (options: SettingsControllerOptions): ControllerSpec => {
+  const { config, client, caches, context, version, metrics, clock, events, logger } = options;
   // Who owns a Service may change its labels as often as they like.
   const reporter = createReporter({
     logger: limitLog({ logger, clock, about: ({ namespace, name }) => `${String(namespace)}/${String(name)}` }),
     events,
   });
+  showSettings(metrics, reporter);
   const guard = createRewriteGuard({
     clock,
     delayMs: () => config.drift.minIntervalSeconds * 1_000,
@@ -62,7 +61,7 @@ export const createSettingsController = (
     isOwned: (namespace) => ownerOf(namespace, config) !== undefined,
     namespace: (name) => caches.namespaces.get({ name }),
     keep: config.keep,
-    apply: { client, guard, logger, onWrite: options.onWrite },
+    apply: { client, guard, logger, onWrite: createWriteCounter(metrics) },
     label: { client, value: config.installation.routingLabel },
     reporter,
   });
@@ -77,11 +76,8 @@ export const createSettingsController = (
     version.onChange(() => owned().forEach((name) => enqueue(name)));
   });
   return {
-    reporter,
-    spec: {
-      watches: [starting, ...settingsWatches({ caches, owned })],
-      reconcile: (namespace, signal) => reconciler.reconcile(namespace, signal),
-      concurrency: CONCURRENCY,
-    },
+    watches: [starting, ...settingsWatches({ caches, owned })],
+    reconcile: (namespace, signal) => reconciler.reconcile(namespace, signal),
+    concurrency: CONCURRENCY,
   };
 };

@@ -6,7 +6,7 @@ import type { Cluster } from '../../apis/gardener.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { Governing } from '../../gardener/extension/types.ts';
 import { classifyNamespace } from '../../gardener/namespaces.ts';
-import { governingOf } from '../extension/homes.ts';
+import { governingOf } from './homes.ts';
 import { etcdsIn, servicesIn } from './caches.ts';
 import type { SettingsCaches } from './caches.ts';
 import { decideClusterSettings } from './decide/cluster.ts';

@@ -3,7 +3,6 @@
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Service } from '../../apis/core.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
-import type { KubernetesVersion } from '../../routing/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import type { SettingsCaches } from './caches.ts';
 import { carriedVersion } from './carried-version.ts';
@@ -22,10 +21,9 @@ export interface FollowVersionOptions {
   readonly logger: Logger;
 }
 
-export interface FollowedVersion {
-  readonly version: VersionTracker;
-  /** The version whose settings Services carry since an earlier process; undefined where nothing tells. */
-  carried(): KubernetesVersion | undefined;
+export interface FollowedVersion extends Omit<VersionTracker, 'resume'> {
+  /** Once the caches are filled, before anything is decided: asks, and goes on from the version whose settings Services carry. */
+  begin(signal: AbortSignal): Promise<void>;
 }
 
 export const followVersion = ({ client, config, caches, clock, logger }: FollowVersionOptions): FollowedVersion => {
@@ -48,5 +46,14 @@ export const followVersion = ({ client, config, caches, clock, logger }: FollowV
     stableMs: stableSeconds * 1_000,
     trial: (candidate, signal) => acceptsSettingsOf({ client, subject: subject(), version: candidate, logger }, signal),
   });
-  return { version, carried: () => carriedVersion(managed()) };
+  return {
+    ...version,
+    get current() {
+      return version.current;
+    },
+    async begin(signal) {
+      await version.read(signal);
+      version.resume(carriedVersion(managed()));
+    },
+  };
 };

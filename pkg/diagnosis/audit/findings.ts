@@ -3,13 +3,13 @@
 import type { EndpointSlice } from '../../apis/core.ts';
 import { REASONS } from '../../upstream/index.ts';
 import { counted, listed } from '../explain/cause.ts';
-import type { SnapshotIndex } from '../explain/facts.ts';
 import { DIAGNOSIS_REASONS } from '../explain/reasons.ts';
 import { zoneOfNode } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { AUDIT_REASONS } from './reasons.ts';
 import type { ClusterFinding } from './types.ts';
+import type { SnapshotIndex } from '../explain/types.ts';
 
 const nameOf = ({ metadata }: { readonly metadata?: { readonly name?: string } }): string => metadata?.name ?? '';
 

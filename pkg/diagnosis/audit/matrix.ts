@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Zone × zone matrices of connections: averages, sums, and what of them stays.
 import type { Traffic } from '../../upstream/index.ts';
-import { byText } from '../models/lookup.ts';
 import type { TrafficShares } from '../prices.ts';
+import { byText } from '../../apis/order.ts';
 
 type Cells = Map<string, Map<string, number>>;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Orders of the Services of an audit.
-import { byText } from '../models/lookup.ts';
 import type { ServiceAudit } from './types.ts';
+import { byText } from '../../apis/order.ts';
 
 type Order = (left: ServiceAudit, right: ServiceAudit) => number;
 

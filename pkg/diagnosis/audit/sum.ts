@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of an audit: over all Services, and over those with the same first cause.
 import type { CauseReason } from '../explain/types.ts';
-import { byText } from '../models/lookup.ts';
 import type { AuditSum, CauseGroup, MonthlyCost, Saving, ServiceAudit } from './types.ts';
+import { byText } from '../../apis/order.ts';
 
 const total = (services: readonly ServiceAudit[], of: (service: ServiceAudit) => number): number =>
   services.reduce((sum, service) => sum + of(service), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which clients of a Service do not pass the rules of its proxies, by the objects that show it.
 import type { Service } from '../../apis/core.ts';
-import { byText, keyOf, refOf } from '../models/lookup.ts';
+import { keyOf, refOf } from '../models/lookup.ts';
 import { objectName } from '../routers/settings.ts';
 import type { Evidence, RouterObject } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
@@ -22,6 +22,7 @@ import {
 } from './clients.ts';
 import type { Client } from './clients.ts';
 import type { Bypass, EntryObject } from './types.ts';
+import { byText } from '../../apis/order.ts';
 
 /** What many Services of one snapshot share. */
 export interface BypassIndex {

@@ -3,7 +3,6 @@
 import type { Service } from '../../apis/core.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Route } from '../../upstream/index.ts';
-import { byText } from '../models/lookup.ts';
 import { leastCertain, routersReport } from '../routers/report.ts';
 import type { RouterAnswer } from '../routers/types.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
@@ -11,22 +10,23 @@ import { balanceCauses, meanInZoneShare } from './balance.ts';
 import { cause, firstOfEach, listed } from './cause.ts';
 import { fixOf } from './fix.ts';
 import { gatherFacts, indexSnapshot } from './facts.ts';
-import type { SnapshotIndex } from './facts.ts';
 import { givenCauses } from './given.ts';
 import { loopCauses, loopReport, withLoop } from './loop.ts';
 import { prerequisiteCauses, spreadCauses, spreadText } from './spread.ts';
 import type {
   Cause,
   EffectiveReport,
-  Explanation,
   ExplainOptions,
+  Explanation,
   Facts,
   GivenReport,
+  SnapshotIndex,
   UsedReport,
   Verdict,
 } from './types.ts';
 import { usedCauses } from './used.ts';
 import { kindCauses, requestCauses, wantedReport } from './wanted.ts';
+import { byText } from '../../apis/order.ts';
 
 const givenReport = ({ families }: Facts): GivenReport[] =>
   families.map(({ family: addressType, endpoints }) => {

@@ -6,14 +6,10 @@ import { zoneWeights } from '../../flow/zone-weights.ts';
 import { HINT_STRATEGIES, strategyOf } from '../../hints/table.ts';
 import type { HintStrategy } from '../../hints/types.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
-import type { KubernetesVersion } from '../../routing/types.ts';
 import { hintRequest, zoneShares } from '../../upstream/index.ts';
-import type { ZoneShares } from '../../upstream/index.ts';
 import { bypassIndex, bypassesOf } from '../bypasses/find.ts';
-import type { BypassIndex } from '../bypasses/find.ts';
 import { finalHints } from '../models/hints.ts';
 import {
-  byText,
   controlPlaneVersion,
   familiesOf,
   isNodeReady,
@@ -25,11 +21,12 @@ import {
 import { groupNodes, groupRoutesOf } from '../models/routes.ts';
 import type { GroupRoutesInput } from '../models/routes.ts';
 import { routersOf } from '../routers/of-snapshot.ts';
-import type { Routers, Stated } from '../routers/types.ts';
+import type { Stated } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
-import type { Autoscaler, ClusterSnapshot, PodSummary, Workload } from '../snapshot.ts';
+import type { ClusterSnapshot, PodSummary, Workload } from '../snapshot.ts';
 import { idealSlices } from './ideal.ts';
-import type { ExplainOptions, Facts, FamilyFacts, FamilyRoute, ReadyEndpoint } from './types.ts';
+import type { ExplainOptions, Facts, FamilyFacts, FamilyRoute, ReadyEndpoint, SnapshotIndex } from './types.ts';
+import { byText } from '../../apis/order.ts';
 
 const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
 
@@ -50,28 +47,6 @@ export const readyEndpoints = (slices: readonly EndpointSlice[], family: string)
   }
   return [...found.values()].sort((a, b) => byText(a.address, b.address));
 };
-
-/** What many explanations of one snapshot share. */
-export interface SnapshotIndex {
-  readonly slices: ReadonlyMap<string, readonly EndpointSlice[]>;
-  readonly shares: ZoneShares;
-  readonly readyNodes: readonly Node[];
-  /** Of ready Nodes, as `groupNodes` makes them. */
-  readonly groups: readonly (readonly Node[])[];
-  /** Of ready Nodes, and of those among them that are not of the control plane; the empty name is for none. */
-  readonly zones: ReadonlySet<string>;
-  readonly workerZones: ReadonlySet<string>;
-  /** Of the control plane, as the snapshot tells. */
-  readonly version: KubernetesVersion;
-  readonly routers: Routers;
-  readonly bypasses: BypassIndex;
-  /** How clients are spread over the zones: by the CPU of their Nodes; undefined: alike on every Node, where that is not known. */
-  readonly weights: Readonly<Record<string, number>> | undefined;
-  /** By namespace. */
-  readonly pods: ReadonlyMap<string, readonly PodSummary[]>;
-  readonly workloads: ReadonlyMap<string, readonly Workload[]>;
-  readonly autoscalers: ReadonlyMap<string, readonly Autoscaler[]>;
-}
 
 const byNamespace = <T extends { readonly namespace: string }>(
   items: readonly T[],

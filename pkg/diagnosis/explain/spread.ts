@@ -2,11 +2,12 @@
 // Causes in where Pods run: zones with clients and without endpoints, and what should have spread them.
 import type { Node } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
-import { byText, zoneOfNode } from '../models/lookup.ts';
+import { zoneOfNode } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Workload } from '../snapshot.ts';
 import { cause, counted, listed } from './cause.ts';
 import type { Cause, Facts, FamilyFacts, ReadyEndpoint } from './types.ts';
+import { byText } from '../../apis/order.ts';
 
 const named = ({ kind, name }: Workload): string => `${kind} ${name}`;
 

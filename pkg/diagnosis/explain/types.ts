@@ -4,12 +4,13 @@ import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { HintStrategy } from '../../hints/types.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import type { HintRequest, Reason, ZoneShares } from '../../upstream/index.ts';
+import type { BypassIndex } from '../bypasses/find.ts';
 import type { Bypass } from '../bypasses/types.ts';
 import type { FinalHints, HintSource } from '../models/hints.ts';
 import type { ServiceRef } from '../models/lookup.ts';
 import type { GroupRoute } from '../models/routes.ts';
 import type { RoutersReport } from '../routers/report.ts';
-import type { Certainty, RouterName, Stated } from '../routers/types.ts';
+import type { Certainty, RouterName, Routers, Stated } from '../routers/types.ts';
 import type {
   Autoscaler,
   ClusterSnapshot,
@@ -18,7 +19,6 @@ import type {
   PodSummary,
   Workload,
 } from '../snapshot.ts';
-import type { SnapshotIndex } from './facts.ts';
 import type { DiagnosisReason } from './reasons.ts';
 
 /** Stable code of a cause: one of the models', or one that only a diagnosis sees. */
@@ -44,6 +44,28 @@ export interface ExplainOptions extends Stated {
   readonly version?: KubernetesVersion;
   /** Traffic was measured to cross zones although everything here looks right. Default false. */
   readonly crossing?: boolean;
+}
+
+/** What many explanations of one snapshot share. */
+export interface SnapshotIndex {
+  readonly slices: ReadonlyMap<string, readonly EndpointSlice[]>;
+  readonly shares: ZoneShares;
+  readonly readyNodes: readonly Node[];
+  /** Of ready Nodes, as `groupNodes` makes them. */
+  readonly groups: readonly (readonly Node[])[];
+  /** Of ready Nodes, and of those among them that are not of the control plane; the empty name is for none. */
+  readonly zones: ReadonlySet<string>;
+  readonly workerZones: ReadonlySet<string>;
+  /** Of the control plane, as the snapshot tells. */
+  readonly version: KubernetesVersion;
+  readonly routers: Routers;
+  readonly bypasses: BypassIndex;
+  /** How clients are spread over the zones: by the CPU of their Nodes; undefined: alike on every Node, where that is not known. */
+  readonly weights: Readonly<Record<string, number>> | undefined;
+  /** By namespace. */
+  readonly pods: ReadonlyMap<string, readonly PodSummary[]>;
+  readonly workloads: ReadonlyMap<string, readonly Workload[]>;
+  readonly autoscalers: ReadonlyMap<string, readonly Autoscaler[]>;
 }
 
 /** Everything that causes are looked for in, worked out once. */

@@ -9,7 +9,8 @@ import { storedHints, zoneShares } from '../../upstream/index.ts';
 import type { ControllerEvent, FeatureGates, StoredHints, ZoneShares } from '../../upstream/index.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
-import { byText, controlPlaneVersion, familyOf, keyOf, refOf, slicesByService, sortedServices } from './lookup.ts';
+import { controlPlaneVersion, familyOf, keyOf, refOf, slicesByService, sortedServices } from './lookup.ts';
+import { byText } from '../../apis/order.ts';
 
 export type HintSource = 'topology-mode' | 'trafficDistribution' | 'webhook' | 'none';
 

@@ -2,16 +2,11 @@
 // Finds what belongs together in a snapshot: slices of a Service, versions of components, zones of Nodes.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../../apis/names.ts';
+import { byText } from '../../apis/order.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION, compareVersions, parseVersion } from '../../routing/version.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
-
-/** Order of names as Go sorts strings of ASCII, independent of any locale. */
-export const byText = (left: string, right: string): number => {
-  if (left === right) return 0;
-  return left < right ? -1 : 1;
-};
 
 export interface ServiceRef {
   readonly namespace: string;

@@ -4,7 +4,8 @@ import type { EndpointSlice, Service } from '../../apis/core.ts';
 import { planHints } from '../../flow/planner.ts';
 import { planProportional } from '../../flow/proportional.ts';
 import type { Bounds, Demand, FlowEndpoint, Plan, ZoneFigures } from '../../flow/types.ts';
-import { byText, familyOf } from './lookup.ts';
+import { familyOf } from './lookup.ts';
+import { byText } from '../../apis/order.ts';
 
 export interface PlanReport {
   readonly plan: {

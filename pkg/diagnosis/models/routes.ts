@@ -7,7 +7,8 @@ import type { MergeEndpoints, ProxyEndpoint, Reason, Route, TopologyMode } from 
 import { routersReport } from '../routers/report.ts';
 import type { RoutersReport } from '../routers/report.ts';
 import type { Certainty, NodeRouting, RouterName, Routers } from '../routers/types.ts';
-import { byText, familyOf, kubeletVersion, zoneOfNode } from './lookup.ts';
+import { familyOf, kubeletVersion, zoneOfNode } from './lookup.ts';
+import { byText } from '../../apis/order.ts';
 
 export interface RouteReport {
   readonly node: string;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who routes, as every report has it: Nodes that are alike in one group, and the whole in three stable fields.
-import { byText } from '../models/lookup.ts';
 import type { Behaviour, Certainty, Evidence, RouterAnswer, RouterName, RouterNode, Routers } from './types.ts';
+import { byText } from '../../apis/order.ts';
 
 /** Nodes whose Services are load-balanced alike. */
 export interface RouterGroup {

@@ -3,10 +3,11 @@
 import type { Node } from '../../apis/core.ts';
 import type { Demand } from '../../flow/types.ts';
 import { zoneWeights } from '../../flow/zone-weights.ts';
-import { byText, isNodeReady, zoneOfNode } from '../models/lookup.ts';
+import { isNodeReady, zoneOfNode } from '../models/lookup.ts';
 import { isControlPlane } from '../explain/facts.ts';
 import { SimulationError, hintFor } from './what-if.ts';
 import type { DemandReport, Weights } from './types.ts';
+import { byText } from '../../apis/order.ts';
 
 /** Ready Nodes that run workloads; those of a dedicated control plane only where there are no others. */
 export const clientNodes = (nodes: readonly Node[]): readonly Node[] => {

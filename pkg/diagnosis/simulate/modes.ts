@@ -14,7 +14,6 @@ import type { KubernetesVersion, RoutingSettings } from '../../routing/types.ts'
 import { OLDEST_SUPPORTED_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
 import { distributionOf } from '../../upstream/index.ts';
 import type { FeatureGates } from '../../upstream/index.ts';
-import type { Carrier } from './types.ts';
 
 const FIELD_VALUES = ['PreferClose', 'PreferSameZone', 'PreferSameNode'] as const;
 
@@ -34,6 +33,9 @@ export const SIMPLEST_FIRST: readonly ModeName[] = [
   'PreferSameNode',
   ...STRATEGIES,
 ];
+
+/** `controlPlane` needs nothing installed, `webhook` the endpointslice-webhook, `planner` the flow-controller beside it. */
+export type Carrier = 'controlPlane' | 'webhook' | 'planner';
 
 /** `settings`: of the mode. The control plane alone carries a strategy where the field says the same. */
 export const carrierOf = (mode: ModeName, settings: RoutingSettings, managed: boolean): Carrier => {

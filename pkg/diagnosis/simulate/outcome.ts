@@ -4,13 +4,13 @@ import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { Demand } from '../../flow/types.ts';
 import { inZoneShare, mergeEndpoints, trafficOf, worstOverload } from '../../upstream/index.ts';
 import type { FeatureGates, ProxyEndpoint, Traffic } from '../../upstream/index.ts';
-import { byText } from '../models/lookup.ts';
 import { groupRoutesOf } from '../models/routes.ts';
 import type { GroupRoute } from '../models/routes.ts';
 import { monthlyCost } from '../prices.ts';
 import type { NodeRouting } from '../routers/types.ts';
 import type { Tariff } from '../prices.ts';
 import type { Matrix, Outcome } from './types.ts';
+import { byText } from '../../apis/order.ts';
 
 /** The same for every mode of one simulation. */
 export interface Frame {

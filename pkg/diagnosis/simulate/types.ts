@@ -5,7 +5,7 @@ import type { KubernetesVersion } from '../../routing/types.ts';
 import type { PriceTable } from '../prices.ts';
 import type { RoutersReport } from '../routers/report.ts';
 import type { Stated } from '../routers/types.ts';
-import type { ModeName } from './modes.ts';
+import type { Carrier, ModeName } from './modes.ts';
 import type { VerdictReason, RecommendationReason } from './reasons.ts';
 
 /** Weights of the zones: allocatable CPU of their Nodes as the control plane counts it, number of Nodes, or as given. */
@@ -74,9 +74,6 @@ export interface Verdict {
   /** One sentence. */
   readonly message: string;
 }
-
-/** `controlPlane` needs nothing installed, `webhook` the endpointslice-webhook, `planner` the flow-controller beside it. */
-export type Carrier = 'controlPlane' | 'webhook' | 'planner';
 
 export interface ModeReport {
   readonly mode: ModeName;

@@ -2,11 +2,11 @@
 // Judges a mode in one sentence: what it keeps, what it overloads, or the rule that takes its hints away.
 import type { GroupRoute } from '../models/routes.ts';
 import type { Explained, Reason } from '../../upstream/index.ts';
-import { byText } from '../models/lookup.ts';
 import { SIMPLEST_FIRST, isStrategy } from './modes.ts';
 import type { ModeName } from './modes.ts';
 import type { Flow } from './outcome.ts';
 import type { Outcome, Recommendation, Verdict } from './types.ts';
+import { byText } from '../../apis/order.ts';
 
 /** What counts as overload. */
 export type Limit =

@@ -2,9 +2,10 @@
 // Changes what is asked about: other numbers of ready endpoints in a zone, other CPU of Nodes.
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { nanoCpu } from '../../upstream/controller/quantity.ts';
-import { byText, zoneOfNode } from '../models/lookup.ts';
+import { zoneOfNode } from '../models/lookup.ts';
 import { nearest } from '../nearest.ts';
 import type { RefusalReason, WhatIfReport } from './types.ts';
+import { byText } from '../../apis/order.ts';
 
 /** Objects of the cluster that a simulation of one Service looks at. */
 export interface World {

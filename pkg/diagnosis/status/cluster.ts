@@ -5,9 +5,9 @@ import { LABEL_ZONE } from '../../apis/names.ts';
 import { mechanismOf } from '../../routing/mechanism.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { formatVersion, InvalidVersionError, parseVersion } from '../../routing/version.ts';
-import { byText } from '../models/lookup.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import type { ClusterStatus } from './types.ts';
+import { byText } from '../../apis/order.ts';
 
 const UNKNOWN = 'unknown';
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Installations of the chart: which components each has, how they run, and who leads.
-import { byText } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import { zoneOf } from './cluster.ts';
 import type { ComponentPod, DeployedComponent, StatusEvidence } from './evidence.ts';
 import { leasesOf, leaseStatus, leaseUsesOf } from './leases.ts';
 import type { ComponentStatus, InstallationStatus, WebhookStatus } from './types.ts';
+import { byText } from '../../apis/order.ts';
 
 /** Whether Pods could be seen at all: without the right to, none is no news. */
 const sawPods = ({ unseen }: StatusEvidence): boolean => unseen.every(({ what }) => what !== 'pods');

@@ -3,10 +3,11 @@
 import type { LabelSelector } from '../../apis/admission.ts';
 import { LABEL_NAMESPACE_NAME } from '../../apis/names.ts';
 import { selects } from '../explain/webhook.ts';
-import { byText, refOf } from '../models/lookup.ts';
+import { refOf } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ProbeResult, StatusObjects } from './evidence.ts';
 import { isOurs } from './services.ts';
+import { byText } from '../../apis/order.ts';
 
 export interface PlannedProbe {
   readonly carrier: ProbeResult['carrier'];

@@ -11,11 +11,11 @@ import {
   LABEL_STRATEGY,
 } from '../../apis/names.ts';
 import { audit } from '../audit/audit.ts';
-import { byText } from '../models/lookup.ts';
 import { itemsOf, known } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import type { StatusEvidence } from './evidence.ts';
 import type { FlowStatus, ServicesStatus } from './types.ts';
+import { byText } from '../../apis/order.ts';
 
 /** It carries one of our labels or annotations, and is not left out by one. */
 export const isOurs = ({ metadata }: Service): boolean => {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Judges installations of the chart: what runs, who leads, whether admission acts, and what went wrong last.
 import { EXTENSION_NAME, GROUP } from '../../apis/names.ts';
-import { byText } from '../models/lookup.ts';
 import { clusterStatus } from './cluster.ts';
 import type { StatusEvidence } from './evidence.ts';
 import { statusFindings } from './findings.ts';
@@ -11,6 +10,7 @@ import { NOTES } from './reasons.ts';
 import { flowStatus, servicesStatus } from './services.ts';
 import type { StatusReport } from './types.ts';
 import { webhookStatuses } from './webhooks.ts';
+import { byText } from '../../apis/order.ts';
 
 /** Selects everything that the chart renders. */
 export const CHART_SELECTOR = `${LABEL_NAME}=${EXTENSION_NAME}`;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the slices of a Service to the endpoints that the loop plans for: one a Pod, whatever families and ports it has.
+import { byText } from '../../apis/order.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
 import type { PlannedEndpoint } from '../types.ts';
 import { endpointName, isSpread } from './slice.ts';
@@ -15,11 +16,6 @@ export interface SliceView {
   /** Zones of its hints in the first slice that has some. */
   readonly forZones: readonly string[];
 }
-
-const byName = (left: { readonly name: string }, right: { readonly name: string }): number => {
-  if (left.name === right.name) return 0;
-  return left.name < right.name ? -1 : 1;
-};
 
 /** Endpoints in name order. Slices of host names are nobody's to plan: proxies do not look at them. */
 export const endpointsOf = (slices: readonly FlowSlice[]): SliceView[] => {
@@ -38,7 +34,7 @@ export const endpointsOf = (slices: readonly FlowSlice[]): SliceView[] => {
       }
     }
   }
-  return [...found.values()].sort(byName);
+  return [...found.values()].sort((one, other) => byText(one.name, other.name));
 };
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many endpoints each zone lends to others so that every zone comes close to what it should have.
-import { byText } from '../names.ts';
 import type { ZoneAllocation } from './allocation.ts';
+import { byText } from '../../apis/order.ts';
 
 /** Whole endpoints by zone. */
 export interface Lending {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hints in proportion to CPU (annotation value Auto): own zones first, then lending; after topologycache.AddHints.
 import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
-import { byText, endpointsOf } from '../names.ts';
+import { endpointsOf } from '../names.ts';
 import type { ZoneAllocation } from './allocation.ts';
 import { planLending } from './lending.ts';
 import { isReadyToController, mapEndpoints, withHints } from './slice-plan.ts';
 import type { SlicePlan } from './slice-plan.ts';
 import { splitByValidity } from './slice-validity.ts';
+import { byText } from '../../apis/order.ts';
 
 export type Proportional =
   | {

@@ -3,7 +3,7 @@
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import type { FeatureGates } from '../features.ts';
-import { byText, endpointsOf, fullName } from '../names.ts';
+import { endpointsOf, fullName } from '../names.ts';
 import { explained } from '../reasons.ts';
 import type { Explained } from '../reasons.ts';
 import { allocate } from './allocation.ts';
@@ -18,6 +18,7 @@ import type { SlicePlan } from './slice-plan.ts';
 import { hintByDistribution } from './traffic-distribution.ts';
 import { zoneShares } from './zone-shares.ts';
 import type { ZoneShares } from './zone-shares.ts';
+import { byText } from '../../apis/order.ts';
 
 export interface SyncInput {
   readonly service: Service;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Share of the cluster's CPU by zone, from its Nodes; after topologycache.SetNodes of kubernetes/endpointslice.
 import type { Node } from '../../apis/core.ts';
-import { byText, nodeNameOf, zoneOf } from '../names.ts';
+import { nodeNameOf, zoneOf } from '../names.ts';
 import { milliFromNano, nanoCpu } from './quantity.ts';
+import { byText } from '../../apis/order.ts';
 
 /** Share of all allocatable CPU by zone, 0..1. */
 export type ZoneRatios = ReadonlyMap<string, number>;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The endpoints of one Service port as a proxy sees them: slices merged, defaults filled in, duplicates resolved.
 import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
-import { byText, endpointsOf, fullName, hintedZones } from '../names.ts';
+import { endpointsOf, fullName, hintedZones } from '../names.ts';
+import { byText } from '../../apis/order.ts';
 
 export interface ProxyEndpoint {
   /** `IP:PORT`, with brackets around an IPv6 address; identity and sort order. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kube-proxy's choice of endpoints on one node; after CategorizeEndpoints of kubernetes/kubernetes pkg/proxy/topology.go.
 import { isEnabled } from '../features.ts';
-import { byText, nodeNameOf, zoneOf } from '../names.ts';
+import { nodeNameOf, zoneOf } from '../names.ts';
 import type { Reason } from '../reasons.ts';
 import { atLeast } from '../../routing/version.ts';
 import { mergeEndpoints } from './endpoints.ts';
@@ -10,6 +10,7 @@ import { hintDecision } from './hint-mode.ts';
 import { buildRoute, familyOf, portOf, whyNotProxied } from './route.ts';
 import { trafficPolicyOf } from './traffic-policy.ts';
 import type { Route, RouteInput, TopologyMode } from './types.ts';
+import { byText } from '../../apis/order.ts';
 
 /** Since this minor the endpoint that is not terminating wins over another of the same address; before, the local one. */
 const PREFER_RUNNING_SINCE = 36;

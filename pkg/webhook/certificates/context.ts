@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the TLS context of the admission server is made of, so that a pair can be tried before it is used.
 import type { SecureContextOptions } from 'node:tls';
-import type { Pem } from './pair.ts';
+import type { Pem } from './types.ts';
 
 /** Those of Mozilla's intermediate profile: forward secrecy, and no CBC, which Node's defaults still offer in TLS 1.2. */
 const CIPHERS = [

@@ -20,7 +20,8 @@ import {
   utf8String,
 } from './der.ts';
 import type { Der } from './der.ts';
-import type { Pair, Pem } from './pair.ts';
+import type { Pair } from './pair.ts';
+import type { Pem } from './types.ts';
 
 /** How far certificates are dated back, so that a caller whose clock is slow accepts them at once. */
 export const BACKDATE_MS = 10 * 60_000;

@@ -5,12 +5,7 @@ import type { KeyObject } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { contextOptions } from './context.ts';
 import { CertificateError } from './types.ts';
-
-/** PEM of a certificate (possibly with its chain) and of its private key. */
-export interface Pem {
-  readonly cert: string;
-  readonly key: string;
-}
+import type { Pem } from './types.ts';
 
 /** A certificate with the key that belongs to it. */
 export interface Pair extends Pem {

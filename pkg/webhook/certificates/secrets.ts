@@ -3,9 +3,10 @@
 import { isIP } from 'node:net';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
 import { readPair, readServingPair } from './pair.ts';
-import type { Pair, Pem } from './pair.ts';
+import type { Pair } from './pair.ts';
 import type { ServerFacts, StoredFacts } from './rotation.ts';
 import { CertificateError } from './types.ts';
+import type { Pem } from './types.ts';
 
 /** core/v1 Secret; `data` is base64. */
 export interface Secret extends KubernetesObject {

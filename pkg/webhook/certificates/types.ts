@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract between where a serving certificate comes from and the HTTPS server that uses it.
 
-/** What the server hands to its TLS context, as PEM. */
-export interface ServingCertificate {
-  /** The certificate, possibly followed by its chain. */
+/** PEM of a certificate (possibly with its chain) and of its private key. */
+export interface Pem {
   readonly cert: string;
   readonly key: string;
+}
+
+/** What the server hands to its TLS context, as PEM. */
+export interface ServingCertificate extends Pem {
   /** Authorities that callers shall trust, if the source knows them: goes into webhook registrations. */
   readonly caBundle?: string;
 }

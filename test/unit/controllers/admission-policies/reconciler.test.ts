@@ -81,8 +81,8 @@ const setup = (current: Managed[] = []) => {
         probes.push(carrier);
         return Promise.resolve(state.acts[carrier]);
       },
-      onCarrier: (carrier, awaits) =>
-        void carriers.push(awaits === undefined ? carrier : `${carrier}, awaits ${awaits}`),
+      onBackends: ({ acting, awaited }) =>
+        void carriers.push(awaited === undefined ? acting : `${acting}, awaits ${awaited}`),
       clock,
       events: { record: (event) => void events.push(event) },
       regarding: { apiVersion: 'v1', kind: 'Namespace', name: NAMESPACE },

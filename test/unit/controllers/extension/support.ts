@@ -4,7 +4,7 @@ import type { Extension, ExtensionClass } from '../../../../pkg/apis/extension.t
 import type { Shoot } from '../../../../pkg/apis/gardener.ts';
 import { EXTENSIONS } from '../../../../pkg/apis/resources.ts';
 import { createRoutingConfigReader } from '../../../../pkg/apis/routing-config-reader.ts';
-import { createExtensionProjection } from '../../../../pkg/controllers/extension/projection.ts';
+import { createExtensionProjection } from '../../../../pkg/controllers/settings/extension-projection.ts';
 import { createExtensionReconciler } from '../../../../pkg/controllers/extension/reconciler.ts';
 import type { SeenNamespace, SeenService } from '../../../../pkg/gardener/extension/condition.ts';
 import { governingExtension } from '../../../../pkg/gardener/extension/governing.ts';

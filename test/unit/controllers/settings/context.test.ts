@@ -34,7 +34,7 @@ describe('the context of decisions', () => {
   let context: () => RoutingContext;
   beforeEach(() => {
     held = caches();
-    context = createContext(held as unknown as SettingsCaches, () => ({ major: 1, minor: 34 }));
+    context = createContext(held as unknown as SettingsCaches, { current: { major: 1, minor: 34 } });
   });
 
   it('looks at Nodes again only when they change', () => {

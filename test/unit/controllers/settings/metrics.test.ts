@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createSettingsCounters, showSettings } from '../../../../pkg/controllers/settings/metrics.ts';
-import type { CarrierFigures } from '../../../../pkg/controllers/settings/metrics.ts';
+import { showAdmission } from '../../../../pkg/controllers/admission-policies/metrics.ts';
+import type { Backends } from '../../../../pkg/controllers/admission-policies/reconciler.ts';
+import { showEffectiveness } from '../../../../pkg/controllers/effectiveness/metrics.ts';
+import { createResyncCounter, showRepair } from '../../../../pkg/controllers/hint-repair/metrics.ts';
+import { createWriteCounter, showSettings } from '../../../../pkg/controllers/settings/metrics.ts';
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
 
 describe('metrics of the settings reconciler', () => {
@@ -15,21 +18,18 @@ describe('metrics of the settings reconciler', () => {
       { namespace: 'n', service: 't', figures: { hinted: 2, unhinted: 0, inZone: 1 } },
       { namespace: 'n', service: 'u', figures: { hinted: 0, unhinted: 4, inZone: undefined } },
     ];
-    let carrier: CarrierFigures | undefined = { carrier: 'webhook', awaits: 'policy' };
-    const settings = createSettingsCounters(metrics);
-    showSettings(metrics, {
-      decisions: () => [{ owner: 'shoot-settings', reason, objects: 3 }],
-      foreignValues: () => 2,
-      fights: () => 1,
-      effectiveness: () => [{ state: 'Effective', services: 4 }],
-      services: () => services,
-      webhookUnavailable: () => true,
-      carrier: () => carrier,
-      plannerAlive: () => alive,
-    });
-    settings.wrote('repair');
-    settings.wrote('repair');
-    settings.touched('hinted');
+    let backends: Backends | undefined = { acting: 'webhook', awaited: 'policy' };
+    const wrote = createWriteCounter(metrics);
+    const resynced = createResyncCounter(metrics);
+    const counts = () => [{ owner: 'shoot-settings', reason, objects: 3 }];
+    showSettings(metrics, { counts, foreignValues: () => 2, fights: () => 1 });
+    showEffectiveness(metrics, { counts: () => [{ state: 'Effective', services: 4 }], figures: () => services });
+    showRepair(metrics, { unavailable: true });
+    const planner = { alive: () => alive === true, known: () => alive !== undefined };
+    showAdmission(metrics, { planner, backends: () => backends });
+    wrote('repair');
+    wrote('repair');
+    resynced('hinted');
     const first = await metrics.text();
     for (const line of [
       'topology_aware_routing_settings_objects{owner="shoot-settings",reason="Enabled"} 3',
@@ -54,12 +54,12 @@ describe('metrics of the settings reconciler', () => {
       expect(first.split('\n')).to.include(line);
     }
     reason = 'SingleZone';
-    carrier = { carrier: 'policy', awaits: undefined };
+    backends = { acting: 'policy', awaited: undefined };
     const second = await metrics.text();
     expect(second).to.contain('reason="SingleZone"} 3').and.not.to.contain('reason="Enabled"');
     expect(second).to.contain('_carrier{carrier="webhook"} 0').and.to.contain('_carrier{carrier="policy"} 1');
     expect(second).to.contain('_carrier_awaited{carrier="policy"} 0');
-    [carrier, alive] = [undefined, undefined];
+    [backends, alive] = [undefined, undefined];
     expect(await metrics.text(), 'not found out yet').not.to.match(/^topology_aware_routing_planner_alive/m);
     expect(await metrics.text(), 'not found out yet').not.to.contain('carrier="');
     services = [];

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Extension } from '../../../../pkg/apis/extension.ts';
 import { EXTENSION_TYPE } from '../../../../pkg/apis/names.ts';
-import { classesOf, governingOf, homeOf } from '../../../../pkg/controllers/extension/homes.ts';
+import { classesOf, governingOf, homeOf } from '../../../../pkg/controllers/settings/homes.ts';
 import type { SettingsCaches } from '../../../../pkg/controllers/settings/caches.ts';
 import { heldByConfiguration } from '../../../../pkg/gardener/extension/select.ts';
 import { extension } from '../../../fixtures/gardener.ts';

@@ -6,8 +6,8 @@ import { EXTENSION_TYPE } from '../../apis/names.ts';
 import { PROVIDER_CONFIG_FIELD } from '../../apis/routing-config.ts';
 import { governingExtension } from '../../gardener/extension/governing.ts';
 import type { Governing } from '../../gardener/extension/types.ts';
-import { inNamespace } from '../settings/caches.ts';
-import type { SettingsCaches } from '../settings/caches.ts';
+import { inNamespace } from './caches.ts';
+import type { SettingsCaches } from './caches.ts';
 
 type Modes = SettingsReconcilerConfiguration['modes'];
 

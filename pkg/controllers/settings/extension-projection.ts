@@ -7,7 +7,7 @@ import type { RoutingConfigReader } from '../../apis/routing-config-reader.ts';
 import { assessReading } from '../../gardener/extension/assess.ts';
 import { extensionClassOf } from '../../gardener/extension/governing.ts';
 import type { ReadExtension } from '../../gardener/extension/types.ts';
-import { projectMeta } from '../settings/projections.ts';
+import { projectMeta } from './projections.ts';
 
 const projectMetadata = (metadata: ObjectMeta | undefined): ObjectMeta => {
   const operation = metadata?.annotations?.[ANNOTATION_OPERATION];

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Metrics of resyncs: EndpointSlices written so that admission sees them again, and whether that helps.
+import type { Metrics } from '../../telemetry/metrics.ts';
+
+export type ResyncOutcome = 'hinted' | 'unhinted' | 'spread' | 'planned';
+
+/** Counts resyncs by what came back. */
+export const createResyncCounter = (metrics: Metrics): ((outcome: ResyncOutcome) => void) => {
+  const resyncs = metrics.counter({
+    name: 'slice_touches_total',
+    help: 'EndpointSlice resyncs (no-op writes that trigger admission) by result: hinted or unhinted after a webhook outage; spread or (still) planned after the planner is gone.',
+    labels: ['outcome'],
+  });
+  return (outcome) => resyncs.inc({ outcome });
+};
+
+export const showRepair = (metrics: Metrics, repair: { readonly unavailable: boolean }): void => {
+  metrics.gauge({
+    name: 'webhook_unavailable',
+    help: '1 while written EndpointSlices come back without hints.',
+    collect: (gauge) => gauge.set(repair.unavailable ? 1 : 0),
+  });
+};
