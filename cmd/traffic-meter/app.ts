@@ -24,6 +24,7 @@ import { readNodeFacts } from './node.ts';
 import type { NodeFacts } from './node.ts';
 import { parseFlags } from './options.ts';
 import type { Flags } from './options.ts';
+import { secureServing } from './secure.ts';
 
 const command = TRAFFIC_METER;
 
@@ -97,9 +98,13 @@ const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortS
     { name: 'conntrack', check: () => meter.problem },
   ];
   createProcessMetrics(metrics, { command, readiness });
-  const { bindAddress = '127.0.0.1', healthPort = 8081, metricsPort = 8080 } = flags;
+  const { bindAddress = '127.0.0.1', healthPort = 8081, metricsPort = 8080, securePort } = flags;
   const ports = await openPorts({
-    config: { health: { bindAddress, port: healthPort }, metrics: { bindAddress, port: metricsPort } },
+    config: {
+      health: { bindAddress, port: healthPort },
+      metrics: securePort === undefined ? { bindAddress, port: metricsPort } : { bindAddress: '', port: securePort },
+    },
+    ...(securePort === undefined ? {} : { secureMetrics: secureServing(client, nodeName, clock) }),
     liveness: [],
     readiness,
     metrics,

@@ -2,7 +2,7 @@
 // Flags of the traffic-meter.
 import { Command, InvalidArgumentError } from 'commander';
 import { TRAFFIC_METER } from '../../pkg/apis/names.ts';
-import { parseWith, withLog, withPorts } from '../shared/flags.ts';
+import { parsePort, parseWith, withLog, withPorts } from '../shared/flags.ts';
 import type { CommonFlags, ParsedFlags } from '../shared/flags.ts';
 
 export interface Flags extends CommonFlags {
@@ -10,6 +10,7 @@ export interface Flags extends CommonFlags {
   conntrack: string;
   listInterval: number;
   maxSeries: number;
+  securePort?: number;
 }
 
 const EXAMPLES = `
@@ -51,7 +52,12 @@ const createCommand = (): Command =>
           parseWhole(100, 10_000_000),
           200_000,
         )
-        .option('--bind-address <address>', 'address of the health and metrics ports (default: 127.0.0.1)'),
+        .option('--bind-address <address>', 'address of the health and metrics ports (default: 127.0.0.1)')
+        .option(
+          '--secure-port <port>',
+          'instead of --metrics-port: /metrics over TLS, on all addresses, for who shows a token that may get /metrics',
+          parsePort,
+        ),
     ),
   ).addHelpText('after', EXAMPLES);
 

@@ -95,6 +95,10 @@ export const COMMANDS = {
 
 /** The command that measures; it is on every node, and no part of the control loop. */
 export const TRAFFIC_METER = 'traffic-meter';
+/** Audience of tokens that are good for reading meters and for nothing else (docs/adr/0021-reading-meters.md). */
+export const METER_AUDIENCE = 'topology-traffic-meter';
+/** Header of a token behind the API server's Pod proxy, which takes `Authorization` off; as Node.js spells it. */
+export const METER_TOKEN_HEADER = 'x-topology-token';
 
 /** Extension type and name of chart and image. */
 export const EXTENSION_TYPE = 'topology-aware-routing';

@@ -72,6 +72,14 @@ export const NODE_GROUPS = resource('apps.kubeedge.io', 'v1alpha1', 'NodeGroup',
 export const PERSISTENT_VOLUMES = resource('', 'v1', 'PersistentVolume', 'persistentvolumes', false);
 export const CLUSTER_ROLES = resource('rbac.authorization.k8s.io', 'v1', 'ClusterRole', 'clusterroles', false);
 export const DEPLOYMENTS = resource('apps', 'v1', 'Deployment', 'deployments', true);
+export const TOKEN_REVIEWS = resource('authentication.k8s.io', 'v1', 'TokenReview', 'tokenreviews', false);
+export const SUBJECT_ACCESS_REVIEWS = resource(
+  'authorization.k8s.io',
+  'v1',
+  'SubjectAccessReview',
+  'subjectaccessreviews',
+  false,
+);
 export const DAEMON_SETS = resource('apps', 'v1', 'DaemonSet', 'daemonsets', true);
 
 /** apiVersion of a resource as objects carry it. */

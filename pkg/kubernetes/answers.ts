@@ -17,6 +17,9 @@ export const invalidAnswer = (request: RequestIdentity, message: string): Connec
 
 const nameOf = (value: Fields): unknown => (isRecord(value['metadata']) ? value['metadata']['name'] : undefined);
 
+/** Kinds that are answered and not stored: they have no name. */
+const NAMELESS = new Set(['TokenReview', 'SubjectAccessReview', 'TokenRequest']);
+
 /**
  * A single object as the API server answers it.
  *
@@ -31,6 +34,7 @@ export const asObject = <T extends KubernetesObject>(
   request: RequestIdentity,
 ): T => {
   if (!isRecord(value) || value['kind'] !== kind) throw invalidAnswer(request, `the answer is no ${kind}`);
+  if (NAMELESS.has(kind)) return value as T;
   const answered = nameOf(value);
   if (typeof answered !== 'string' || answered === '' || (name !== undefined && answered !== name)) {
     throw invalidAnswer(request, `the answer is another ${kind} than the one that was asked for`);

@@ -148,7 +148,7 @@ export const createClient = (options: ClientOptions): Client => {
     ...createWrites(exchange),
     watch: createWatch(exchange, random),
     raw: async (path, signal) => await exchange.json({ method: 'GET', path }, signal),
-    text: async (path, signal) => await exchange.text({ method: 'GET', path }, signal),
+    text: async (path, signal, headers = {}) => await exchange.text({ method: 'GET', path, headers }, signal),
     close: () => transport.close(),
   };
 };

@@ -31,6 +31,8 @@ export interface Call {
   path: string;
   contentType?: string;
   body?: unknown;
+  /** Beside those of every request. */
+  headers?: Readonly<Record<string, string>>;
   /** See ListOptions. */
   newConnection?: boolean;
   refusal?: Refusal | undefined;
@@ -148,6 +150,7 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
         method: call.method,
         path: call.path,
         headers: {
+          ...call.headers,
           accept: 'application/json',
           'user-agent': userAgent,
           ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),

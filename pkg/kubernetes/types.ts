@@ -126,8 +126,8 @@ export interface Client {
   ): AsyncIterableIterator<WatchEvent<T>>;
   /** GET of any path, for example `/version` or `/apis/apps/v1`; parsed JSON. */
   raw<T = unknown>(path: string, signal?: AbortSignal): Promise<T>;
-  /** GET of a path that answers no JSON, for example a Pod's log. */
-  text(path: string, signal?: AbortSignal): Promise<string>;
+  /** GET of a path that answers no JSON, for example a Pod's log; `headers` go to a Pod behind the API server's proxy. */
+  text(path: string, signal?: AbortSignal, headers?: Readonly<Record<string, string>>): Promise<string>;
   /** Closes the connection pool; pending requests reject. */
   close(): Promise<void>;
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small plain-HTTP server under health and metrics: GET only, a table of paths, closes without waiting for idle clients.
+// The small server under health and metrics: GET only, a table of paths, closes without waiting for idle clients.
 import { createServer } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
+import type { SecureContextOptions } from 'node:tls';
 import express from 'express';
 import type { ErrorRequestHandler, Express, Request, RequestHandler } from 'express';
+import { trackConnections } from './connections.ts';
 import type { Logger } from './types.ts';
 
 export interface Answer {
@@ -15,6 +19,14 @@ export interface Answer {
 /** Answers one path; `query` is what follows the question mark. */
 export type Route = (query: Request['query']) => Answer | Promise<Answer>;
 
+/** Serves over TLS, to readers that are let in. */
+export interface SecureServing {
+  /** Certificate, key and ciphers. */
+  readonly context: SecureContextOptions;
+  /** Undefined lets the request in; an answer is what it gets instead. Paths that are not served are asked about, too. */
+  admit(headers: IncomingHttpHeaders): Promise<Answer | undefined>;
+}
+
 export interface HttpServerOptions {
   /** Address to bind. */
   address: string;
@@ -22,6 +34,8 @@ export interface HttpServerOptions {
   port: number;
   routes: Readonly<Record<string, Route>>;
   logger: Logger;
+  /** Without it the server speaks plain HTTP to everybody. */
+  secure?: SecureServing | undefined;
 }
 
 export interface RunningServer {
@@ -67,8 +81,17 @@ const answering =
     response.send(body);
   };
 
-const createApp = ({ routes, logger }: HttpServerOptions): Express => {
+const admitting =
+  ({ admit }: SecureServing): RequestHandler =>
+  async (request, response, next) => {
+    const refusal = await admit(request.headers);
+    if (refusal === undefined) return next();
+    return answering(() => refusal)(request, response, next);
+  };
+
+const createApp = ({ routes, logger, secure }: HttpServerOptions): Express => {
   const app = bareApp().set('query parser', 'simple');
+  if (secure !== undefined) app.use(admitting(secure));
   app.use((request, response, next) => {
     if (request.method === 'GET' || request.method === 'HEAD') return next();
     response.set('allow', 'GET, HEAD');
@@ -83,13 +106,25 @@ const createApp = ({ routes, logger }: HttpServerOptions): Express => {
   return app.use(onError);
 };
 
+/** Probes and scrapes are small: whoever takes longer than this to ask is neither. */
+const TIMEOUT_MS = 10_000;
+/** Of a secure server: what OpenSSL holds for silent ones is some 50 KB each. */
+const MAX_CONNECTIONS = 200;
+
+const createListener = (options: HttpServerOptions) => {
+  const app = createApp(options);
+  const timeouts = { headersTimeout: TIMEOUT_MS, requestTimeout: TIMEOUT_MS };
+  if (options.secure === undefined) return createServer(timeouts, app);
+  const server = createSecureServer({ ...options.secure.context, ...timeouts, handshakeTimeout: TIMEOUT_MS }, app);
+  server.on('tlsClientError', (error) => options.logger.debug('TLS handshake failed', { error }));
+  trackConnections(server, MAX_CONNECTIONS);
+  return server;
+};
+
 /** Resolves once it listens; rejects if the address cannot be bound. */
 export const startHttpServer = async (options: HttpServerOptions): Promise<RunningServer> => {
   const { address, port, logger } = options;
-  const server = createServer(createApp(options));
-  // Probes are small: whoever takes longer than this to ask is not a probe.
-  server.headersTimeout = 10_000;
-  server.requestTimeout = 10_000;
+  const server = createListener(options);
   const actualPort = await listen(server, port, address);
   server.on('error', (error) => logger.warn('HTTP server error', { error }));
   let closed: Promise<void> | undefined;

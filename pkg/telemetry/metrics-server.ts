@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// /metrics: the exposition text of one process over plain HTTP.
+// /metrics: the exposition text of one process.
 import { startHttpServer } from './http.ts';
-import type { Route, RunningServer } from './http.ts';
+import type { Route, RunningServer, SecureServing } from './http.ts';
 import type { Metrics } from './metrics.ts';
 import type { Logger } from './types.ts';
 
@@ -12,6 +12,8 @@ export interface MetricsServerOptions {
   port: number;
   metrics: Pick<Metrics, 'text' | 'contentType'>;
   logger: Logger;
+  /** See HttpServerOptions. */
+  secure?: SecureServing | undefined;
 }
 
 /** The metrics path, for a server that serves more than it. */
@@ -19,5 +21,5 @@ export const metricsRoutes = (metrics: MetricsServerOptions['metrics']): Record<
   '/metrics': async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.text() }),
 });
 
-export const startMetricsServer = ({ address, port, metrics, logger }: MetricsServerOptions): Promise<RunningServer> =>
-  startHttpServer({ address, port, logger, routes: metricsRoutes(metrics) });
+export const startMetricsServer = ({ metrics, ...options }: MetricsServerOptions): Promise<RunningServer> =>
+  startHttpServer({ ...options, routes: metricsRoutes(metrics) });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two plain ports of every long-running command: health for the kubelet, metrics for Prometheus.
+// The two ports of every long-running command: health for the kubelet, metrics for Prometheus.
 import type { EndpointConfiguration } from '../apis/config/common.ts';
 import { startHealthServer } from './health.ts';
-import type { RunningServer } from './http.ts';
+import type { RunningServer, SecureServing } from './http.ts';
 import { startMetricsServer } from './metrics-server.ts';
 import type { Metrics } from './metrics.ts';
 import type { HealthCheck, Logger } from './types.ts';
@@ -13,6 +13,8 @@ export interface PortsOptions {
   readiness: readonly HealthCheck[];
   metrics: Metrics;
   logger: Logger;
+  /** How the metrics are served where plain HTTP would show them to everybody. */
+  secureMetrics?: SecureServing;
 }
 
 export interface Ports {
@@ -22,10 +24,11 @@ export interface Ports {
 }
 
 /** Opens both or none; rejects when a port is taken. */
-export const openPorts = async ({ config, liveness, readiness, metrics, logger }: PortsOptions): Promise<Ports> => {
+export const openPorts = async (options: PortsOptions): Promise<Ports> => {
+  const { config, liveness, readiness, metrics, logger, secureMetrics: secure } = options;
   const { bindAddress, port } = config.health;
   const health = await startHealthServer({ address: bindAddress, port, liveness, readiness, logger });
-  const opened = { address: config.metrics.bindAddress, port: config.metrics.port, metrics, logger };
+  const opened = { address: config.metrics.bindAddress, port: config.metrics.port, metrics, logger, secure };
   const figures = await startMetricsServer(opened).catch(async (error: unknown) => {
     await health.close();
     throw error;

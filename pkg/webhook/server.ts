@@ -8,7 +8,7 @@ import type { Logger } from '../telemetry/types.ts';
 import { statusText } from './answer.ts';
 import { contextOptions } from './certificates/context.ts';
 import type { CertificateSource } from './certificates/types.ts';
-import { trackConnections } from './connections.ts';
+import { trackConnections } from '../telemetry/connections.ts';
 
 export interface AdmissionServerOptions {
   /** Address to bind. */

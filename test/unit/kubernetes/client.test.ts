@@ -328,6 +328,13 @@ describe('client', () => {
         .and.include({ status: 403 });
     });
 
+    it('headers for what is behind a proxy of the API server, and its own credentials beside them', async () => {
+      nock(SERVER, { reqheaders: { 'x-topology-token': 't', authorization: /^Bearer/ } })
+        .get('/proxy')
+        .reply(200, 'figures');
+      expect(await client.text('/proxy', undefined, { 'x-topology-token': 't' })).to.equal('figures');
+    });
+
     it('a refused connection to Unreachable, with the cause', async () => {
       const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
       api().get('/version').replyWithError(cause);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The meter's port as a reader meets it: TLS, tokens, refusals.
+import { request } from 'node:https';
+import { expect } from 'chai';
+import { afterEach, describe, it } from 'mocha';
+import { secureServing, tokenOf } from '../../../cmd/traffic-meter/secure.ts';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { systemClock } from '../../../pkg/kubernetes/clock.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import type { RunningServer } from '../../../pkg/telemetry/http.ts';
+import { nullLogger } from '../../../pkg/telemetry/log.ts';
+import { startMetricsServer } from '../../../pkg/telemetry/metrics-server.ts';
+
+/** Knows the token `good` of a reader, and `poor` of one without the right. */
+const client = {
+  create: (_resource: unknown, object: KubernetesObject & { spec?: { token?: string; user?: string } }) => {
+    const { token, user } = object.spec ?? {};
+    const authenticated = token === 'good' || token === 'poor';
+    const status =
+      object.kind === 'TokenReview'
+        ? { authenticated, audiences: ['topology-traffic-meter'], user: { username: token } }
+        : { allowed: user === 'good' };
+    return Promise.resolve({ ...object, status });
+  },
+} as unknown as Pick<Client, 'create'>;
+
+describe('traffic-meter: who may read its port', () => {
+  const servers: RunningServer[] = [];
+  afterEach(async () => {
+    for (const server of servers.splice(0)) await server.close();
+  });
+
+  const status = async (path: string, headers: Record<string, string>): Promise<[number | undefined, string]> => {
+    const metrics = { contentType: 'text/plain', text: () => Promise.resolve('figures') };
+    const secure = secureServing(client, 'node-a', systemClock);
+    const server = await startMetricsServer({ address: '127.0.0.1', port: 0, metrics, logger: nullLogger, secure });
+    servers.push(server);
+    return new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port: server.port, path, headers, rejectUnauthorized: false, agent: false };
+      request(options, (answer) => {
+        let body = '';
+        answer.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        answer.on('end', () => resolve([answer.statusCode, body]));
+      })
+        .on('error', reject)
+        .end();
+    });
+  };
+
+  for (const [code, name, path, headers] of [
+    [200, 'a reader with the right', '/metrics', { authorization: 'Bearer good' }],
+    [200, 'a reader behind the API server, which takes Authorization off', '/metrics', { 'x-topology-token': 'good' }],
+    [403, 'a reader without the right', '/metrics', { authorization: 'Bearer poor' }],
+    [401, 'a token of nobody', '/metrics', { authorization: 'Bearer bad' }],
+    [401, 'no token', '/metrics', {}],
+    [401, 'no token, and a path that does not exist: nothing is learnt about paths', '/nothing', {}],
+    [404, 'a path that does not exist, for a reader', '/nothing', { authorization: 'Bearer good' }],
+  ] as const) {
+    it(`${code}: ${name}`, async () => {
+      const [answered, body] = await status(path, headers);
+      expect(answered, body).to.equal(code);
+      expect(body === 'figures').to.equal(code === 200);
+    });
+  }
+
+  it('reads only bearer tokens from Authorization', () => {
+    expect(tokenOf({ authorization: 'Basic Z29vZA==' })).to.equal('');
+    expect(tokenOf({ authorization: 'bearer good' })).to.equal('good');
+  });
+});
