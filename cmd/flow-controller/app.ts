@@ -1,18 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composition root of the flow-controller: flags, configuration, client and sources of load, then one of its ways of running.
+// The flow-controller: caches in every replica, controllers in the one that leads.
 import { readFile } from 'node:fs/promises';
 import { COMMANDS } from '../../pkg/apis/names.ts';
+import { openFlowCaches } from '../../pkg/controllers/flow/caches.ts';
+import { createFlowController } from '../../pkg/controllers/flow/controller.ts';
+import { openNodeGroupCaches } from '../../pkg/controllers/node-groups/caches.ts';
+import { createNodeGroupControllers } from '../../pkg/controllers/node-groups/controller.ts';
+import { createManager } from '../../pkg/kubernetes/manager.ts';
 import { createLoadSources } from '../../pkg/metrics/load-sources.ts';
 import type { LoadSources } from '../../pkg/metrics/load-sources.ts';
 import { runController } from '../shared/run-controller.ts';
-import { openSession, userAgentOf } from '../shared/session.ts';
+import { candidateOf, openSession, userAgentOf } from '../shared/session.ts';
+import { runCollector } from './collector.ts';
 import { dryRun, runCleanup } from './one-shot.ts';
 import { configurationOf, parseFlags } from './options.ts';
 import type { Flags } from './options.ts';
-import { serve } from './serve.ts';
 import type { Session } from './session.ts';
 
 const command = COMMANDS.flowController;
+
+/** Resolves after a clean stop; rejects when leadership is lost or a port cannot be opened. */
+export const serve = async (session: Session, signal: AbortSignal): Promise<void> => {
+  const { nodeGroups, excludedNamespaces } = session.config;
+  const manager = createManager({ ...candidateOf(session), ...session, component: command });
+  const { client, events, metrics } = manager;
+  const common = { ...session, client, events, metrics };
+  manager.inEveryReplica(runCollector);
+
+  const caches = openFlowCaches(manager.cache);
+  manager.controller('flow', createFlowController({ ...common, caches, lifetime: manager.resigned }));
+  if (nodeGroups.enabled) {
+    const { touchesPerSecond } = nodeGroups;
+    const options = { ...common, caches: openNodeGroupCaches(manager.cache), touchesPerSecond, excludedNamespaces };
+    for (const [name, spec] of Object.entries(createNodeGroupControllers(options))) manager.controller(name, spec);
+  }
+  await manager.run(signal);
+};
 
 interface Opened extends Session {
   readonly loads: LoadSources;

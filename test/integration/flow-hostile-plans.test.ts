@@ -2,7 +2,7 @@
 // The flow-controller beside a namespace whose plans are hard to make: its Lease is renewed and its probes are answered meanwhile.
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { serve } from '../../cmd/flow-controller/serve.ts';
+import { serve } from '../../cmd/flow-controller/app.ts';
 import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { LEASES } from '../../pkg/apis/resources.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the flow controller in this process against a sandbox with a metrics API, and with clients whose load the test sets.
-import { serve } from '../../cmd/flow-controller/serve.ts';
+import { serve } from '../../cmd/flow-controller/app.ts';
 import type { Session } from '../../cmd/flow-controller/session.ts';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-controller.ts';

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a plan to the slices of one Service: one JSON Patch a slice that differs, on the very object that was read.
+// Writes plans to the slices of Services, and removes them: one JSON Patch a slice that differs, on the very object that was read.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice, Service } from '../../apis/core.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
 import { ENDPOINT_SLICES, SERVICES } from '../../apis/resources.ts';
+import { differs, patchFor, takeBackPatch } from '../../flow/assemble/patch.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
+import type { HintsInForce } from '../../flow/demand/in-force.ts';
 import { isConflict, isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { RewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import type { Client, Clock } from '../../kubernetes/types.ts';
+import type { Client, Clock, Result } from '../../kubernetes/types.ts';
 import type { SettingsPlan } from '../../routing/index.ts';
 
 const FIRST_DELAY_MS = 1_000;
@@ -76,3 +78,63 @@ export const writeService = (...args: Parameters<typeof patchService>): Promise<
     if (isConflict(error) || isNotFound(error)) return false;
     throw error;
   });
+
+/** After a conflict the watch brings the newer object; a safety resync. */
+export const CONFLICT_RETRY_MS = 1_000;
+
+export interface PlanWriterOptions {
+  client: Pick<Client, 'patch'>;
+  clock: Pick<Clock, 'monotonic'>;
+  /** EndpointSlices were written. */
+  onWrite?: ((cause: 'plan' | 'reassert' | 'takeback' | 'conflict', slices: number) => void) | undefined;
+}
+
+export interface Applied {
+  /** When to try again, milliseconds; undefined: nothing is left to do. */
+  readonly retryMs: number | undefined;
+  readonly inForce: boolean;
+}
+
+export interface PlanWriter {
+  /** Brings the plan to the slices, unless it was overwritten a moment ago. */
+  apply(key: string, plan: HintsInForce, slices: readonly FlowSlice[], signal: AbortSignal): Promise<Applied>;
+  /** Removes what a plan wrote; the next strategy, if there is one, has the slices then. */
+  release(slices: readonly FlowSlice[], signal: AbortSignal): Promise<Result>;
+  /** Another writer overwrites the plan again and again. */
+  isLosing(key: string): boolean;
+  forget(key: string): void;
+}
+
+const fingerprintOf = ({ spread, endpoints }: HintsInForce): string =>
+  spread ? 'spread' : endpoints.map(({ name, forZones }) => `${name}=${forZones.join('+')}`).join(' ');
+
+export const createPlanWriter = ({ client, clock, onWrite }: PlanWriterOptions): PlanWriter => {
+  const guard = createPlanGuard(clock);
+  const count = (cause: 'plan' | 'reassert' | 'takeback', { written, conflicts }: SliceWrites): void => {
+    if (written > 0) onWrite?.(cause, written);
+    if (conflicts > 0) onWrite?.('conflict', conflicts);
+  };
+  return {
+    async apply(key, plan, slices, signal) {
+      const fingerprint = fingerprintOf(plan);
+      if (!slices.some((slice) => differs(slice, plan))) {
+        guard.confirmed(key, fingerprint);
+        return { retryMs: undefined, inForce: true };
+      }
+      const permit = guard.admit(key, fingerprint);
+      if (permit.kind === 'wait') return { retryMs: permit.afterMs, inForce: false };
+      const writes = await writeSlices(slices, (slice) => patchFor(slice, plan), client, signal);
+      count(permit.again ? 'reassert' : 'plan', writes);
+      if (writes.written > 0) guard.written(key, fingerprint);
+      const lost = writes.conflicts > 0;
+      return { retryMs: lost ? CONFLICT_RETRY_MS : undefined, inForce: !lost };
+    },
+    async release(slices, signal) {
+      const writes = await writeSlices(slices, takeBackPatch, client, signal);
+      count('takeback', writes);
+      return writes.conflicts > 0 ? { kind: 'requeue', afterMs: CONFLICT_RETRY_MS } : { kind: 'done' };
+    },
+    isLosing: (key) => guard.fighting(key),
+    forget: (key) => guard.forget(key),
+  };
+};

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The strategy label that a Service's annotation asks for, as far as it is the flow controller's to write.
+// The strategy label that a Service's annotation asks for, as far as it is the flow controller's to write, and how it is written.
 import type { Service } from '../../apis/core.ts';
 import { ANNOTATION_APPLIED, LABEL_STRATEGY } from '../../apis/names.ts';
+import type { Client, Clock } from '../../kubernetes/types.ts';
 import { parseApplied, planStrategyLabel, effectiveStrategy } from '../../routing/index.ts';
 import type { SettingsPlan } from '../../routing/index.ts';
 import { isPlannedStrategy, observeLabel, plannedByLabel } from '../../routing/strategy.ts';
+import { createPlanGuard, writeService } from './apply.ts';
 
 const NOTHING: SettingsPlan = { kind: 'unchanged', foreign: [] };
 
@@ -37,4 +39,36 @@ export const labelPlan = (service: Service, observeOnly: boolean): SettingsPlan 
   if (!isPlannedStrategy(strategy)) return takeBackLabel(service);
   if (observeOnly && ownLabel(service) === undefined) return NOTHING;
   return planStrategyLabel(service, () => (observeOnly ? observeLabel(strategy) : strategy));
+};
+
+export interface LabelWriter {
+  /** Carries the plan out, if it is not too early; resolves with when it is due again, milliseconds. */
+  write(key: string, service: Service, plan: SettingsPlan, signal: AbortSignal): Promise<number | undefined>;
+  /** The Service is gone, or no longer ours. */
+  forget(key: string): void;
+}
+
+const labelIn = ({ patch }: Extract<SettingsPlan, { kind: 'patch' }>): string => {
+  const { labels } = (patch['metadata'] ?? {}) as { labels?: Readonly<Record<string, string | null>> };
+  return labels?.[LABEL_STRATEGY] ?? '';
+};
+
+/** Writes the label less and less often where the Service's owner removes it each time. */
+export const createLabelWriter = (client: Pick<Client, 'patch'>, clock: Pick<Clock, 'monotonic'>): LabelWriter => {
+  const guard = createPlanGuard(clock);
+  return {
+    async write(key, service, plan, signal) {
+      if (plan.kind === 'unchanged') {
+        const label = service.metadata?.labels?.[LABEL_STRATEGY];
+        if (label !== undefined) guard.confirmed(key, label);
+        return undefined;
+      }
+      const label = labelIn(plan);
+      const permit = guard.admit(key, label);
+      if (permit.kind === 'wait') return permit.afterMs;
+      if (await writeService(service, plan, client, signal)) guard.written(key, label);
+      return undefined;
+    },
+    forget: (key) => guard.forget(key),
+  };
 };

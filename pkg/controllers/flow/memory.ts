@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the loop keeps of each Service between two reconciles, and the planning job made of it.
+import { endpointsOf } from '../../flow/assemble/endpoints.ts';
+import type { PlanLimit } from '../../flow/assemble/conditions.ts';
+import type { PlanJob } from '../../flow/assemble/job.ts';
+import type { PodCpu } from '../../flow/assemble/observation.ts';
+import type { HintsInForce } from '../../flow/demand/in-force.ts';
+import type { LoopState } from '../../flow/loop/types.ts';
+import type { Clock } from '../../kubernetes/types.ts';
+import type { PlannedStrategy } from '../../routing/strategy.ts';
+import type { KnownLoad } from './loads.ts';
+import type { Planned } from './planning.ts';
+import type { Snapshot } from './types.ts';
+
+export interface Memory {
+  state: LoopState | undefined;
+  /** The last plan: the only thing kept for `proportional`, which has no state. */
+  plan: HintsInForce | undefined;
+  /** Why its plan is not all that a search could have found. */
+  limited: PlanLimit | undefined;
+  readonly strategy: PlannedStrategy;
+}
+
+export interface Memories {
+  has(key: string): boolean;
+  /** That of the Service; a new one where the strategy is another than before. */
+  of(key: string, strategy: PlannedStrategy): Memory;
+  forget(key: string): void;
+}
+
+export const createMemories = (): Memories => {
+  const memories = new Map<string, Memory>();
+  return {
+    has: (key) => memories.has(key),
+    of(key, strategy) {
+      const known = memories.get(key);
+      if (known?.strategy === strategy) return known;
+      const fresh: Memory = { state: undefined, plan: undefined, limited: undefined, strategy };
+      memories.set(key, fresh);
+      return fresh;
+    },
+    forget: (key) => void memories.delete(key),
+  };
+};
+
+/** Why the plan in force is limited: as before while no new one is made. */
+const limitOf = (before: PlanLimit | undefined, { timedOut, cutShort, turn }: Planned): PlanLimit | undefined => {
+  if (timedOut) return 'PlanTimedOut';
+  if (cutShort) return 'PlanCutShort';
+  return turn.decision === undefined || turn.decision.changed || before === 'PlanTimedOut' ? undefined : before;
+};
+
+/** Keeps what the next reconcile goes on from. */
+export const remember = (memory: Memory, planned: Planned): void => {
+  memory.state = planned.turn.state;
+  memory.plan = planned.turn.plan;
+  memory.limited = limitOf(memory.limited, planned);
+};
+
+/** More than clocks are corrected by in passing. */
+const SET_BACK_SECONDS = 60;
+
+/** Seconds since 1970. Never goes back, unless the clock was far ahead and was set right: the loop would stand still until then. */
+export const loopTime = (clock: Pick<Clock, 'now'>): (() => number) => {
+  let latest = 0;
+  return () => {
+    const now = clock.now() / 1_000;
+    return (latest = now < latest - SET_BACK_SECONDS ? now : Math.max(latest, now));
+  };
+};
+
+/** What the Pods of the endpoints report of their CPU. */
+const cpuOf = ({ slices, podCpu }: Snapshot): Map<string, PodCpu> => {
+  const cpu = new Map<string, PodCpu>();
+  for (const { pod } of endpointsOf(slices)) {
+    const reported = podCpu(pod);
+    if (reported !== undefined) cpu.set(pod, reported);
+  }
+  return cpu;
+};
+
+export interface JobInput {
+  readonly memory: Memory;
+  readonly snapshot: Snapshot;
+  readonly load: KnownLoad | undefined;
+  /** A plan that an earlier process made. */
+  readonly remembered: HintsInForce | undefined;
+  /** Seconds since 1970. */
+  readonly time: number;
+}
+
+export const jobOf = ({ memory, snapshot, load, remembered, time }: JobInput): PlanJob => {
+  const { slices, zones, policy } = snapshot;
+  const spec = policy?.spec ?? {};
+  if (memory.strategy === 'proportional') return { kind: 'weight', spec, slices, zones, planned: memory.plan };
+  // What was seen at a time that has yet to come is of a clock that was ahead.
+  const state = memory.state !== undefined && memory.state.freshAt > time ? undefined : memory.state;
+  return {
+    kind: 'load',
+    spec,
+    slices,
+    zones,
+    time,
+    cpu: cpuOf(snapshot),
+    load: load?.load,
+    state,
+    proposed: memory.plan,
+    ...(remembered === undefined ? {} : { remembered }),
+  };
+};
