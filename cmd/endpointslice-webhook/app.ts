@@ -1,20 +1,163 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composition root of the endpointslice-webhook: configuration, certificates, handlers, server, and the way down.
+// The endpointslice-webhook: what surrounds it, its admission server with health and metrics, and the way down.
 import { readFile } from 'node:fs/promises';
 import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/endpointslice-webhook.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
+import { aborted } from '../../pkg/kubernetes/abortable.ts';
 import { systemClock } from '../../pkg/kubernetes/clock.ts';
-import { parseKubernetesVersion } from '../../pkg/routing/version.ts';
+import { limitLog } from '../../pkg/kubernetes/log-limit.ts';
+import { sleep } from '../../pkg/kubernetes/sleep.ts';
+import { atLeast, formatVersion, isNewerThanKnown, parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import { createLogger } from '../../pkg/telemetry/log.ts';
-import type { Logger } from '../../pkg/telemetry/types.ts';
-import { createBatchedOutput } from './batched-output.ts';
+import { createMetrics } from '../../pkg/telemetry/metrics.ts';
+import { openPorts } from '../../pkg/telemetry/ports.ts';
+import { createProcessMetrics } from '../../pkg/telemetry/process-metrics.ts';
+import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
+import { createApp } from '../../pkg/webhook/app.ts';
+import { createBudget } from '../../pkg/webhook/budget.ts';
+import { certificateCheck } from '../../pkg/webhook/certificates/holder.ts';
+import { CHOSEN_HINTS_PATH, HINTS_KINDS, HINTS_NAME, HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
+import { createEndpointSliceHintsHandler } from '../../pkg/webhook/endpoint-slice-hints/handler.ts';
+import { createAdmissionMetrics } from '../../pkg/webhook/metrics.ts';
+import { createReclaim } from '../../pkg/webhook/reclaim.ts';
+import {
+  ETCD_CLIENTS_PATH,
+  ETCD_CLIENTS_RELEASED_PATH,
+  SETTINGS_KINDS,
+  SETTINGS_NAME,
+  SETTINGS_PATH,
+} from '../../pkg/webhook/routing-settings/add.ts';
+import { createEtcdClientsHandler } from '../../pkg/webhook/routing-settings/etcd-clients.ts';
+import { createRoutingSettingsHandler } from '../../pkg/webhook/routing-settings/handler.ts';
+import { startAdmissionServer } from '../../pkg/webhook/server.ts';
+import type { AdmissionHandler, AdmissionRoute } from '../../pkg/webhook/types.ts';
 import { untilSignal } from '../shared/exit.ts';
 import { runToExitCode } from '../shared/run.ts';
+import { createBatchedOutput } from './batched-output.ts';
+import { createCollector } from './collector.ts';
 import { configurationOf, parseFlags } from './options.ts';
 import type { Flags } from './options.ts';
-import { serve } from './serve.ts';
+import { openFromFiles } from './surroundings.ts';
+import type { Surroundings, SurroundingsOptions } from './surroundings.ts';
+
+/** How long requests that are being answered when listening ends may take. */
+const CLOSE_GRACE_MS = 10_000;
+
+/** Of one namespace: a rollout is logged in full, a loop that writes all day is not. */
+const LOG_LIMIT = { burst: 500, ratePerSecond: 20 };
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const routesOf = (surroundings: Surroundings): AdmissionRoute[] => {
+  const { version, plannerAlive, plannerUsers, settingsReconcilerUser } = surroundings;
+  const hints = (path: string, chosen: boolean): AdmissionRoute => ({
+    name: HINTS_NAME,
+    path,
+    kinds: HINTS_KINDS,
+    handle: createEndpointSliceHintsHandler({
+      flowControllerUsers: plannerUsers,
+      plannerAlive,
+      nodeHints: () => atLeast(version(), 33),
+      chosen,
+    }),
+  });
+  const settings = (path: string, handle: AdmissionHandler): AdmissionRoute => ({
+    name: SETTINGS_NAME,
+    path,
+    kinds: SETTINGS_KINDS,
+    handle,
+  });
+  return [
+    hints(HINTS_PATH, false),
+    hints(CHOSEN_HINTS_PATH, true),
+    settings(SETTINGS_PATH, createRoutingSettingsHandler({ settingsReconcilerUser })),
+    settings(ETCD_CLIENTS_PATH, createEtcdClientsHandler({ enabled: true, version })),
+    settings(ETCD_CLIENTS_RELEASED_PATH, createEtcdClientsHandler({ enabled: false, version })),
+  ];
+};
+
+/** Listens on all three ports; what it returns closes them, the admission port last and with grace. */
+const listen = async (
+  { config, logger, clock }: SurroundingsOptions,
+  surroundings: Surroundings,
+  signal: AbortSignal,
+): Promise<() => Promise<void>> => {
+  const { certificates } = surroundings;
+  const metrics = createMetrics();
+  const budget = createBudget({ maxRequests: config.server.maxInFlightRequests });
+  const routes = routesOf(surroundings);
+  const paths = routes.map(({ path }) => path);
+  const listener = createApp({
+    routes,
+    budget,
+    metrics: createAdmissionMetrics({ metrics, budget, certificateNotAfter: () => certificates.notAfter, paths }),
+    // A line for each write of a slice: bounded by namespace, whatever its owners write. Metrics count all.
+    logger: limitLog({ logger, clock, about: ({ namespace }) => String(namespace), ...LOG_LIMIT }),
+    monotonic: () => clock.monotonic(),
+    draining: () => signal.aborted,
+    reclaim: createReclaim(createCollector()),
+  });
+  const { bindAddress: address, port } = config.server;
+  const server = await startAdmissionServer({ address, port, certificates, listener, logger });
+  const readiness: HealthCheck[] = [
+    { name: 'shutdown', check: () => (signal.aborted ? 'shutting down' : undefined) },
+    certificateCheck(certificates, clock),
+    ...surroundings.readiness,
+  ];
+  createProcessMetrics(metrics, { command: COMMANDS.endpointSliceWebhook, readiness });
+  const ports = await openPorts({ config, liveness: [], readiness, metrics, logger }).catch(async (error: unknown) => {
+    await server.close(0);
+    throw error;
+  });
+  print(`serving on port ${server.port}, health on port ${ports.health.port}, metrics on port ${ports.metrics.port}`);
+  return async () => {
+    await server.close(CLOSE_GRACE_MS);
+    await ports.close();
+  };
+};
+
+/** Resolves after the signal, once every request is answered and every port closed. */
+const serve = async (options: SurroundingsOptions, surroundings: Surroundings, signal: AbortSignal): Promise<void> => {
+  const { config, clock, logger } = options;
+  const version = surroundings.version();
+  if (isNewerThanKnown(version)) {
+    logger.warn('this Kubernetes version is newer than the newest known one and treated like it', {
+      version: formatVersion(version),
+    });
+  }
+  const close = await listen(options, surroundings, signal);
+  const stop = new AbortController();
+  const tasks = surroundings.tasks.map((task) => task(stop.signal));
+  await aborted(signal);
+  logger.info('shutting down', { drainSeconds: config.server.drainSeconds });
+  // API servers and their load balancers need a moment to see that we are not ready; they are served until then.
+  await Promise.all([sleep(clock, config.server.drainSeconds * 1_000), surroundings.goodbye()]);
+  await close();
+  stop.abort();
+  await Promise.all(tasks);
+};
+
+/** With version and certificates given, nothing of a cluster is needed; a kubeconfig on top asks for the rest of it. */
+const needsCluster = ({ config, kubeconfig }: SurroundingsOptions): boolean =>
+  kubeconfig !== undefined || config.kubernetesVersion === undefined || config.certificates.directory === undefined;
+
+const run = async (options: SurroundingsOptions, cleanup: boolean): Promise<void> => {
+  const signal = untilSignal();
+  // Loaded only where it is needed: client-node alone is half of the start-up time and of the memory.
+  const cluster = cleanup || needsCluster(options) ? await import('./cluster.ts') : undefined;
+  if (cleanup) {
+    const removed = await cluster?.removeRegistration(options, signal);
+    const { name } = options.config.registration;
+    print(`MutatingWebhookConfiguration ${name} ${removed === true ? 'removed' : 'is not there'}`);
+    return;
+  }
+  const surroundings = await (cluster?.openInCluster ?? openFromFiles)(options, signal);
+  try {
+    await serve(options, surroundings, signal);
+  } finally {
+    await surroundings.close();
+  }
+};
 
 /** @throws ConfigError, InvalidVersionError or UnsupportedVersionError for what was typed, and what reading the file throws. */
 const read = async (flags: Flags): Promise<EndpointSliceWebhookConfiguration> => {
@@ -22,42 +165,6 @@ const read = async (flags: Flags): Promise<EndpointSliceWebhookConfiguration> =>
   const config = configurationOf(flags, text);
   if (config.kubernetesVersion !== undefined) parseKubernetesVersion(config.kubernetesVersion);
   return config;
-};
-
-/** With version and certificates given, nothing of a cluster is needed; a kubeconfig on top asks for the rest of it. */
-const needsCluster = ({ kubernetesVersion, certificates }: EndpointSliceWebhookConfiguration, flags: Flags): boolean =>
-  flags.kubeconfig !== undefined || kubernetesVersion === undefined || certificates.directory === undefined;
-
-interface RunOptions {
-  config: EndpointSliceWebhookConfiguration;
-  flags: Flags;
-  env: NodeJS.ProcessEnv;
-  logger: Logger;
-}
-
-const runWithCluster = async ({ config, flags, env, logger }: RunOptions, signal: AbortSignal): Promise<void> => {
-  // Loaded only here: client-node alone is half of the start-up time and of the memory.
-  const { openCluster } = await import('./cluster.ts');
-  const { kubeconfig } = flags;
-  const cluster = openCluster({ config, kubeconfig, namespace: env['POD_NAMESPACE'], logger, clock: systemClock });
-  try {
-    if (flags.cleanup === true) {
-      const removed = await cluster.cleanup(signal);
-      print(`MutatingWebhookConfiguration ${config.registration.name} ${removed ? 'removed' : 'is not there'}`);
-    } else {
-      await serve({ config, cluster, namespace: cluster.namespace, logger, clock: systemClock, print, signal });
-    }
-  } finally {
-    await cluster.close();
-  }
-};
-
-const run = async (options: RunOptions): Promise<void> => {
-  const { config, flags, env, logger } = options;
-  const signal = untilSignal();
-  if (flags.cleanup === true || needsCluster(config, flags)) return runWithCluster(options, signal);
-  const namespace = env['POD_NAMESPACE'] ?? 'default';
-  return serve({ config, cluster: undefined, namespace, logger, clock: systemClock, print, signal });
 };
 
 /** Lines of one turn of the event loop are one write; what is left goes out at the end. */
@@ -76,7 +183,8 @@ export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv): Pro
       return { config, logger: openLogger(config) };
     },
     isUsage: (error) => error instanceof Error,
-    work: ({ config, logger }, flags) => run({ config, flags, env, logger }),
+    work: ({ config, logger }, { kubeconfig, cleanup = false }) =>
+      run({ config, kubeconfig, namespace: env['POD_NAMESPACE'], logger, clock: systemClock }, cleanup),
     failed: ({ logger }, error) => logger.error('the webhook cannot run', { error }),
     close: () => Promise.resolve(),
   });

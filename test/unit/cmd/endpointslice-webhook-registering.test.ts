@@ -22,11 +22,9 @@ const setup = (more: Partial<RegisteringOptions> & { removed?: boolean; cleanup?
     });
   const registering = createRegistering({
     deployment: { removed: () => Promise.resolve(more.removed ?? true) },
-    cluster: {
-      async cleanup() {
-        note('unregister');
-        return (more.cleanup ?? (() => Promise.resolve(true)))();
-      },
+    async unregister() {
+      note('unregister');
+      return (more.cleanup ?? (() => Promise.resolve(true)))();
     },
     keeper: {
       get registered() {
