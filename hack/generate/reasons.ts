@@ -4,6 +4,7 @@ import { AUDIT_REASONS } from '../../pkg/diagnosis/audit/reasons.ts';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
 import { RECOMMENDATION_REASONS, VERDICT_REASONS } from '../../pkg/diagnosis/simulate/reasons.ts';
 import { STATUS_REASONS } from '../../pkg/diagnosis/status/reasons.ts';
+import { ANSWERS, UNMOVED } from '../../pkg/diagnosis/survival/reasons.ts';
 import { REASONS } from '../../pkg/upstream/index.ts';
 import type { Generator } from './types.ts';
 
@@ -54,6 +55,11 @@ export const reasonsReference: Generator = {
         'Audit',
         'What only `kubectl topology audit` finds, from all Services together.',
         rowsOfTable(AUDIT_REASONS),
+      ),
+      table(
+        'Survival',
+        'Answers of `kubectl topology audit --without ZONE`, and what hints do not move.',
+        rowsOfTable({ ...ANSWERS, ...UNMOVED }),
       ),
       table('Status', 'What `kubectl topology status` finds wrong with an installation.', rowsOfTable(STATUS_REASONS)),
     ].join('\n\n'),

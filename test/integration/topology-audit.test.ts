@@ -150,10 +150,14 @@ describe('docs/usage/audit.md', () => {
   const text = readFileSync(resolve(root, 'docs/usage/audit.md'), 'utf8');
 
   it('shows what the command prints', async () => {
-    const pattern = /hack\/node cmd\/kubectl-topology\/main\.ts (audit -f )(\S+)\n```\n\n```text\n([\s\S]*?)\n```/;
-    const [, , path = '', shown = ''] = pattern.exec(text) ?? [];
-    const { out } = await runTopology(['audit', '-f', resolve(root, path)]);
-    expect(out.trimEnd()).to.equal(shown);
+    const pattern = /hack\/node cmd\/kubectl-topology\/main\.ts audit -f (\S+)(.*)\n```\n\n```text\n([\s\S]*?)\n```/g;
+    const found = [...text.matchAll(pattern)];
+    expect(found).to.have.lengthOf(2);
+    for (const [, path = '', flags = '', shown = ''] of found) {
+      const more = flags.split(' ').filter((flag) => flag !== '');
+      const { out } = await runTopology(['audit', '-f', resolve(root, path), ...more]);
+      expect(out.trimEnd()).to.equal(shown);
+    }
   });
 
   it('uses flags that there are', async () => {

@@ -15,20 +15,19 @@ import { topologyCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { failOnReasons } from '../explain-flags.ts';
 import { addInputFlags, addOutputFlag, addVersionFlags } from '../flags.ts';
-import type { InputFlags, OutputFlags, VersionFlags } from '../flags.ts';
 import { wantsColor } from '../io.ts';
-import type { Io } from '../io.ts';
+import { writePage } from '../page.ts';
 import { addPriceFlags, readPrices } from '../price-flags.ts';
 import type { PriceFlags } from '../price-flags.ts';
 import { print } from '../print.ts';
 import { addProxyFlags, statedBy } from '../proxy-flags.ts';
-import type { ProxyFlags } from '../proxy-flags.ts';
 import { load } from '../session.ts';
+import { addWithoutFlags, answerWithout } from '../without.ts';
+import type { WithoutFlags } from '../without.ts';
 
-interface Flags extends InputFlags, VersionFlags, ProxyFlags, PriceFlags, OutputFlags {
+interface Flags extends WithoutFlags, PriceFlags {
   sortBy: SortKey;
   reverse?: boolean;
-  html?: string;
   failOn?: readonly string[];
 }
 
@@ -47,7 +46,7 @@ const NEEDS: readonly CollectionName[] = [
 
 const define = (command: Command): void => {
   addVersionFlags(addProxyFlags(addInputFlags(command, true)), 'the control plane and of every proxy');
-  addPriceFlags(addOutputFlag(command), 'all audited Services together');
+  addPriceFlags(addWithoutFlags(addOutputFlag(command)), 'all audited Services together');
   command
     .addOption(new Option('--sort-by <order>', 'order of the Services').choices(SORT_KEYS).default('worst'))
     .option('--reverse', 'the other way round')
@@ -67,18 +66,6 @@ const billOf = async (snapshot: ClusterSnapshot, { gbPerDay, prices }: PriceFlag
 const ordered = (report: AuditReport, { sortBy, reverse = false }: Flags): AuditReport => {
   const services = sortServices(report.services, sortBy);
   return { ...report, services: reverse ? services.reverse() : services };
-};
-
-const writePage = async (report: AuditReport, file: string, io: Io): Promise<void> => {
-  const [{ writeFile }, { renderAuditPage }, { reasonOf }] = await Promise.all([
-    import('node:fs/promises'),
-    import('../../../pkg/report/html/audit-page.ts'),
-    import('../input/files.ts'),
-  ]);
-  await writeFile(file, renderAuditPage(report, { now: io.now() })).catch((error: unknown) => {
-    throw new UsageError(`--html ${file}: ${reasonOf(error)}`);
-  });
-  io.err.write(`wrote ${file}\n`);
 };
 
 const fails = ({ services, findings }: AuditReport, failOn: readonly string[] | undefined): boolean => {
@@ -103,12 +90,15 @@ export const audit = topologyCommand<Flags>({
       'Without a cluster',
       'audit -f cluster.json --sort-by saving   # kubectl get nodes,services,endpointslices -A -o json > cluster.json',
     ],
+    ['Would we survive losing this zone? Per Service, with replicas to add; exit code 1: no', 'audit --without eu-1a'],
     ['In a pipeline: exit code 1 if a Service asks for routing by zone in vain', 'audit -n shop --fail-on ineffective'],
   ],
   define,
   async run(io, flags) {
     const everywhere = flags.namespace === undefined;
-    const loaded = await load({ ...flags, allNamespaces: everywhere || flags.allNamespaces === true }, NEEDS, io);
+    const input = { ...flags, allNamespaces: everywhere || flags.allNamespaces === true };
+    if (flags.without !== undefined) return answerWithout(io, input, flags.without);
+    const loaded = await load(input, NEEDS, io);
     const { snapshot, namespace } = loaded;
     if (snapshot.services.kind === 'unknown') throw new UsageError(`Services cannot be read: ${snapshot.services.why}`);
     const bill = await billOf(snapshot, flags);
@@ -122,7 +112,10 @@ export const audit = topologyCommand<Flags>({
     await print(io, flags.output, sorted, (wide) =>
       renderAudit(sorted, { wide, color: wantsColor(io), columns: io.out.columns }),
     );
-    if (flags.html !== undefined) await writePage(report, flags.html, io);
+    if (flags.html !== undefined) {
+      const { renderAuditPage } = await import('../../../pkg/report/html/audit-page.ts');
+      await writePage(renderAuditPage(report, { now: io.now() }), flags.html, io);
+    }
     return fails(report, flags.failOn) ? 1 : 0;
   },
 });

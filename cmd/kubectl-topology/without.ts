@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// `audit --without ZONE`: the flags of the question, what it reads, and its answer.
+import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import type { ClusterSnapshot, CollectionName } from '../../pkg/diagnosis/snapshot.ts';
+import { itemsOf } from '../../pkg/diagnosis/snapshot.ts';
+import { survival, unknownZone } from '../../pkg/diagnosis/survival/survival.ts';
+import type { SurvivalOptions, SurvivalReport } from '../../pkg/diagnosis/survival/types.ts';
+import { renderSurvival } from '../../pkg/report/survival.ts';
+import type { ExitCode } from './command.ts';
+import { UsageError } from './errors.ts';
+import { percent } from './flags.ts';
+import type { InputFlags, OutputFlags, VersionFlags } from './flags.ts';
+import { wantsColor } from './io.ts';
+import type { Io } from './io.ts';
+import { print } from './print.ts';
+import { statedBy } from './proxy-flags.ts';
+import type { ProxyFlags } from './proxy-flags.ts';
+import { load } from './session.ts';
+import type { Loaded } from './session.ts';
+import { writePage } from './page.ts';
+
+/** What may be above before a Service counts as overloaded; fractions. */
+export interface LimitFlags {
+  maxUtilization?: number;
+  maxOverload?: number;
+}
+
+export interface WithoutFlags extends InputFlags, VersionFlags, ProxyFlags, OutputFlags, LimitFlags {
+  without?: readonly string[];
+  html?: string;
+}
+
+const zonesFlag = (text: string, previous: readonly string[] = []): readonly string[] => {
+  const zones = text.split(',').map((zone) => zone.trim());
+  if (zones.includes('')) throw new InvalidArgumentError('expected zones such as eu-1a or eu-1a,eu-1b.');
+  return [...new Set([...previous, ...zones])];
+};
+
+export const addLimitFlags = (command: Command): Command =>
+  command
+    .option(
+      '--max-utilization <percent>',
+      'overloaded above this share of capacity, where a FlowPolicy measures load (default: 100)',
+      percent,
+    )
+    .option(
+      '--max-overload <percent>',
+      'overloaded this far above a fair share of today, where load is not measured (default: 100, twice as much)',
+      percent,
+    );
+
+export const addWithoutFlags = (command: Command): Command =>
+  addLimitFlags(
+    command.option(
+      '--without <zone,...>',
+      'would every Service survive losing this zone? Exit code 1: no. May be repeated, for several at once',
+      zonesFlag,
+    ),
+  );
+
+export const SURVIVAL_NEEDS: readonly CollectionName[] = [
+  'nodes',
+  'services',
+  'slices',
+  'routers',
+  'ingresses',
+  'flowPolicies',
+];
+
+/** Pods show what an endpoint can do where a FlowPolicy takes it from their requests: they are read only then. */
+const withPods = async ({ snapshot }: Loaded, flags: InputFlags, io: Io): Promise<ClusterSnapshot> => {
+  const asked = itemsOf(snapshot.flowPolicies).some(
+    ({ demand, capacityFrom }) => demand !== undefined && capacityFrom === 'Requests',
+  );
+  if (!asked || flags.filename !== undefined) return snapshot;
+  return { ...snapshot, pods: (await load(flags, ['pods'], io)).snapshot.pods };
+};
+
+/** Reads all that the question needs. @throws UsageError where it cannot be answered. */
+export const loadForSurvival = async (flags: InputFlags, io: Io): Promise<Loaded> => {
+  const loaded = await load(flags, SURVIVAL_NEEDS, io);
+  for (const what of ['services', 'slices'] as const) {
+    const collection = loaded.snapshot[what];
+    if (collection.kind === 'unknown') throw new UsageError(`${what} cannot be read: ${collection.why}`);
+  }
+  return { ...loaded, snapshot: await withPods(loaded, flags, io) };
+};
+
+/** @throws UsageError for a zone that nothing is in. */
+export const askSurvival = (
+  { snapshot, namespace }: Loaded,
+  flags: VersionFlags & ProxyFlags & LimitFlags,
+  more: Pick<SurvivalOptions, 'zones' | 'selects'> & { readonly now: number },
+): SurvivalReport => {
+  const stranger = unknownZone(snapshot, more.zones);
+  if (stranger !== undefined) throw new UsageError(stranger);
+  const { maxUtilization, maxOverload } = flags;
+  return survival(snapshot, {
+    ...more,
+    ...statedBy(flags),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(maxUtilization === undefined ? {} : { maxUtilization }),
+    ...(maxOverload === undefined ? {} : { maxOverload }),
+  });
+};
+
+const EXCLUDED = ['failOn', 'gbPerDay', 'prices', 'reverse'] as const;
+
+/** Answers by its exit code as well: 0 yes, 1 no. `flags`: of `audit`, with a namespace or all. */
+export const answerWithout = async (
+  io: Io,
+  flags: WithoutFlags & Partial<Record<(typeof EXCLUDED)[number], unknown>>,
+  zones: readonly string[],
+): Promise<ExitCode> => {
+  const other = EXCLUDED.find((name) => flags[name] !== undefined);
+  if (other !== undefined) {
+    const flag = other.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    throw new UsageError(`--without asks another question than --${flag}: leave one of them out`);
+  }
+  const report = askSurvival(await loadForSurvival(flags, io), flags, { zones, now: io.now() });
+  await print(io, flags.output, report, (wide) =>
+    renderSurvival(report, { wide, color: wantsColor(io), columns: io.out.columns }),
+  );
+  if (flags.html !== undefined) {
+    const { renderSurvivalPage } = await import('../../pkg/report/html/survival-page.ts');
+    await writePage(renderSurvivalPage(report, { now: io.now() }), flags.html, io);
+  }
+  return report.survives ? 0 : 1;
+};

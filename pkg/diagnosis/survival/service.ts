@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// One Service without a zone: which endpoints are left, what the busiest of them gets, and how many more it takes.
+import type { Facts } from '../explain/types.ts';
+import { counted } from '../explain/cause.ts';
+import { readyEndpoints } from '../simulate/outcome.ts';
+import { capacityOf } from '../simulate/capacity.ts';
+import { itemsOf } from '../snapshot.ts';
+import type { FlowPolicySummary } from '../snapshot.ts';
+import { keyOf, zoneOfNode } from '../models/lookup.ts';
+import { peakOf, replicasToAdd, ROUNDING } from './load.ts';
+import type { ZoneLoad } from './load.ts';
+import type { Answer } from './reasons.ts';
+import type { LoadReport, ServiceSurvival, SurvivalOptions } from './types.ts';
+import { unmovedOf } from './unmoved.ts';
+
+const HUNDRED = 100;
+const DEFAULT_UTILIZATION = 1;
+const DEFAULT_OVERLOAD = 1;
+
+/** Ready endpoints of one family and port: what one connection chooses among. */
+interface Path {
+  readonly label: string;
+  readonly endpoints: readonly { readonly address: string; readonly zone: string }[];
+}
+
+/** A headless Service has no ports that proxies look at: all its addresses are in DNS. */
+const pathsOf = ({ service, slices, families }: Facts): Path[] => {
+  if (service.spec?.clusterIP === 'None') {
+    return families.map(({ family, endpoints }) => ({ label: family, endpoints }));
+  }
+  const ports = new Set(slices.flatMap((slice) => (slice.ports ?? []).map(({ name = '' }) => name)));
+  return families.flatMap(({ family }) =>
+    [...ports].map((port) => ({
+      label: port === '' ? family : `port ${port}`,
+      endpoints: readyEndpoints(slices, { family, port }),
+    })),
+  );
+};
+
+const countBy = <T>(items: readonly T[], zoneOf: (item: T) => string): ReadonlyMap<string, number> =>
+  new Map([...Map.groupBy(items, zoneOf)].map(([zone, own]) => [zone, own.length]));
+
+/** Fraction of the Nodes of each zone whose proxies keep clients in it now; of a planned strategy none: plans are made anew. */
+const keepsOf = ({ routes, planned }: Facts): ReadonlyMap<string, number> => {
+  if (planned !== undefined) return new Map();
+  const zones = Map.groupBy(routes, ({ zone }) => zone);
+  const size = (own: Facts['routes']): number => own.reduce((sum, { nodes }) => sum + nodes.length, 0);
+  return new Map([...zones].map(([zone, own]) => [zone, size(own.filter(({ mode }) => mode !== '')) / size(own)]));
+};
+
+interface Scale {
+  readonly basis: LoadReport['basis'];
+  readonly demand: ReadonlyMap<string, number>;
+  /** Load of an endpoint of a zone in what the report speaks of. */
+  readonly weigh: (load: number, zone: string) => number;
+  readonly limit: number;
+}
+
+const sumOf = (amounts: ReadonlyMap<string, number>): number => [...amounts.values()].reduce((a, b) => a + b, 0);
+
+/** Clients by the CPU of the Nodes, or alike on every Node; a fair share of today's endpoints is 1. */
+const fairShare = (
+  { index }: Facts,
+  { endpoints }: Path,
+  { maxOverload = DEFAULT_OVERLOAD }: SurvivalOptions,
+): Scale => {
+  const nodes = countBy(index.readyNodes, zoneOfNode);
+  const known = index.weights === undefined ? nodes : new Map(Object.entries(index.weights));
+  const demand = sumOf(known) > 0 ? known : new Map([['', 1]]);
+  const fair = sumOf(demand) / endpoints.length;
+  return { basis: 'fairShare', demand, weigh: (load) => load / fair, limit: 1 + maxOverload };
+};
+
+const policyOf = ({ snapshot, name }: Facts): FlowPolicySummary | undefined =>
+  itemsOf(snapshot.flowPolicies).find((policy) => keyOf(policy) === name);
+
+/** By what a FlowPolicy observed; undefined where it does not know load, or what an endpoint can do is not known. */
+const measured = (facts: Facts, { endpoints }: Path, { maxUtilization }: SurvivalOptions): Scale | undefined => {
+  const policy = policyOf(facts);
+  if (policy?.demand === undefined) return undefined;
+  const addresses = new Set(endpoints.map(({ address }) => address));
+  const pods = itemsOf(facts.snapshot.pods);
+  const capacity = capacityOf({ addresses, slices: facts.slices, pods, given: undefined, policy });
+  if (capacity === null) return undefined;
+  const least = Math.min(...capacity.byAddress.values());
+  const zones = new Map<string, number>();
+  for (const { address, zone } of endpoints) {
+    zones.set(zone, Math.min(zones.get(zone) ?? Infinity, capacity.byAddress.get(address) ?? least));
+  }
+  return {
+    basis: 'measured',
+    demand: new Map(Object.entries(policy.demand)),
+    weigh: (load, zone) => load / (zones.get(zone) ?? least),
+    limit: maxUtilization ?? DEFAULT_UTILIZATION,
+  };
+};
+
+interface Judged {
+  readonly path: Path;
+  readonly there: number;
+  readonly load: LoadReport;
+  readonly replicas: Readonly<Record<string, number>>;
+  readonly answer: Exclude<Answer, 'NotTouched'>;
+}
+
+const answerOf = (there: number, left: number, { now, after, limit }: LoadReport): Judged['answer'] => {
+  if (there === 0) return 'NoEndpointThere';
+  if (left === 0) return 'NoEndpointElsewhere';
+  return after !== null && after > limit + ROUNDING && after > now + ROUNDING ? 'Overloaded' : 'Survives';
+};
+
+/** Zones that Pods can move to: of Nodes that run workloads, else of any. */
+const otherZones = ({ index, clientZones }: Facts, zones: ReadonlySet<string>): string[] =>
+  (clientZones.length > 0 ? clientZones : [...index.zones]).filter((zone) => zone !== '' && !zones.has(zone));
+
+const judge = (facts: Facts, path: Path, zones: ReadonlySet<string>, options: SurvivalOptions): Judged => {
+  const { basis, demand, weigh, limit } = measured(facts, path, options) ?? fairShare(facts, path, options);
+  const all = countBy(path.endpoints, ({ zone }) => zone);
+  const left = new Map([...all].filter(([zone]) => !zones.has(zone)));
+  const keeps = keepsOf(facts);
+  const before: ZoneLoad = { endpoints: all, demand, keeps };
+  const after: ZoneLoad = { ...before, endpoints: left };
+  const peak = peakOf(after, weigh);
+  const load: LoadReport = {
+    basis,
+    now: peakOf(before, weigh).load,
+    after: Number.isFinite(peak.load) ? peak.load : null,
+    limit,
+    zone: peak.zone,
+  };
+  const there = path.endpoints.length - sumOf(left);
+  const answer = answerOf(there, sumOf(left), load);
+  const short = answer === 'Overloaded' || answer === 'NoEndpointElsewhere';
+  const replicas = short ? (replicasToAdd(after, otherZones(facts, zones), limit, weigh) ?? {}) : {};
+  return { path, there, load, replicas, answer };
+};
+
+const RANK = { NoEndpointElsewhere: 0, Overloaded: 1, Survives: 2, NoEndpointThere: 3, NotTouched: 4 } as const;
+
+export const rankOf = (answer: Answer): number => RANK[answer];
+
+const excess = ({ load: { after, limit } }: Judged): number => (after ?? Infinity) / limit;
+
+const worstOf = (judged: readonly Judged[]): Judged | undefined =>
+  [...judged].sort((a, b) => rankOf(a.answer) - rankOf(b.answer) || excess(b) - excess(a))[0];
+
+const amount = ({ basis }: LoadReport, value: number): string =>
+  basis === 'measured'
+    ? `${Math.round(value * HUNDRED)} % of its capacity`
+    : `${value.toFixed(1)} times a fair share of today`;
+
+const sentenceOf = ({ answer, load, there, path }: Judged, zones: readonly string[]): string => {
+  const names = zones.join(', ');
+  const all = counted(path.endpoints.length, 'ready endpoint');
+  if (answer === 'NoEndpointElsewhere') return `All of ${all} (${path.label}) are in ${names}.`;
+  if (answer === 'NoEndpointThere') return `None of ${all} is in ${names}.`;
+  const where = load.zone === '' ? 'no zone' : load.zone;
+  return `${there} of ${all} are in ${names}; the busiest of the others, in ${where}, then gets ${amount(load, load.after ?? 0)}, the limit is ${amount(load, load.limit)}.`;
+};
+
+/** Never evacuated: API servers write its endpoints themselves, most without a zone. */
+const isApiServer = ({ namespace, name }: Facts['ref']): boolean => namespace === 'default' && name === 'kubernetes';
+
+const untouched = ({ ref, service }: Facts, message: string): ServiceSurvival => ({
+  namespace: ref.namespace,
+  name: ref.name,
+  type: service.spec?.type ?? 'ClusterIP',
+  answer: 'NotTouched',
+  message,
+  endpoints: { count: 0, of: 0 },
+  zoneless: 0,
+  load: null,
+  replicas: {},
+  unmoved: [],
+});
+
+export const survivalOf = (facts: Facts, options: SurvivalOptions): ServiceSurvival => {
+  const { ref, service } = facts;
+  if (isApiServer(ref))
+    return untouched(facts, 'It is the Service of the API server itself, which writes its endpoints.');
+  if (service.spec?.type === 'ExternalName') return untouched(facts, 'It is a name in DNS and has no endpoints.');
+  const zones = new Set(options.zones);
+  const paths = pathsOf(facts).filter(({ endpoints }) => endpoints.length > 0);
+  const worst = worstOf(paths.map((path) => judge(facts, path, zones, options)));
+  if (worst === undefined) return untouched(facts, 'No endpoint is ready.');
+  const { path, there, load, replicas, answer } = worst;
+  const zoneless = path.endpoints.filter(({ zone }) => zone === '').length;
+  return {
+    ...untouched(facts, sentenceOf(worst, options.zones)),
+    answer,
+    endpoints: { count: there, of: path.endpoints.length },
+    zoneless,
+    load,
+    replicas,
+    // Nothing leaves where nothing is there, or nothing else is left.
+    unmoved: there === 0 || there === path.endpoints.length ? [] : unmovedOf(facts, zones, zoneless),
+  };
+};

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers whether the Services of a cluster survive the loss of a zone: N−1 of each, worst first, and what hints would not move.
+import { byText } from '../../apis/order.ts';
+import { formatVersion } from '../../routing/version.ts';
+import { unseenOf } from '../explain/explain.ts';
+import { gatherFacts, indexSnapshot } from '../explain/facts.ts';
+import type { SnapshotIndex } from '../explain/types.ts';
+import { refOf, sortedServices, zoneOfNode } from '../models/lookup.ts';
+import { nearest } from '../nearest.ts';
+import { routersReport } from '../routers/report.ts';
+import { itemsOf } from '../snapshot.ts';
+import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
+import { rankOf, survivalOf } from './service.ts';
+import type { ServiceSurvival, SurvivalOptions, SurvivalReport, SurvivalSum, Unmoved, UnmovedGroup } from './types.ts';
+
+/** Of Nodes and endpoints, in name order. */
+export const zonesOf = (snapshot: ClusterSnapshot): string[] => {
+  const ofNodes = itemsOf(snapshot.nodes).map(zoneOfNode);
+  const ofEndpoints = itemsOf(snapshot.slices).flatMap(({ endpoints }) =>
+    (endpoints ?? []).map(({ zone = '' }) => zone),
+  );
+  return [...new Set([...ofNodes, ...ofEndpoints])].filter((zone) => zone !== '').sort(byText);
+};
+
+/** Why the question makes no sense for these objects; undefined where it does. */
+export const unknownZone = (snapshot: ClusterSnapshot, zones: readonly string[]): string | undefined => {
+  const known = zonesOf(snapshot);
+  const stranger = zones.find((zone) => !known.includes(zone));
+  if (stranger === undefined) return undefined;
+  if (known.length === 0) return `no Node and no endpoint is in zone "${stranger}": none has a zone at all`;
+  const near = nearest(stranger, known);
+  const hint =
+    near === undefined ? `there ${known.length === 1 ? 'is' : 'are'} ${known.join(', ')}` : `did you mean "${near}"?`;
+  return `no Node and no endpoint is in zone "${stranger}"; ${hint}`;
+};
+
+const howMuch = ({ load }: ServiceSurvival): number => (load === null ? 0 : (load.after ?? Infinity) / load.limit);
+
+const worstFirst = (a: ServiceSurvival, b: ServiceSurvival): number =>
+  rankOf(a.answer) - rankOf(b.answer) ||
+  (howMuch(a) === howMuch(b) ? 0 : howMuch(b) - howMuch(a)) ||
+  byText(a.namespace, b.namespace) ||
+  byText(a.name, b.name);
+
+const total = <T>(items: readonly T[], of: (item: T) => number): number =>
+  items.reduce((sum, item) => sum + of(item), 0);
+
+const sumUp = (
+  services: readonly ServiceSurvival[],
+  { readyNodes, weights }: SnapshotIndex,
+  zones: readonly string[],
+): SurvivalSum => {
+  const count = (answer: ServiceSurvival['answer']): number =>
+    services.filter((service) => service.answer === answer).length;
+  return {
+    services: services.length,
+    answers: {
+      NoEndpointElsewhere: count('NoEndpointElsewhere'),
+      Overloaded: count('Overloaded'),
+      Survives: count('Survives'),
+      NoEndpointThere: count('NoEndpointThere'),
+      NotTouched: count('NotTouched'),
+    },
+    measured: services.filter(({ load }) => load?.basis === 'measured').length,
+    clientsBy: weights === undefined ? 'nodes' : 'cpu',
+    replicas: total(services, ({ replicas }) => total(Object.values(replicas), (own) => own)),
+    endpoints: {
+      count: total(services, ({ endpoints }) => endpoints.count),
+      of: total(services, ({ endpoints }) => endpoints.of),
+    },
+    nodes: { count: readyNodes.filter((node) => zones.includes(zoneOfNode(node))).length, of: readyNodes.length },
+  };
+};
+
+/** A Service counts once for each reason. */
+const groupsOf = (services: readonly ServiceSurvival[]): UnmovedGroup[] => {
+  const groups = new Map<Unmoved['reason'], { first: Unmoved; of: Set<ServiceSurvival> }>();
+  for (const service of services) {
+    for (const item of service.unmoved) {
+      const group = groups.get(item.reason) ?? { first: item, of: new Set() };
+      group.of.add(service);
+      groups.set(item.reason, group);
+    }
+  }
+  return [...groups]
+    .map(([reason, { first, of }]) => ({ reason, services: of.size, evidence: first.evidence, remedy: first.remedy }))
+    .sort((a, b) => b.services - a.services || byText(a.reason, b.reason));
+};
+
+/** What shows clients that hints do not move. */
+const SEEN: ReadonlySet<CollectionName> = new Set(['pods', 'routers', 'ingresses']);
+
+/** Clients of the zones still call, as they do in an evacuation; only what serves there is gone. */
+export const survival = (snapshot: ClusterSnapshot, options: SurvivalOptions): SurvivalReport => {
+  const { namespace, zones, selects = () => true } = options;
+  const index = indexSnapshot(snapshot, options);
+  const chosen = sortedServices(snapshot).filter(
+    (service) => (namespace === undefined || refOf(service).namespace === namespace) && selects(service),
+  );
+  const services = chosen
+    .map((service) => survivalOf(gatherFacts(snapshot, service, options, index), options))
+    .sort(worstFirst);
+  const sum = sumUp(services, index, zones);
+  return {
+    kubernetesVersion: formatVersion(options.version ?? index.version),
+    ...routersReport(index.readyNodes, index.routers),
+    zones,
+    namespace: namespace ?? null,
+    survives: sum.answers.NoEndpointElsewhere + sum.answers.Overloaded === 0,
+    services,
+    sum,
+    unmoved: groupsOf(services),
+    unseen: unseenOf(snapshot).filter(({ what }) => SEEN.has(what)),
+  };
+};

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Load of the busiest endpoint by zones, and how many more bring it down: known figures, and what holds for any.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { loadByZone, peakOf, replicasToAdd } from '../../../../pkg/diagnosis/survival/load.ts';
+import type { ZoneLoad } from '../../../../pkg/diagnosis/survival/load.ts';
+
+const load = (
+  endpoints: Record<string, number>,
+  demand: Record<string, number>,
+  keeps: Record<string, number> = {},
+): ZoneLoad => ({
+  endpoints: new Map(Object.entries(endpoints)),
+  demand: new Map(Object.entries(demand)),
+  keeps: new Map(Object.entries(keeps)),
+});
+
+const ALL = { a: 1, b: 1, c: 1 };
+
+describe('survival: load of an endpoint by zone', () => {
+  const cases: readonly (readonly [name: string, load: ZoneLoad, expected: Record<string, number>])[] = [
+    ['is even where clients spread over all', load({ a: 1, b: 2 }, { a: 3, b: 3 }), { a: 2, b: 2 }],
+    ['is the demand of the zone where clients keep to it', load({ a: 1, b: 2 }, { a: 3, b: 3 }, ALL), { a: 3, b: 1.5 }],
+    [
+      'spreads the clients of a zone without endpoints',
+      load({ b: 1, c: 2 }, { a: 3, b: 1, c: 1 }, ALL),
+      { b: 2, c: 1.5 },
+    ],
+    ['adds both kinds of clients of one zone', load({ a: 1, b: 1 }, { a: 4, b: 0 }, { a: 0.5 }), { a: 3, b: 1 }],
+    ['counts an endpoint without zone as one of all', load({ '': 1, b: 1 }, { a: 2, b: 2 }, ALL), { '': 1, b: 3 }],
+    ['is nothing where nothing serves', load({ a: 0 }, { a: 1 }), {}],
+  ];
+  for (const [name, input, expected] of cases) {
+    it(name, () => expect(Object.fromEntries(loadByZone(input))).to.deep.equal(expected));
+  }
+
+  it('adds up to the demand, whatever keeps to what', () => {
+    const zones = fc.dictionary(fc.constantFrom('', 'a', 'b', 'c'), fc.nat(9));
+    const fractions = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.double({ min: 0, max: 1, noNaN: true }));
+    fc.assert(
+      fc.property(zones, zones, fractions, (endpoints, demand, keeps) => {
+        fc.pre(Object.values(endpoints).some((count) => count > 0));
+        const input = load(endpoints, demand, keeps);
+        const served = [...loadByZone(input)].reduce((sum, [zone, own]) => sum + own * (endpoints[zone] ?? 0), 0);
+        expect(served).to.be.closeTo(
+          Object.values(demand).reduce((sum, own) => sum + own, 0),
+          1e-9,
+        );
+      }),
+    );
+  });
+});
+
+describe('survival: the busiest endpoint', () => {
+  it('is the first in name order of equals', () => {
+    expect(peakOf(load({ b: 1, a: 1 }, { a: 1 }))).to.deep.equal({ zone: 'a', load: 0.5 });
+  });
+
+  it('is judged by what the endpoints of its zone can do', () => {
+    const weak = (own: number, zone: string): number => (zone === 'b' ? own * 3 : own);
+    expect(peakOf(load({ a: 1, b: 2 }, { a: 2, b: 2 }, ALL), weak)).to.deep.equal({ zone: 'b', load: 3 });
+  });
+
+  it('is infinitely busy where there is demand and nothing serves, and idle where there is neither', () => {
+    expect(peakOf(load({}, { a: 1 }))).to.deep.equal({ zone: '', load: Infinity });
+    expect(peakOf(load({}, {}))).to.deep.equal({ zone: '', load: 0 });
+  });
+});
+
+describe('survival: endpoints to add', () => {
+  const cases: readonly (readonly [string, ZoneLoad, string[], number, Record<string, number> | null])[] = [
+    ['none where the load fits', load({ b: 2 }, { a: 2 }), ['b'], 1, {}],
+    ['where the fewest are, of zones that are equally busy', load({ b: 2, c: 1 }, { a: 4 }), ['b', 'c'], 1, { c: 1 }],
+    ['a zone that has none counts as well', load({ b: 2 }, { a: 4 }), ['b', 'c'], 1, { c: 2 }],
+    [
+      'in the zone whose own clients are too many',
+      load({ b: 1, c: 1 }, { b: 3, c: 1 }, ALL),
+      ['b', 'c'],
+      1.5,
+      { b: 1 },
+    ],
+    ['from nothing at all', load({}, { a: 3 }), ['b', 'c'], 1, { b: 2, c: 1 }],
+    ['impossible where no zone is left', load({}, { a: 3 }), [], 1, null],
+    ['not more than 10,000', load({ b: 1 }, { a: 1e6 }), ['b'], 1, null],
+  ];
+  for (const [name, input, zones, limit, expected] of cases) {
+    it(name, () => expect(replicasToAdd(input, zones, limit)).to.deep.equal(expected));
+  }
+
+  it('bring the busiest to the limit, and where all clients spread not one is too many', () => {
+    const amounts = fc.record({ b: fc.nat(5), c: fc.nat(5) });
+    fc.assert(
+      fc.property(
+        amounts,
+        amounts,
+        fc.constantFrom({}, ALL, { b: 0.5 }),
+        fc.integer({ min: 1, max: 4 }),
+        (n, d, keeps, limit) => {
+          const input = load(n, { ...d, a: 2 }, keeps);
+          const added = replicasToAdd(input, ['b', 'c'], limit);
+          if (added === null) throw new Error('no answer');
+          const grown = load({ b: n.b + (added['b'] ?? 0), c: n.c + (added['c'] ?? 0) }, { ...d, a: 2 }, keeps);
+          expect(peakOf(grown).load).to.be.at.most(limit + 1e-9);
+          const count = Object.values(added).reduce((sum, own) => sum + own, 0);
+          if (Object.keys(keeps).length > 0 || count === 0) return;
+          expect((d.b + d.c + 2) / limit).to.be.greaterThan(n.b + n.c + count - 1);
+        },
+      ),
+    );
+  });
+});
