@@ -12,10 +12,15 @@ export interface PackedFile {
   readonly mode: number;
 }
 
-/** A .tar.gz. */
-export const archiveOf = async (files: readonly PackedFile[]): Promise<Buffer> => {
+/** A .tar. */
+export const tarOf = async (files: readonly PackedFile[]): Promise<Buffer> => {
   const archive = pack();
   for (const { name, content, mode } of files) archive.entry({ name, mode, mtime: new Date(0) }, content);
   archive.finalize();
-  return gzipSync(await buffer(archive), { level: 9 });
+  return buffer(archive);
 };
+
+export const zipped = (content: Buffer): Buffer => gzipSync(content, { level: 9 });
+
+/** A .tar.gz. */
+export const archiveOf = async (files: readonly PackedFile[]): Promise<Buffer> => zipped(await tarOf(files));

@@ -229,6 +229,8 @@ export interface HelmCluster {
 export interface Helm {
   /** The text of `helm template`; rejects with what helm says. */
   template(values: object, options?: RenderOptions): Promise<string>;
+  /** Writes a chart of a registry without TLS to a folder. */
+  pull(reference: string, version: string, folder: string): Promise<void>;
   /** What `helm lint --strict` prints. */
   lint(values: object): Promise<string>;
   /** What `helm install` tells the user after it. */
@@ -259,6 +261,9 @@ export const openHelm = async (): Promise<Helm> => {
     await run(first, [...prefix, 'env', ...home, program, ...args, ...flags]);
   };
   return {
+    async pull(reference, version, target) {
+      await run(program, ['pull', reference, '--version', version, '--plain-http', '--destination', target]);
+    },
     install: (cluster, values) => inCluster(cluster, 'install', 'tar', chart, '--values', write(values)),
     uninstall: (cluster) => inCluster(cluster, 'uninstall', 'tar'),
     template(values, { kubernetes = '1.36.3', release = 'tar', namespace = NAMESPACE, serves = [] } = {}) {

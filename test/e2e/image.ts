@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The image without an engine: a folder made as the Dockerfile says, and containers of Pods that run in it, as root of a mount
+// The image without an engine: what hack/delivery.ts makes, unpacked, and containers of Pods that run in it, as root of a mount
 // namespace, read-only, with the Pod's user, arguments, environment, files and token, and nothing else of this machine.
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeBundle } from '../../hack/bundle.ts';
-import { only, readDockerfile } from '../fixtures/dockerfile.ts';
+import { layImage } from '../../hack/delivery/image.ts';
+import { manifestsIn, readBlob, readJson } from '../../hack/lib/oci.ts';
+import type { Manifest } from '../../hack/lib/oci.ts';
+import { layBase } from '../fixtures/oci-base.ts';
+import { run } from './bed/command.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
 import { controlPlaneAddresses } from './bed/addresses.ts';
@@ -29,30 +33,52 @@ const librariesOf = (program: string): string[] => {
 };
 
 /** The base: Node.js, the libraries that it is linked with, the entry of the user, and folders for mounts. */
-const layBase = (folder: string, program: string): void => {
+const layNode = (folder: string): void => {
   const copy = (from: string, to: string): void => {
     mkdirSync(dirname(join(folder, to)), { recursive: true });
     copyFileSync(from, join(folder, to));
   };
-  copy(process.execPath, program);
+  copy(process.execPath, 'nodejs/bin/node');
   for (const library of librariesOf(process.execPath)) copy(library, library);
   for (const path of ['proc', 'dev', 'tmp', 'etc']) mkdirSync(join(folder, path), { recursive: true });
   writeFileSync(join(folder, 'etc/passwd'), 'nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n');
 };
 
-/** Follows hack/image/Dockerfile; `folder` must not exist. */
+/** Of a manifest in OCI terms. */
+interface Configuration {
+  readonly config: {
+    readonly Entrypoint: readonly string[];
+    readonly Env: readonly string[];
+    readonly User: string;
+    readonly WorkingDir: string;
+  };
+}
+
+/** Unpacks an image for one platform as an engine does: layer upon layer. */
+const unpack = async (layout: string, folder: string): Promise<Configuration['config']> => {
+  const [descriptor] = manifestsIn(layout);
+  if (descriptor === undefined) throw new Error(`${layout}: no manifest`);
+  const { config, layers } = readJson<Manifest>(layout, descriptor);
+  mkdirSync(folder);
+  for (const layer of layers) {
+    readBlob(layout, layer);
+    await run('tar', ['-xf', join(layout, 'blobs', layer.digest.replace(':', '/')), '-C', folder]);
+  }
+  return readJson<Configuration>(layout, config).config;
+};
+
+/** Makes the image of hack/delivery.ts upon a base of this machine's Node.js, and unpacks it; `folder` must not exist. */
 export const assembleImage = async (folder: string): Promise<Image> => {
-  const instructions = readDockerfile(readFileSync(join(sources, 'hack/image/Dockerfile'), 'utf8'));
-  const entrypoint = JSON.parse(only(instructions, 'ENTRYPOINT')) as string[];
-  layBase(folder, entrypoint[0] ?? '');
-  const [from, to = ''] = only(instructions, 'COPY').split(' ');
-  if (from !== 'dist/bundle/') throw new Error(`the Dockerfile copies ${from}, which is not what npm run bundle makes`);
-  const bundle = `${folder}.bundle`;
-  await makeBundle(bundle);
-  cpSync(bundle, join(folder, to), { recursive: true });
-  const [uid = '', gid = ''] = only(instructions, 'USER').split(':');
-  const environment = instructions.filter(({ name }) => name === 'ENV').map(({ value }) => value);
-  return { folder, user: { uid, gid }, entrypoint, workingDirectory: only(instructions, 'WORKDIR'), environment };
+  const at = (name: string): string => `${folder}.${name}`;
+  layNode(at('files'));
+  await run('tar', ['-cf', at('tar'), '-C', at('files'), '.']);
+  layBase(at('base'), ['amd64'], readFileSync(at('tar')));
+  await makeBundle(at('bundle'));
+  const dockerfile = readFileSync(join(sources, 'hack/image/Dockerfile'), 'utf8');
+  await layImage(at('layout'), { base: at('base'), bundle: at('bundle'), dockerfile, version: '0.0.0' });
+  const { Entrypoint, Env, User, WorkingDir } = await unpack(at('layout'), folder);
+  const [uid = '', gid = ''] = User.split(':');
+  return { folder, user: { uid, gid }, entrypoint: Entrypoint, workingDirectory: WorkingDir, environment: Env };
 };
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
@@ -72,7 +98,8 @@ const scriptOf = (
 ): string => {
   const { folder, user, workingDirectory, entrypoint } = image;
   const at = (path: string): string => quoted(join(folder, path));
-  const leave = `unshare --root=${quoted(folder)} --wd=${workingDirectory} --setgid=${user.gid} --setuid=${user.uid}`;
+  // By its path: the image's PATH is none of this machine's.
+  const leave = `"$(command -v unshare)" --root=${quoted(folder)} --wd=${workingDirectory} --setgid=${user.gid} --setuid=${user.uid}`;
   return [
     'set -e',
     'mount --make-rprivate /',

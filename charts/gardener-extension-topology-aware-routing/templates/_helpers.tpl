@@ -32,6 +32,8 @@ gardener-extension-topology-aware-routing{{ if include "tar.isRuntime" . }}-runt
 {{- define "tar.image" -}}
 {{- if .Values.image.digest -}}
 {{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else if hasPrefix "sha256:" .Values.image.tag -}}
+{{ .Values.image.repository }}@{{ .Values.image.tag }}
 {{- else -}}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}

@@ -8,6 +8,8 @@
 //	owner routing                                              a line {service, enabled, version} in, the Service out
 //	owner hints --url U --authority F                          the EndpointSlice hints webhook as Gardener registers it
 //	owner render --chart A --seed F --values F --version V     a chart as gardenlet renders it for a ControllerInstallation
+//	owner pull --ref R --chart A                               a chart as gardenlet and gardener-operator pull it, into a file
+//	owner images                                               an image vector in, its images out
 package main
 
 import (
@@ -49,6 +51,7 @@ var (
 	chart      = flag.String("chart", "", "packed chart")
 	seed       = flag.String("seed", "", "Seed as JSON or YAML")
 	url        = flag.String("url", "", "where the resource manager listens")
+	ref        = flag.String("ref", "", "chart in a registry")
 	authority  = flag.String("authority", "", "PEM file of who signed its certificate")
 	values     = flag.String("values", "", "values of the ControllerDeployment as JSON or YAML")
 )
@@ -56,7 +59,7 @@ var (
 func main() {
 	log.SetLogger(logr.Discard())
 	if len(os.Args) < 2 {
-		fail(fmt.Errorf("usage: owner deploy COMPONENT|druid|routing|hints|render [flags]"))
+		fail(fmt.Errorf("usage: owner deploy COMPONENT|druid|routing|hints|render|pull|images [flags]"))
 	}
 	command, flags := os.Args[1], os.Args[2:]
 	what := ""
@@ -77,6 +80,10 @@ func main() {
 		fail(printHintsWebhook(os.Stdout))
 	case "render":
 		fail(render(os.Stdout))
+	case "pull":
+		fail(pull(context.Background()))
+	case "images":
+		fail(printImages(os.Stdin, os.Stdout))
 	default:
 		fail(fmt.Errorf("no command %q", command))
 	}

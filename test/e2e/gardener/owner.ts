@@ -38,8 +38,13 @@ export interface Owner {
 const PROGRAM = 'gardener/owner/owner';
 export const RUNTIME = '1.36.3';
 
-/** Gardener's own words on something that needs no cluster. */
-export const askGardener = (args: readonly string[]): Promise<string> => run(builtProgram(PROGRAM), args);
+/**
+ * Gardener's own words on something that needs no cluster.
+ *
+ * @param input a file for its standard input. Default: nothing.
+ */
+export const askGardener = (args: readonly string[], input = '/dev/null'): Promise<string> =>
+  run('sh', ['-c', 'input=$1; shift; exec "$0" "$@" <"$input"', builtProgram(PROGRAM), input, ...args]);
 
 /** @param user `gardenlet` for control planes of Shoots, `gardener-operator` for the garden. */
 export const openOwner = async (bed: Bed, user: 'gardenlet' | 'gardener-operator'): Promise<Owner> => {

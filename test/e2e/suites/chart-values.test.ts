@@ -192,4 +192,15 @@ describe('chart, values', () => {
     const text = await helm().template({ image: { repository: 'r.example.com/x', tag: '1', digest } });
     expect(text.match(/image: .*/g)).to.deep.equal(Array(2).fill(`image: r.example.com/x@${digest}`));
   });
+
+  for (const [tag, reference] of [
+    ['1', ':1'],
+    [`sha256:${'b'.repeat(64)}`, `@sha256:${'b'.repeat(64)}`],
+    [`1@sha256:${'b'.repeat(64)}`, `:1@sha256:${'b'.repeat(64)}`],
+  ] as const) {
+    it(`take the tag ${tag} as Gardener's image vectors write it`, async () => {
+      const text = await helm().template({ image: { repository: 'r.example.com/x', tag } });
+      expect(text.match(/image: .*/g)).to.deep.equal(Array(2).fill(`image: r.example.com/x${reference}`));
+    });
+  }
 });

@@ -85,6 +85,10 @@ describe('values.schema.json', () => {
       }),
     },
     { name: 'no replicas', values: withValue('settingsReconciler.replicas', 0) },
+    ...[`sha256:${'a'.repeat(64)}`, `v0.1.0@sha256:${'a'.repeat(64)}`].map((tag) => ({
+      name: `a tag as Gardener's image vectors write it: ${tag}`,
+      values: withValue('image.tag', tag),
+    })),
   ];
   for (const { name, values } of accepted) {
     it(`accepts ${name}`, () => expect(errorsOf(values)).to.deep.equal([]));
@@ -94,6 +98,8 @@ describe('values.schema.json', () => {
     { path: 'image.repository', value: '' },
     { path: 'image.tag', value: 'a b' },
     { path: 'image.tag', value: 1.2 },
+    { path: 'image.tag', value: 'v0.1.0sha256:aa' },
+    { path: 'image.tag', value: 'v0.1.0@sha256:aa' },
     { path: 'image.digest', value: 'latest' },
     { path: 'image.pullPolicy', value: 'always' },
     { path: 'image.name', value: 'x' },

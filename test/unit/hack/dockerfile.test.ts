@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { only, readDockerfile } from '../../fixtures/dockerfile.ts';
+import { only, readDockerfile } from '../../../hack/lib/dockerfile.ts';
 
 const folder = new URL('../../../hack/image/', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
