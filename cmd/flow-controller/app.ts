@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { openFlowCaches } from '../../pkg/controllers/flow/caches.ts';
 import { createFlowController } from '../../pkg/controllers/flow/controller.ts';
+import { createRouterEvidence } from '../../pkg/controllers/routers/evidence.ts';
 import { openNodeGroupCaches } from '../../pkg/controllers/node-groups/caches.ts';
 import { createNodeGroupControllers } from '../../pkg/controllers/node-groups/controller.ts';
 import { createManager } from '../../pkg/kubernetes/manager.ts';
@@ -28,7 +29,10 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   manager.inEveryReplica(runCollector);
 
   const caches = openFlowCaches(manager.cache);
-  manager.controller('flow', createFlowController({ ...common, caches, lifetime: manager.resigned }));
+  const routers = createRouterEvidence(common);
+  manager.inEveryReplica(routers.run);
+  manager.beforeLeading(routers.read);
+  manager.controller('flow', createFlowController({ ...common, caches, routers, lifetime: manager.resigned }));
   if (nodeGroups.enabled) {
     const { touchesPerSecond } = nodeGroups;
     const options = { ...common, caches: openNodeGroupCaches(manager.cache), touchesPerSecond, excludedNamespaces };

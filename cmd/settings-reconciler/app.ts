@@ -12,6 +12,7 @@ import {
   createPlanRetirementController,
 } from '../../pkg/controllers/hint-repair/controller.ts';
 import { createResyncCounter } from '../../pkg/controllers/hint-repair/metrics.ts';
+import { createRouterEvidence } from '../../pkg/controllers/routers/evidence.ts';
 import { openSettingsCaches } from '../../pkg/controllers/settings/caches.ts';
 import { createContext } from '../../pkg/controllers/settings/context.ts';
 import { createSettingsController } from '../../pkg/controllers/settings/controller.ts';
@@ -50,12 +51,15 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   manager.inEveryReplica(version.run);
   manager.beforeLeading(version.begin);
   manager.onCacheFailure(version.poke);
+  const routers = createRouterEvidence(common);
+  manager.inEveryReplica(routers.run);
+  manager.beforeLeading(routers.read);
 
   // Settings, and whether they have effect.
-  const context = createContext(caches, version);
+  const context = createContext(caches, version, routers);
   const decide = createDecider({ caches, config, context });
   const enabled = createTable<EnabledSettings>();
-  const decided = { ...common, caches, context, decide, enabled };
+  const decided = { ...common, caches, context, decide, enabled, routers };
   manager.controller('settings', createSettingsController({ ...decided, version }));
   const effectiveness = createEffectivenessController(decided);
   manager.controller('effectiveness', effectiveness.spec);

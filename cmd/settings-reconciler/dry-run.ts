@@ -58,8 +58,9 @@ export const collectDecisions = (
   caches: SettingsCaches,
   config: SettingsReconcilerConfiguration,
   version: KubernetesVersion | undefined,
+  routers: Parameters<typeof createContext>[2],
 ): NamespaceDecision[] => {
-  const options = { caches, config, context: createContext(caches, { current: version }) };
+  const options = { caches, config, context: createContext(caches, { current: version }, routers) };
   const [decide, decideRelease] = [createDecider(options), createReleaseDecider(options)];
   return namespaceNames(caches)
     .sort()

@@ -5,6 +5,7 @@ import { removePolicies } from '../../pkg/controllers/admission-policies/cleanup
 import { createPolicyWriter } from '../../pkg/controllers/admission-policies/writer.ts';
 import { classesOf } from '../../pkg/controllers/settings/homes.ts';
 import { releaseExtensions } from '../../pkg/controllers/extension/release.ts';
+import { createRouterEvidence } from '../../pkg/controllers/routers/evidence.ts';
 import { isOwnedElsewhere } from '../../pkg/controllers/settings/ownership.ts';
 import { cleanUp } from '../../pkg/controllers/settings/cleanup.ts';
 import type { CleanupReport } from '../../pkg/controllers/settings/cleanup.ts';
@@ -33,8 +34,10 @@ export const dryRun = async (session: Session, format: OutputFormat, signal: Abo
   try {
     await version.read(signal);
     await set.settled(signal);
+    const routers = createRouterEvidence(session);
+    await routers.read(signal);
     const admission = await reportAdmission(session, caches, signal);
-    const report = reportOf(collectDecisions(caches, config, version.current), version.current, admission);
+    const report = reportOf(collectDecisions(caches, config, version.current, routers), version.current, admission);
     session.print(renderReport(report, format));
   } finally {
     stop.abort();

@@ -131,6 +131,12 @@ const loop: EventGroup = {
     row('Warning', 'ConflictingMode', 'The Service asks for `Auto` and for a plan; once.', 'decide for one'),
     row(
       'Warning',
+      'HintsNotFollowed',
+      'The plan is written, and the data plane of some Nodes ignores it; once.',
+      'give the data plane what the message says it needs; see [who routes](routers.md)',
+    ),
+    row(
+      'Warning',
       'InvalidPolicy',
       'The FlowPolicy breaks a rule that the API server does not check; once.',
       'mend the field that the message names',

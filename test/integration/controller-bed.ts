@@ -10,6 +10,7 @@ import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { recordingLogger } from '../fixtures/recording-logger.ts';
 import type { RecordingLogger } from '../fixtures/recording-logger.ts';
+import { kubeProxy } from '../fixtures/core.ts';
 import { createSkippingClock } from '../fixtures/skipping-clock.ts';
 import type { SkippingClock } from '../fixtures/skipping-clock.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
@@ -78,6 +79,8 @@ const MOST_STEPS = 500;
 /** `user`: whom the sandbox takes the controller for. */
 export const openControllerBed = async (user: string, options: SandboxOptions = {}): Promise<ControllerBed> => {
   const sandbox = await startSandbox(options);
+  // What shows who routes: without it no condition says that hints have effect.
+  await sandbox.apply(kubeProxy());
   const directory = await mkdtemp(join(tmpdir(), 'controller-'));
   const log = recordingLogger();
   const running = new Set<Serving>();

@@ -10,6 +10,7 @@ import {
   LABEL_CONSIDER,
 } from '../../pkg/apis/names.ts';
 import { node, service } from '../fixtures/core.ts';
+import { CILIUM, daemonSet } from '../fixtures/data-planes.ts';
 import { cluster, namespace } from '../fixtures/gardener.ts';
 import { eventually } from './controller-bed.ts';
 import { openBed } from './settings-support.ts';
@@ -47,6 +48,8 @@ const SHAPES: Record<string, Shape> = {
 describe('settings while the cluster is upgraded', () => {
   let bed: Bed;
   afterEach(() => bed.close());
+
+  const field = (): string | undefined => bed.service(NS, 'vpa-webhook').spec?.trafficDistribution;
 
   const open = async (version: string, kubeletVersion = 'v1.36.0'): Promise<void> => {
     bed = await openBed({ kubernetesVersion: version });
@@ -155,5 +158,24 @@ describe('settings while the cluster is upgraded', () => {
     bed.sandbox.setKubernetesVersion('v1.34.0');
     await pass(1);
     await expectShape(SHAPES['v1.34.0']);
+  });
+
+  it('the value has the name that Cilium reads, from the first write on, and its newest when Cilium is gone', async () => {
+    bed = await openBed({ kubernetesVersion: 'v1.34.0' });
+    const cilium = daemonSet('cilium', 'quay.io/cilium/cilium:v1.18.3', CILIUM);
+    await bed.apply(
+      ...['eu-1a', 'eu-1b'].map((zone) => node({ zone })),
+      cilium,
+      namespace(),
+      cluster(),
+      service({ metadata: { name: 'vpa-webhook', namespace: NS } }),
+    );
+    await bed.start(MODE);
+    await eventually(() => expect(field()).to.equal('PreferClose'));
+    await bed.quiet();
+    expect(bed.writes().filter(({ path }) => path.includes('/services/'))).to.have.lengthOf(1);
+    await bed.sandbox.apply(daemonSet('cilium', 'quay.io/cilium/cilium:v1.20.0', CILIUM));
+    bed.clock.skip(600_000);
+    await eventually(() => expect(field()).to.equal('PreferSameZone'));
   });
 });

@@ -346,3 +346,18 @@ subjects:
   resourceNames: [{{ include "tar.flowLease" . }}]
   verbs: [get, update, delete]
 {{- end -}}
+
+{{- define "tar.routerRules" -}}
+# Who routes: which data plane runs, and whether it follows hints. Optional: without these rights no condition vouches for effect.
+- apiGroups: [apps]
+  resources: [daemonsets]
+  verbs: [list]
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [cilium-config]
+  verbs: [get]
+- apiGroups: [crd.projectcalico.org]
+  resources: [felixconfigurations]
+  resourceNames: [default]
+  verbs: [get]
+{{- end }}

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says whether a Service that shall route by zone really does: hints on every ready endpoint, every client zone served. Pure.
 import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
-import type { Reason } from '../../upstream/index.ts';
-import { routeOn } from './figures.ts';
-import type { Clients } from './figures.ts';
+import { followingOf } from '../../diagnosis/models/follow.ts';
+import type { Clients } from '../../diagnosis/models/follow.ts';
 
 /** Why routing by zone has no (full) effect; stable words for metrics, events and docs. */
 export type IneffectiveReason =
@@ -19,7 +18,9 @@ export type IneffectiveReason =
 
 export type Effectiveness =
   | { readonly kind: 'effective' }
-  | { readonly kind: 'ineffective'; readonly reason: IneffectiveReason; readonly message: string };
+  | { readonly kind: 'ineffective'; readonly reason: IneffectiveReason; readonly message: string }
+  /** Hints are there, but nothing shows that whoever routes follows them. */
+  | { readonly kind: 'assumed'; readonly reason: 'RouterAssumed'; readonly message: string };
 
 export interface AssessInput {
   /** `namespace/name`, for messages. */
@@ -30,7 +31,7 @@ export interface AssessInput {
   readonly slices: readonly EndpointSlice[];
   /** Zones of ready Nodes: clients may be in any of them. */
   readonly clientZones: ReadonlySet<string>;
-  /** Who routes on ready Nodes, each kind once; none: nothing is known, and kube-proxy is assumed. */
+  /** Who routes on ready Nodes, each kind once. */
   readonly clients: readonly Clients[];
 }
 
@@ -71,30 +72,14 @@ const assessFamily = (
   return ineffective('ZoneNotServed', message);
 };
 
-/** Data planes that do not follow the hints of this Service although they are all there. */
-const assessRouters = ({ name, service, slices, clients }: AssessInput): Effectiveness | undefined => {
-  if (service === undefined) return undefined;
-  for (const { node, router } of clients) {
-    const { reason, message } = routeOn(service, slices, { node, router });
-    if (reason === 'RouterUnknown') {
-      return ineffective(
-        'RouterUnknown',
-        `Service ${name}: who load-balances it on some Nodes is not known (${router.why})`,
-      );
-    }
-    if (NOT_FOLLOWED.has(reason)) return ineffective('HintsNotFollowed', message);
-  }
-  return undefined;
+/** What the data planes make of hints that are complete. */
+const assessRouters = (name: string, service: Service, clients: readonly Clients[]): Effectiveness => {
+  const following = followingOf(service, clients);
+  if (following.kind === 'followed') return { kind: 'effective' };
+  const message = `Service ${name}: ${following.message}`;
+  const { reason } = following;
+  return reason === 'RouterAssumed' ? { kind: 'assumed', reason, message } : ineffective(reason, message);
 };
-
-/** Rules by which a data plane looks away from hints that are complete. */
-const NOT_FOLLOWED: ReadonlySet<Reason> = new Set<Reason>([
-  'HintsIgnored',
-  'RouterNotOptedIn',
-  'CiliumServiceTopologyOff',
-  'CiliumNotOptedIn',
-  'CiliumExternalTrafficPolicyLocal',
-]);
 
 const byFamily = (slices: readonly EndpointSlice[]): Map<string, Endpoint[]> => {
   const families = new Map<string, Endpoint[]>();
@@ -120,5 +105,5 @@ export const assessEffectiveness = (input: AssessInput): Effectiveness => {
     const found = assessFamily(family, endpoints, input);
     if (found !== undefined) return found;
   }
-  return assessRouters(input) ?? { kind: 'effective' };
+  return assessRouters(name, service, input.clients);
 };

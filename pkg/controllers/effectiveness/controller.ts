@@ -3,9 +3,11 @@
 import type { EndpointSlice, Node } from '../../apis/core.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import type { Table } from '../../kubernetes/table.ts';
-import type { Client, Clock } from '../../kubernetes/types.ts';
+import type { Clock } from '../../kubernetes/types.ts';
 import { changes, entries, signals } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { createClients } from '../routers/clients.ts';
+import type { RouterEvidence } from '../routers/evidence.ts';
 import { slicesOf } from '../settings/caches.ts';
 import type { SettingsCaches } from '../settings/caches.ts';
 import type { EnabledSettings } from '../settings/types.ts';
@@ -13,13 +15,12 @@ import { zoneAndKubelet } from '../settings/watches.ts';
 import { showEffectiveness } from './metrics.ts';
 import { createEffectivenessReconciler } from './reconciler.ts';
 import type { EffectivenessOptions, Effects } from './reconciler.ts';
-import { createRouterEvidence } from './router-evidence.ts';
 
 export interface EffectivenessControllerOptions extends Pick<EffectivenessOptions, 'events' | 'logger'> {
   readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes'>;
   /** Which settings are on, by namespace. */
   readonly enabled: Table<EnabledSettings>;
-  readonly client: Pick<Client, 'list' | 'get'>;
+  readonly routers: RouterEvidence;
   readonly clock: Clock;
   readonly metrics: Metrics;
 }
@@ -28,14 +29,13 @@ export interface EffectivenessControllerOptions extends Pick<EffectivenessOption
 export const createEffectivenessController = (
   options: EffectivenessControllerOptions,
 ): { readonly effects: Effects; readonly spec: ControllerSpec } => {
-  const { caches, enabled, metrics } = options;
-  const routers = createRouterEvidence(options);
+  const { caches, enabled, routers, metrics } = options;
   const effects = createEffectivenessReconciler({
     ...options,
     service: (namespace, name) => caches.services.get({ namespace, name }),
     slices: (namespace, name) => slicesOf(caches.slices, namespace, name),
     nodes: () => caches.nodes.list(),
-    routers: () => routers.objects(),
+    clients: createClients(caches.nodes, routers),
   });
   showEffectiveness(metrics, effects);
   const ofSlice = ({ metadata }: EndpointSlice): string[] =>
@@ -53,7 +53,6 @@ export const createEffectivenessController = (
         signals((enqueue) => routers.onChange(() => all().forEach((namespace) => enqueue(namespace)))),
       ],
       reconcile: (namespace, signal) => effects.reconcile(namespace, signal),
-      follows: [routers],
     },
   };
 };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of one Service that routes by zone: endpoints with hints, and the share of connections predicted to stay in their zone. Pure.
-import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { familyOf, isNodeReady, zoneOfNode } from '../../diagnosis/models/lookup.ts';
-import { createRouters } from '../../diagnosis/routers/routers.ts';
-import type { RouterAnswer, RouterObject } from '../../diagnosis/routers/types.ts';
+import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
+import { familyOf } from '../../diagnosis/models/lookup.ts';
+import type { Clients } from '../../diagnosis/models/follow.ts';
 import { inZoneShare, routeFor, trafficOf } from '../../upstream/index.ts';
 import type { ProxyEndpoint, Route } from '../../upstream/index.ts';
 
@@ -19,26 +18,8 @@ export interface ServiceFigures {
   readonly inZone: number | undefined;
 }
 
-/** Ready Nodes whose proxies all choose alike, and how many they are. */
-export interface Clients {
-  /** Zone and who routes there, which is all that tells them from others. */
-  readonly key: string;
-  readonly node: Node;
-  readonly router: RouterAnswer;
-  readonly nodes: number;
-}
-
 const isReady = ({ conditions }: Endpoint): boolean => conditions?.ready !== false;
 const isHinted = ({ hints }: Endpoint): boolean => (hints?.forZones ?? []).length > 0;
-
-/** One entry for each zone and data plane among the Nodes that are ready. */
-export const clientsOf = (nodes: readonly Node[], objects: readonly RouterObject[] = []): Clients[] => {
-  const routers = createRouters({ objects, nodes });
-  const keyOf = (node: Node): string => `${zoneOfNode(node)} ${routers.keyOf(node)}`;
-  return [...Map.groupBy(nodes.filter(isNodeReady), keyOf)].flatMap(([key, group]) =>
-    group[0] === undefined ? [] : [{ key, node: group[0], router: routers.of(group[0]), nodes: group.length }],
-  );
-};
 
 /** Addresses and ports do not matter here, and caches do not keep them. */
 const proxyEndpoint = ({ zone = '', nodeName = '', conditions, hints }: Endpoint, index: number): ProxyEndpoint => ({
@@ -55,7 +36,7 @@ const proxyEndpoint = ({ zone = '', nodeName = '', conditions, hints }: Endpoint
 });
 
 /** Route of the Service's first family on a Node. */
-export const routeOn = (
+const routeOn = (
   service: Service,
   slices: readonly EndpointSlice[],
   { node, router }: Pick<Clients, 'node' | 'router'>,

@@ -4,12 +4,12 @@ import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { Table } from '../../kubernetes/table.ts';
 import type { Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
-import type { RouterObject } from '../../diagnosis/routers/types.ts';
+import type { Clients } from '../../diagnosis/models/follow.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import type { EnabledSettings, ObjectDecision } from '../settings/types.ts';
 import { assessEffectiveness } from './assess.ts';
 import type { Effectiveness } from './assess.ts';
-import { clientsOf, followFigures } from './figures.ts';
+import { followFigures } from './figures.ts';
 import type { KnownFigures, ServiceFigures } from './figures.ts';
 
 export interface EffectivenessOptions {
@@ -18,8 +18,8 @@ export interface EffectivenessOptions {
   service(namespace: string, name: string): Service | undefined;
   slices(namespace: string, service: string): readonly EndpointSlice[];
   nodes(): readonly Node[];
-  /** What shows who routes; default: nothing. */
-  routers?(): readonly RouterObject[];
+  /** Ready Nodes by zone and by who routes there. */
+  clients(): readonly Clients[];
   clock: Pick<Clock, 'monotonic'>;
   events: Pick<EventRecorder, 'record'>;
   logger: Logger;
@@ -91,9 +91,8 @@ const assessor = (
   namespace: string,
   options: EffectivenessOptions,
 ): ((item: Item, before: State | undefined) => Assessment) => {
-  const nodes = options.nodes();
-  const clientZones = new Set(readyZones(nodes));
-  const clients = clientsOf(nodes, options.routers?.());
+  const clientZones = new Set(readyZones(options.nodes()));
+  const clients = options.clients();
   return (item, before) => {
     const name = serviceNameOf(item);
     const service = options.service(namespace, name);

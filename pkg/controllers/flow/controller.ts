@@ -10,6 +10,9 @@ import { signals } from '../../kubernetes/watches.ts';
 import type { LoadSource } from '../../metrics/types.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/types.ts';
+import { followingOf } from '../../diagnosis/models/follow.ts';
+import { createClients } from '../routers/clients.ts';
+import type { RouterEvidence } from '../routers/evidence.ts';
 import type { FlowCaches } from './caches.ts';
 import { createLoadReader } from './loads.ts';
 import { createFlowCounters, showFlow } from './metrics.ts';
@@ -17,6 +20,7 @@ import { openInline, openWorker } from './plan-thread.ts';
 import { createPlanning } from './planning.ts';
 import { createFlowReconciler } from './reconciler.ts';
 import { createFlowReporter } from './reporter.ts';
+import type { FlowReporterOptions } from './reporter.ts';
 import { createSnapshots } from './snapshots.ts';
 import { createStatusWriter } from './status-writer.ts';
 import { flowWatches } from './watches.ts';
@@ -25,6 +29,7 @@ export interface FlowControllerOptions {
   readonly config: Pick<FlowControllerConfiguration, 'status' | 'namespaceSelector' | 'excludedNamespaces'>;
   readonly client: Client;
   readonly caches: FlowCaches;
+  readonly routers: Pick<RouterEvidence, 'objects' | 'onChange'>;
   /** Where load comes from, by name, the default first. */
   readonly sources: ReadonlyMap<string, LoadSource>;
   /** Ends readings of load, and the thread for planning. */
@@ -65,7 +70,9 @@ export const createFlowController = (options: FlowControllerOptions): Controller
   });
   // Who owns a Service may change its mind as often as they like.
   const limited = limitLog({ logger, clock, about: ({ service }) => String(service) });
-  const reporter = createFlowReporter({ ...options, status, counters, logger: limited });
+  const clients = createClients(caches.nodes, options.routers);
+  const following: FlowReporterOptions['following'] = (service) => followingOf(service, clients());
+  const reporter = createFlowReporter({ ...options, status, counters, following, logger: limited });
   const reconciler = createFlowReconciler({
     ...options,
     snapshot: snapshots.snapshot,

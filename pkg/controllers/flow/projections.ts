@@ -12,6 +12,7 @@ import {
 } from '../../apis/names.ts';
 import type { PodCpu } from '../../flow/assemble/observation.ts';
 import { parseQuantity } from '../../kubernetes/quantity.ts';
+import { routingMeta } from '../routers/clients.ts';
 
 interface Container {
   readonly restartPolicy?: string;
@@ -101,7 +102,12 @@ export const projectService = ({ metadata = {}, spec }: Service): Service => ({
     labels: keep(metadata.labels, SERVICE_LABELS),
     annotations: keep(metadata.annotations, SERVICE_ANNOTATIONS),
   },
-  spec: spec?.selector === undefined ? {} : { selector: spec.selector },
+  spec: {
+    ...(spec?.selector === undefined ? {} : { selector: spec.selector }),
+    // What data planes look at before they follow hints.
+    ...(spec?.trafficDistribution === undefined ? {} : { trafficDistribution: spec.trafficDistribution }),
+    ...(spec?.externalTrafficPolicy === 'Local' ? { externalTrafficPolicy: 'Local' } : {}),
+  },
 });
 
 const NODE_LABELS = [LABEL_ZONE, 'node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
@@ -109,9 +115,16 @@ const NODE_LABELS = [LABEL_ZONE, 'node-role.kubernetes.io/control-plane', 'node-
 export const projectNode = ({ metadata = {}, status }: Node): Node => {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   const cpu = status?.allocatable?.['cpu'];
+  const kubeletVersion = status?.nodeInfo?.kubeletVersion;
+  const routing = routingMeta(metadata);
   return {
-    metadata: { ...identity(metadata), labels: keep(metadata.labels, NODE_LABELS) },
+    metadata: {
+      ...identity(metadata),
+      ...routing,
+      labels: { ...routing.labels, ...keep(metadata.labels, NODE_LABELS) },
+    },
     status: {
+      nodeInfo: kubeletVersion === undefined ? {} : { kubeletVersion },
       conditions: ready === undefined ? [] : [{ type: 'Ready', status: ready.status }],
       ...(cpu === undefined ? {} : { allocatable: { cpu } }),
     },

@@ -9,6 +9,8 @@ import { describePlan, newsIn, statusOf } from '../../flow/assemble/status.ts';
 import type { StatusInput } from '../../flow/assemble/status.ts';
 import { hintsOf } from '../../flow/demand/in-force.ts';
 import type { HintsInForce } from '../../flow/demand/in-force.ts';
+import type { Service } from '../../apis/core.ts';
+import type { Following } from '../../diagnosis/models/follow.ts';
 import type { Clock, EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import type { FlowCounters, ServiceFigures } from './metrics.ts';
@@ -21,6 +23,8 @@ export interface FlowReporterOptions {
   status: StatusWriter;
   events: Pick<EventRecorder, 'record'>;
   counters: Pick<FlowCounters, 'changed'>;
+  /** Whether the data planes follow hints of a Service. */
+  following(service: Service): Following;
   clock: Pick<Clock, 'now'>;
   logger: Logger;
 }
@@ -43,6 +47,7 @@ interface Known {
 /** Reasons that people should look at; the others are told by the status alone. */
 const WARNINGS = new Set([
   'ConflictingMode',
+  'HintsNotFollowed',
   'InvalidPolicy',
   'MetricsLost',
   'MetricsStale',
@@ -157,6 +162,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
         problem,
         inForce,
         losing,
+        following: options.following(outcome.snapshot.service),
         limited,
         figures,
       });

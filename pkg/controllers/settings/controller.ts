@@ -10,6 +10,7 @@ import { signals } from '../../kubernetes/watches.ts';
 import type { Watch } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/types.ts';
+import type { RouterEvidence } from '../routers/evidence.ts';
 import { namespaceNames } from './caches.ts';
 import type { SettingsCaches } from './caches.ts';
 import { createReleaseDecider } from './decider.ts';
@@ -28,6 +29,7 @@ export interface SettingsControllerOptions {
   readonly caches: SettingsCaches;
   context(): RoutingContext;
   readonly version: Pick<VersionTracker, 'onChange'>;
+  readonly routers: Pick<RouterEvidence, 'onChange'>;
   decide: Decider;
   /** Where is published what is on, by namespace. */
   readonly enabled: Pick<Table<EnabledSettings>, 'set'>;
@@ -42,7 +44,7 @@ const CONCURRENCY = 4;
 
 /** The key is the name of a namespace. */
 export const createSettingsController = (options: SettingsControllerOptions): ControllerSpec => {
-  const { config, client, caches, context, version, metrics, clock, events, logger } = options;
+  const { config, client, caches, context, version, routers, metrics, clock, events, logger } = options;
   // Who owns a Service may change its labels as often as they like.
   const reporter = createReporter({
     logger: limitLog({ logger, clock, about: ({ namespace, name }) => `${String(namespace)}/${String(name)}` }),
@@ -73,7 +75,7 @@ export const createSettingsController = (options: SettingsControllerOptions): Co
     });
   const starting: Watch = signals((enqueue) => {
     reporter.adopt(namespaceNames(caches));
-    version.onChange(() => owned().forEach((name) => enqueue(name)));
+    for (const source of [version, routers]) source.onChange(() => owned().forEach((name) => enqueue(name)));
   });
   return {
     watches: [starting, ...settingsWatches({ caches, owned })],

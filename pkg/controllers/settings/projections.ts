@@ -14,6 +14,8 @@ import {
   LABEL_ZONE,
 } from '../../apis/names.ts';
 
+import { routingMeta } from '../routers/clients.ts';
+
 const KEPT_KEYS = new Set([
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
@@ -67,6 +69,8 @@ export const projectService = ({ metadata, spec }: Service): Service => ({
     // Only "None" (headless) means something here.
     ...only('clusterIP', spec?.clusterIP === 'None' ? 'None' : undefined),
     ...only('ipFamilies', spec?.ipFamilies),
+    // Cilium follows no hints then.
+    ...only('externalTrafficPolicy', spec?.externalTrafficPolicy === 'Local' ? 'Local' : undefined),
   },
 });
 
@@ -75,13 +79,17 @@ export const projectEtcd = ({ metadata }: Etcd): Etcd => ({ metadata: projectMet
 
 export const projectNamespace = ({ metadata }: Namespace): Namespace => ({ metadata: projectMeta(metadata) });
 
-/** Labels by which DaemonSets of data planes select Nodes. */
-const PLACING = /^(?:kubernetes\.io\/(?:os|arch)$|eks\.amazonaws\.com\/compute-type$|worker\.gardener\.cloud\/|type$)/;
-
+/** With what tells who routes there. */
 const placed = (meta: ObjectMeta | undefined): ObjectMeta => {
-  const kept = projectMeta(meta);
-  const labels = Object.entries(meta?.labels ?? {}).filter(([key]) => PLACING.test(key));
-  return labels.length === 0 ? kept : { ...kept, labels: { ...Object.fromEntries(labels), ...kept.labels } };
+  const [own, routing] = [projectMeta(meta), routingMeta(meta)];
+  return {
+    ...own,
+    ...only('labels', routing.labels === undefined ? own.labels : { ...routing.labels, ...own.labels }),
+    ...only(
+      'annotations',
+      routing.annotations === undefined ? own.annotations : { ...routing.annotations, ...own.annotations },
+    ),
+  };
 };
 
 export const projectNode = ({ metadata, status }: Node): Node => {

@@ -15,9 +15,10 @@ export interface RoutingContext {
   /** Some Node's kubelet is 1.30 or older; undefined where no Node is known: what objects carry stays. */
   readonly mixedKubelets: boolean | undefined;
   /**
-   * Some router of the cluster reads `PreferClose` but not its newer name `PreferSameZone` (Cilium 1.18 and 1.19). Default false.
+   * Some router of the cluster reads `PreferClose` but not its newer name `PreferSameZone` (Cilium 1.18 and 1.19); undefined where
+   * that could not be read: what objects carry stays.
    */
-  readonly olderName?: boolean;
+  readonly olderName: boolean | undefined;
 }
 
 /** What a row is about: a Service that is written, or an Etcd, which never is, and whose client Service only etcd-druid writes. */

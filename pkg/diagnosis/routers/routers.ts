@@ -58,7 +58,8 @@ const absentOn = (context: Context, node: RouterNode, agents: readonly RouterObj
       !agents.some(({ namespace, owner }) => namespace === set.namespace && owner === set.name),
   );
 
-const versionOf = (
+/** What the image of its agent names. */
+export const versionOf = (
   plane: DataPlane,
   agents: readonly RouterObject[],
 ): { version: RouterVersion; evidence: Evidence } | undefined => {

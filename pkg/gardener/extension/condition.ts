@@ -14,12 +14,19 @@ export interface SeenService {
   /** The decision for it, or for the Etcd that it is made from. */
   readonly decision: RoutingDecision;
   /** Undefined: on, but nobody has looked yet. */
-  readonly effect?: { readonly kind: 'effective' } | Trouble | undefined;
+  readonly effect?: { readonly kind: 'effective' } | Trouble | Doubt | undefined;
 }
 
 interface Trouble {
   readonly kind: 'ineffective';
   /** Stable word, for example `HintsMissing`. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Nothing is wrong with it, and nothing shows that it has effect. */
+interface Doubt {
+  readonly kind: 'assumed';
   readonly reason: string;
   readonly message: string;
 }
@@ -127,6 +134,8 @@ export const decideCondition = (input: ConditionInput): ConditionState => {
   if (services.some(({ effect }) => effect === undefined)) {
     return state('Unknown', 'NotAssessed', 'the EndpointSlices have not been looked at yet');
   }
+  const [doubt] = services.flatMap(({ effect }) => (effect?.kind === 'assumed' ? [effect] : []));
+  if (doubt !== undefined) return state('Unknown', doubt.reason, doubt.message);
   const count = services.length === 1 ? '1 Service is' : `${services.length} Services are`;
   return state('True', 'Effective', `${count} routed by zone: ${listOf(namesOf(on), ', ')}`);
 };

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Component } from '../bed/component.ts';
+import { describeProxies } from '../commands.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { startChurn } from '../chaos-churn.ts';
@@ -108,6 +109,7 @@ describe('chaos', function () {
   before('two replicas of each command, and a shoot that is left alone', async () => {
     console.log(`      E2E_SEED=${seed} plays this again; ${long ? 'long' : 'short'} form`);
     installed = await install(bed(), { leaderElection, flowControllers: 2 });
+    await describeProxies(bed());
     calm = await createChurned('shoot--chaos--calm', 1_000);
     await finishShoot(calm.shoot);
     shoots = [await createChurned('shoot--chaos--one', 2_000), await createChurned('shoot--chaos--two', 3_000)];

@@ -11,6 +11,13 @@ import { flowLease, globalName, isRuntime, isSeed, isShared } from '../chart.ts'
 import type { Component, Rendering } from '../chart.ts';
 import { find, ofKind, useRenderings } from '../chart-renderings.ts';
 
+/** Who load-balances Services, for the judgement of effect. */
+const ROUTER_PERMISSIONS = [
+  'ClusterRole /configmaps[cilium-config]: get',
+  'ClusterRole apps/daemonsets: list',
+  'ClusterRole crd.projectcalico.org/felixconfigurations[default]: get',
+];
+
 describe('chart, permissions', () => {
   const { render, each } = useRenderings();
 
@@ -67,10 +74,7 @@ describe('chart, permissions', () => {
         'ClusterRole /namespaces: list,watch,patch',
         'ClusterRole /nodes: list,watch',
         'ClusterRole /events: create,patch',
-        // Who load-balances Services, for the judgement of effect.
-        'ClusterRole /configmaps[cilium-config]: get',
-        'ClusterRole apps/daemonsets: list',
-        'ClusterRole crd.projectcalico.org/felixconfigurations[default]: get',
+        ...ROUTER_PERMISSIONS,
         'ClusterRole discovery.k8s.io/endpointslices: list,watch,patch',
         'Role coordination.k8s.io/leases: create',
         'Role coordination.k8s.io/leases[settings-reconciler-leader-election]: get,update',
@@ -141,6 +145,7 @@ describe('chart, permissions', () => {
     'ClusterRole topology.extensions.gardener.cloud/flowpolicies/status: patch',
     'Role coordination.k8s.io/leases: create',
     `Role ${leaseOf(rendering)}: get,update,delete`,
+    ...ROUTER_PERMISSIONS,
     ...ownerPermissions(rendering, FLOW),
   ];
   const readMetrics = 'ClusterRole metrics.k8s.io/pods: list';
@@ -160,7 +165,7 @@ describe('chart, permissions', () => {
       ...flowPermissions(rendering),
       'ClusterRole apps.kubeedge.io/nodegroups: list,watch',
       'ClusterRole /nodes: patch',
-      'ClusterRole apps/daemonsets: list,watch',
+      'ClusterRole apps/daemonsets: watch',
       'ClusterRole /persistentvolumes: list',
     ];
     expect(permissionsOf(rendering, FLOW)).to.deep.equal(wanted.sort());

@@ -26,7 +26,7 @@ import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { INJECTED, NAMESPACE, RECONCILER, openHelm } from '../chart.ts';
-import { commandReady } from '../commands.ts';
+import { commandReady, describeProxies } from '../commands.ts';
 import { auditSince } from '../faults-audit.ts';
 import { apply, applyDefinitions, installedProgram } from '../installation.ts';
 
@@ -122,6 +122,7 @@ describe('extension', () => {
   before('a seed that is also the garden runtime, with what the chart renders for it', async () => {
     const { api } = bed();
     await applyDefinitions(bed(), gardenerCrds());
+    await describeProxies(bed());
     const helm = await openHelm();
     await api.create('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
     for (const object of [

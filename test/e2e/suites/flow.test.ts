@@ -24,7 +24,7 @@ import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import type { SliceEndpoint } from '../bed/service.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { ownNamespace, restartWebhook, startWebhook } from '../commands.ts';
+import { describeProxies, ownNamespace, restartWebhook, startWebhook } from '../commands.ts';
 import { FLOW_USER, QUICK, describeFlowController, installDefinitions, policyOf, startMeter } from '../flow-world.ts';
 import type { Meter } from '../flow-world.ts';
 import { readAudit, untilQuiet, untilQuietAfter } from '../hints-audit.ts';
@@ -131,6 +131,7 @@ describe('the flow controller', () => {
   before('three zones with two Pods each, the webhook, and the definitions', async () => {
     client = await connectAs(bed(), 'tester');
     await bed().api.create('/api/v1/namespaces', { metadata: { name: namespace } });
+    await describeProxies(bed());
     webhook = await startWebhook(bed());
     await installDefinitions(client);
     for (const zone of zones) nodes.push(await bed().node({ name: zone, zone }));

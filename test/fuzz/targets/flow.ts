@@ -209,6 +209,7 @@ const createLoop = (world: World, clock: FakeClock): Loop => {
     logger: log,
   });
   const reporter = createFlowReporter({
+    following: () => ({ kind: 'followed' }),
     status,
     events: { record: (event) => void events.push(event) },
     counters: createFlowCounters(metrics),

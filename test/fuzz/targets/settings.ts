@@ -12,6 +12,7 @@ import type { NamespaceDecision } from '../../../pkg/controllers/settings/types.
 import { createCaches } from '../../../pkg/kubernetes/caches.ts';
 import type { Client, EventInput } from '../../../pkg/kubernetes/types.ts';
 import { collectDecisions } from '../../../cmd/settings-reconciler/dry-run.ts';
+import { routerEvidence } from '../../fixtures/data-planes.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
 import type { RecordingLogger } from '../../fixtures/recording-logger.ts';
@@ -127,7 +128,7 @@ export const settings: Target = {
         const threw = log.entries.find(({ level }) => level === 'error');
         must(threw === undefined, () => `a cache says ${threw?.message}: ${String(threw?.fields['error'])}`);
         const version = { major: 1, minor: random.pick([26, 29, 31, 33, 36]) };
-        const decisions = collectDecisions(caches, CONFIG, version);
+        const decisions = collectDecisions(caches, CONFIG, version, routerEvidence());
         for (const decision of decisions) checkDecision(decision, objects);
         checkReport(decisions, log);
       } finally {

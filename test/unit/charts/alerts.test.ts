@@ -29,7 +29,9 @@ const VALUES: Readonly<Record<string, ReadonlySet<string>>> = {
   state: literalsOf('pkg/controllers/effectiveness/assess.ts'),
   cause: literalsOf('pkg/controllers/settings/apply.ts'),
   condition: new Set(['Observed', 'Effective', 'Stable']),
-  reason: literalsOf('pkg/flow/assemble/conditions.ts'),
+  reason: new Set(
+    ['pkg/flow/assemble/conditions.ts', 'pkg/diagnosis/models/follow.ts'].flatMap((path) => [...literalsOf(path)]),
+  ),
 };
 
 interface PromtoolTests {

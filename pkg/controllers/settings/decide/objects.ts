@@ -60,6 +60,10 @@ const hasModeApplied = ({ metadata }: KubernetesObject): boolean =>
   parseApplied(metadata?.annotations?.[ANNOTATION_APPLIED]).record.annotations?.[ANNOTATION_TOPOLOGY_MODE] !==
   undefined;
 
+/** Whether we set the field, by its older name. */
+const hasOlderNameApplied = ({ metadata }: KubernetesObject): boolean =>
+  parseApplied(metadata?.annotations?.[ANNOTATION_APPLIED]).record.trafficDistribution === 'PreferClose';
+
 const refOf = ({ metadata }: KubernetesObject): Required<ObjectRef> => ({
   namespace: metadata?.namespace ?? '',
   name: metadata?.name ?? '',
@@ -102,9 +106,9 @@ const wantedOf = (service: Service, version: KubernetesVersion, configured: Stra
 const forRouters = (
   service: Service,
   settings: RoutingSettings,
-  { mixedKubelets, olderName = false }: RoutingContext,
+  { mixedKubelets, olderName }: RoutingContext,
 ): RoutingSettings => {
-  const named = olderName ? withOlderName(settings) : settings;
+  const named = (olderName ?? hasOlderNameApplied(service)) ? withOlderName(settings) : settings;
   return (mixedKubelets ?? hasModeApplied(service)) ? withOldProxies(named) : named;
 };
 

@@ -2,24 +2,15 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Endpoint, EndpointSlice } from '../../../../pkg/apis/core.ts';
-import { clientsOf } from '../../../../pkg/controllers/effectiveness/figures.ts';
-import { createCollector } from '../../../../pkg/diagnosis/project/collect.ts';
-import type { RouterObject } from '../../../../pkg/diagnosis/routers/types.ts';
-import { itemsOf } from '../../../../pkg/diagnosis/snapshot.ts';
+import { clientsOf } from '../../../../pkg/diagnosis/models/follow.ts';
 import { assessEffectiveness } from '../../../../pkg/controllers/effectiveness/assess.ts';
 import type { AssessInput } from '../../../../pkg/controllers/effectiveness/assess.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
-import { CILIUM, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
+import { CILIUM, configMap, daemonSet, routerObjects } from '../../../fixtures/data-planes.ts';
 
 const NODES = ['a', 'b'].map((zone) => node({ zone }));
+const CILIUM_TOPOLOGY = configMap('cilium-config', { 'enable-service-topology': 'true' });
 const CILIUM_SET = daemonSet('cilium', 'cilium:v1.19.1', CILIUM);
-/** As the reconciler reads them. */
-const objectsOf = (...objects: readonly object[]): readonly RouterObject[] => {
-  const collector = createCollector();
-  for (const object of objects) collector.add(object);
-  return itemsOf(collector.snapshot(new Map()).routers);
-};
-
 const hinted = (zone: string, overrides: Partial<Endpoint> = {}): Endpoint =>
   endpoint({ zone, hints: { forZones: [{ name: zone }] }, ...overrides });
 const of = (endpoints: Endpoint[], addressType = 'IPv4'): EndpointSlice => slice({ endpoints, addressType });
@@ -85,16 +76,56 @@ const cases: { name: string; input: Partial<AssessInput>; state: string; says?: 
   { name: 'no Service', input: { service: undefined }, state: 'ServiceMissing' },
   {
     name: 'Cilium without service topology',
-    input: { clients: clientsOf(NODES, objectsOf(CILIUM_SET, configMap('cilium-config', {}))) },
+    input: { clients: clientsOf(NODES, routerObjects(CILIUM_SET, configMap('cilium-config', {}))) },
     state: 'HintsNotFollowed',
-    says: /^Cilium 1\.19\.1 on Node|serviceTopology off/,
+    says: /^Service n\/s: Cilium 1\.19\.1 on Node \S+ looks at no hints$/,
   },
   {
     name: 'a data plane of which nothing is known',
-    input: { clients: clientsOf(NODES, objectsOf(daemonSet('anetd', 'cilium:v1.15.6-gke.25', CILIUM))) },
+    input: { clients: clientsOf(NODES, routerObjects(daemonSet('anetd', 'cilium:v1.15.6-gke.25', CILIUM))) },
     state: 'RouterUnknown',
   },
-  { name: 'kube-proxy that is seen', input: { clients: clientsOf(NODES, objectsOf(kubeProxy())) }, state: 'Effective' },
+  {
+    name: 'kube-proxy older than the kubelet, and no annotation',
+    input: { clients: clientsOf(NODES, routerObjects(kubeProxy('v1.30.4'))) },
+    state: 'HintsNotFollowed',
+    says: /^Service n\/s: kube-proxy 1\.30\.4 on Node \S+ does not look at its hints; it needs the annotation topology-mode$/,
+  },
+  {
+    name: 'Cilium 1.19 and a name of the value that it does not read',
+    input: {
+      clients: clientsOf(NODES, routerObjects(CILIUM_SET, CILIUM_TOPOLOGY)),
+      service: service({ spec: { trafficDistribution: 'PreferSameZone' } }),
+    },
+    state: 'HintsNotFollowed',
+  },
+  {
+    name: 'Cilium 1.19 and the older name',
+    input: {
+      clients: clientsOf(NODES, routerObjects(CILIUM_SET, CILIUM_TOPOLOGY)),
+      service: service({ spec: { trafficDistribution: 'PreferClose' } }),
+    },
+    state: 'Effective',
+  },
+  {
+    name: 'Cilium, and an external traffic policy',
+    input: {
+      clients: clientsOf(NODES, routerObjects(CILIUM_SET, CILIUM_TOPOLOGY)),
+      service: service({ spec: { trafficDistribution: 'PreferClose', externalTrafficPolicy: 'Local' } }),
+    },
+    state: 'HintsNotFollowed',
+  },
+  {
+    name: 'no object that shows who routes',
+    input: { clients: clientsOf(NODES) },
+    state: 'RouterAssumed',
+    says: /^Service n\/s: kube-proxy is assumed on Node \S+: nothing in these objects says otherwise/,
+  },
+  {
+    name: 'k3s, which shows itself',
+    input: { clients: clientsOf([node({ zone: 'a', kubeletVersion: 'v1.34.1+k3s1' })]) },
+    state: 'Effective',
+  },
   { name: 'druid has not acted', input: { pending: true }, state: 'Pending' },
 ];
 
@@ -107,7 +138,7 @@ describe('assessEffectiveness', () => {
         pending: false,
         slices: [of(ALL)],
         clientZones: new Set(['a', 'b']),
-        clients: clientsOf(NODES),
+        clients: clientsOf(NODES, routerObjects(kubeProxy())),
         ...input,
       });
       expect(result.kind === 'effective' ? 'Effective' : result.reason).to.equal(state);

@@ -6,13 +6,17 @@ import { createEffectivenessReconciler, readyZones } from '../../../../pkg/contr
 import type { Effects } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
 import type { EnabledSettings, NamespaceDecision } from '../../../../pkg/controllers/settings/types.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
-import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
+import { clientsOf } from '../../../../pkg/diagnosis/models/follow.ts';
+import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
+import { routerObjects } from '../../../fixtures/data-planes.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
 import { NS, etcdDecision, namespaceDecision, refusedFor, serviceDecision } from '../settings/support.ts';
 
 const GRACE = 300_000;
 const { signal } = new AbortController();
+
+const routers = routerObjects(kubeProxy());
 
 describe('effectiveness report', () => {
   let now: number;
@@ -50,6 +54,7 @@ describe('effectiveness report', () => {
       service: (_namespace, name) => services.get(name),
       slices: () => slices,
       nodes: () => nodes,
+      clients: () => clientsOf(nodes, routers),
       enabled: { get: () => enabled },
       clock: { monotonic: () => now },
       events: { record: (event) => void events.push(event) },

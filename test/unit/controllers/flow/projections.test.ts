@@ -79,11 +79,13 @@ describe('what is kept', () => {
     });
   });
 
-  it('of a Node is its zone, whether it is ready, and its CPU', () => {
+  it('of a Node is its zone, whether it is ready, its CPU, and what tells who routes there', () => {
     const { metadata, status } = projectNode(
-      node({ zone: 'a', metadata: { labels: { 'kubernetes.io/os': 'linux' } } }),
+      node({ zone: 'a', metadata: { labels: { 'kubernetes.io/os': 'linux', team: 'blue' } } }),
     );
-    expect(metadata?.labels).to.deep.equal({ 'topology.kubernetes.io/zone': 'a' });
-    expect(status).to.deep.equal({ conditions: [{ type: 'Ready', status: 'True' }], allocatable: { cpu: '2' } });
+    expect(metadata?.labels).to.deep.equal({ 'topology.kubernetes.io/zone': 'a', 'kubernetes.io/os': 'linux' });
+    expect(status?.conditions).to.deep.equal([{ type: 'Ready', status: 'True' }]);
+    expect(status?.allocatable).to.deep.equal({ cpu: '2' });
+    expect(Object.keys(status?.nodeInfo ?? {})).to.deep.equal(['kubeletVersion']);
   });
 });

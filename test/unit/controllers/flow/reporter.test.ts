@@ -10,6 +10,7 @@ import type { Outcome, Snapshot } from '../../../../pkg/controllers/flow/types.t
 import { turnByLoad } from '../../../../pkg/flow/assemble/turn.ts';
 import type { Turn } from '../../../../pkg/flow/assemble/turn.ts';
 import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
+import type { Following } from '../../../../pkg/diagnosis/models/follow.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
 import { service } from '../../../fixtures/core.ts';
@@ -58,6 +59,7 @@ describe('the reporter of loops', () => {
   let removed: string[];
   let changes: [string, number][];
   let reporter: FlowReporter;
+  let following: Following;
 
   const outcome = (more: Partial<Outcome> = {}): Outcome => ({
     key: KEY,
@@ -77,6 +79,7 @@ describe('the reporter of loops', () => {
 
   beforeEach(() => {
     [events, written, removed, changes] = [[], [], [], []];
+    following = { kind: 'followed' };
     reporter = createFlowReporter({
       status: {
         last: () => written.at(-1),
@@ -86,9 +89,21 @@ describe('the reporter of loops', () => {
       },
       events: { record: (event) => void events.push(event) },
       counters: { changed: (reason, endpoints) => void changes.push([reason, endpoints]) },
+      following: () => following,
       clock: createFakeClock(),
       logger: recordingLogger(),
     });
+  });
+
+  it('warns of a data plane that ignores the plan, and says when it follows', async () => {
+    const [first, second] = turns([0.3, 0.3]);
+    following = { kind: 'ignored', reason: 'HintsNotFollowed', message: 'Cilium on Node n looks at no hints' };
+    await report({ turn: first });
+    expect(told()).to.deep.equal(['Warning HintsNotFollowed']);
+    expect(written.at(-1)?.conditions?.[1]).to.include({ status: 'False', reason: 'HintsNotFollowed' });
+    following = { kind: 'followed' };
+    await report({ turn: second });
+    expect(told()).to.deep.equal(['Warning HintsNotFollowed', 'Normal PlanInForce']);
   });
 
   it('says nothing while all is well', async () => {

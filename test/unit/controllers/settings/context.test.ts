@@ -6,7 +6,9 @@ import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import type { SettingsCaches } from '../../../../pkg/controllers/settings/caches.ts';
 import { createContext, hasOldKubelet } from '../../../../pkg/controllers/settings/context.ts';
 import type { RoutingContext } from '../../../../pkg/controllers/settings/types.ts';
-import { node } from '../../../fixtures/core.ts';
+import type { RouterObject } from '../../../../pkg/diagnosis/routers/types.ts';
+import { kubeProxy, node } from '../../../fixtures/core.ts';
+import { CILIUM, daemonSet, routerObjects } from '../../../fixtures/data-planes.ts';
 
 const fakeCache = <T extends KubernetesObject>(initial: T[]) => {
   let objects = initial;
@@ -32,9 +34,14 @@ describe('the context of decisions', () => {
   });
   let held: ReturnType<typeof caches>;
   let context: () => RoutingContext;
+  let seen: readonly RouterObject[] | undefined;
+  let told: () => void;
   beforeEach(() => {
     held = caches();
-    context = createContext(held as unknown as SettingsCaches, { current: { major: 1, minor: 34 } });
+    told = () => undefined;
+    seen = undefined;
+    const routers = { objects: () => seen, onChange: (callback: () => void) => void (told = callback) };
+    context = createContext(held as unknown as SettingsCaches, { current: { major: 1, minor: 34 } }, routers);
   });
 
   it('looks at Nodes again only when they change', () => {
@@ -43,6 +50,36 @@ describe('the context of decisions', () => {
     expect(held.nodes.reads()).to.equal(1);
     held.nodes.set([node({ kubeletVersion: 'v1.31.0' }), node({ kubeletVersion: 'v1.30.9' })]);
     expect(context().mixedKubelets).to.equal(true);
+  });
+
+  const CLOSE_ONLY = daemonSet('cilium', 'quay.io/cilium/cilium:v1.18.3', CILIUM);
+  const planes = [
+    { name: 'nothing read yet', objects: undefined, older: undefined },
+    { name: 'kube-proxy', objects: [kubeProxy()], older: false },
+    { name: 'Cilium 1.17', objects: [daemonSet('cilium', 'cilium:v1.17.9', CILIUM)], older: false },
+    { name: 'Cilium 1.18', objects: [kubeProxy(), CLOSE_ONLY], older: true },
+    { name: 'Cilium 1.19', objects: [daemonSet('cilium', 'cilium:v1.19.0', CILIUM)], older: true },
+    { name: 'Cilium 1.20', objects: [daemonSet('cilium', 'cilium:v1.20.0', CILIUM)], older: false },
+    {
+      name: 'Cilium of an image without version',
+      objects: [daemonSet('cilium', 'cilium:latest', CILIUM)],
+      older: false,
+    },
+    { name: 'another image of that version', objects: [daemonSet('logs', 'fluent:v1.18.3')], older: false },
+  ];
+  for (const { name, objects, older } of planes) {
+    it(`${name}: ${older === undefined ? 'nothing known' : older ? 'the older name of the value' : 'its newest name'}`, () => {
+      seen = objects === undefined ? undefined : routerObjects(...objects);
+      expect(context().olderName).to.equal(older);
+    });
+  }
+
+  it('follows a change of the data plane', () => {
+    seen = routerObjects(CLOSE_ONLY);
+    expect(context().olderName).to.equal(true);
+    seen = routerObjects(kubeProxy());
+    told();
+    expect(context().olderName).to.equal(false);
   });
 
   const kubelets = [

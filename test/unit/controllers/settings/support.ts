@@ -18,6 +18,7 @@ export const refusedFor = (reason: Extract<RoutingDecision, { kind: 'refused' }>
 export const context = (overrides: Partial<RoutingContext> = {}): RoutingContext => ({
   version: { major: 1, minor: 34 },
   mixedKubelets: false,
+  olderName: false,
   ...overrides,
 });
 

@@ -67,6 +67,7 @@ const input = (more: Partial<FindingsInput> = {}): FindingsInput => ({
   problem: undefined,
   inForce: true,
   losing: false,
+  following: { kind: 'followed' },
   figures: figures(),
   ...more,
 });
@@ -151,6 +152,32 @@ const tables: Record<'Observed' | 'Effective' | 'Stable', Case[]> = {
       name: 'the plan is to spread',
       more: { turn: turn({}, { plan: { spread: true, endpoints: [] } }) },
       is: 'True/Spread',
+    },
+    {
+      name: 'the data plane ignores hints',
+      more: {
+        following: { kind: 'ignored', reason: 'HintsNotFollowed', message: 'Cilium on Node n looks at no hints' },
+      },
+      is: 'False/HintsNotFollowed',
+      says: /^Cilium on Node n/,
+    },
+    {
+      name: 'nothing shows who routes',
+      more: { following: { kind: 'unknown', reason: 'RouterAssumed', message: 'kube-proxy is assumed' } },
+      is: 'Unknown/RouterAssumed',
+    },
+    {
+      name: 'the plan has no hints, whoever routes',
+      more: {
+        turn: turn({}, { plan: { spread: true, endpoints: [] } }),
+        following: { kind: 'ignored', reason: 'HintsNotFollowed', message: 'x' },
+      },
+      is: 'True/Spread',
+    },
+    {
+      name: 'the plan is not written, whoever routes',
+      more: { inForce: false, following: { kind: 'unknown', reason: 'RouterUnknown', message: 'x' } },
+      is: 'False/NotWritten',
     },
     { name: 'slices are written', more: { inForce: false }, is: 'False/NotWritten' },
     { name: 'hints are lost again and again', more: { losing: true }, is: 'False/WebhookUnavailable' },

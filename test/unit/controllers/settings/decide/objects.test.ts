@@ -219,6 +219,38 @@ describe('planService', () => {
     const old = { olderName: true, version: { major: 1, minor: 30 } };
     expect(plan(named('a'), ENABLED, old).want).not.to.have.property('trafficDistribution');
   });
+
+  const carrying = (value: string) => {
+    const annotations = { [ANNOTATION_APPLIED]: JSON.stringify({ trafficDistribution: value }) };
+    return { ...named('a', {}, annotations), spec: { trafficDistribution: value } };
+  };
+  const names = [
+    { name: 'ours, and the router knows it', value: 'PreferSameZone', olderName: false, changes: [] },
+    { name: 'ours, and a router knows the older', value: 'PreferSameZone', olderName: true, changes: ['PreferClose'] },
+    {
+      name: 'ours, and no router needs the older',
+      value: 'PreferClose',
+      olderName: false,
+      changes: ['PreferSameZone'],
+    },
+    { name: 'ours, and the router was not read', value: 'PreferClose', olderName: undefined, changes: [] },
+  ];
+  for (const { name, value, olderName, changes } of names) {
+    it(`the name of the value, ${value}: ${name}`, () => {
+      const { plan: found } = plan(carrying(value), ENABLED, { olderName });
+      const fields = found.kind === 'patch' ? found.changes.filter(({ field }) => field.startsWith('spec.')) : [];
+      expect(fields.map(({ after }) => after)).to.deep.equal(changes);
+    });
+  }
+
+  it("leaves an owner's name for it as it is, whatever routers read: both mean the same", () => {
+    const owned = { ...named('a'), spec: { trafficDistribution: 'PreferSameZone' } };
+    const { plan: found } = plan(owned, ENABLED, { olderName: true });
+    expect(found.foreign).to.deep.equal([]);
+    expect(found.kind === 'patch' ? found.changes.map(({ field }) => field) : []).not.to.include(
+      'spec.trafficDistribution',
+    );
+  });
 });
 
 describe('the row of an Etcd', () => {

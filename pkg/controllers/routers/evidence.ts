@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads now and then what shows who load-balances Services: DaemonSets of kube-system, Cilium's ConfigMap, Calico's switch.
-// Where it may not be read nothing is known, and kube-proxy is assumed, as it was before there was any evidence.
+// What may not be read, or is not there, shows nothing; what cannot be read for a moment stays as it was read last.
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { CONFIG_MAPS, DAEMON_SETS } from '../../apis/resources.ts';
 import type { Resource } from '../../apis/resources.ts';
@@ -22,6 +22,7 @@ const FELIX: Resource = {
 };
 /** Data planes change with an upgrade of the cluster. */
 const PERIOD_MS = 600_000;
+const RETRY_MS = 15_000;
 
 export interface RouterEvidenceOptions {
   readonly client: Pick<Client, 'list' | 'get'>;
@@ -30,9 +31,12 @@ export interface RouterEvidenceOptions {
 }
 
 export interface RouterEvidence {
-  objects(): readonly RouterObject[];
+  /** Undefined until all of it was read or refused once. */
+  objects(): readonly RouterObject[] | undefined;
   /** Calls back when what was read became another. */
   onChange(callback: () => void): void;
+  /** Reads once; what goes wrong is logged, and what was known before stays. */
+  read(signal: AbortSignal): Promise<void>;
   /** Resolves when the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -53,52 +57,70 @@ const readWith = (
   }
 };
 
-export const createRouterEvidence = ({ client, clock, logger }: RouterEvidenceOptions): RouterEvidence => {
-  let known: readonly RouterObject[] = [];
-  const callbacks: (() => void)[] = [];
+/** Forbidden, or not served. */
+const isRefused = (error: unknown): boolean =>
+  error instanceof ApiError && (error.status === 403 || error.status === 404);
 
-  const optional = async (what: string, read: () => Promise<RouterObject[]>): Promise<RouterObject[]> => {
-    try {
-      return await read();
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      logger.debug('evidence of who routes not read', { what, status: error.status });
-      return [];
-    }
-  };
+type Part = (signal: AbortSignal) => Promise<RouterObject[]>;
 
-  const look = async (signal: AbortSignal): Promise<void> => {
-    const sets = await optional('daemonsets', async () => {
+const partsOf = (client: RouterEvidenceOptions['client']): readonly (readonly [what: string, read: Part])[] => [
+  [
+    'daemonsets',
+    async (signal) => {
       const { items } = await client.list(DAEMON_SETS, { namespace: SYSTEM }, signal);
       return items.flatMap((item) => readWith(daemonSetOf, named('DaemonSet', item)));
-    });
-    const config = await optional('cilium-config', async () => {
+    },
+  ],
+  [
+    'cilium-config',
+    async (signal) => {
       const object = await client.get(CONFIG_MAPS, { namespace: SYSTEM, name: 'cilium-config' }, signal);
       return readWith(routerConfigOf, named('ConfigMap', object));
-    });
-    const felix = await optional('felixconfigurations', async () => {
+    },
+  ],
+  [
+    'felixconfigurations',
+    async (signal) => {
       const object = await client.get(FELIX, { name: 'default' }, signal);
       return readWith(settingsObjectOf, named('FelixConfiguration', object));
-    });
-    const found = [...sets, ...config, ...felix];
-    const changed = JSON.stringify(found) !== JSON.stringify(known);
-    known = found;
+    },
+  ],
+];
+
+export const createRouterEvidence = ({ client, clock, logger }: RouterEvidenceOptions): RouterEvidence => {
+  const parts = partsOf(client);
+  const known = new Map<string, readonly RouterObject[]>();
+  const callbacks: (() => void)[] = [];
+  let told: readonly RouterObject[] | undefined;
+
+  const read = async (signal: AbortSignal): Promise<void> => {
+    for (const [what, look] of parts) {
+      try {
+        known.set(what, await look(signal));
+      } catch (error) {
+        if (signal.aborted) throw error;
+        logger.debug('evidence of who routes not read', { what, error });
+        if (isRefused(error)) known.set(what, []);
+      }
+    }
+    if (known.size < parts.length) return;
+    const found = parts.flatMap(([what]) => known.get(what) ?? []);
+    const changed = JSON.stringify(found) !== JSON.stringify(told);
+    told = found;
     if (changed) for (const callback of callbacks) callback();
   };
 
   return {
-    objects: () => known,
+    objects: () => told,
     onChange: (callback) => void callbacks.push(callback),
+    read,
     async run(signal) {
       while (!signal.aborted) {
         try {
-          await look(signal);
-          await sleep(clock, PERIOD_MS, signal);
+          await sleep(clock, told === undefined ? RETRY_MS : PERIOD_MS, signal);
+          await read(signal);
         } catch (error) {
-          if (signal.aborted) return;
-          // A connection that fails is looked at again by others; here the last knowledge stays.
-          logger.debug('evidence of who routes not read', { error });
-          await sleep(clock, PERIOD_MS, signal).catch(() => undefined);
+          if (!signal.aborted) throw error;
         }
       }
     },

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the data planes of a cluster follow the hints of a Service, once all of them are there; who was not recognised is not vouched for.
+import type { Node, Service } from '../../apis/core.ts';
+import { routeFor } from '../../upstream/index.ts';
+import type { ProxyEndpoint } from '../../upstream/index.ts';
+import { readsPreferCloseOnly } from '../../upstream/proxy/cilium.ts';
+import { isNodeReady, zoneOfNode } from './lookup.ts';
+import { PLANES, isAgent } from '../routers/planes.ts';
+import { createRouters, versionOf } from '../routers/routers.ts';
+import type { RouterAnswer, RouterObject } from '../routers/types.ts';
+
+/** Ready Nodes whose proxies all choose alike, and how many they are. */
+export interface Clients {
+  /** Zone and who routes there, which is all that tells them from others. */
+  readonly key: string;
+  readonly node: Node;
+  readonly router: RouterAnswer;
+  readonly nodes: number;
+}
+
+/** One entry for each zone and data plane among the Nodes that are ready. */
+export const clientsOf = (nodes: readonly Node[], objects: readonly RouterObject[] = []): Clients[] => {
+  const routers = createRouters({ objects, nodes });
+  const keyOf = (node: Node): string => `${zoneOfNode(node)} ${routers.keyOf(node)}`;
+  return [...Map.groupBy(nodes.filter(isNodeReady), keyOf)].flatMap(([key, group]) =>
+    group[0] === undefined ? [] : [{ key, node: group[0], router: routers.of(group[0]), nodes: group.length }],
+  );
+};
+
+export type Following =
+  | { readonly kind: 'followed' }
+  | { readonly kind: 'ignored'; readonly reason: 'HintsNotFollowed'; readonly message: string }
+  | { readonly kind: 'unknown'; readonly reason: 'RouterUnknown' | 'RouterAssumed'; readonly message: string };
+
+const FOLLOWED: Following = { kind: 'followed' };
+
+const endpoint = (key: string, zone: string): ProxyEndpoint => ({
+  key,
+  address: '',
+  port: 0,
+  zone,
+  nodeName: '',
+  ready: true,
+  serving: true,
+  terminating: false,
+  zoneHints: new Set([zone]),
+  nodeHints: new Set(),
+});
+
+/** With one endpoint in the zone and one elsewhere, each hinted for its own. */
+const keepsZone = (service: Service, { node, router }: Clients): boolean => {
+  const own = endpoint('own', zoneOfNode(node));
+  const endpoints = [own, endpoint('other', `not ${own.zone}`)];
+  const { proxy, ...routing } = router.routing;
+  const route = routeFor({ node, service, slices: [], ...routing, merge: () => endpoints }, proxy);
+  return route.reason === 'NotProxied' || (route.used.length === 1 && route.used[0]?.key === own.key);
+};
+
+/** Some object shows it: kube-proxy's behaviour has been the same for years, so its image or what embeds it is enough. */
+const isRecognised = ({ router, certainty, evidence }: RouterAnswer): boolean =>
+  certainty === 'seen' || (router === 'kube-proxy' && certainty === 'assumed' && evidence.length > 0);
+
+const nameOf = ({ title, version }: RouterAnswer): string => (version === null ? title : `${title} ${version}`);
+
+const placesOf = ({ node, nodes }: Clients): string =>
+  nodes === 1 ? `Node ${node.metadata?.name ?? ''}` : `${nodes} Nodes like ${node.metadata?.name ?? ''}`;
+
+const judge = (service: Service, clients: Clients): Following => {
+  const { router } = clients;
+  const where = placesOf(clients);
+  if (router.certainty === 'unknown') {
+    const message = `who load-balances Services on ${where} is not known (${router.why})`;
+    return { kind: 'unknown', reason: 'RouterUnknown', message };
+  }
+  // Clients on a Node without zone use all zones whoever routes there.
+  if (zoneOfNode(clients.node) !== '' && !keepsZone(service, clients)) {
+    const { hints, needs } = router.behaviour;
+    const why = hints === 'none' ? 'looks at no hints' : `does not look at its hints; it needs ${needs}`;
+    return { kind: 'ignored', reason: 'HintsNotFollowed', message: `${nameOf(router)} on ${where} ${why}` };
+  }
+  if (isRecognised(router)) return FOLLOWED;
+  const message = `${nameOf(router)} is assumed on ${where}: ${router.why}`;
+  return { kind: 'unknown', reason: 'RouterAssumed', message };
+};
+
+const RANK = { HintsNotFollowed: 2, RouterUnknown: 1, RouterAssumed: 0 } as const;
+const rankOf = (following: Following): number => (following.kind === 'followed' ? -1 : RANK[following.reason]);
+
+/** The worst of all groups of Nodes. Messages do not name the Service. */
+export const followingOf = (service: Service, clients: readonly Clients[]): Following =>
+  clients
+    .map((each) => judge(service, each))
+    .reduce((worst, next) => (rankOf(next) > rankOf(worst) ? next : worst), FOLLOWED);
+
+/** Some agent reads `PreferClose` but not its newer name `PreferSameZone`: Cilium 1.18 and 1.19. */
+export const wantsOlderName = (objects: readonly RouterObject[]): boolean =>
+  PLANES.filter(({ versions }) => versions.some(({ rule }) => rule === 'cilium')).some((plane) =>
+    objects.some((object) => {
+      const version = isAgent(plane.agent, object) ? versionOf(plane, [object])?.version : undefined;
+      return version !== undefined && readsPreferCloseOnly(version);
+    }),
+  );
