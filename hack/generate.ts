@@ -24,6 +24,7 @@ import { partsFigure } from './generate/parts-figure.ts';
 import { admissionPolicies } from './generate/policies.ts';
 import { reasonsReference } from './generate/reasons.ts';
 import { routingConfig } from './generate/routing-config.ts';
+import { rules } from './generate/rules.ts';
 import { soak } from './generate/soak.ts';
 import { supportMatrix } from './generate/support-matrix.ts';
 import { traffic } from './generate/traffic.ts';
@@ -56,6 +57,7 @@ const GENERATORS: readonly Generator[] = [
   partsFigure,
   reasonsReference,
   routingConfig,
+  rules,
   soak,
   supportMatrix,
   traffic,

@@ -4,12 +4,13 @@ import { hintsOf, sharingOf } from '../../../pkg/flow/demand/in-force.ts';
 import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';
 import type { Observation } from '../../../pkg/flow/loop/types.ts';
 import { createAutoscaler } from './autoscaler.ts';
+import { createLatency } from './latency.ts';
 import { createMeter } from './meter.ts';
 import { normalOf, randomOf } from './random.ts';
 import { createSampler, LATE, WINDOW } from './sampler.ts';
 import type { Sampler } from './sampler.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
-import type { Outcome, PlantEndpoint, Rule, Scenario } from './types.ts';
+import type { Experience, PlantEndpoint, Rule, Scenario, Weights } from './types.ts';
 
 /** Demand changes in the middle of a sample's window as a rule: 2, 7 or 12 seconds into it, by seed. */
 const phaseOf = (seed: number): number => (2 + 5 * seed) % WINDOW;
@@ -35,6 +36,16 @@ const uniform = (scenario: Scenario, endpoints: readonly PlantEndpoint[], plan: 
     }),
   );
 };
+
+/** Weights as they work on the endpoints that are there; a zone for which none is left uses all alike. */
+const weighted = (scenario: Scenario, endpoints: readonly PlantEndpoint[], { weights }: Weights): Map<string, Shares> =>
+  new Map(
+    scenario.zones.map((zone) => {
+      const given = endpoints.map(({ name }) => [name, weights.get(zone)?.get(name) ?? 0] as const);
+      const sum = given.reduce((all, [, share]) => all + share, 0);
+      return [zone, new Map(given.map(([name, share]) => [name, sum > 0 ? share / sum : 1 / endpoints.length]))];
+    }),
+  );
 
 /** Moves a share of long-lived connections towards where new ones go; those of endpoints that went are opened anew. */
 const drift = (old: Shares | undefined, fresh: Shares, endpoints: ReadonlySet<string>, fraction: number): Shares => {
@@ -69,16 +80,24 @@ const createNoise = (seed: number): Noise & { tick(): void } => {
   };
 };
 
-/** Runs a rule in a scenario. */
-export const simulate = (scenario: Scenario, createRule: Rule, seed: number): Outcome => {
+/** Runs a rule in a scenario. A rule of proxies (`everySeconds`) works from the next second on; hints take as long as kube-proxy. */
+export const simulate = (
+  scenario: Scenario,
+  createRule: Rule,
+  seed: number,
+  askSeconds = scenario.askSeconds ?? WINDOW,
+): Experience => {
   const rule = createRule();
   const noise = createNoise(seed);
-  const meter = createMeter();
+  const meter = createMeter(scenario.surge?.map((time) => time + phaseOf(seed)));
+  const latency = createLatency();
   const autoscaler = scenario.autoscaler === undefined ? undefined : createAutoscaler(scenario, scenario.autoscaler);
   const demandAt = (time: number): Demand => scenario.demand(time - phaseOf(seed));
-  const plans: { from: number; plan: HintsInForce }[] = [{ from: -Infinity, plan: { spread: false, endpoints: [] } }];
+  let plans: { from: number; plan: HintsInForce | Weights }[] = [
+    { from: -Infinity, plan: { spread: false, endpoints: [] } },
+  ];
   const sampler = createSampler(scenario);
-  const { askSeconds = WINDOW } = scenario;
+  let loads: ReadonlyMap<string, number> = new Map();
   let longLived = new Map<string, Shares>();
   for (let time = 0; time < scenario.durationSeconds; time += 1) {
     noise.tick();
@@ -88,14 +107,18 @@ export const simulate = (scenario: Scenario, createRule: Rule, seed: number): Ou
         observation: observationAt(scenario, time, endpoints, sampler),
         trueDemand: demandAt(Math.max(0, time - LATE)),
         endpoints,
+        loads,
+        asked: demandAt(Math.max(0, time - 1)),
       });
       if (plan !== undefined) {
-        meter.planned(plans.at(-1)?.plan, plan, endpoints);
-        plans.push({ from: time + PROXY_DELAY, plan });
+        const before = plans.at(-1)?.plan;
+        if (!('weights' in plan) && before !== undefined && !('weights' in before))
+          meter.planned(before, plan, endpoints);
+        plans = [...plans.slice(-PROXY_DELAY), { from: time + PROXY_DELAY, plan }];
       }
     }
     const plan = plans.findLast(({ from }) => from <= time)?.plan ?? { spread: true, endpoints: [] };
-    const fresh = uniform(scenario, endpoints, plan);
+    const fresh = 'weights' in plan ? weighted(scenario, endpoints, plan) : uniform(scenario, endpoints, plan);
     const names = new Set(endpoints.map(({ name }) => name));
     const life = scenario.longLivedSeconds ?? 600;
     longLived = new Map(
@@ -109,22 +132,26 @@ export const simulate = (scenario: Scenario, createRule: Rule, seed: number): Ou
       const shares = new Map<string, number>();
       for (const [name, share] of fresh.get(zone) ?? []) shares.set(name, share * (1 - sticky));
       for (const [name, share] of longLived.get(zone) ?? []) shares.set(name, (shares.get(name) ?? 0) + share * sticky);
-      const weighted = [...shares].map(
+      const noisy = [...shares].map(
         ([name, share]) => [name, share * noise.of(`${zone}/${name}`, ENDPOINT_NOISE)] as const,
       );
-      const sum = weighted.reduce((all, [, share]) => all + share, 0);
-      if (sum > 0) for (const [name, share] of weighted) flows.push({ zone, name, load: (demand * share) / sum });
+      const sum = noisy.reduce((all, [, share]) => all + share, 0);
+      if (sum > 0) for (const [name, share] of noisy) flows.push({ zone, name, load: (demand * share) / sum });
     }
-    const loads = meter.tick({ flows, endpoints, demand: asked });
+    const arriving = meter.tick({ flows, endpoints, demand: asked }, time);
+    latency.tick(flows, endpoints);
+    const served = new Map<string, number>();
     let utilization = 0;
     for (const { name, capacity } of endpoints) {
-      const load = Math.min(capacity, (loads.get(name) ?? 0) + (scenario.idleCores ?? 0));
+      const load = Math.min(capacity, (arriving.get(name) ?? 0) + (scenario.idleCores ?? 0));
+      served.set(name, load);
       utilization += load / capacity / endpoints.length;
       sampler.record(time, name, load);
     }
+    loads = served;
     autoscaler?.tick(time, utilization);
   }
-  return meter.outcome(scenario.durationSeconds);
+  return { ...meter.outcome(scenario.durationSeconds), p99: latency.quantile(0.99) };
 };
 
 const observationAt = (

@@ -30,8 +30,13 @@ const steps =
   (time: number): Demand =>
     changes.findLast(([from]) => from <= time)?.[1] ?? {};
 
+const SURGE = [600, 2400] as const;
+
 /** One zone is hot between a sixth and two thirds of an hour. */
-const hot = (calm: Demand, busy: Demand): ((time: number) => Demand) => steps([0, calm], [600, busy], [2400, calm]);
+const hot = (calm: Demand, busy: Demand): Pick<Scenario, 'demand' | 'surge'> => ({
+  demand: steps([0, calm], [SURGE[0], busy], [SURGE[1], calm]),
+  surge: SURGE,
+});
 
 const zoneNames = (count: number): string[] => Array.from({ length: count }, (_, index) => `zone-${index + 1}`);
 
@@ -51,10 +56,7 @@ const hotZone = (count: number): Scenario => ({
   zones: ABC,
   durationSeconds: HOUR,
   endpoints: always(endpointsOf({ a: count, b: count, c: count })),
-  demand: hot(
-    { a: 0.4 * count, b: 0.08 * count, c: 0.08 * count },
-    { a: 1.08 * count, b: 0.1 * count, c: 0.1 * count },
-  ),
+  ...hot({ a: 0.4 * count, b: 0.08 * count, c: 0.08 * count }, { a: 1.08 * count, b: 0.1 * count, c: 0.1 * count }),
 });
 
 /** One by one every endpoint is replaced, with a new one beside it for twenty seconds. */
@@ -129,21 +131,21 @@ export const SCENARIOS: readonly Scenario[] = [
     zones: ABC,
     durationSeconds: HOUR,
     endpoints: always(endpointsOf({ a: 3, b: 3 })),
-    demand: hot({ a: 1, b: 1, c: 1 }, { a: 1, b: 1, c: 1.8 }),
+    ...hot({ a: 1, b: 1, c: 1 }, { a: 1, b: 1, c: 1.8 }),
   },
   {
     name: 'unequal capacities',
     zones: ABC,
     durationSeconds: HOUR,
     endpoints: always(endpointsOf({ a: 2, b: 3, c: 2 }, (zone, index) => (zone === 'a' ? 2 : 0.5 + 0.5 * (index % 2)))),
-    demand: hot({ a: 1.6, b: 1, c: 0.7 }, { a: 1.6, b: 1.9, c: 0.7 }),
+    ...hot({ a: 1.6, b: 1, c: 0.7 }, { a: 1.6, b: 1.9, c: 0.7 }),
   },
   {
     name: 'autoscaler',
     zones: ABC,
     durationSeconds: HOUR,
     endpoints: always(endpointsOf({ a: 2, b: 2, c: 2 })),
-    demand: hot({ a: 1, b: 1, c: 1 }, { a: 2.5, b: 1, c: 1 }),
+    ...hot({ a: 1, b: 1, c: 1 }, { a: 2.5, b: 1, c: 1 }),
     autoscaler: { target: 0.6, capacity: 1, most: 18 },
   },
   {
@@ -151,7 +153,7 @@ export const SCENARIOS: readonly Scenario[] = [
     zones: ABC,
     durationSeconds: HOUR,
     endpoints: always(nine),
-    demand: hot({ a: 1, b: 1, c: 1 }, { a: 2.5, b: 1, c: 1 }),
+    ...hot({ a: 1, b: 1, c: 1 }, { a: 2.5, b: 1, c: 1 }),
     longLivedShare: 0.5,
     longLivedSeconds: 300,
   },
@@ -174,7 +176,7 @@ export const SCENARIOS: readonly Scenario[] = [
     zones: ABC,
     durationSeconds: HOUR,
     endpoints: always(nine),
-    demand: hot({ a: 2, b: 2, c: 2 }, { a: 5, b: 3.4, c: 3.2 }),
+    ...hot({ a: 2, b: 2, c: 2 }, { a: 5, b: 3.4, c: 3.2 }),
   },
   {
     name: 'idle CPU',
@@ -182,14 +184,14 @@ export const SCENARIOS: readonly Scenario[] = [
     durationSeconds: HOUR,
     endpoints: always(nine),
     idleCores: 0.1,
-    demand: hot({ a: 1, b: 1, c: 1 }, { a: 2.8, b: 1, c: 1 }),
+    ...hot({ a: 1, b: 1, c: 1 }, { a: 2.8, b: 1, c: 1 }),
   },
   {
     name: 'no metrics for 5 minutes of a surge',
     zones: ABC,
     durationSeconds: HOUR,
     endpoints: always(nine),
-    demand: hot({ a: 1, b: 1, c: 1 }, { a: 3.4, b: 1, c: 1 }),
+    ...hot({ a: 1, b: 1, c: 1 }, { a: 3.4, b: 1, c: 1 }),
     metricsGap: [570, 870],
   },
   {
@@ -197,7 +199,7 @@ export const SCENARIOS: readonly Scenario[] = [
     zones: ABC,
     durationSeconds: HOUR,
     endpoints: always(nine),
-    demand: hot({ a: 1, b: 1, c: 1 }, { a: 3.4, b: 1, c: 1 }),
+    ...hot({ a: 1, b: 1, c: 1 }, { a: 3.4, b: 1, c: 1 }),
     metricsGap: [570, 2370],
   },
 ];

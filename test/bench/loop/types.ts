@@ -20,12 +20,14 @@ export interface Scenario {
   readonly demand: (time: number) => Demand;
   /** Endpoints that are ready; asked once a second. */
   readonly endpoints: (time: number) => readonly PlantEndpoint[];
-  /** No sample reaches the rule from the first of these times to the second. */
   /** How often the rule is asked, seconds. Default 15. */
   readonly askSeconds?: number;
   /** Every endpoint's windows end at a time of its own. */
   readonly staggered?: boolean;
+  /** No sample reaches the rule from the first of these times to the second. */
   readonly metricsGap?: readonly [from: number, to: number];
+  /** One zone is hot from the first of these times to the second: what reaction and recovery are counted from. */
+  readonly surge?: readonly [from: number, to: number];
   /** Fraction of demand on connections that stay where they are. */
   readonly longLivedShare?: number;
   /** Mean life of those, seconds. */
@@ -42,10 +44,19 @@ export interface RuleInput {
   /** Fifteen seconds ago. */
   readonly trueDemand: Demand;
   readonly endpoints: readonly PlantEndpoint[];
+  /** For rules of proxies that see each answer: the load of each endpoint in the last second, cores, at most its capacity. */
+  readonly loads: ReadonlyMap<string, number>;
+  /** For the same: what the clients of each zone asked for in the last second, cores. */
+  readonly asked: Demand;
 }
 
-/** A new instance a run. Undefined leaves the hints as they are. */
-export type Rule = () => (input: RuleInput) => HintsInForce | undefined;
+/** Fractions of each zone's new connections by endpoint, of proxies that weigh; no object is written for them. */
+export interface Weights {
+  readonly weights: ReadonlyMap<string, ReadonlyMap<string, number>>;
+}
+
+/** A new instance a run. Undefined leaves everything as it is. */
+export type Rule = () => (input: RuleInput) => HintsInForce | Weights | undefined;
 
 /** Of one run; fractions of all demand of the run. */
 export interface Outcome {
@@ -53,4 +64,16 @@ export interface Outcome {
   readonly regret: number;
   /** Hint changes of endpoints that were there before and after, per endpoint and hour. */
   readonly changes: number;
+}
+
+/** What the comparison of rules shows besides. */
+export interface Experience extends Outcome {
+  /** Fraction of demand that stays in its zone. */
+  readonly inZone: number;
+  /** Milliseconds, of all requests; see latency.ts. */
+  readonly p99: number;
+  /** Seconds from the beginning of the surge to the last of its first 300 with avoidable overload above 1 %; undefined without surge. */
+  readonly reactSeconds: number | undefined;
+  /** Seconds from its end to the last of the next 900 in which more than 5 % of demand crosses needlessly. */
+  readonly recoverySeconds: number | undefined;
 }
