@@ -25,6 +25,18 @@ const FOREIGN = {
 /** Declares the cases; call it inside a `describe` whose `before` has it at work. */
 export const describeResourceManager = (manager: () => ResourceManagerUnderTest): void => {
   describe('gardener-resource-manager', () => {
+    /** Turns until it has acted on a write: one that had read the Service before the write ends as well. */
+    const turnsUntil = async (hasActed: (service: Service) => boolean): Promise<Service> => {
+      const { client, namespace, turn } = manager();
+      const read = (): Promise<Service> => client.get<Service>(SERVICES, { namespace, name: 'webhook' });
+      for (let turns = 1; turns < 3; turns += 1) {
+        await turn();
+        const service = await read();
+        if (hasActed(service)) return service;
+      }
+      await turn();
+      return read();
+    };
     const afterForeignWrite = async (name: string): Promise<Service> => {
       const { client, namespace, turn } = manager();
       await client.patch<Service>(SERVICES, { namespace, name }, 'merge', FOREIGN);
@@ -33,17 +45,23 @@ export const describeResourceManager = (manager: () => ResourceManagerUnderTest)
     };
 
     it('reverts the field that its desired state lacks, and keeps foreign labels and annotations', async () => {
-      let service = await afterForeignWrite('webhook');
-      // A turn that had read the Service before the write ends as well: the next one is about the write for certain.
-      for (let turns = 1; turns < 3 && service.spec?.trafficDistribution !== undefined; turns += 1) {
-        const { client, namespace, turn } = manager();
-        await turn();
-        service = await client.get<Service>(SERVICES, { namespace, name: 'webhook' });
-      }
-      const { metadata, spec } = service;
+      const { client, namespace } = manager();
+      await client.patch<Service>(SERVICES, { namespace, name: 'webhook' }, 'merge', FOREIGN);
+      const { metadata, spec } = await turnsUntil((service) => service.spec?.trafficDistribution === undefined);
       expect(spec?.trafficDistribution).to.equal(undefined);
       expect(metadata?.labels).to.include(FOREIGN.metadata.labels);
       expect(metadata?.annotations).to.include(FOREIGN.metadata.annotations);
+    });
+
+    it('resets owner references that its desired state lacks: an owner that others add does not last', async () => {
+      const { client, namespace } = manager();
+      const { metadata: owner } = await client.get<Service>(SERVICES, { namespace, name: 'held' });
+      const reference = { apiVersion: 'v1', kind: 'Service', name: 'held', uid: owner?.uid ?? '' };
+      const patch = { metadata: { ownerReferences: [reference] } };
+      const written = await client.patch<Service>(SERVICES, { namespace, name: 'webhook' }, 'merge', patch);
+      expect(written.metadata?.ownerReferences).to.deep.equal([reference]);
+      const { metadata } = await turnsUntil((service) => (service.metadata?.ownerReferences ?? []).length === 0);
+      expect(metadata?.ownerReferences ?? []).to.deep.equal([]);
     });
 
     it('leaves alone what carries resources.gardener.cloud/mode: Ignore', async () => {

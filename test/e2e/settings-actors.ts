@@ -23,12 +23,13 @@ export interface Fight {
   stop(): Promise<void>;
 }
 
-/** The Service as its ManagedResource has it: foreign labels and annotations stay, the spec is the desired one. See its contract. */
+/** The Service as its ManagedResource has it: foreign labels and annotations stay, spec and owners are the desired ones. See its contract. */
 export const resourceManagerReplaces = async (client: Client, namespace: string, name: string): Promise<Service> => {
   const stored = await client.get<Service>(SERVICES, { namespace, name });
   if (stored.metadata?.annotations?.['resources.gardener.cloud/mode'] === 'Ignore') return stored;
   const { trafficDistribution: _, ...spec } = stored.spec ?? {};
-  return client.update<Service>(SERVICES, { ...stored, spec });
+  const { ownerReferences: _owners, ...metadata } = stored.metadata ?? {};
+  return client.update<Service>(SERVICES, { ...stored, metadata, spec });
 };
 
 /** A reconciler in the middle of somebody else's write comes back later, as they all do. */

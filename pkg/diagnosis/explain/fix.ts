@@ -2,6 +2,7 @@
 // The commands that mend a cause, with the value that this version and these data planes read, and where the owner of the
 // Service would undo them, what to set there instead.
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, LABEL_ZONE } from '../../apis/names.ts';
+import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { atLeast } from '../../routing/version.ts';
 import { readsPreferCloseOnly } from '../../upstream/proxy/cilium.ts';
 import { distributionOf } from '../../upstream/index.ts';
@@ -145,9 +146,16 @@ const ownerNote = (facts: Facts): string | undefined => {
 
 const CHANGES_SERVICE = /^kubectl (?:patch|annotate) service /;
 
+/** Its `etcdcomponents` webhook denies everybody else to update it. */
+const DRUID_NOTE =
+  '# etcd-druid owns it and denies the change: switch topologyAwareRouting on in the Seed or Garden instead';
+
 /** Commands in their order; empty where no command mends the cause. */
 export const fixOf = (reason: CauseReason, facts: Facts): readonly string[] => {
   const commands = FIXES[reason]?.(facts) ?? [];
+  if (isMadeByDruid(facts.service) && commands.some((command) => CHANGES_SERVICE.test(command))) {
+    return [...commands.filter((command) => !CHANGES_SERVICE.test(command)), DRUID_NOTE];
+  }
   const note = commands.some((command) => CHANGES_SERVICE.test(command)) ? ownerNote(facts) : undefined;
   return note === undefined ? commands : [...commands, note];
 };

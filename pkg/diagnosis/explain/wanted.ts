@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Causes in the Service itself: it cannot be routed by zone, or does not ask for it in words that are understood.
-import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, GROUP } from '../../apis/names.ts';
+import {
+  ANNOTATION_TOPOLOGY_AWARE_HINTS,
+  ANNOTATION_TOPOLOGY_MODE,
+  GROUP,
+  LABEL_ETCD_CLIENTS,
+} from '../../apis/names.ts';
+import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { eventText, explained, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance } from '../nearest.ts';
 import { cause, counted, listed } from './cause.ts';
@@ -13,6 +19,12 @@ const annotationKey = ({ service }: Facts): string =>
   service.metadata?.annotations?.[ANNOTATION_TOPOLOGY_AWARE_HINTS] === undefined
     ? ANNOTATION_TOPOLOGY_MODE
     : ANNOTATION_TOPOLOGY_AWARE_HINTS;
+
+const isHinted = ({ endpoints }: Facts): boolean =>
+  endpoints.length > 0 && endpoints.every(({ forZones }) => forZones.length > 0);
+
+/** Hints of an Etcd's client Service that asks for nothing itself: only admission writes these, where the namespace is labelled. */
+const isHintedByNamespace = (facts: Facts): boolean => isEtcdClient(facts.service) && isHinted(facts);
 
 /** Whether and by what the Service asks for routing by zone. */
 export const wantedReport = (facts: Facts): WantedReport => {
@@ -35,14 +47,15 @@ export const wantedReport = (facts: Facts): WantedReport => {
   if (request.mode !== 'none') {
     return { wanted: true, source: 'trafficDistribution', by: `spec.trafficDistribution=${field ?? ''}` };
   }
+  if (isHintedByNamespace(facts)) {
+    const by = `label ${LABEL_ETCD_CLIENTS}=true of namespace ${facts.ref.namespace}`;
+    return { wanted: true, source: 'webhook', by };
+  }
   return { wanted: false, source: 'none', by: '' };
 };
 
 const LABEL_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
 const OTHER_PROXY = 'Ask the documentation of that proxy what it does with hints, or remove the label.';
-
-const isHinted = ({ endpoints }: Facts): boolean =>
-  endpoints.length > 0 && endpoints.every(({ forZones }) => forZones.length > 0);
 
 /** The policy, and before it what the policy breaks. */
 const localCauses = ({ name, routes }: Facts): Cause[] => {
@@ -112,6 +125,15 @@ const spellingHint = (value: string, planned: boolean): string => {
   return near ? ' Only "Auto" and "auto" are understood.' : '';
 };
 
+const ETCD_REMEDY =
+  'Switch topologyAwareRouting on in the Seed or Garden: hints follow at once. etcd-druid alone may write the Service; the setting comes with its next write.';
+
+/** Of an Etcd's client Service: what would ask is the label of its namespace. */
+const unlabelledNamespace = ({ ref }: Facts, evidence: string): Cause => {
+  const label = `Its slices have no hints, as they have where namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;
+  return cause('wanted', 'NotRequested', `${evidence} ${label}`, ETCD_REMEDY);
+};
+
 const refusedRequest = (facts: Facts): Cause[] => {
   const { service, request, name, version } = facts;
   if (request.reason === 'AnnotationNotRecognized') {
@@ -126,7 +148,7 @@ const refusedRequest = (facts: Facts): Cause[] => {
     if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
       return [cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`)];
     const evidence = `Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.`;
-    return [cause('wanted', 'NotRequested', evidence)];
+    return [isEtcdClient(service) ? unlabelledNamespace(facts, evidence) : cause('wanted', 'NotRequested', evidence)];
   }
   return [cause('wanted', request.reason, request.message)];
 };

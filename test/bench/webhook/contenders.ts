@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { NODE_FLAGS } from '../node-flags.ts';
 import { startChild, type Child } from '../processes.ts';
 
-export type ContenderName = 'webhook' | 'bare' | 'go';
+export type ContenderName = 'webhook' | 'bare' | 'go' | 'gardener';
 
 export interface StartOptions {
   /** Holds tls.crt and tls.key. */
@@ -76,6 +76,10 @@ const go = (binary: string): Contender => ({
     }),
 });
 
-/** In the order in which they take turns; the peer only where it could be built. */
-export const listContenders = (peerBinary: string | undefined): Contender[] =>
-  peerBinary === undefined ? [webhook, bare] : [webhook, bare, go(peerBinary)];
+/** In the order in which they take turns; the peers only where they could be built. */
+export const listContenders = (peerBinary: string | undefined, gardener: Contender | undefined): Contender[] => [
+  webhook,
+  bare,
+  ...(peerBinary === undefined ? [] : [go(peerBinary)]),
+  ...(gardener === undefined ? [] : [gardener]),
+];

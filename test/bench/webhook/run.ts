@@ -10,6 +10,7 @@ import { CONNECTIONS, measureCell, prepareLoad } from './cell.ts';
 import { writeCertificate } from './certificates.ts';
 import { listContenders, type Contender } from './contenders.ts';
 import { buildPeer } from './peer.ts';
+import { openResourceManager } from './resource-manager.ts';
 import type { Scenario } from './payload.ts';
 import { startServer, type Ground } from './servers.ts';
 import type { Cell, StartResult, WebhookResults } from './types.ts';
@@ -49,18 +50,23 @@ const requireBundle = (): void => {
     throw new Error('dist/bundle/endpointslice-webhook.js is missing; run `npm run bundle` first');
 };
 
-/** Runs everything; takes about six minutes, or two with `quick`. */
+/** Runs everything; takes about eight minutes, or two with `quick`. */
 export const runWebhookBench = async ({ quick, report }: WebhookBenchOptions): Promise<WebhookResults> => {
   requireBundle();
   const { rounds, measureMs, starts } = quick ? QUICK : FULL;
   const peer = buildPeer(report);
   if (peer.kind === 'missing') report(peer.message);
-  const contenders = listContenders(peer.kind === 'built' ? peer.binary : undefined);
   const cores = findCores(availableParallelism());
   if (cores === undefined) report('server and load share their cores: there is only one, or no `taskset`');
   else pinSelf(String(cores.load));
   const environment = describeEnvironment();
   const directory = mkdtempSync(join(tmpdir(), 'bench-webhook-'));
+  const gardener = await openResourceManager(directory);
+  if (gardener.kind === 'missing') report(gardener.message);
+  const contenders = listContenders(
+    peer.kind === 'built' ? peer.binary : undefined,
+    gardener.kind === 'built' ? gardener.contender : undefined,
+  );
   try {
     const ground: Ground = { directory, ca: writeCertificate(directory), serverCore: cores?.server };
     const start: WebhookResults['start'] = {};
@@ -85,6 +91,7 @@ export const runWebhookBench = async ({ quick, report }: WebhookBenchOptions): P
       start,
     };
   } finally {
+    if (gardener.kind === 'built') await gardener.close();
     if (cores !== undefined) pinSelf(`0-${cpus().length - 1}`);
     rmSync(directory, { recursive: true, force: true });
   }

@@ -10,8 +10,9 @@ const TITLES: Readonly<Record<ContenderName, string>> = {
   webhook: '**endpointslice-webhook**',
   bare: 'bare `node:https`',
   go: 'Go',
+  gardener: 'gardener-resource-manager v1.141',
 };
-const ORDER: readonly ContenderName[] = ['webhook', 'bare', 'go'];
+const ORDER: readonly ContenderName[] = ['webhook', 'bare', 'go', 'gardener'];
 const HEAD = [
   'endpoints',
   'program',
