@@ -2,7 +2,7 @@
 // The process logger: winston underneath, one line per entry, secrets masked, errors without stack unless at debug level.
 import { styleText } from 'node:util';
 import { createLogger as createWinston, format as formats, transports } from 'winston';
-import type { Logger as Winston } from 'winston';
+import type { Logger as Winston, Logform } from 'winston';
 import { cleanFields, cleanText } from './redact.ts';
 import type { LogFields, Logger } from './types.ts';
 
@@ -28,76 +28,51 @@ export interface LoggerOptions {
   colour?: boolean;
 }
 
-/** What is handed through winston to the line formatter. */
-interface Entry {
-  readonly level: LogLevel;
-  readonly message: string;
-  readonly fields: LogFields;
-}
-
-type Render = (entry: Entry) => string;
-
-/** winston reads the finished line from this symbol (its own triple-beam convention). */
-const MESSAGE = Symbol.for('message');
+/** What goes through winston's formats. Fields stay in one property of their own, so that one named `level` or `message` replaces nothing. */
+type Entry = Logform.TransformableInfo & { message: string; fields: LogFields };
 
 const COLOURS = { debug: 'gray', info: 'green', warn: 'yellow', error: 'red' } as const;
 
 /** The names that every JSON line has; a field of one of these names is written with `field_` before it. */
 const RESERVED = new Set(['time', 'level', 'logger', 'message']);
 
-const renderJson =
-  (name: string, now: () => number, stacks: boolean): Render =>
-  ({ level, message, fields }) => {
-    const line: Record<string, unknown> = {
-      time: new Date(now()).toISOString(),
-      level,
-      logger: name,
-      message: cleanText(message),
-    };
-    const clean = cleanFields(fields, { stacks });
-    for (const key of Object.keys(clean)) {
+/** Masks secrets in message and fields. */
+const redact = formats((info, options) => {
+  const { message, fields } = info as Entry;
+  const { stacks } = options as { stacks: boolean };
+  return { ...info, message: cleanText(message), fields: cleanFields(fields, { stacks }) };
+});
+
+const json = (name: string, now: () => number) =>
+  formats.printf((info) => {
+    const { level, message, fields } = info as Entry;
+    const line: Record<string, unknown> = { time: new Date(now()).toISOString(), level, logger: name, message };
+    for (const [key, value] of Object.entries(fields)) {
       const shown = RESERVED.has(key) || key === '__proto__' ? `field_${key}` : key;
-      line[shown] = clean[key];
+      line[shown] = value;
     }
     return JSON.stringify(line);
-  };
-
-/** Values without spaces and quotes stay bare; JSON otherwise, which also keeps a line one line. */
-const consoleValue = (value: unknown): string => {
-  const json = JSON.stringify(value);
-  return typeof value === 'string' && /^[\w./:@+=[\]-]+$/.test(value) ? value : json;
-};
-
-const renderConsole =
-  (now: () => number, stacks: boolean, colour: boolean): Render =>
-  ({ level, message, fields }) => {
-    const label = level.toUpperCase().padEnd(5);
-    const text = cleanText(message).replaceAll(/\s*[\r\n]+\s*/g, ' ');
-    const parts = Object.entries(cleanFields(fields, { stacks })).map(
-      ([key, value]) => `${key}=${consoleValue(value)}`,
-    );
-    const shown = colour ? styleText(COLOURS[level], label, { validateStream: false }) : label;
-    return [new Date(now()).toISOString(), shown, text, ...parts].join(' ');
-  };
-
-const createTransport = (stream: NodeJS.WritableStream, render: Render): Winston =>
-  createWinston({
-    levels: { error: 0, warn: 1, info: 2, debug: 3 },
-    // Levels are compared before anything is built, so winston lets everything pass.
-    level: 'debug',
-    format: formats((info) => {
-      (info as Record<symbol, unknown>)[MESSAGE] = render(info as unknown as Entry);
-      return info;
-    })(),
-    transports: [new transports.Stream({ stream, eol: '\n' })],
   });
 
-const wrap = (winston: Winston, threshold: number, fields: LogFields): Logger => {
+/** Values without spaces and quotes stay bare; JSON otherwise, which also keeps a line one line. */
+const consoleValue = (value: unknown): string =>
+  typeof value === 'string' && /^[\w./:@+=[\]-]+$/.test(value) ? value : JSON.stringify(value);
+
+const text = (now: () => number, colour: boolean) =>
+  formats.printf((info) => {
+    const { level, message, fields } = info as Entry;
+    const label = level.toUpperCase().padEnd(5);
+    const shown = colour ? styleText(COLOURS[level as LogLevel], label, { validateStream: false }) : label;
+    const parts = Object.entries(fields).map(([key, value]) => `${key}=${consoleValue(value)}`);
+    return [new Date(now()).toISOString(), shown, message.replaceAll(/\s*[\r\n]+\s*/g, ' '), ...parts].join(' ');
+  });
+
+const wrap = (winston: Winston, fields: LogFields): Logger => {
   const at =
     (level: LogLevel) =>
     (message: string, more?: LogFields): void => {
-      if (LOG_LEVELS.indexOf(level) < threshold) return;
-      // Fields stay in one property of their own, so that a field named `level` or `message` cannot replace ours.
+      // Asked before anything is built: most lines of the webhook are below the level.
+      if (!winston.isLevelEnabled(level)) return;
       winston.log({ level, message, fields: more === undefined ? fields : { ...fields, ...more } });
     };
   return {
@@ -105,7 +80,7 @@ const wrap = (winston: Winston, threshold: number, fields: LogFields): Logger =>
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (more) => wrap(winston, threshold, { ...fields, ...more }),
+    child: (more) => wrap(winston, { ...fields, ...more }),
   };
 };
 
@@ -113,9 +88,16 @@ const wrap = (winston: Winston, threshold: number, fields: LogFields): Logger =>
 export const createLogger = (options: LoggerOptions): Logger => {
   const { name, level = 'info', format = 'json', stream = process.stderr, now = Date.now } = options;
   const { colour = 'isTTY' in stream && stream.isTTY } = options;
-  const stacks = level === 'debug';
-  const render = format === 'json' ? renderJson(name, now, stacks) : renderConsole(now, stacks, colour);
-  return wrap(createTransport(stream, render), LOG_LEVELS.indexOf(level), {});
+  const winston = createWinston({
+    levels: { error: 0, warn: 1, info: 2, debug: 3 },
+    level,
+    format: formats.combine(
+      redact({ stacks: level === 'debug' }),
+      format === 'json' ? json(name, now) : text(now, colour),
+    ),
+    transports: [new transports.Stream({ stream, eol: '\n' })],
+  });
+  return wrap(winston, {});
 };
 
 const ignore = (): void => undefined;
