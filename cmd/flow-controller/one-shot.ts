@@ -31,7 +31,7 @@ export const dryRun = async (session: Session, format: OutputFormat, signal: Abo
 };
 
 const describe = ({ slices, services, policies }: CleanupReport): string =>
-  `hints taken back from ${slices} EndpointSlice(s), labels from ${services} Service(s); ${policies} FlowPolicy(s) removed\n`;
+  `hints removed from ${slices} EndpointSlice(s), labels from ${services} Service(s); ${policies} FlowPolicy(s) removed\n`;
 
 /** Without its Lease there is no planner: admission carries no planned hints over any more. */
 const removeLease = async ({ client, config, namespace }: Session, signal: AbortSignal): Promise<void> => {
@@ -59,8 +59,8 @@ const planningElsewhere = async (session: Session, signal: AbortSignal): Promise
 const cleanUpZones = async ({ config, client, print }: Session, signal: AbortSignal): Promise<void> => {
   if (!config.nodeGroups.enabled) return;
   const { nodes, services, left } = await cleanUpNodeGroups(client, signal);
-  print(`zones given back to ${nodes} Node(s), marks taken off ${services} Service(s)\n`);
-  for (const sentence of left) print(`left as it is: ${sentence}\n`);
+  print(`zones restored on ${nodes} Node(s), marks removed from ${services} Service(s)\n`);
+  for (const sentence of left) print(`left unchanged: ${sentence}\n`);
 };
 
 /** Takes everything back, as the one that holds the Lease: no other replica writes meanwhile. The Lease goes last. */
@@ -68,7 +68,7 @@ export const runCleanup = async (session: Session, signal: AbortSignal): Promise
   const { client, clock, logger } = session;
   const elsewhere = await planningElsewhere(session, signal);
   if (elsewhere !== undefined) {
-    session.print(`the flow-controller of namespace ${elsewhere} plans in this cluster: nothing is taken back\n`);
+    session.print(`the flow-controller of namespace ${elsewhere} plans in this cluster: nothing is removed\n`);
     return;
   }
   const serves = await servedBy(client, session.config.namespaceSelector, signal);

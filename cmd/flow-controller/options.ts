@@ -33,7 +33,7 @@ const createCommand = (): Command => {
   withRunning(command, {
     kind: FLOW_CONTROLLER_CONFIGURATION.kind,
     dryRun: 'print what would be planned and exit; writes nothing',
-    cleanup: 'take back everything that was written and exit',
+    cleanup: 'remove everything that was written and exit',
   });
   const unelected = 'write without holding the Lease: admission then takes the planner for dead';
   return withServing(command, unelected).addHelpText('after', EXAMPLES);

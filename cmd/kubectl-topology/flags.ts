@@ -81,7 +81,7 @@ export const addVersionFlags = (command: Command, of: string): Command =>
   command
     .option(
       '--kubernetes-version <version>',
-      `version of ${of}; default: what the objects or the cluster tell`,
+      `version of ${of}; default: as found in the objects or the cluster`,
       versionFlag,
     )
     .option('--feature-gates <gate=bool,...>', `feature gates of ${of} that differ from its defaults`, gatesFlag);

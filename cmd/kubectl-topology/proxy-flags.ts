@@ -33,7 +33,7 @@ export const addProxyFlags = (command: Command): Command =>
     )
     .option(
       '--cilium-service-topology',
-      'Cilium has loadBalancer.serviceTopology on; default: what its ConfigMap says, else off',
+      'Cilium has loadBalancer.serviceTopology on; default: as in its ConfigMap, else off',
     )
     .option('--cilium-version <version>', 'version of Cilium; 1.18 and 1.19 read PreferClose only', ciliumVersionFlag)
     .option('--no-linkerd-endpoint-slices', 'Linkerd was installed with enableEndpointSlices=false');

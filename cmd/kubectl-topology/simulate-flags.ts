@@ -93,7 +93,7 @@ const addQuestionFlags = (command: Command): Command =>
     )
     .option(
       '--target-utilization <percent>',
-      'with --demand: how much of its capacity an endpoint shall carry at most (default: 70)',
+      'with --demand: highest load of an endpoint, percent of its capacity (default: 70)',
       percent,
     )
     .option(

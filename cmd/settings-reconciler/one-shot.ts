@@ -46,7 +46,7 @@ export const dryRun = async (session: Session, format: OutputFormat, signal: Abo
 };
 
 const describe = ({ services, namespaces, slices }: CleanupReport): string =>
-  `settings taken back from ${services} Service(s), marks from ${namespaces} Namespace(s) and ${slices} EndpointSlice(s)\n`;
+  `settings removed from ${services} Service(s), marks from ${namespaces} Namespace(s) and ${slices} EndpointSlice(s)\n`;
 
 /** Takes everything back; holds the Lease meanwhile, so that no replica sets again what is taken back. */
 export const runCleanup = async (session: Session, signal: AbortSignal): Promise<void> => {
@@ -64,7 +64,7 @@ export const runCleanup = async (session: Session, signal: AbortSignal): Promise
     for (const left of settings.left) session.print(`left to another installation: namespace ${left}\n`);
     // Whatever was followed before: a finalizer of ours must not outlive us.
     const released = await releaseExtensions({ client, classes: classesOf(config.modes), logger }, workSignal);
-    if (released > 0) session.print(`${released} Extension(s) let go\n`);
+    if (released > 0) session.print(`${released} Extension(s) released\n`);
     if (policies > 0) session.print(`${policies} object(s) of admission policies removed\n`);
   };
   await workOnceAsLeader(candidateOf(session), work, signal);

@@ -35,7 +35,7 @@ const createCommand = (): Command => {
   withRunning(command, {
     kind: SETTINGS_RECONCILER_CONFIGURATION.kind,
     dryRun: 'print what would be changed and exit; writes nothing',
-    cleanup: 'take back everything that was applied and exit',
+    cleanup: 'remove everything that was applied and exit',
   })
     .addOption(admissionOption())
     .option('--kubernetes-version <version>', 'taken instead of what the API server answers to /version');

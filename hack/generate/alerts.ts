@@ -20,7 +20,7 @@ export const alertsReference: Generator = {
         [
           `### ${about === 'commands' ? 'Every command' : about}`,
           '',
-          '| alert | severity | after | says |',
+          '| alert | severity | after | summary |',
           '|---|---|---|---|',
           ...rules.map(rowOf),
         ].join('\n'),

@@ -5,7 +5,7 @@ import type { EventGroup } from '../lib/events.ts';
 import type { Generator } from './types.ts';
 
 const INTRODUCTION = [
-  'Events are told when something changes, and only then: a decision that stays is no news, neither after a restart nor with another leader (but for faults, which a new leader tells once more). Repeats of one event are counted on it; of one object 25 may come at once, and one in five minutes in the long run. `topology_aware_routing_events_dropped_total` counts what was left out.',
+  'Events are recorded on changes only: an unchanged decision records none, neither after a restart nor after a change of leader (except faults, which a new leader records once more). Repeats of one event raise its count; for one object, 25 may come in a burst, and one per five minutes in the long run. `topology_aware_routing_events_dropped_total` counts the dropped ones.',
   'Beside these, each [refusal](../operations/README.md#refusals) of the setting is an event of its reason: `Warning`, about the object whose setting it is, once when it begins.',
 ];
 

@@ -32,7 +32,7 @@ const rowsOfTable = (
   );
 
 const table = (title: string, purpose: string, rows: readonly string[]): string =>
-  [`## ${title}`, '', purpose, '', '| reason | what it says | what to do |', '|---|---|---|', ...rows].join('\n');
+  [`## ${title}`, '', purpose, '', '| reason | meaning | what to do |', '|---|---|---|', ...rows].join('\n');
 
 export const reasonsReference: Generator = {
   path: 'docs/reference/reasons.md',

@@ -48,7 +48,7 @@ const settings: EventGroup = {
     row(
       'Warning',
       'SettingsOverwritten',
-      'Somebody overwrites settings again and again; once a fight.',
+      'Another writer overwrites settings repeatedly; once per fight.',
       'find the other writer in `metadata.managedFields`; exclude the object with the label `managed: "false"`, or keep settings at admission ([runbook](../operations/alerts/TopologyRoutingSettingsOverwritten.md))',
     ),
   ],
@@ -62,10 +62,10 @@ const effect: EventGroup = {
     row(
       'Warning',
       'RoutingNotEffective',
-      'Services that shall route by zone have not done so for five minutes; one event for all of a namespace, once.',
+      'Services configured for zone-local routing have had no effect for five minutes; one event per namespace, once.',
       'the message names Service and cause; see [Wanted, but not effective](../operations/README.md#wanted-but-not-effective)',
     ),
-    row('Normal', 'RoutingEffective', 'Those that were told of have effect again.', NOTHING),
+    row('Normal', 'RoutingEffective', 'The Services of the earlier event are effective again.', NOTHING),
   ],
 };
 
@@ -77,13 +77,13 @@ const repair: EventGroup = {
     row(
       'Warning',
       'WebhookUnavailable',
-      'A slice that was touched came back without hints; once until one helps.',
+      'A resynced slice came back without hints; once, until a resync succeeds.',
       'see that the webhook is ready, registered and reached ([runbook](../operations/alerts/TopologyRoutingHintsNotKept.md))',
     ),
     row(
       'Warning',
       'PlansRemain',
-      'The flow-controller is gone, and a slice that was touched keeps its plan; once until one helps.',
+      'The flow-controller is gone, and a resynced slice keeps its plan; once, until a resync succeeds.',
       'the same',
     ),
   ],
@@ -98,25 +98,25 @@ const carrier: EventGroup = {
     row(
       'Warning',
       'CarrierNotActing',
-      'The carrier that shall take over was not seen to act for a minute; once.',
+      'The admission backend that is due to take over has not acted for a minute; once.',
       'see its registration or its policies, and the log of the API server ([runbook](../operations/alerts/TopologyRoutingCarrierAwaited.md))',
     ),
     row(
       'Warning',
       'PolicyRefused',
-      'A policy of our name belongs to somebody else; once.',
+      'A policy with one of our names belongs to another owner; once.',
       'remove or rename the one that the message names',
     ),
     row(
       'Warning',
       'PolicyNotServed',
-      '`admission: policy`, and the API server serves no policies: the webhook carries; once.',
+      '`admission: policy`, and the API server serves no policies: the webhook stays the backend; once.',
       'upgrade to Kubernetes 1.36, or configure `webhook`',
     ),
     row(
       'Warning',
       'PolicyNotReadable',
-      '`admission: policy`, and RBAC does not let policies be read: the webhook carries; once.',
+      '`admission: policy`, and RBAC does not allow to read policies: the webhook stays the backend; once.',
       'render the ClusterRole of this version',
     ),
   ],
@@ -202,7 +202,7 @@ const refusals: EventGroup = {
   rows: [
     row('Warning', 'InSeveralGroups', 'The Node is in several groups; once.', 'take it out of all but one'),
     row('Warning', 'InvalidZoneName', "The group's name cannot be a zone; once.", 'rename the group'),
-    row('Warning', 'ForeignZone', 'Somebody else set the zone; once.', 'annotate the group if it may replace it'),
+    row('Warning', 'ForeignZone', 'Another writer set the zone; once.', 'annotate the group if it may replace it'),
     row(
       'Warning',
       'ZoneBoundVolumes',

@@ -26,7 +26,7 @@ export const flowPolicyDefinition = (): Definition =>
   definitionOf(FLOW_POLICIES, {
     shortNames: ['fp'],
     columns: COLUMNS,
-    description: 'Tunes the closed loop of the Service that has the same name, and says what it does.',
+    description: 'Tunes the closed loop of the Service that has the same name, and reports its state.',
     spec: FLOW_POLICY_SPEC_SCHEMA,
     status: FLOW_POLICY_STATUS_SCHEMA,
   });

@@ -26,7 +26,7 @@ const zones = list(
       zone: text('Its name.'),
       demand: text('Of its clients, in the unit of capacity.'),
       endpoints: integer('Ready endpoints that run in it.'),
-      utilizationPercent: integer('Load of these by their capacity, whoever sends it.'),
+      utilizationPercent: integer('Load of these by their capacity, from all clients.'),
       spillPercent: integer('Share of its demand that endpoints of other zones serve.'),
     },
     ['zone'],

@@ -26,7 +26,7 @@ const schema = Type.Object({
       strategy: Type.Optional(
         oneOf(STRATEGIES, {
           description:
-            'Default: `same-zone`, by whatever the Kubernetes version offers. What a Service says itself wins.',
+            'Default: `same-zone`, by whatever the Kubernetes version offers. The setting of a Service itself takes precedence.',
         }),
       ),
     },

@@ -236,7 +236,7 @@ export const decideObjectRouting = ({
         { field },
       );
     case 'writtenByDruid':
-      return refuse('WrittenByDruid', `${subject} is etcd-druid's, which lets nobody else write it`);
+      return refuse('WrittenByDruid', `${subject} is etcd-druid's, which allows no other writer`);
     case 'labelled':
     case 'configured':
       if (decision.kind === 'refused' || layerSeven?.active !== true) return decision;
@@ -244,7 +244,7 @@ export const decideObjectRouting = ({
     case 'catalogue': {
       if (decision.kind === 'refused' || selection.entry.condition !== 'notLayerSeven') return decision;
       if (layerSeven?.active === false) return decision;
-      const why = layerSeven?.message ?? 'nothing was said about L7 load balancing';
+      const why = layerSeven?.message ?? 'L7 load balancing is unknown';
       return refuse('LayerSevenLoadBalancing', `${subject} is behind L7 load balancing: ${why}`);
     }
     default:

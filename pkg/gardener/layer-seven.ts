@@ -93,9 +93,9 @@ export const decideLayerSeven = (evidence: LayerSevenEvidence): LayerSevenDecisi
     return {
       active: configured,
       source: 'configuration',
-      message: `the configuration says that L7 load balancing is ${onOrOff(configured)}`,
+      message: `the configuration sets L7 load balancing ${onOrOff(configured)}`,
     };
   }
-  const message = `nothing tells whether ${serviceName} is behind L7 load balancing; say so in the configuration`;
+  const message = `cannot determine whether ${serviceName} is behind L7 load balancing; set it in the configuration`;
   return { active: true, source: 'undecidable', message };
 };

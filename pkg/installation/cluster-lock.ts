@@ -85,7 +85,7 @@ export const createClusterLock = (options: ClusterLockOptions): ClusterLock => {
   const tell = (next: boolean, holder: string): void => {
     if (next === held) return;
     held = next;
-    logger.info('the claim of the cluster changed hands', { lease: `${lease.namespace}/${lease.name}`, holder });
+    logger.info('the cluster lock changed hands', { lease: `${lease.namespace}/${lease.name}`, holder });
     for (const callback of callbacks) callback();
   };
 
@@ -114,7 +114,7 @@ export const createClusterLock = (options: ClusterLockOptions): ClusterLock => {
       await (options.able?.() === false ? look : take)(deadline.signal);
       return true;
     } catch (error) {
-      if (!signal.aborted) logger.warn('cannot reach the claim, trying again', { lease: lease.name, error });
+      if (!signal.aborted) logger.warn('cannot reach the cluster lock, trying again', { lease: lease.name, error });
       return false;
     } finally {
       deadline.dispose();
@@ -144,7 +144,7 @@ export const createClusterLock = (options: ClusterLockOptions): ClusterLock => {
       try {
         await lock.release(deadline.signal);
       } catch (error) {
-        logger.warn('cannot give up the claim, others wait until it expires', { error });
+        logger.warn('cannot release the cluster lock, others wait until it expires', { error });
       } finally {
         deadline.dispose();
       }

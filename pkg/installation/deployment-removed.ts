@@ -30,7 +30,9 @@ const look = async ({ client, deployment, clock, timeoutMs, logger }: Deployment
     return metadata?.deletionTimestamp !== undefined || spec?.replicas === 0 ? 'leaving' : 'there';
   } catch (error) {
     if (isNotFound(error)) return 'missing';
-    logger.warn('cannot tell whether this is the end of the installation; what is registered stays', { error });
+    logger.warn('cannot determine whether the installation is being removed; the webhook configuration stays', {
+      error,
+    });
     return 'unknown';
   } finally {
     deadline.dispose();

@@ -103,7 +103,7 @@ const takenAway = (one: Case, groups: readonly string[], advice: string): ZoneDe
   refuse(
     groups,
     'LabelTakenAway',
-    `Node ${one.name}: somebody else changed ${field} from ${quote(one.record?.zone)} to ${quote(one.zone)}, as KubeEdge's own controller does from 1.21 on${before(one)}. Nothing is written; ${advice}`,
+    `Node ${one.name}: another writer changed ${field} from ${quote(one.record?.zone)} to ${quote(one.zone)}, as KubeEdge's own controller does from 1.21 on${before(one)}. Nothing is written; ${advice}`,
   );
 
 const kubeEdges = (one: Case, groups: readonly string[]): ZoneDecision =>
@@ -196,7 +196,7 @@ const unwanted = (one: Case): ZoneDecision => {
   if (zone === undefined && record.previous !== undefined) {
     return takenAway(one, [], `label the Node by hand, or remove the annotation ${ANNOTATION_GROUP_ZONE}`);
   }
-  const message = `Node ${name}: ${field} is ${quote(zone)} by now, so there is nothing to take back`;
+  const message = `Node ${name}: ${field} is ${quote(zone)} by now, so there is nothing to revert`;
   return write(one, [], 'Released', { zone, record: undefined, message });
 };
 

@@ -104,7 +104,7 @@ const obstacle = (authored: Service, { topologyEnabled }: ServiceTopologyInput):
   if (topologyEnabled) return undefined;
   return {
     reason: 'NoTopologyEnabled',
-    message: `${subject} shall stay in its NodeGroup, but no NodeGroup has spec.topologyEnabled: true, so zones are not groups`,
+    message: `${subject} should stay in its NodeGroup, but no NodeGroup has spec.topologyEnabled: true, so zones are not groups`,
   };
 };
 

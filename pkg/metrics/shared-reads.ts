@@ -93,7 +93,7 @@ export const createSharedReads = <T>(options: SharedReadsOptions): SharedReads<T
         flight.waiting -= 1;
         if (flight.waiting === 0 && entry.flight === flight) {
           entry.flight = undefined;
-          flight.controller.abort(new Error('nobody waits for this answer any more'));
+          flight.controller.abort(new Error('no caller waits for this response'));
         }
       }
     },

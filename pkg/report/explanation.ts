@@ -38,7 +38,7 @@ const spillText = ({ effective, loop }: Explanation): string | undefined => {
 /** What stays of the connections; where nothing can be predicted, why not. */
 const shareText = ({ inZoneShare, noShare }: Explanation['effective']): string =>
   inZoneShare === null
-    ? `no share can be told (${noShare})`
+    ? `no share can be predicted (${noShare})`
     : `${percent(inZoneShare)} of connections stay in their zone`;
 
 const ROUNDING = 0.005;

@@ -46,7 +46,7 @@ const SOURCES: Readonly<Record<DemandReport['source'], string>> = {
 
 const CAPACITIES: Readonly<Record<CapacityReport['source'], string>> = {
   given: 'as given',
-  flowPolicy: 'as the FlowPolicy says',
+  flowPolicy: 'as in the FlowPolicy',
   requests: 'by requests of their Pods',
 };
 

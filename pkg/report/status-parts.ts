@@ -25,7 +25,7 @@ export const daysText = ({ daysLeft, notAfter }: CertificateStatus): string =>
 
 /** The part of a holder's identity that is the Pod's name. */
 export const holderText = ({ holder, state, ageSeconds, holderGone }: LeaseStatus): string => {
-  if (state === 'Released') return 'nobody';
+  if (state === 'Released') return 'no holder';
   const pod = holder.replace(/_[0-9a-f-]{8,}$/, '');
   const gone = holderGone ? ', no such Pod' : '';
   return state === 'Stale'

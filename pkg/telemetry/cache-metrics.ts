@@ -14,7 +14,7 @@ export interface Staleness {
 export const showStaleness = (metrics: Metrics, staleness: () => readonly Staleness[]): void =>
   void metrics.gauge({
     name: 'informer_staleness_seconds',
-    help: 'Time since a cache was proved current.',
+    help: 'Time since a cache was last proven current.',
     labels: ['resource'],
     collect(gauge) {
       gauge.reset();
@@ -26,4 +26,4 @@ export const showStaleness = (metrics: Metrics, staleness: () => readonly Stalen
   });
 
 export const countFailures = (metrics: Metrics): Counter =>
-  metrics.counter({ name: 'list_watch_failures_total', help: 'Lists and watches that failed.' });
+  metrics.counter({ name: 'list_watch_failures_total', help: 'Failed lists and watches.' });

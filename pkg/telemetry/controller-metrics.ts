@@ -32,22 +32,22 @@ export const createControllerMetrics = (metrics: Metrics): ControllerMetrics => 
     labels,
   });
   const retries = metrics.counter({ name: 'workqueue_retries_total', help: 'Keys added again with back-off.', labels });
-  const depth = metrics.gauge({ name: 'workqueue_depth', help: 'Keys that wait for a worker.', labels });
+  const depth = metrics.gauge({ name: 'workqueue_depth', help: 'Keys waiting for a worker.', labels });
   const waited = metrics.histogram({
     name: 'workqueue_wait_duration_seconds',
-    help: 'How long keys waited for a worker.',
+    help: 'Time that keys waited for a worker.',
     labels,
     buckets: DURATION_BUCKETS_SECONDS,
   });
   const reconciles = metrics.histogram({
     name: 'controller_reconcile_duration_seconds',
-    help: 'How long reconciles took.',
+    help: 'Duration of reconciles.',
     labels,
     buckets: DURATION_BUCKETS_SECONDS,
   });
   const outcomes = metrics.counter({
     name: 'controller_reconcile_total',
-    help: 'Reconciles by how they ended: success, requeue, error, timeout or aborted.',
+    help: 'Reconciles by outcome: success, requeue, error, timeout or aborted.',
     labels: ['controller', 'outcome'],
   });
   const active = metrics.gauge({ name: 'controller_active_workers', help: 'Workers that are busy.', labels });

@@ -17,18 +17,22 @@ export interface ProcessMetricsOptions {
 export const createProcessMetrics = (metrics: Metrics, options: ProcessMetricsOptions): void => {
   const { command, readiness, leads } = options;
   metrics
-    .gauge({ name: 'build_info', help: 'Always 1; the labels say what runs.', labels: ['command', 'version'] })
+    .gauge({
+      name: 'build_info',
+      help: 'Always 1; the labels are command and version.',
+      labels: ['command', 'version'],
+    })
     .set({ command, version: RELEASE }, 1);
   metrics.gauge({
     name: 'ready',
-    help: 'What /readyz says: 1 for yes, 0 for no.',
+    help: 'Readiness as answered by /readyz: 1 for ready, 0 for not.',
     labels: ['command'],
     collect: (gauge) => gauge.set({ command }, readiness.every(({ check }) => check() === undefined) ? 1 : 0),
   });
   if (leads === undefined) return;
   metrics.gauge({
     name: 'leader',
-    help: '1 on the replica that leads (or where there is no election), 0 on those that wait.',
+    help: '1 on the leading replica (or without leader election), 0 on the others.',
     labels: ['command'],
     collect: (gauge) => gauge.set({ command }, leads() ? 1 : 0),
   });
@@ -38,7 +42,7 @@ export const createProcessMetrics = (metrics: Metrics, options: ProcessMetricsOp
 export const createEventMetrics = (metrics: Metrics): ((reason: string) => void) => {
   const dropped = metrics.counter({
     name: 'events_dropped_total',
-    help: 'Events that were not written: too many of one object (Flood), too many waiting, refused, or the API server away.',
+    help: 'Events that were not written: too many about one object (Flood), queue full, refused, or API server unreachable.',
     labels: ['reason'],
   });
   return (reason) => dropped.inc({ reason });

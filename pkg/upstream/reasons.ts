@@ -122,7 +122,7 @@ export const REASONS = {
   ),
   InternalTrafficPolicyLocal: anyProxy(
     'Service {service} has internalTrafficPolicy Local: Node {node} uses its own {used} endpoints and no hints.',
-    'Remove the policy if clients on other Nodes shall be served; `PreferSameNode` prefers the Node without insisting.',
+    'Remove the policy if clients on other Nodes are to be served; `PreferSameNode` prefers the Node without insisting.',
   ),
   NoLocalEndpoints: anyProxy(
     'Service {service} has internalTrafficPolicy Local and no usable endpoint on Node {node}: connections from there fail.',

@@ -44,7 +44,7 @@ export const createCarrierWatch = (options: CarrierWatchOptions): CarrierWatch =
   const callbacks = new Set<() => void>();
   const said = (next: Carrier): void => {
     if (next === carrier) return;
-    logger.info('admission is carried by another now', { before: carrier, after: next });
+    logger.info('admission backend changed', { before: carrier, after: next });
     carrier = next;
     for (const callback of callbacks) callback();
   };

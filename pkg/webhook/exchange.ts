@@ -88,7 +88,7 @@ export const createExchange = (route: AdmissionRoute, options: ExchangeOptions) 
       return { status: 200, text: allowedText(request.uid, decision.warning), outcome: 'unchanged' };
     }
     const { namespace, name, operation } = request;
-    logger.info('changed', { namespace, name, operation, operations: decision.operations });
+    logger.info('admission patch returned', { namespace, name, operation, operations: decision.operations });
     return { status: 200, text: patchedText(request.uid, decision.patch, decision.warning), outcome: 'patched' };
   };
 

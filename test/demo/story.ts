@@ -243,7 +243,7 @@ const off: Step = {
       return items.length === 0;
     });
     await ownersReconcile(stage, [...ZONAL_LATER, GARDEN_NAMESPACE], false);
-    await reach(stage, 'everything is taken back', expectation({ seed: false, garden: false, zonal: [] }));
+    await reach(stage, 'everything is reverted', expectation({ seed: false, garden: false, zonal: [] }));
     await until('no Service differs from what it was before', async () => {
       const now = await metadataOf(stage.cluster.client);
       const different = Object.keys(stage.original).find((key) => !isDeepStrictEqual(now[key], stage.original[key]));

@@ -308,7 +308,7 @@ describe('Extension resources', () => {
     await expectField('other', 'PreferSameZone');
     await serving.stop();
     await runCleanup(await bed.session(SEED), new AbortController().signal);
-    expect(bed.printed.join('')).to.contain('1 Extension(s) let go');
+    expect(bed.printed.join('')).to.contain('1 Extension(s) released');
     expect(stored()?.metadata?.finalizers ?? []).to.deep.equal([]);
     expect(distribution('other')).to.equal(undefined);
   });

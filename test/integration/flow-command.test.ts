@@ -146,7 +146,7 @@ describe('the flow-controller command', function onSandbox() {
     const cleaned = await run(...folder.flags, '--cleanup');
     expect(cleaned.code, cleaned.stderr).to.equal(0);
     expect(cleaned.stdout).to.equal(
-      'the flow-controller of namespace runtime-extension-x plans in this cluster: nothing is taken back\n',
+      'the flow-controller of namespace runtime-extension-x plans in this cluster: nothing is removed\n',
     );
     expect(bed.sandbox.get<Lease>(LEASES, LEASE)?.spec?.holderIdentity).to.equal('somebody');
   });

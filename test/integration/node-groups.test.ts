@@ -272,12 +272,12 @@ describe("KubeEdge's annotation on a Service", function onSandbox() {
     await running.stop();
     const { signal } = new AbortController();
     await runCleanup(await bed.session(ENABLED), signal);
-    expect(bed.printed.at(-1)).to.equal('zones given back to 2 Node(s), marks taken off 1 Service(s)\n');
+    expect(bed.printed.at(-1)).to.equal('zones restored on 2 Node(s), marks removed from 1 Service(s)\n');
     expect(zonesOf(bed)).to.deep.equal({ n1: undefined, s1: undefined });
     expect(recordOf(bed, 'n1')).to.equal(undefined);
     expect(marked().labels ?? {}).to.deep.equal({});
     expect(marked().annotations).to.deep.equal(RANGE);
     await runCleanup(await bed.session(ENABLED), signal);
-    expect(bed.printed.at(-1)).to.equal('zones given back to 0 Node(s), marks taken off 0 Service(s)\n');
+    expect(bed.printed.at(-1)).to.equal('zones restored on 0 Node(s), marks removed from 0 Service(s)\n');
   });
 });

@@ -101,7 +101,7 @@ describe('the settings-reconciler command', () => {
     const cleaned = await run(...folder.flags, '--cleanup');
     expect(cleaned.code, cleaned.stderr).to.equal(0);
     expect(cleaned.stdout).to.equal(
-      'settings taken back from 1 Service(s), marks from 1 Namespace(s) and 0 EndpointSlice(s)\n',
+      'settings removed from 1 Service(s), marks from 1 Namespace(s) and 0 EndpointSlice(s)\n',
     );
     expect(bed.service(NS, 'vpa-webhook').spec?.trafficDistribution).to.equal(undefined);
     expect(bed.service(NS, 'vpa-webhook').metadata?.annotations ?? {}).to.deep.equal({});

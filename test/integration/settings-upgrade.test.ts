@@ -154,7 +154,7 @@ describe('settings while the cluster is upgraded', () => {
     bed.sandbox.setKubernetesVersion('v1.22.0');
     await bed.start(MODE);
     expect(shape()).to.deep.equal({});
-    expect(bed.log.entries.map(({ message }) => message)).to.include("cannot tell the API server's version");
+    expect(bed.log.entries.map(({ message }) => message)).to.include("cannot read the API server's version");
     bed.sandbox.setKubernetesVersion('v1.34.0');
     await pass(1);
     await expectShape(SHAPES['v1.34.0']);

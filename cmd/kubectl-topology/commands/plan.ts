@@ -106,7 +106,7 @@ export const plan = topologyCommand<Flags>({
       .option('--capacity <cores>', 'what one endpoint can serve, in cores', positiveCores)
       .option(
         '--target-utilization <percent>',
-        'how much of its capacity an endpoint shall carry at most (default: 70)',
+        'highest load of an endpoint, percent of its capacity (default: 70)',
         percent,
       )
       .option(

@@ -71,7 +71,7 @@ export const status = topologyCommand<Flags>({
   examples: [
     ['One screen; exit code 1 if something is wrong, 3 if nothing is installed', 'status'],
     ['For a bug report: the same and what it was judged by, without secrets', 'status --bundle status.json'],
-    ['What somebody else has sent', 'status -f status.json'],
+    ['What another person has sent', 'status -f status.json'],
   ],
   define(command) {
     addOutputFlag(addInputFlags(command, true))

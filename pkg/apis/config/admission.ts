@@ -26,7 +26,7 @@ export const FLOW_CONTROLLER_SCHEMA = object(
         namespace: Type.Optional(namespaceName("Default: the Pod's own namespace.")),
         name: objectName('Name of the Lease.', { default: COMMANDS.flowController }),
       },
-      { default: {}, description: 'The Lease that tells whether the flow controller is alive.' },
+      { default: {}, description: 'The Lease by which the flow controller counts as alive.' },
     ),
   },
   { default: {}, description: 'What is known about the flow controller.' },

@@ -50,7 +50,7 @@ export const leaderElectionSchema = (name: string) =>
       renewDeadlineSeconds: seconds(10, 'The leader gives up after failing to renew for this time.'),
       retryPeriodSeconds: seconds(2, 'Pause between two tries to take or renew the Lease.'),
     },
-    { default: {}, description: 'One of several replicas works at a time; the Lease says which.' },
+    { default: {}, description: 'One of several replicas is active at a time; the Lease decides which.' },
   );
 
 /** Leader election through one Lease; the durations are client-go's. */

@@ -85,7 +85,7 @@ const schema = Type.Object({
   kubernetesVersion: Type.Optional(text('Version of the API server that asks; default: what its /version answers.')),
   admission: admissionSchema(
     'Whether slices and kept settings are registered: always (`webhook`), never (`policy`), or unless the settings ' +
-      'reconciler has said in the cluster that policies carry them (`auto`).',
+      'reconciler has recorded in the cluster that policies do it (`auto`).',
   ),
   server,
   certificates: object(

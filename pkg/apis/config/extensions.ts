@@ -24,7 +24,7 @@ export type ExtensionsConfiguration = Static<typeof EXTENSIONS_SCHEMA>;
 export const HEARTBEAT_SCHEMA = object(
   {
     enabled: Type.Optional(flag('Unset: with mode seed or garden.')),
-    extension: text('Name of the extension, who the Lease says is alive.', {
+    extension: text('Name of the extension: the holder of the heartbeat Lease.', {
       maxLength: 253,
       default: EXTENSION_TYPE,
     }),

@@ -43,7 +43,7 @@ const schema = Type.Object({
     default: {},
     description: 'Only Services of namespaces with these labels; empty: all.',
   }),
-  excludedNamespaces: namespaceList('Namespaces whose Services are never touched.'),
+  excludedNamespaces: namespaceList('Namespaces whose Services are never changed.'),
   metricSources: METRIC_SOURCES_SCHEMA,
   status,
   nodeGroups,

@@ -35,7 +35,7 @@ const gardener = object(
       ),
     ),
     layerSevenDefault: Type.Optional(
-      flag('Whether kube-apiservers count as L7 load-balanced where nothing tells; unset: they do.'),
+      flag('Whether kube-apiservers count as L7 load-balanced where that cannot be determined; unset: they do.'),
     ),
   },
   { default: {}, description: 'What is known about the Gardener that runs here.' },
@@ -133,8 +133,8 @@ const kubernetesVersion = object(
 const hintRepair = object(
   {
     enabled: flag('Touch slices that came back unhinted after an outage.', { default: true }),
-    writesPerSecond: whole(1, 20, 'Most touches a second.', { default: 20 }),
-    backoffSeconds: seconds(10, 3_600, 60, 'Pause after a touch that brought no hints; doubled up to an hour.'),
+    writesPerSecond: whole(1, 20, 'Most resyncs per second.', { default: 20 }),
+    backoffSeconds: seconds(10, 3_600, 60, 'Pause after a resync that brought no hints; doubled up to an hour.'),
   },
   { default: {}, description: 'Recovery of slices written while the webhook was away.' },
 );
@@ -142,7 +142,7 @@ const hintRepair = object(
 const policies = object(
   {
     // Room for what follows it.
-    name: objectName('Begins the names of policies and bindings; tells two installations in one cluster apart.', {
+    name: objectName('Prefix of the names of policies and bindings; distinguishes installations in one cluster.', {
       maxLength: 200,
       default: EXTENSION_NAME,
     }),
@@ -153,15 +153,15 @@ const policies = object(
       }),
     ),
   },
-  { default: {}, description: 'The admission policies, where they are the carrier.' },
+  { default: {}, description: 'The admission policies, where they are the admission backend.' },
 );
 
-/** The admission policies, where they are the carrier. */
+/** The admission policies, where they are the admission backend. */
 export type PoliciesConfiguration = Static<typeof policies>;
 
 const schema = Type.Object({
   modes,
-  excludedNamespaces: namespaceList('Namespaces never touched, whatever mode owns them.'),
+  excludedNamespaces: namespaceList('Namespaces never changed, whatever mode owns them.'),
   keep: oneOf(['auto', 'on', 'off'], {
     default: 'auto',
     description: 'Whether namespaces are labelled for the settings webhook: after a fight, always, never.',

@@ -72,7 +72,7 @@ export const carrierActs = async (carrier: Carrier, options: ProbeOptions, signa
     return true;
   } catch (error) {
     if (signal.aborted || !(error instanceof ApiError)) throw error;
-    options.logger.warn('cannot try whether admission is carried', { carrier, error });
+    options.logger.warn('cannot probe the admission backend', { carrier, error });
     return false;
   }
 };

@@ -118,7 +118,7 @@ export const createAdmissionPoliciesReconciler = (options: AdmissionPoliciesReco
       tell(
         'Warning',
         'CarrierNotActing',
-        `the ${carrier} does not act on slices yet; what acted before it stays until then; look at ${carrier === 'webhook' ? 'its registration and certificate' : 'status.typeChecking of the policies'}`,
+        `the ${carrier} does not act on slices yet; the previous backend stays until it does; check ${carrier === 'webhook' ? 'its registration and certificate' : 'status.typeChecking of the policies'}`,
       );
     }
     awaited = { ...before, since: seen ? (before.since ?? now) : undefined };
@@ -150,7 +150,7 @@ export const createAdmissionPoliciesReconciler = (options: AdmissionPoliciesReco
         await writer.perform(plan.actions, signal);
       } catch (error) {
         if (!isConflict(error)) throw error;
-        logger.info('somebody else wrote at the same moment, looking again', { error });
+        logger.info('write conflict, retrying', { error });
         return again(NEXT_STEP_MS);
       }
       worked ||= plan.actions.length > 0;

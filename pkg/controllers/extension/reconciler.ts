@@ -120,7 +120,7 @@ export const createExtensionReconciler = (options: ExtensionReconcilerOptions): 
     const since = memory.deletingSince.get(key) ?? clock.monotonic();
     memory.deletingSince.set(key, since);
     if (clock.monotonic() - since >= takeBackPatienceMs) {
-      logger.warn('an Extension goes while settings that it asked for are still being taken back', { extension: key });
+      logger.warn('Extension is being deleted while its settings are still being removed', { extension: key });
       return false;
     }
     return cached.metadata?.deletionTimestamp === undefined || options.isTakingBack(cached);

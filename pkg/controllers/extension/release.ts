@@ -28,7 +28,7 @@ const letGo = async (first: Extension, { client, logger }: ReleaseOptions, signa
     try {
       const patch = { metadata: { resourceVersion, finalizers: others } };
       await client.patch(EXTENSIONS, { namespace, name }, 'merge', patch, {}, signal);
-      logger.info('finalizer taken back', { extension: extensionNameOf(first) });
+      logger.info('finalizer removed', { extension: extensionNameOf(first) });
       return true;
     } catch (error) {
       if (isNotFound(error)) return false;

@@ -54,12 +54,12 @@ const countServices = (metrics: Metrics, { services }: FlowFigures): void => {
   });
   metrics.gauge({
     name: 'services_without_series',
-    help: 'Services that are counted but have no series of their own, because there are too many: 50 a namespace and 1,000 in all have.',
+    help: 'Services without a per-Service series because of the limits (50 per namespace, 1,000 in total).',
     collect: (gauge) => gauge.set(limitServices(services()).omitted),
   });
   metrics.gauge({
     name: 'flow_sample_age_seconds',
-    help: 'Time since the newest sample of load ended.',
+    help: 'Age of the newest load sample.',
     labels: SERVICE,
     collect(gauge) {
       gauge.reset();
@@ -119,23 +119,23 @@ export const createFlowCounters = (metrics: Metrics): FlowCounters => {
   const hints = metrics.counter({ name: 'flow_hint_changes_total', help: 'Endpoints whose planned hints changed.' });
   const writes = metrics.counter({
     name: 'flow_slice_writes_total',
-    help: 'EndpointSlices written: for a new plan, to assert one again, to take one back; and conflicts with other writers.',
+    help: 'EndpointSlice writes by cause: new plan, reassertion, removal of a plan, and conflicts with other writers.',
     labels: ['cause'],
   });
   const reads = metrics.counter({
     name: 'flow_load_reads_total',
-    help: 'Readings of load by source and outcome: success, or why not.',
+    help: 'Load reads by source and outcome: success, or the reason of the failure.',
     labels: ['source', 'outcome'],
   });
   const seconds = metrics.histogram({
     name: 'flow_load_read_duration_seconds',
-    help: 'How long readings of load took.',
+    help: 'Duration of load reads.',
     labels: ['source'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });
   const planning = metrics.histogram({
     name: 'flow_planning_duration_seconds',
-    help: 'How long the thread for planning was at one turn of a Service, by outcome: complete, cut-short by its effort, timed-out, failed.',
+    help: 'Duration of one planning job, by outcome: complete, cut-short by its effort limit, timed-out, failed.',
     labels: ['outcome'],
     buckets: [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });

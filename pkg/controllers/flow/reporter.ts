@@ -94,8 +94,8 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
 
   const tell = (outcome: Outcome, type: EventInput['type'], reason: string, message: string): void => {
     const { key: service } = outcome;
-    if (type === 'Warning') logger.warn('loop in trouble', { service, reason, detail: message });
-    else logger.info('loop goes on', { service, reason, detail: message });
+    if (type === 'Warning') logger.warn('flow loop degraded', { service, reason, detail: message });
+    else logger.info('flow loop recovered', { service, reason, detail: message });
     events.record({ regarding: regarding(outcome), type, reason, message: message.slice(0, 1_000) });
   };
 

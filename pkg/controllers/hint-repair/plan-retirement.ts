@@ -25,9 +25,9 @@ const PLANS: TouchTask = {
   needsTouch: holdsPlan,
   failed: { reason: 'PlansRemain', summary: 'planned hints outlive their planner' },
   symptom:
-    'keeps its planned hints although no flow-controller is alive: admission does not act; look whether what carries it is there',
-  done: 'planned hints taken back, their planner is gone',
-  recovered: 'planned hints are taken back again',
+    'keeps its planned hints although no flow-controller is alive: admission does not act; check the webhook or the policies',
+  done: 'planned hints removed, their planner is gone',
+  recovered: 'planned hints are removed again',
 };
 
 /** Looks for ever, and does nothing while the planner lives. */

@@ -13,7 +13,7 @@ export interface NodeGroupFigures {
 export const showNodeGroups = (metrics: Metrics, figures: NodeGroupFigures): void => {
   metrics.gauge({
     name: 'node_group_nodes',
-    help: 'Members of NodeGroups by group and state of their zone: Assigned, or the reason why it is not ours.',
+    help: 'Members of NodeGroups by group and state of their zone: Assigned, or the reason why it was not assigned.',
     labels: ['group', 'state'],
     collect(gauge) {
       gauge.reset();
@@ -22,7 +22,7 @@ export const showNodeGroups = (metrics: Metrics, figures: NodeGroupFigures): voi
   });
   metrics.gauge({
     name: 'node_group_services',
-    help: 'Services that KubeEdge shall keep in a NodeGroup, by how far that goes.',
+    help: 'Services that KubeEdge keeps in a NodeGroup, by state.',
     labels: ['state'],
     collect(gauge) {
       gauge.reset();
@@ -35,7 +35,7 @@ export const showNodeGroups = (metrics: Metrics, figures: NodeGroupFigures): voi
 export const createTouchCounter = (metrics: Metrics): ((outcome: TouchOutcome) => void) => {
   const touches = metrics.counter({
     name: 'node_group_touches_total',
-    help: 'Services written so that their endpoints follow a new zone: touched, followed in the end, or gaveUp.',
+    help: 'No-op writes of Services so that their endpoints follow a new zone: touched, followed, or gaveUp.',
     labels: ['outcome'],
   });
   return (outcome) => touches.inc({ outcome });

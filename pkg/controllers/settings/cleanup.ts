@@ -52,7 +52,7 @@ const takeBack = async (first: Service, { client, logger }: CleanupOptions, sign
     const patch = { ...plan.patch, metadata: { ...metadata, resourceVersion: object.metadata?.resourceVersion } };
     try {
       await client.patch(SERVICES, ref, 'merge', patch, {}, signal);
-      logger.info('settings taken back', { namespace: ref.namespace, name: ref.name });
+      logger.info('settings removed', { namespace: ref.namespace, name: ref.name });
       return true;
     } catch (error) {
       if (isNotFound(error)) return false;
@@ -90,7 +90,7 @@ const unmark = async (
 ): Promise<boolean> => {
   try {
     await client.patch(resource, refOf(object), 'merge', { metadata }, {}, signal);
-    logger.info('mark taken back', { kind: resource.kind, ...refOf(object) });
+    logger.info('mark removed', { kind: resource.kind, ...refOf(object) });
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;

@@ -55,7 +55,7 @@ const exceptionOf = (item: ObjectDecision): string =>
 
 const foreignOf = (item: ObjectDecision): string[] =>
   item.plan.foreign.map(
-    ({ field, value }) => `${titleOf(item)} keeps a value of somebody else: ${field}=${value} (ForeignValue)`,
+    ({ field, value }) => `${titleOf(item)} keeps a value of another writer: ${field}=${value} (ForeignValue)`,
   );
 
 export const summarize = ({ decision, source, objects }: NamespaceDecision): DecisionSummary => {

@@ -79,7 +79,7 @@ export const createVersionTracker = (options: VersionTrackerOptions): VersionTra
         const accepted = step.ready !== undefined && (await trial(step.ready, signal)) ? step.ready : undefined;
         enter(accepted === undefined ? step.state : acceptCandidate(accepted));
       } catch (error) {
-        if (!signal.aborted) logger.warn("cannot tell the API server's version", { error });
+        if (!signal.aborted) logger.warn("cannot read the API server's version", { error });
       }
     },
     resume(carried) {

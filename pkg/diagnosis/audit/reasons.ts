@@ -4,9 +4,9 @@
 export const AUDIT_REASONS = {
   EndpointZoneDiffers: {
     sentence:
-      'An endpoint says another zone than its Node has now: hints, whoever writes them, follow what the endpoint says, and traffic crosses while everything looks right.',
+      'An endpoint names another zone than its Node has now: hints follow the endpoint, and traffic crosses zones while everything looks right.',
     remedy:
-      'Find out who changed the zone label of the Node; a restart of the Pod writes the endpoint anew, and endpoints that other controllers write have to be mended there.',
+      'Find out who changed the zone label of the Node; a restart of the Pod rewrites the endpoint; endpoints that other controllers write have to be fixed there.',
   },
 } as const satisfies Readonly<Record<string, { readonly sentence: string; readonly remedy: string }>>;
 

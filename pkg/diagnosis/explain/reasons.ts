@@ -83,7 +83,7 @@ export const DIAGNOSIS_REASONS = {
   ObserveOnly: {
     sentence:
       'The FlowPolicy of the Service says `mode: Observe`: plans are made and reported, and no hints are written.',
-    remedy: 'Remove `spec.mode` from the FlowPolicy, or set it to `Enforce`, if the plan shall be followed.',
+    remedy: 'Remove `spec.mode` from the FlowPolicy, or set it to `Enforce`, if the plan is to be followed.',
   },
   LoadNotObserved: {
     sentence:

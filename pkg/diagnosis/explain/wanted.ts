@@ -120,7 +120,7 @@ const spellingHint = (value: string, planned: boolean): string => {
     const who = planned ? 'flow-controller' : 'settings reconciler';
     return ` It names a strategy of this project, for which the label is missing: is the ${who} running?`;
   }
-  if (value.includes('/')) return ' It names a heuristic of somebody else, who has to write the hints.';
+  if (value.includes('/')) return ' It names a heuristic of another controller, which has to write the hints.';
   const near = editDistance(value.trim().toLowerCase(), 'auto') <= LIKE_AUTO || value.toLowerCase().includes('auto');
   return near ? ' Only "Auto" and "auto" are understood.' : '';
 };

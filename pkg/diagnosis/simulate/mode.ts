@@ -109,7 +109,7 @@ const obstacle = (mode: ModeName, { version, frame, given, capacity }: Context):
   return capacity === null
     ? {
         reason: 'CapacityUnknown',
-        message: 'Pods of its endpoints tell no CPU requests; give the capacity with --capacity.',
+        message: 'Pods of its endpoints have no CPU requests; give the capacity with --capacity.',
       }
     : undefined;
 };

@@ -22,7 +22,7 @@ export const VERDICT_REASONS = {
   },
   CapacityUnknown: {
     sentence:
-      'The mode needs to know how much an endpoint can serve: none was given, and Pods without CPU requests do not tell.',
+      'The mode needs to know how much an endpoint can serve: none was given, and the Pods have no CPU requests.',
     remedy: 'Give it with `--capacity`, or give the Pods CPU requests.',
   },
   ConnectionsFail: {

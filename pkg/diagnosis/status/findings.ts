@@ -71,7 +71,7 @@ const leaderFindings = (installation: InstallationStatus, unseenLeases: boolean)
       ];
     }
     const title = `Lease ${lease.namespace}/${lease.name}`;
-    if (lease.state === 'Released') return [finding('NoLeader', `${title} is held by nobody.`)];
+    if (lease.state === 'Released') return [finding('NoLeader', `${title} has no holder.`)];
     if (lease.state === 'Held') return [];
     const age = lease.ageSeconds ?? 0;
     const stale = finding('LeaseStale', `${title}: ${lease.holder} renewed it ${age} seconds ago, for the last time.`);

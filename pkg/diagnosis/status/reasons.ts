@@ -3,12 +3,11 @@
 
 export const STATUS_REASONS = {
   ReplicasNotReady: {
-    sentence: 'A component has fewer ready or fewer updated replicas than it shall have.',
+    sentence: 'A component has fewer ready or fewer updated replicas than desired.',
     remedy: 'See `kubectl describe` and the logs of its Pods.',
   },
   ScaledToZero: {
-    sentence:
-      'A component is installed and shall run no replica; a webhook takes its registration away with its last one.',
+    sentence: 'A component is installed with zero replicas; a webhook removes its registration with its last replica.',
     remedy: 'Scale it up again if that was not meant.',
   },
   ContainerNotRunning: {
@@ -20,7 +19,7 @@ export const STATUS_REASONS = {
     remedy: 'Let the upgrade come to its end, or install the chart once more.',
   },
   LeaseStale: {
-    sentence: 'The holder of a Lease has stopped renewing it, and nobody else has taken over.',
+    sentence: 'The holder of a Lease has stopped renewing it, and no other replica has taken over.',
     remedy: 'See the logs of the component: it is down, hangs, or cannot reach the API server.',
   },
   NoLeader: {
@@ -45,7 +44,7 @@ export const STATUS_REASONS = {
   AuthorityMissing: {
     sentence:
       'An entry of the MutatingWebhookConfiguration has no caBundle with a certificate, so API servers do not trust the webhook.',
-    remedy: 'See whether somebody empties the field; the webhook writes it again at its next look.',
+    remedy: 'Check whether another writer empties the field; the webhook restores it at its next check.',
   },
   AuthorityExpiring: {
     sentence: 'The certificate authority that the MutatingWebhookConfiguration names ends soon or has ended.',

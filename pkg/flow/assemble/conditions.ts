@@ -93,7 +93,7 @@ const observedOf = ({ strategy, settings, time, turn, source, problem }: Finding
   const zones = observation?.zones.length ?? 0;
   const blind = decision !== undefined && decision.rank > 0 && decision.rank < zones;
   const message = `samples from ${source} are fresh`;
-  return yes('MetricsFresh', blind ? `${message}; they do not tell the demand of all zones apart` : message);
+  return yes('MetricsFresh', blind ? `${message}; they do not separate the demand of all zones` : message);
 };
 
 const LIMITED: Readonly<Record<PlanLimit, string>> = {

@@ -80,7 +80,7 @@ describe('webhook under writes that must not fail', function () {
   /** The replica that answered most of twenty writes: the API server keeps its connections, so it may well be all of them. */
   const busiest = async (accepted: () => number): Promise<Replica> => {
     const changesOf = ({ component }: Replica): number =>
-      readFileSync(component.logFile, 'utf8').split('"message":"changed"').length;
+      readFileSync(component.logFile, 'utf8').split('"message":"admission patch returned"').length;
     const earlier = installed.webhooks.map((replica) => ({ replica, changes: changesOf(replica), writes: accepted() }));
     await waitFor('writes under way', accepted, (count) => count > (earlier[0]?.writes ?? 0) + 20);
     const grown = earlier.map(({ replica, changes }) => ({ replica, growth: changesOf(replica) - changes }));

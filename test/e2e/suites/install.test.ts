@@ -289,7 +289,7 @@ describe('chart, installed', () => {
     cleanups.push(await program(WEBHOOK, 'cleanup-registration', ['--cleanup']));
     for (const cleanup of cleanups) cleanup.start();
     await waitFor(
-      'settings taken back',
+      'settings removed',
       () => api.get<Routed>(servicePath),
       (object) => !JSON.stringify(object).includes(`"${GROUP}/applied"`),
     );

@@ -237,7 +237,7 @@ describe('settings of a seed and a garden', () => {
       await reconciler.stop();
       await world.client.delete(SERVICES, { namespace: FOUGHT, name: 'etcd-main-client' });
       const output = await world.runToEnd(RECONCILER, { name: 'cleanup', flags: ['--cleanup'] });
-      expect(output).to.match(/settings taken back from 9 Service\(s\), marks from 3 Namespace\(s\)/);
+      expect(output).to.match(/settings removed from 9 Service\(s\), marks from 3 Namespace\(s\)/);
       expect(await world.changed()).to.deep.equal([]);
     });
 

@@ -292,7 +292,7 @@ describe('decideObjectRouting', () => {
       name: 'the client Service of an Etcd',
       decision: decide('etcd-main-client', enabled),
       reason: 'WrittenByDruid',
-      message: "Service shoot--foo--bar/etcd-main-client is etcd-druid's, which lets nobody else write it",
+      message: "Service shoot--foo--bar/etcd-main-client is etcd-druid's, which allows no other writer",
     },
     { name: 'kube-apiserver behind L4', decision: decide('kube-apiserver', enabled), reason: 'enabled' },
     {

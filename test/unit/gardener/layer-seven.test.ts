@@ -71,28 +71,28 @@ describe('decideLayerSeven', () => {
       evidence: { gardenerVersion: 'main', configured: false },
       active: false,
       source: 'configuration',
-      says: 'the configuration says that L7 load balancing is off',
+      says: 'the configuration sets L7 load balancing off',
     },
     {
       name: 'the configuration says yes',
       evidence: { configured: true },
       active: true,
       source: 'configuration',
-      says: 'is on',
+      says: 'load balancing on',
     },
     {
       name: 'nothing known counts as L7',
       evidence: {},
       active: true,
       source: 'undecidable',
-      says: 'say so in the configuration',
+      says: 'set it in the configuration',
     },
     {
       name: 'an annotation that is not true is no opt-out',
       evidence: { shootAnnotations: { 'shoot.gardener.cloud/disable-istio-tls-termination': 'yes' } },
       active: true,
       source: 'undecidable',
-      says: 'nothing tells whether kube-apiserver',
+      says: 'cannot determine whether kube-apiserver',
     },
   ];
   for (const { name, evidence, active, source, says } of cases) {

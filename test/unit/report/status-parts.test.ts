@@ -49,6 +49,6 @@ describe('parts of a status', () => {
     expect(holderText({ ...lease, state: 'Stale', ageSeconds: 300, holderGone: true })).to.equal(
       'flow-controller-abc, stale 5 min, no such Pod',
     );
-    expect(holderText({ ...lease, state: 'Released' })).to.equal('nobody');
+    expect(holderText({ ...lease, state: 'Released' })).to.equal('no holder');
   });
 });

@@ -73,7 +73,7 @@ describe('which Service and zones a flow belongs to', () => {
     });
   }
 
-  it('leaves a flow out whose client may be a Pod of another node, where Nodes do not tell their ranges', () => {
+  it('leaves a flow out whose client may be a Pod of another node, where Nodes have no Pod ranges', () => {
     const directory = threeZones();
     directory.setNode({ metadata: { name: 'fargate' } });
     expect(routing(directory, '172.16.0.9:4000', '10.1.1.1:8080')).to.deep.equal({

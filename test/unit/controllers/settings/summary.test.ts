@@ -25,7 +25,7 @@ describe('summarize', () => {
     );
     expect(message).to.contain('Service a is left out (Excluded: because of Excluded)');
     expect(message).to.contain(
-      'Service f keeps a value of somebody else: spec.trafficDistribution=PreferSameNode (ForeignValue)',
+      'Service f keeps a value of another writer: spec.trafficDistribution=PreferSameNode (ForeignValue)',
     );
   });
 

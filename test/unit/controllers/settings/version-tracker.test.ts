@@ -106,7 +106,7 @@ describe('version tracker', () => {
       answer = value;
       await tracker.read(stop.signal);
       expect(tracker.current).to.deep.equal({ major: 1, minor: 32 });
-      expect(log.entries.at(-1)).to.deep.include({ level: 'warn', message: "cannot tell the API server's version" });
+      expect(log.entries.at(-1)).to.deep.include({ level: 'warn', message: "cannot read the API server's version" });
     });
   }
 

@@ -122,7 +122,7 @@ describe('status', () => {
     {
       name: 'a Lease that was given up',
       change: changed('Lease', 'flow-controller', ({ spec }) => ({ spec: { ...spec, holderIdentity: '' } })),
-      found: [`NoLeader: Lease ${OWN}/flow-controller is held by nobody.`],
+      found: [`NoLeader: Lease ${OWN}/flow-controller has no holder.`],
     },
     {
       name: 'a leader that has never been',

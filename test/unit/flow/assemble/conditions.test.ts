@@ -89,7 +89,7 @@ const tables: Record<'Observed' | 'Effective' | 'Stable', Case[]> = {
       name: 'zones cannot be told apart',
       more: { turn: turn({}, { decision: decision({ rank: 1 }) }) },
       is: 'True/MetricsFresh',
-      says: /do not tell the demand of all zones apart/,
+      says: /do not separate the demand of all zones/,
     },
     { name: 'nothing is known yet', more: { turn: turn({ belief: null }) }, is: 'Unknown/WaitingForMetrics' },
     {
