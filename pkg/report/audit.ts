@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The audit as text: a row a Service, the sum, its causes and what concerns the whole cluster.
+import { AUDIT_GROUPS } from '../diagnosis/audit/group.ts';
 import type {
+  AuditGroup,
   AuditReport,
   AuditSum,
   CauseGroup,
@@ -19,7 +21,7 @@ export interface AuditStyle {
   readonly color: boolean;
   /** Evidence and remedy of every Service, and more figures. */
   readonly wide: boolean;
-  /** Characters a line, of sentences; rows are as wide as they are. */
+  /** Characters a line, of sentences; rows have 120 where names allow. */
   readonly columns: number;
 }
 
@@ -40,8 +42,8 @@ const moneyColumns = ({ prices }: AuditReport): Column[] => {
   const money = (amount: number | undefined): string =>
     amount === undefined ? '-' : moneyText(amount, prices.currency);
   return [
-    ['COST/MONTH', ({ monthlyCost }) => money(monthlyCost?.current)],
-    ['SAVES/MONTH', ({ monthlyCost }) => money(monthlyCost?.saving.routing)],
+    ['EST. COST/MONTH', ({ monthlyCost }) => money(monthlyCost?.current)],
+    ['EST. SAVED/MONTH', ({ monthlyCost }) => money(monthlyCost?.saving.routing)],
   ];
 };
 
@@ -73,6 +75,22 @@ const columnsOf = (report: AuditReport, wide: boolean): readonly Column[] => [
   ['CAUSE', ({ cause }) => cause?.reason ?? '-'],
   ...(wide ? WIDE : []),
 ];
+
+/** Characters of a row at most, as far as names allow: least important columns go first, `-o wide` has them all. */
+const MOST_COLUMNS = 120;
+const DROPPED_FIRST = ['ZONES', 'OVERLOAD', 'ENDPOINTS', 'USED', 'CROSSES', 'GIVEN', 'WANTED'] as const;
+
+/** Without what does not fit. */
+const fitting = (columns: readonly Column[], services: readonly ServiceAudit[]): readonly Column[] => {
+  const widthOf = ([title, cell]: Column): number =>
+    2 + services.reduce((most, service) => Math.max(most, clean(cell(service)).length), title.length);
+  const widths = new Map(columns.map((column) => [column, widthOf(column)]));
+  const total = (left: readonly Column[]): number => left.reduce((sum, each) => sum + (widths.get(each) ?? 0), -2);
+  return DROPPED_FIRST.reduce<readonly Column[]>(
+    (left, dropped) => (total(left) <= MOST_COLUMNS ? left : left.filter(([title]) => title !== dropped)),
+    columns,
+  );
+};
 
 /** The verdicts in a sentence. */
 export const verdictsText = ({ services, verdicts, nodes, unpredicted }: AuditSum): string => {
@@ -132,8 +150,15 @@ const sumText = (report: AuditReport, columns: number, paint: Paint): string => 
   return `\n${paint.strong(verdictsText(sum))}\n${lines.join('')}`;
 };
 
-const causesText = ({ causes }: AuditReport, paint: Paint): string => {
-  if (causes.length === 0) return '';
+/** What each group of causes is, as a title. */
+export const GROUP_TITLES: Readonly<Record<AuditGroup, string>> = {
+  Fails: 'Fails: asked for in vain, or connections fail',
+  Costs: 'Costs: crosses zones and could stay',
+  NotSavable: 'Cannot be saved by zone routing: one endpoint, the API server, clients that go around the proxies',
+  Kept: 'Besides, where nothing crosses that could stay',
+};
+
+const causesText = ({ causes }: AuditReport, columns: number, paint: Paint): string => {
   const row = ({ reason, services, crossZoneShare, saving }: CauseGroup): string[] => [
     reason,
     String(services),
@@ -141,8 +166,12 @@ const causesText = ({ causes }: AuditReport, paint: Paint): string => {
     percentText(saving.routing),
     percentText(saving.endpoints),
   ];
-  const headers = ['CAUSE', 'SERVICES', 'CROSSES', 'SAVES', 'NEEDS ENDPOINTS'];
-  return `\n${paint.strong('First causes, of all connections')}\n${renderTable(headers, causes.map(row))}`;
+  const headers = ['FIRST CAUSE', 'SERVICES', 'CROSSES', 'SAVES', 'NEEDS ENDPOINTS'];
+  return AUDIT_GROUPS.map((group) => {
+    const own = causes.filter((cause) => cause.group === group);
+    if (own.length === 0) return '';
+    return `\n${paint.strong(wrapText(GROUP_TITLES[group], columns, '').trimEnd())}\n${renderTable(headers, own.map(row))}`;
+  }).join('');
 };
 
 const findingText = ({ reason, certainty, evidence, remedy }: ClusterFinding, columns: number, paint: Paint): string =>
@@ -163,14 +192,15 @@ const unseenText = ({ unseen }: AuditReport, columns: number, paint: Paint): str
 export const renderAudit = (report: AuditReport, style: AuditStyle): string => {
   const paint = paintFor(style.color);
   const width = Math.max(style.columns, 60);
-  const columns = columnsOf(report, style.wide);
+  const all = columnsOf(report, style.wide);
+  const columns = style.wide ? all : fitting(all, report.services);
   const rows = report.services.map((service) => columns.map(([, cell]) => cell(service)));
   const headers = columns.map(([title]) => title);
   const findings = report.findings.map((finding) => findingText(finding, width, paint)).join('');
   return [
     rows.length === 0 ? '' : renderTable(headers, rows),
     sumText(report, width, paint),
-    causesText(report, paint),
+    causesText(report, width, paint),
     findings === '' ? '' : `\n${paint.strong('Of the whole cluster')}\n${findings}`,
     unseenText(report, width, paint),
   ]

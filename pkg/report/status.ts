@@ -12,6 +12,7 @@ import type {
 import { countText } from './figures.ts';
 import { paintFor, wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
+import { routersText } from './routers.ts';
 import { ageText, countsText, daysText, entriesText, holderText, imageText } from './status-parts.ts';
 import { clean, renderTable } from './table.ts';
 
@@ -267,7 +268,9 @@ export const renderStatus = (report: StatusReport, style: StatusStyle): string =
   const drawing: Drawing = { ...style, columns: Math.max(style.columns, 60), paint: paintFor(style.color) };
   const now = Date.parse(report.time);
   const findings = report.findings.map((each) => findingText(each, drawing)).join('');
+  const { columns, paint } = drawing;
   const admission = [
+    routersText(report, { title: 'ROUTER', indent: '            ', columns, paint }),
     admissionText(report, drawing),
     servicesText(report, drawing),
     flowText(report, drawing),

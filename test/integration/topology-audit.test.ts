@@ -41,7 +41,8 @@ describe('kubectl topology audit, on files', () => {
     for (const text of [
       '26 Services, 9 ready Nodes:',
       'of connections stay in their zone',
-      'First causes, of all connections',
+      'FIRST CAUSE',
+      'Cannot be saved by zone routing',
       'ProxyMissedItsZone (cannot be seen from here)',
       'Not seen: workloads',
     ]) {
@@ -55,7 +56,7 @@ describe('kubectl topology audit, on files', () => {
     const wide = await runTopology(['audit', '-f', file, '-o', 'wide']);
     expect(rowsOf(wide.out)[0]?.slice(-2)).to.deep.equal(['EVIDENCE', 'REMEDY']);
     const money = await runTopology(['audit', '-f', file, '--gb-per-day', '2500', '--prices', 'gcp']);
-    expect(rowsOf(money.out)[0]?.slice(-3)).to.deep.equal(['COST/MONTH', 'SAVES/MONTH', 'CAUSE']);
+    expect(rowsOf(money.out)[0]?.slice(-3)).to.deep.equal(['EST. COST/MONTH', 'EST. SAVED/MONTH', 'CAUSE']);
     expect(money.out).to.contain('At 2,500 GB a day').and.to.contain('Google Cloud');
   });
 

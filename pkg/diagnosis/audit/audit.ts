@@ -39,7 +39,7 @@ const unseen = (snapshot: ClusterSnapshot): AuditReport['unseen'] => {
   return [...needed, ...unseenOf(snapshot).filter(({ what }) => !ONLY_EVIDENCE.has(what))];
 };
 
-/** Services come worst first: what crosses most of all connections, or costs most where prices are given. */
+/** Services come worst first: what fails, then what crosses most of all connections, or costs most where prices are given. */
 export const audit = (snapshot: ClusterSnapshot, options: AuditOptions): AuditReport => {
   const { namespace, bill } = options;
   const index = indexSnapshot(snapshot, options);

@@ -4,6 +4,7 @@ import type { Diagnosis } from '../explain/explain.ts';
 import type { Facts } from '../explain/types.ts';
 import { monthlyCost } from '../prices.ts';
 import type { TrafficShares } from '../prices.ts';
+import { auditGroup } from './group.ts';
 import { atLeastNothing, insideOf } from './matrix.ts';
 import { predict } from './prediction.ts';
 import type { Prediction } from './prediction.ts';
@@ -11,6 +12,7 @@ import type { Bill, MonthlyCost, Part, Saving, ServiceAudit } from './types.ts';
 
 /** What one Service alone tells. */
 type Draft = Omit<ServiceAudit, 'weight' | 'monthlyCost'>;
+type Own = Omit<Draft, 'group' | keyof Figures>;
 
 /** A Service before its part of the whole is known. */
 export interface Assessed {
@@ -70,7 +72,7 @@ const figuresOf = (prediction: Prediction | undefined): Figures => {
   };
 };
 
-const draftOf = ({ facts, verdict, wanted, given, effective, causes }: Diagnosis): Omit<Draft, keyof Figures> => {
+const draftOf = ({ facts, verdict, wanted, given, effective, causes }: Diagnosis): Own => {
   const [first, ...others] = causes;
   const endpoints = facts.families[0]?.endpoints ?? [];
   const { clientZones, unserved } = effective;
@@ -102,7 +104,8 @@ export const assessed = (diagnosis: Diagnosis): Assessed => {
   const own = draftOf(diagnosis);
   const figures = figuresOf(prediction);
   const promised = own.bypasses.length === 0 && !isUnsure(diagnosis.verdict);
-  const draft = { ...own, ...figures, saving: promised ? figures.saving : null };
+  const whole = { ...own, ...figures, saving: promised ? figures.saving : null };
+  const draft = { group: auditGroup(whole), ...whole };
   return { draft, prediction, weight: prediction === undefined ? 0 : draft.endpoints };
 };
 

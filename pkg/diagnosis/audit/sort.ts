@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Orders of the Services of an audit.
+import { byGroup } from './group.ts';
 import type { ServiceAudit } from './types.ts';
 import { byText } from '../../apis/order.ts';
 
@@ -40,7 +41,7 @@ const saved = ({ monthlyCost, saving, weight }: ServiceAudit): number =>
 
 /** Each begins with what deserves a look first; ties are broken by the next order, at last by name. */
 const ORDERS = {
-  worst: [most(crossing), byVerdict],
+  worst: [byGroup, most(crossing), byVerdict],
   saving: [most(saved), most(crossing)],
   'cross-zone': [most(({ crossZoneShare }) => crossZoneShare), most(crossing)],
   'in-zone': [least(({ inZoneShare }) => inZoneShare), most(crossing)],

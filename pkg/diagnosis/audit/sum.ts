@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of an audit: over all Services, and over those with the same first cause.
-import type { CauseReason } from '../explain/types.ts';
+import type { Cause } from '../explain/types.ts';
+import { byGroup } from './group.ts';
 import type { AuditSum, CauseGroup, MonthlyCost, Saving, ServiceAudit } from './types.ts';
 import { byText } from '../../apis/order.ts';
 
@@ -63,25 +64,25 @@ export const auditSum = (
   };
 };
 
-const groupOf = (reason: CauseReason, services: readonly ServiceAudit[]): CauseGroup => ({
+type Caused = ServiceAudit & { readonly cause: Cause };
+
+const groupOf = (services: readonly ServiceAudit[], { group, cause: { reason, remedy } }: Caused): CauseGroup => ({
+  group,
   reason,
   services: services.length,
   crossZoneShare: crossingOf(services),
   saving: savingOf(services),
   ...costOf(services),
-  remedy: services[0]?.cause?.remedy ?? '',
+  remedy,
 });
 
-/** What crosses most comes first, then what concerns most Services. */
+/** What fails comes first, then what crosses most, then what concerns most Services. */
 export const causeGroups = (services: readonly ServiceAudit[]): CauseGroup[] => {
-  const groups = new Map<CauseReason, ServiceAudit[]>();
-  for (const service of services) {
-    if (service.cause === null) continue;
-    const group = groups.get(service.cause.reason);
-    if (group === undefined) groups.set(service.cause.reason, [service]);
-    else group.push(service);
-  }
-  return [...groups]
-    .map(([reason, own]) => groupOf(reason, own))
-    .sort((a, b) => b.crossZoneShare - a.crossZoneShare || b.services - a.services || byText(a.reason, b.reason));
+  const caused = services.filter((service): service is Caused => service.cause !== null);
+  return [...Map.groupBy(caused, ({ group, cause }) => `${group} ${cause.reason}`).values()]
+    .flatMap((own) => (own[0] === undefined ? [] : [groupOf(own, own[0])]))
+    .sort(
+      (a, b) =>
+        byGroup(a, b) || b.crossZoneShare - a.crossZoneShare || b.services - a.services || byText(a.reason, b.reason),
+    );
 };

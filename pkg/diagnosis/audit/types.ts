@@ -40,7 +40,15 @@ export interface Part {
   readonly of: number;
 }
 
+/**
+ * In the order in which to look: `Fails`: connections fail, or the Service asks for routing by zone in vain; `Costs`: traffic crosses
+ * that could stay; `NotSavable`: routing by zone cannot keep it (one endpoint, the API server, clients that go around the proxies);
+ * `Kept`: nothing crosses that could stay.
+ */
+export type AuditGroup = 'Fails' | 'Costs' | 'NotSavable' | 'Kept';
+
 export interface ServiceAudit {
+  readonly group: AuditGroup;
   readonly namespace: string;
   readonly name: string;
   readonly type: string;
@@ -76,8 +84,9 @@ export interface ServiceAudit {
   readonly alsoFound: readonly CauseReason[];
 }
 
-/** Services whose first cause is the same. */
+/** Services of one group whose first cause is the same. */
 export interface CauseGroup {
+  readonly group: AuditGroup;
   readonly reason: CauseReason;
   readonly services: number;
   /** Of all connections: those of these Services that cross zones. */

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Judges installations of the chart: what runs, who leads, whether admission acts, and what went wrong last.
 import { EXTENSION_NAME, GROUP } from '../../apis/names.ts';
+import { isNodeReady } from '../models/lookup.ts';
+import { routersOf } from '../routers/of-snapshot.ts';
+import { routersReport } from '../routers/report.ts';
+import { itemsOf } from '../snapshot.ts';
 import { clusterStatus } from './cluster.ts';
 import type { StatusEvidence } from './evidence.ts';
 import { statusFindings } from './findings.ts';
@@ -51,6 +55,7 @@ export const status = (evidence: StatusEvidence, { events }: StatusOptions): Sta
     verdict: installations.length === 0 ? 'NotInstalled' : bad ? 'Degraded' : 'Healthy',
     lookedFor: { labelSelector: CHART_SELECTOR, namespace: namespace ?? null },
     cluster,
+    ...routersReport(itemsOf(snapshot.nodes).filter(isNodeReady), routersOf(snapshot)),
     installations,
     admission,
     services,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology status` answers: the shape of its JSON and YAML.
+import type { RoutersReport } from '../routers/report.ts';
 import type { CauseGroup } from '../audit/types.ts';
 import type { ExtensionFacts, PolicyFacts, ProbeResult, Termination, Unseen, WarningEvent } from './evidence.ts';
 import type { StatusReason } from './reasons.ts';
@@ -129,7 +130,8 @@ export interface FlowStatus {
   }[];
 }
 
-export interface StatusReport {
+/** With who routes on the ready Nodes. */
+export interface StatusReport extends RoutersReport {
   readonly apiVersion: string;
   readonly kind: 'TopologyStatus';
   /** RFC 3339: when everything was looked at. */

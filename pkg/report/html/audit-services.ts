@@ -64,7 +64,7 @@ const moneyColumns = ({ prices }: AuditReport): Column[] =>
     ? []
     : [
         {
-          title: 'Costs a month',
+          title: 'Cost a month (estimate)',
           sort: 'number',
           cell: ({ monthlyCost }) =>
             known(monthlyCost?.current ?? null, moneyText(monthlyCost?.current ?? 0, prices.currency)),
@@ -104,15 +104,11 @@ const columnsOf = (report: AuditReport): readonly Column[] => [
   { title: 'Cause and remedy', sort: 'text', kind: 'why', cell: whyCell },
 ];
 
-/** The column by which rows come sorted. */
-const worstOf = ({ prices }: AuditReport): string => (prices === undefined ? 'Of all' : 'Costs a month');
-
 const classOf = ({ kind, sort }: Column): string => kind ?? (sort === 'number' ? 'number' : 'text');
 
-const header = (column: Column, sorted: boolean): Markup => {
-  const order = sorted ? 'descending' : 'none';
-  return markup`<th role="columnheader" scope="col" class="${classOf(column)}" data-sort="${column.sort}" aria-sort="${order}"><button type="button">${column.title}</button></th>`;
-};
+// Worst first is no order of one column: what fails comes before what costs.
+const header = (column: Column): Markup =>
+  markup`<th role="columnheader" scope="col" class="${classOf(column)}" data-sort="${column.sort}" aria-sort="none"><button type="button">${column.title}</button></th>`;
 
 // Without white space around: there are thousands of rows.
 const row = (columns: readonly Column[], service: ServiceAudit): Markup => {
@@ -147,17 +143,16 @@ const toolbar = ({ causes }: AuditReport): Markup =>
 
 export const servicesTable = (report: AuditReport): Markup => {
   const columns = columnsOf(report);
-  const worst = worstOf(report);
   return markup`<h2 id="services-title">Services, worst first</h2>
     <p class="muted">
-      Wanted by field, annotation or label; given: ready endpoints with a hint; used: Nodes whose proxy keeps to them;
+      What fails, then what costs, then what routing by zone cannot save. Wanted by field, annotation or label; given: ready endpoints with a hint; used: Nodes whose proxy keeps to them;
       effective: zones that keep their traffic. <em>Of all</em> is what crosses here of all connections.
     </p>
     ${toolbar(report)}
     <table role="table" id="services" class="cards-when-narrow" aria-labelledby="services-title">
       <thead role="rowgroup">
         <tr role="row">
-          ${columns.map((column) => header(column, column.title === worst))}
+          ${columns.map(header)}
         </tr>
       </thead>
       <tbody role="rowgroup">

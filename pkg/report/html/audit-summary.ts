@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The upper half of the page of an audit: what it comes to, where traffic goes, what to mend first.
-import type { AuditReport, CauseGroup, ClusterFinding } from '../../diagnosis/audit/types.ts';
+import { AUDIT_GROUPS } from '../../diagnosis/audit/group.ts';
+import type { AuditGroup, AuditReport, CauseGroup, ClusterFinding } from '../../diagnosis/audit/types.ts';
+import { GROUP_TITLES } from '../audit.ts';
 import { percentText } from '../figures.ts';
 import { moneyText } from '../money.ts';
 import { shareBar } from '../svg.ts';
@@ -16,7 +18,7 @@ const moneyCards = ({ sum: { monthlyCost }, prices }: AuditReport): Markup[] => 
   const money = (amount: number): string => moneyText(amount, prices.currency);
   return [
     card(money(monthlyCost.current), 'a month is what crossing zones costs, an estimate'),
-    card(money(monthlyCost.saving.routing), 'a month would be saved by routing by zone'),
+    card(money(monthlyCost.saving.routing), 'a month would be saved by routing by zone, an estimate'),
   ];
 };
 
@@ -25,9 +27,10 @@ export const cards = (report: AuditReport): Markup => {
   const { sum } = report;
   const { verdicts, services, saving } = sum;
   return markup`<ul class="cards">
-    ${moneyCards(report)} ${card(percentText(sum.crossZoneShare), 'of connections cross zones')}
-    ${card(percentText(sum.inZoneShare === null ? null : saving.routing), 'more would stay if every Service were routed by zone, with the endpoints as they are')}
     ${card(markup`${verdicts.Effective}<span class="muted"> of ${services}</span>`, `Services keep their traffic in every zone; ${verdicts.Ineffective} ask for it in vain`)}
+    ${card(percentText(sum.crossZoneShare), 'of connections cross zones')}
+    ${card(percentText(sum.inZoneShare === null ? null : saving.routing), 'more would stay if every Service were routed by zone, with the endpoints as they are')}
+    ${moneyCards(report)}
   </ul>`;
 };
 
@@ -60,12 +63,15 @@ export const savings = (report: AuditReport): Markup => {
     </ul>`;
 };
 
+const groupRow = (group: AuditGroup, columns: number): Markup =>
+  markup`<tr role="row"><th role="rowheader" scope="colgroup" colspan="${columns}" class="group">${GROUP_TITLES[group]}</th></tr>`;
+
 const causeRow = (group: CauseGroup, { prices }: AuditReport): Markup => {
   const { reason, services, crossZoneShare, saving, monthlyCost, remedy } = group;
   const money =
     prices === undefined
       ? NOTHING
-      : markup`<td role="cell" class="number" data-label="Saves a month">
+      : markup`<td role="cell" class="number" data-label="Saves a month (estimate)">
           ${monthlyCost === undefined ? '–' : moneyText(monthlyCost.saving.routing, prices.currency)}
         </td>`;
   return markup`<tr role="row">
@@ -83,13 +89,19 @@ const causeRow = (group: CauseGroup, { prices }: AuditReport): Markup => {
   </tr>`;
 };
 
-/** Services by their first cause, what crosses most first. */
+const groupRows = (group: AuditGroup, report: AuditReport): Markup[] => {
+  const own = report.causes.filter((cause) => cause.group === group);
+  const columns = report.prices === undefined ? 6 : 7;
+  return own.length === 0 ? [] : [groupRow(group, columns), ...own.map((cause) => causeRow(cause, report))];
+};
+
+/** Services by their first cause: what fails, what costs, what routing by zone cannot save. */
 export const causes = (report: AuditReport): Markup => {
   if (report.causes.length === 0) return NOTHING;
   const money =
     report.prices === undefined
       ? NOTHING
-      : markup`<th role="columnheader" scope="col" class="number">Saves a month</th>`;
+      : markup`<th role="columnheader" scope="col" class="number">Saves a month (estimate)</th>`;
   return markup`<h2>What to mend first</h2>
     <p class="muted">Services by their first cause; shares are of all connections.</p>
     <table role="table" class="cards-when-narrow causes" aria-label="Causes">
@@ -105,7 +117,7 @@ export const causes = (report: AuditReport): Markup => {
         </tr>
       </thead>
       <tbody role="rowgroup">
-        ${report.causes.map((group) => causeRow(group, report))}
+        ${AUDIT_GROUPS.flatMap((group) => groupRows(group, report))}
       </tbody>
     </table>`;
 };

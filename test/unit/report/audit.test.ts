@@ -24,11 +24,22 @@ const headerOf = (text: string): string[] => (text.split('\n')[0] ?? '').trim().
 describe('report: audit as text', () => {
   it('has columns of money only with a bill, and of evidence only where it is wide', () => {
     const plain = headerOf(renderAudit(reportOf(cluster), STYLE));
-    expect(plain.slice(-3)).to.deep.equal(['ZONES', 'SAVES', 'CAUSE']);
+    expect(plain.slice(-2)).to.deep.equal(['SAVES', 'CAUSE']);
     const money = headerOf(renderAudit(reportOf(cluster, { bill }), STYLE));
-    expect(money.slice(-3)).to.deep.equal(['COST/MONTH', 'SAVES/MONTH', 'CAUSE']);
+    expect(money.slice(-3)).to.deep.equal(['EST. COST/MONTH', 'EST. SAVED/MONTH', 'CAUSE']);
     const wide = headerOf(renderAudit(reportOf(cluster), { ...STYLE, wide: true }));
     expect(wide.slice(-3)).to.deep.equal(['ALSO', 'EVIDENCE', 'REMEDY']);
+  });
+
+  it('leaves columns out, the least important first, where a row would be wider than 120', () => {
+    for (const options of [{}, { bill }]) {
+      const [rows = ''] = renderAudit(reportOf(cluster, options), STYLE).split('\n\n');
+      expect(Math.max(...rows.split('\n').map((line) => line.length))).to.be.at.most(120);
+      expect(headerOf(rows)).to.include.members(['NAMESPACE', 'SERVICE', 'EFFECTIVE', 'IN ZONE', 'SAVES', 'CAUSE']);
+      expect(headerOf(rows)).not.to.include('ZONES');
+    }
+    const wide = headerOf(renderAudit(reportOf(cluster, { bill }), { ...STYLE, wide: true }));
+    expect(wide).to.include.members(['GIVEN', 'USED', 'OVERLOAD', 'ENDPOINTS', 'ZONES']);
   });
 
   it('breaks sentences, but no rows, at the width of the terminal', () => {

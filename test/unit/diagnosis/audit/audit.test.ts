@@ -156,16 +156,16 @@ describe('audit: the sum', () => {
     expect(matrix['eu-1a']?.['eu-1c']).to.equal(0);
   });
 
-  it('groups by first cause, what crosses most first', () => {
+  it('groups by first cause: what fails, what costs, what routing by zone cannot save', () => {
     const { causes } = auditOf([
       ...objects,
       ...pair('third', ['eu-1a'], { hinted: true }),
       ...pair('fourth', ['eu-1a', 'eu-1b', 'eu-1c'], { spec: { trafficDistribution: undefined } as never }),
     ]);
-    expect(causes.map(({ reason, services }) => [reason, services])).to.deep.equal([
-      ['NotRequested', 1],
-      ['HintsNotWritten', 1],
-      ['SingleEndpoint', 1],
+    expect(causes.map(({ group, reason, services }) => [group, reason, services])).to.deep.equal([
+      ['Fails', 'HintsNotWritten', 1],
+      ['Costs', 'NotRequested', 1],
+      ['NotSavable', 'SingleEndpoint', 1],
     ]);
     expect(causes.every(({ remedy }) => remedy !== '')).to.equal(true);
   });

@@ -2,6 +2,7 @@
 // Every order of the Services: what deserves a look first comes first, and the same input gives the same output.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { AUDIT_GROUPS } from '../../../../pkg/diagnosis/audit/group.ts';
 import { audit } from '../../../../pkg/diagnosis/audit/audit.ts';
 import { SORT_KEYS, sortServices } from '../../../../pkg/diagnosis/audit/sort.ts';
 import type { ServiceAudit } from '../../../../pkg/diagnosis/audit/types.ts';
@@ -21,8 +22,20 @@ describe('audit: order', () => {
     });
   }
 
+  it('by worst: what fails, what costs, what cannot be saved, the rest; in each what crosses most first', () => {
+    const sorted = sortServices(report.services, 'worst');
+    const groups = [...Map.groupBy(sorted, ({ group }) => group)];
+    expect(groups.map(([group]) => group)).to.deep.equal(
+      AUDIT_GROUPS.filter((group) => groups.some(([own]) => own === group)),
+    );
+    for (const [group, own] of groups) {
+      const found = own.map(({ crossZoneShare, weight }) => (crossZoneShare ?? 0) * weight);
+      expect(found, group).to.deep.equal([...found].sort((a, b) => b - a));
+    }
+    expect(groups.flatMap(([, own]) => own)).to.deep.equal(sorted);
+  });
+
   const figures: readonly (readonly [(typeof SORT_KEYS)[number], (service: ServiceAudit) => number, 1 | -1])[] = [
-    ['worst', ({ crossZoneShare, weight }) => (crossZoneShare ?? 0) * weight, -1],
     ['saving', ({ saving, weight }) => (saving?.routing ?? 0) * weight, -1],
     ['cross-zone', ({ crossZoneShare }) => crossZoneShare ?? -1, -1],
     ['in-zone', ({ inZoneShare }) => inZoneShare ?? 2, 1],

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Failures before cost, and what routing by zone cannot save apart from both.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { auditGroup } from '../../../../pkg/diagnosis/audit/group.ts';
+
+type Grouped = Parameters<typeof auditGroup>[0];
+
+const COSTLY: Grouped = {
+  namespace: 'shop',
+  name: 'web',
+  cause: null,
+  alsoFound: [],
+  bypasses: [],
+  endpoints: 3,
+  verdict: 'NotWanted',
+  saving: { routing: 0.67, endpoints: 0 },
+  crossZoneShare: 0.67,
+};
+const cause = (reason: NonNullable<Grouped['cause']>['reason']): Grouped['cause'] => ({
+  reason,
+  evidence: '',
+  remedy: '',
+  stage: 'wanted',
+  fix: [],
+});
+
+const rows: readonly { name: string; more: Partial<Grouped>; is: string }[] = [
+  { name: 'traffic crosses that could stay', more: {}, is: 'Costs' },
+  { name: 'it asks in vain', more: { verdict: 'Ineffective' }, is: 'Fails' },
+  {
+    name: 'no endpoint is ready',
+    more: { cause: cause('NoReadyEndpoints'), crossZoneShare: null, saving: null },
+    is: 'Fails',
+  },
+  {
+    name: 'its zone has no endpoint and the data plane gives none',
+    more: { cause: cause('CiliumNotOptedIn'), alsoFound: ['NoBackendForZone'] },
+    is: 'Fails',
+  },
+  { name: 'it has one endpoint', more: { endpoints: 1, saving: { routing: 0, endpoints: 0.67 } }, is: 'NotSavable' },
+  { name: 'it has one endpoint and asks in vain', more: { endpoints: 1, verdict: 'Ineffective' }, is: 'NotSavable' },
+  { name: 'it is the API server', more: { namespace: 'default', name: 'kubernetes' }, is: 'NotSavable' },
+  { name: 'a Service of that name elsewhere', more: { name: 'kubernetes' }, is: 'Costs' },
+  { name: 'clients go around the proxies', more: { bypasses: ['ingress-nginx'], saving: null }, is: 'NotSavable' },
+  { name: 'it is headless', more: { cause: cause('Headless'), crossZoneShare: null, saving: null }, is: 'NotSavable' },
+  {
+    name: 'its endpoints share one zone and more would help',
+    more: { saving: { routing: 0, endpoints: 0.67 } },
+    is: 'Costs',
+  },
+  { name: 'no other way of routing keeps more', more: { saving: { routing: 0, endpoints: 0 } }, is: 'NotSavable' },
+  { name: 'who routes is not known', more: { verdict: 'Unknown', saving: null }, is: 'Costs' },
+  {
+    name: 'all traffic stays',
+    more: { verdict: 'Effective', crossZoneShare: 0, saving: { routing: 0, endpoints: 0 } },
+    is: 'Kept',
+  },
+];
+
+describe('the group of an audited Service', () => {
+  for (const { name, more, is } of rows) {
+    it(`is ${is} where ${name}`, () => {
+      expect(auditGroup({ ...COSTLY, ...more })).to.equal(is);
+    });
+  }
+});
