@@ -11,7 +11,9 @@ import { createMetrics } from '../../pkg/telemetry/metrics.ts';
 import { createProcessMetrics } from '../../pkg/telemetry/process-metrics.ts';
 import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
 import { createDirectory } from '../../pkg/traffic/directory.ts';
+import { createHintBook } from '../../pkg/traffic/hints.ts';
 import { createLedger } from '../../pkg/traffic/ledger.ts';
+import { NO_SERVICE } from '../../pkg/traffic/route.ts';
 import { untilSignal } from '../shared/exit.ts';
 import { openPorts } from '../../pkg/telemetry/ports.ts';
 import { runToExitCode } from '../shared/run.ts';
@@ -20,7 +22,7 @@ import { createDirectoryCaches } from './caches.ts';
 import { createConntrack } from './conntrack.ts';
 import { registerMeterMetrics } from './metrics.ts';
 import { createMeter } from './meter.ts';
-import { readNodeFacts } from './node.ts';
+import { enableAccounting, readNodeFacts } from './node.ts';
 import type { NodeFacts } from './node.ts';
 import { parseFlags } from './options.ts';
 import type { Flags } from './options.ts';
@@ -62,10 +64,20 @@ const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortS
   const own = { name: nodeName, isLocal: (address: string) => facts?.local.has(address) ?? false };
   // A cluster has as many meters as Nodes; each may have its share of the series.
   const maxSeries = (): number => Math.max(50, Math.floor(flags.maxSeries / Math.max(1, directory.nodes)));
-  const ledger = createLedger({ directory, own, maxSeries });
+  const hints = createHintBook();
+  const ledger = createLedger({
+    directory,
+    own,
+    maxSeries,
+    // Kubelets ask Pods of their own node by address; that is no way around a proxy.
+    judge: (flow, service) =>
+      service === NO_SERVICE && directory.isNode(flow.original.source)
+        ? undefined
+        : hints.judge(flow, service, nodeName, clock.monotonic()),
+  });
   const metrics = createMetrics();
   const failures = countFailures(metrics);
-  const caches = createDirectoryCaches(directory, {
+  const caches = createDirectoryCaches(directory, hints, {
     client,
     clock,
     random: Math.random,
@@ -123,13 +135,25 @@ const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortS
   }
 };
 
+const switchOn = (): Promise<number> =>
+  enableAccounting().then(
+    () => 0,
+    (error: unknown) => {
+      process.stderr.write(`cannot switch accounting on: ${String(error)}\n`);
+      return 1;
+    },
+  );
+
 /** Runs the command with these arguments; resolves with its exit code. */
-export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> =>
-  runToExitCode<Flags, Opened>({
-    parsed: parseFlags(args),
+export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> => {
+  const parsed = parseFlags(args);
+  if (parsed.kind === 'run' && parsed.flags.enableAccounting === true) return switchOn();
+  return runToExitCode<Flags, Opened>({
+    parsed,
     open: async (flags) => Promise.resolve(open(flags, env)),
     isUsage: (error): error is Error => error instanceof KubeConfigError || error instanceof NoNodeNameError,
     work: (opened) => serve(opened, untilSignal()),
     failed: ({ logger }, error) => logger.error('the meter failed', { error }),
     close: ({ client }) => client.close(),
   });
+};

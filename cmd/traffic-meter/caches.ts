@@ -8,6 +8,7 @@ import type { Resource } from '../../pkg/apis/resources.ts';
 import { createInformer } from '../../pkg/kubernetes/informer.ts';
 import type { InformerOptions } from '../../pkg/kubernetes/informer.ts';
 import type { Informer } from '../../pkg/kubernetes/types.ts';
+import type { HintBook } from '../../pkg/traffic/hints.ts';
 import type { Directory } from '../../pkg/traffic/directory.ts';
 
 export type CacheOptions = Pick<InformerOptions<never>, 'client' | 'clock' | 'random' | 'logger' | 'onFailure'>;
@@ -57,24 +58,48 @@ export type DirectoryCache = Pick<
   'resource' | 'hasSynced' | 'stalenessMs' | 'waitForSync' | 'run'
 >;
 
-/** Informers that feed the directory; nothing is requested before they run. */
-export const createDirectoryCaches = (directory: Directory, options: CacheOptions): readonly DirectoryCache[] => [
-  feed<Node>(options, {
-    resource: NODES,
-    bare: bareNode,
-    set: (node) => directory.setNode(node),
-    remove: (node) => directory.removeNode(node),
-  }),
-  feed<Service>(options, {
-    resource: SERVICES,
-    bare: bareService,
-    set: (service) => directory.setService(service),
-    remove: (service) => directory.removeService(service),
-  }),
-  feed<EndpointSlice>(options, {
-    resource: ENDPOINT_SLICES,
-    bare: bareSlice,
-    set: (slice) => directory.setSlice(slice),
-    remove: (slice) => directory.removeSlice(slice),
-  }),
-];
+const zoneOf = ({ metadata }: Node): string => metadata?.labels?.[LABEL_ZONE] ?? '';
+
+/** Informers that feed the directory and the book of hints; nothing is requested before they run. */
+export const createDirectoryCaches = (
+  directory: Directory,
+  hints: HintBook,
+  options: CacheOptions,
+): readonly DirectoryCache[] => {
+  const now = (): number => options.clock.monotonic();
+  return [
+    feed<Node>(options, {
+      resource: NODES,
+      bare: bareNode,
+      set(node) {
+        directory.setNode(node);
+        hints.setNodeZone(node.metadata?.name ?? '', zoneOf(node), now());
+      },
+      remove: (node) => directory.removeNode(node),
+    }),
+    feed<Service>(options, {
+      resource: SERVICES,
+      bare: bareService,
+      set(service) {
+        directory.setService(service);
+        hints.setService(service);
+      },
+      remove(service) {
+        directory.removeService(service);
+        hints.removeService(service);
+      },
+    }),
+    feed<EndpointSlice>(options, {
+      resource: ENDPOINT_SLICES,
+      bare: bareSlice,
+      set(slice) {
+        directory.setSlice(slice);
+        hints.setSlice(slice, now());
+      },
+      remove(slice) {
+        directory.removeSlice(slice);
+        hints.removeSlice(slice, now());
+      },
+    }),
+  ];
+};

@@ -12,7 +12,7 @@ export const STATES = ['Starting', 'Measuring', 'NoServiceTraffic', 'AccountingO
 export type MeterState = (typeof STATES)[number];
 
 export interface MeterView {
-  readonly ledger: Pick<Ledger, 'series' | 'losses' | 'living' | 'seesServices'>;
+  readonly ledger: Pick<Ledger, 'series' | 'proofs' | 'losses' | 'living' | 'seesServices'>;
   readonly facts: () => NodeFacts | undefined;
   /** Seconds since the last complete list; undefined before the first. */
   readonly listAgeSeconds: () => number | undefined;
@@ -30,14 +30,49 @@ export const stateOf = ({ ledger, facts, listAgeSeconds }: MeterView): MeterStat
 
 const LABELS = ['service_namespace', 'service_name', 'source_zone', 'destination_zone'] as const;
 
-const labelsOf = ({ service, source, destination }: Series): Record<(typeof LABELS)[number], string> => {
+const SERVICE_LABELS = ['service_namespace', 'service_name'] as const;
+
+const serviceLabels = (service: string): Record<(typeof SERVICE_LABELS)[number], string> => {
   const slash = service.indexOf('/');
   return {
     service_namespace: slash === -1 ? '' : service.slice(0, slash),
     service_name: slash === -1 ? service : service.slice(slash + 1),
-    source_zone: source,
-    destination_zone: destination,
   };
+};
+
+const labelsOf = ({ service, source, destination }: Series): Record<(typeof LABELS)[number], string> => ({
+  ...serviceLabels(service),
+  source_zone: source,
+  destination_zone: destination,
+});
+
+/** New connections against the hints in force: what the condition TrafficDistributionHonored and two alerts go by. */
+const registerProofs = (metrics: Metrics, ledger: MeterView['ledger']): void => {
+  metrics.counter({
+    prefix: PREFIX,
+    name: 'judged_connections_total',
+    help: 'New connections of clients of this node against the hints in force, by outcome: Honored, or why not.',
+    labels: [...SERVICE_LABELS, 'outcome'],
+    collect(counter) {
+      counter.reset();
+      for (const { service, outcomes } of ledger.proofs)
+        for (const [outcome, count] of Object.entries(outcomes))
+          if (count > 0) counter.inc({ ...serviceLabels(service), outcome }, count);
+    },
+  });
+  metrics.counter({
+    prefix: PREFIX,
+    name: 'crossing_connections_total',
+    help: 'Judged connections to another zone: measured, and predicted from hints and endpoints of the same moment.',
+    labels: [...SERVICE_LABELS, 'kind'],
+    collect(counter) {
+      counter.reset();
+      for (const { service, crossed, predicted } of ledger.proofs) {
+        counter.inc({ ...serviceLabels(service), kind: 'measured' }, crossed);
+        counter.inc({ ...serviceLabels(service), kind: 'predicted' }, predicted);
+      }
+    },
+  });
 };
 
 /** Registers them; `view` is read at each scrape. */
@@ -66,6 +101,7 @@ export const registerMeterMetrics = (metrics: Metrics, view: MeterView): void =>
       for (const series of ledger.series) counter.inc(labelsOf(series), series.connections);
     },
   });
+  registerProofs(metrics, ledger);
   metrics.counter({
     prefix: PREFIX,
     name: 'lost_total',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the node itself knows: its addresses, the addresses it has routes to without a next hop, and the kernel's settings.
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { canonicalAddress } from '../../pkg/traffic/addresses.ts';
 import { hostRoutes, hostRoutes6 } from '../../pkg/traffic/host-routes.ts';
@@ -29,6 +29,11 @@ const readNumber = async (path: string): Promise<number | undefined> => {
   return /^\d+$/.test(text) ? Number(text) : undefined;
 };
 
+const ACCOUNTING = '/proc/sys/net/netfilter/nf_conntrack_acct';
+
+/** Flows that begin from now on carry byte counters. Rejects where /proc/sys is read-only or conntrack is not loaded. */
+export const enableAccounting = (): Promise<void> => writeFile(ACCOUNTING, '1\n');
+
 export const readNodeFacts = async (): Promise<NodeFacts> => {
   const interfaces = networkInterfaces();
   const own = Object.values(interfaces).flatMap((list = []) =>
@@ -37,7 +42,7 @@ export const readNodeFacts = async (): Promise<NodeFacts> => {
   const [route, route6, accounting, maxEntries, devices] = await Promise.all([
     readText('/proc/net/route'),
     readText('/proc/net/ipv6_route'),
-    readNumber('/proc/sys/net/netfilter/nf_conntrack_acct'),
+    readNumber(ACCOUNTING),
     readNumber('/proc/sys/net/netfilter/nf_conntrack_max'),
     readText('/proc/net/dev'),
   ]);

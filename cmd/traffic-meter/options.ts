@@ -11,6 +11,7 @@ export interface Flags extends CommonFlags {
   listInterval: number;
   maxSeries: number;
   securePort?: number;
+  enableAccounting?: boolean;
 }
 
 const EXAMPLES = `
@@ -57,6 +58,10 @@ const createCommand = (): Command =>
           '--secure-port <port>',
           'instead of --metrics-port: /metrics over TLS, on all addresses, for who shows a token that may get /metrics',
           parsePort,
+        )
+        .option(
+          '--enable-accounting',
+          'switch net.netfilter.nf_conntrack_acct on, and end: for a privileged init container',
         ),
     ),
   ).addHelpText('after', EXAMPLES);

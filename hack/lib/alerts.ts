@@ -22,6 +22,8 @@ export interface AlertFile {
   readonly about: string;
   readonly path: string;
   readonly rules: readonly AlertRule[];
+  /** How many rules beside them record sums. */
+  readonly records: number;
 }
 
 export const alertFiles = (): AlertFile[] =>
@@ -29,6 +31,8 @@ export const alertFiles = (): AlertFile[] =>
     .sort()
     .map((name) => {
       const path = `${FOLDER}/${name}`;
-      const { groups } = parse(readFileSync(join(root, path), 'utf8')) as { groups: { rules: AlertRule[] }[] };
-      return { about: name.replace('.yaml', ''), path, rules: groups.flatMap(({ rules }) => rules) };
+      const { groups } = parse(readFileSync(join(root, path), 'utf8')) as { groups: { rules: Partial<AlertRule>[] }[] };
+      const all = groups.flatMap(({ rules }) => rules);
+      const rules = all.filter((rule): rule is AlertRule => rule.alert !== undefined);
+      return { about: name.replace('.yaml', ''), path, rules, records: all.length - rules.length };
     });

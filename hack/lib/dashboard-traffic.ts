@@ -158,6 +158,17 @@ export const MEASURED: Row = {
       ),
     },
     {
+      title: 'New connections against hints',
+      unit: 'ops',
+      stacked: true,
+      queries: one(`sum by (outcome) (rate(${M}judged_connections_total[5m]))`, '{{outcome}}'),
+    },
+    {
+      title: 'Connections that cross zones: measured and predicted',
+      unit: 'ops',
+      queries: one(`sum by (kind) (rate(${M}crossing_connections_total[5m]))`, '{{kind}}'),
+    },
+    {
       title: 'Nodes by state of their meter',
       unit: 'short',
       queries: one(`sum by (state) (${M}state)`, '{{state}}'),

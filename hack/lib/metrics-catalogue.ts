@@ -58,7 +58,13 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
     createProcessMetrics(metrics, { command, readiness: [] });
     countFailures(metrics);
     registerMeterMetrics(metrics, {
-      ledger: { series: [], losses: { ends: 0, unaccounted: 0, ambiguous: 0 }, living: 0, seesServices: false },
+      ledger: {
+        series: [],
+        proofs: [],
+        losses: { ends: 0, unaccounted: 0, ambiguous: 0 },
+        living: 0,
+        seesServices: false,
+      },
       facts: () => undefined,
       listAgeSeconds: () => undefined,
       overruns: no,

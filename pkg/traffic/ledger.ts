@@ -5,7 +5,9 @@
 // accounts; a list says the same of the living. Events may be lost (netlink overruns its buffer); lists find that out.
 import type { Flow } from './conntrack.ts';
 import type { Directory } from './directory.ts';
-import { NO_SERVICE, routeOf } from './route.ts';
+import { OUTCOMES } from './hints.ts';
+import type { Judgement, Outcome } from './hints.ts';
+import { NO_SERVICE, ZONE_EXTERNAL, routeOf } from './route.ts';
 import type { OwnNode, Route } from './route.ts';
 
 /** Counters of one Service and pair of zones; they only grow. */
@@ -15,6 +17,16 @@ export interface Series extends Route {
   requestBytes: number;
   /** The other way. */
   responseBytes: number;
+}
+
+/** New connections to one Service that were held against its hints; they only grow. */
+export interface Proof {
+  readonly service: string;
+  readonly outcomes: Record<Outcome, number>;
+  /** Connections to another zone, of those whose zones are known. */
+  crossed: number;
+  /** How many of the same were to be expected, by the hints and endpoints of their moment. */
+  predicted: number;
 }
 
 /** What could not be counted. */
@@ -32,6 +44,8 @@ export interface LedgerOptions {
   readonly own: OwnNode;
   /** Services beyond this many series are counted together, as `OTHER`. */
   maxSeries(): number;
+  /** Holds a connection of a client of this node against the hints. */
+  judge(flow: Flow, service: string): Judgement | undefined;
 }
 
 export interface Ledger {
@@ -48,6 +62,7 @@ export interface Ledger {
   /** The list came to its end. One that did not is as if it had never begun. */
   endList(): void;
   readonly series: Iterable<Readonly<Series>>;
+  readonly proofs: Iterable<Readonly<Proof>>;
   readonly losses: Readonly<Losses>;
   /** Flows that are remembered. */
   readonly living: number;
@@ -92,9 +107,38 @@ const createSeriesMap = (maxSeries: () => number) => {
   return { at, values: () => all.values() };
 };
 
-export const createLedger = ({ directory, own, maxSeries }: LedgerOptions): Ledger => {
+/** Counts what was judged, by Service; beyond `max` Services together. */
+const createProofs = (max: () => number) => {
+  const all = new Map<string, Proof>();
+  const at = (name: string): Proof => {
+    const service = all.has(name) || all.size < max() ? name : OTHER;
+    const known = all.get(service);
+    if (known !== undefined) return known;
+    const outcomes = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
+    const proof: Proof = { service, outcomes, crossed: 0, predicted: 0 };
+    all.set(service, proof);
+    return proof;
+  };
+  return {
+    add({ service, outcome, crossed, predicted }: Judgement) {
+      const proof = at(service);
+      proof.outcomes[outcome] += 1;
+      // Who goes around the proxy is no part of what the proxy was expected to do.
+      if (crossed === undefined || outcome === 'Bypassed') return;
+      proof.crossed += crossed ? 1 : 0;
+      proof.predicted += predicted;
+    },
+    values: () => all.values(),
+  };
+};
+
+/** Series of one Service that was judged: its outcomes and both kinds of crossing. */
+const SERIES_PER_PROOF = OUTCOMES.length + 2;
+
+export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions): Ledger => {
   const living = new Map<string, Living>();
   const series = createSeriesMap(maxSeries);
+  const proofs = createProofs(() => maxSeries() / SERIES_PER_PROOF);
   const losses: Losses = { ends: 0, unaccounted: 0, ambiguous: 0 };
   /** Ended while a list was read: it may still name them. */
   const endedMeanwhile = new Set<string>();
@@ -105,14 +149,18 @@ export const createLedger = ({ directory, own, maxSeries }: LedgerOptions): Ledg
   let listing = false;
   let seesServices = false;
 
-  const seriesOf = (flow: Flow): Series | undefined => {
+  const counted = (flow: Flow): Route | undefined => {
     const routing = routeOf(flow, own, directory);
-    if (routing.kind === 'skipped') {
-      if (routing.reason === 'ambiguous') losses.ambiguous += 1;
-      return undefined;
-    }
-    if (routing.route.service.includes('/') && flow.original.destination !== flow.reply.source) seesServices = true;
-    return series.at(routing.route);
+    if (routing.kind === 'counted') return routing.route;
+    if (routing.reason === 'ambiguous') losses.ambiguous += 1;
+    return undefined;
+  };
+
+  /** Only what begins now: the hints of the moment say nothing about a flow that a list found. */
+  const prove = (flow: Flow, { service, source }: Route): void => {
+    if (flow.event !== 'NEW' || source === ZONE_EXTERNAL) return;
+    const judgement = judge(flow, service);
+    if (judgement !== undefined) proofs.add(judgement);
   };
 
   const begin = (key: string, flow: Flow, early = false): Living => {
@@ -124,10 +172,16 @@ export const createLedger = ({ directory, own, maxSeries }: LedgerOptions): Ledg
   };
 
   const settle = (entry: Living): void => {
-    if (entry.pending === undefined) return;
-    entry.series = seriesOf(entry.pending);
+    const { pending: flow } = entry;
+    if (flow === undefined) return;
     entry.pending = undefined;
-    if (!entry.early && entry.series !== undefined) entry.series.connections += 1;
+    const route = counted(flow);
+    if (route === undefined) return;
+    if (route.service.includes('/') && flow.original.destination !== flow.reply.source) seesServices = true;
+    entry.series = series.at(route);
+    if (entry.early) return;
+    entry.series.connections += 1;
+    prove(flow, route);
   };
 
   const addBytes = (entry: Living, { original, reply }: Flow): void => {
@@ -237,6 +291,9 @@ export const createLedger = ({ directory, own, maxSeries }: LedgerOptions): Ledg
     },
     get series() {
       return series.values();
+    },
+    get proofs() {
+      return proofs.values();
     },
     losses,
     get living() {

@@ -23,6 +23,7 @@ const KINDS = {
   ],
   others: ['Service', 'ServiceAccount', 'MutatingWebhookConfiguration', 'CustomResourceDefinition'],
   toggled: ['VerticalPodAutoscaler', 'NetworkPolicy', 'ServiceMonitor', 'PrometheusRule'],
+  ofTheMeter: ['DaemonSet', 'Namespace'],
   fromVersion130: ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'],
 };
 
@@ -42,9 +43,12 @@ describe('chart, in every combination', () => {
     renderings = await renderAll(helm(), matrix);
   });
 
-  it('renders the kinds that it should, each of them somewhere', () => {
+  it('renders the kinds that it should, each of them somewhere', async () => {
     const kinds = new Set(renderings.flatMap(({ objects }) => objects.map(({ kind = '' }) => kind)));
-    expect([...kinds].sort()).to.deep.equal(Object.values(KINDS).flat().sort());
+    const { ofTheMeter, ...ofTheMatrix } = KINDS;
+    expect([...kinds].sort()).to.deep.equal(Object.values(ofTheMatrix).flat().sort());
+    const measured = documents(await helm().template({ trafficMeter: { enabled: true } }));
+    expect(measured.map(({ kind }) => kind)).to.include.members(ofTheMeter);
   });
 
   it('renders the set of Deployments, roles and accounts that is on, and distinct names', () => {
@@ -95,6 +99,7 @@ describe('chart, in every combination', () => {
 
   const everything = {
     flowController: { enabled: true, nodeGroups: true },
+    trafficMeter: { enabled: true, enableAccounting: true },
     vpa: { enabled: true },
     networkPolicy: { enabled: true },
     monitoring: { serviceMonitors: true, alerts: 'prometheusRule', dashboards: true },

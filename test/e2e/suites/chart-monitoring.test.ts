@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { DASHBOARD } from '../../../hack/generate/dashboard.ts';
 import { alertFiles } from '../../../hack/lib/alerts.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { TRAFFIC_METER } from '../../../pkg/apis/names.ts';
 import { COMPONENTS, INJECTED, NAMESPACE, documents, root } from '../chart.ts';
 import type { Rendered } from '../chart.ts';
 import { useHelm } from '../chart-renderings.ts';
@@ -17,7 +18,8 @@ type Monitored = Rendered & { spec?: { endpoints?: { port: string }[]; groups?: 
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const groupsOf = (path: string): object[] => (parse(read(path)) as { groups: object[] }).groups;
-const ALL = { flowController: { enabled: true } };
+const ALL = { flowController: { enabled: true }, trafficMeter: { enabled: true } };
+const METER_NAMESPACE = 'topology-traffic-meter';
 const monitoring = (values: object): object => ({ monitoring: values });
 
 describe('chart, monitoring', () => {
@@ -89,7 +91,7 @@ describe('chart, monitoring', () => {
         const objects = await render(INJECTED[where], ALL);
         const found = ofKind(objects, 'ServiceMonitor');
         expect(namesOf(found)).to.deep.equal(
-          monitors ? COMPONENTS.map((component) => `${name}-${component}`).sort() : [],
+          monitors ? [...COMPONENTS, TRAFFIC_METER].map((component) => `${name}-${component}`).sort() : [],
         );
         for (const { metadata, spec } of found) {
           expect(metadata?.labels).to.include({ prometheus });
@@ -133,7 +135,8 @@ describe('chart, monitoring', () => {
         expect(found, kind).not.to.be.empty;
         for (const { metadata } of found) {
           expect(metadata?.labels, kind).to.include(labels).and.not.to.have.property('prometheus');
-          expect(metadata?.namespace, kind).to.equal(NAMESPACE);
+          const isMeter = kind === 'ServiceMonitor' && metadata?.name?.endsWith(TRAFFIC_METER) === true;
+          expect(metadata?.namespace, kind).to.equal(isMeter ? METER_NAMESPACE : NAMESPACE);
         }
       }
     });

@@ -8,7 +8,8 @@ import { parse } from 'yaml';
 import { alertFiles } from '../../../hack/lib/alerts.ts';
 import { metricsCatalogue } from '../../../hack/lib/metrics-catalogue.ts';
 import { unknownNames } from '../../../hack/lib/promql-names.ts';
-import { COMMANDS } from '../../../pkg/apis/names.ts';
+import { COMMANDS, TRAFFIC_METER } from '../../../pkg/apis/names.ts';
+import { OUTCOMES as JUDGED } from '../../../pkg/traffic/hints.ts';
 import { OUTCOMES } from '../../../pkg/webhook/metrics.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -25,13 +26,14 @@ const literalsOf = (path: string): Set<string> =>
 /** Values that the labels of matchers can have. */
 const VALUES: Readonly<Record<string, ReadonlySet<string>>> = {
   command: new Set(Object.values(COMMANDS)),
-  outcome: new Set([...OUTCOMES, ...literalsOf('pkg/kubernetes/controller.ts')]),
+  outcome: new Set([...OUTCOMES, ...JUDGED, ...literalsOf('pkg/kubernetes/controller.ts')]),
   state: literalsOf('pkg/controllers/effectiveness/assess.ts'),
   cause: literalsOf('pkg/controllers/settings/apply.ts'),
   condition: new Set(['Observed', 'Effective', 'Stable']),
   reason: new Set(
     ['pkg/flow/assemble/conditions.ts', 'pkg/diagnosis/models/follow.ts'].flatMap((path) => [...literalsOf(path)]),
   ),
+  kind: new Set(['measured', 'predicted']),
 };
 
 interface PromtoolTests {
@@ -41,7 +43,13 @@ interface PromtoolTests {
 
 describe('the alert rules of the chart', () => {
   it('are there for every command and for all of them', () => {
-    const about = ['commands', COMMANDS.settingsReconciler, COMMANDS.endpointSliceWebhook, COMMANDS.flowController];
+    const about = [
+      'commands',
+      COMMANDS.settingsReconciler,
+      COMMANDS.endpointSliceWebhook,
+      COMMANDS.flowController,
+      TRAFFIC_METER,
+    ];
     expect(files.map((file) => file.about)).to.have.members(about);
     const names = rules.map(({ alert }) => alert);
     expect(new Set(names).size).to.equal(names.length);

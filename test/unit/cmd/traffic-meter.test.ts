@@ -31,6 +31,7 @@ const facts = (more: Partial<NodeFacts> = {}): NodeFacts => ({
 const view = (more: Partial<MeterView> & { readonly seesServices?: boolean } = {}): MeterView => ({
   ledger: {
     series: [],
+    proofs: [],
     losses: { ends: 0, unaccounted: 0, ambiguous: 0 },
     living: 0,
     seesServices: more.seesServices ?? true,
@@ -129,7 +130,7 @@ describe('traffic-meter: its clockwork', () => {
 
   const setUp = (conntrack: Partial<Conntrack> = {}) => {
     const clock = createFakeClock();
-    const ledger = createLedger({ directory: threeZones(), own, maxSeries: () => 100 });
+    const ledger = createLedger({ directory: threeZones(), own, maxSeries: () => 100, judge: () => undefined });
     let lists = 0;
     const meter = createMeter({
       conntrack: {

@@ -15,7 +15,8 @@ const flow = (port: number, options: LineOptions): Flow => {
   return parsed;
 };
 
-const open = (maxSeries = 100): Ledger => createLedger({ directory: threeZones(), own, maxSeries: () => maxSeries });
+const open = (maxSeries = 100): Ledger =>
+  createLedger({ directory: threeZones(), own, maxSeries: () => maxSeries, judge: () => undefined });
 
 /** A complete list of these flows. */
 const list = (ledger: Ledger, flows: readonly Flow[] = []): void => {

@@ -52,7 +52,9 @@ prometheus: {{ . }}
 {{- define "tar.alertFiles" -}}
 {{- $root := . -}}
 {{- $files := dict -}}
-{{- range concat (list "commands") (include "tar.components" . | fromJsonArray) -}}
+{{- $about := concat (list "commands") (include "tar.components" . | fromJsonArray) -}}
+{{- if .Values.trafficMeter.enabled }}{{ $about = append $about "traffic-meter" }}{{ end -}}
+{{- range $about -}}
 {{- $text := $root.Files.Get (printf "monitoring/alerts/%s.yaml" .) -}}
 {{- $runbooks := printf "runbook_url: %sdocs/" $root.Values.monitoring.runbookBase -}}
 {{- $_ := set $files . ($text | replace "runbook_url: docs/" $runbooks) -}}

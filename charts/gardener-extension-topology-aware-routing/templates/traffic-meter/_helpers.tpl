@@ -1,0 +1,17 @@
+{{/* The meter's image: as the project's own, with conntrack and, of Node.js, another user (hack/image/Dockerfile.traffic-meter). */}}
+{{- define "tar.meter.image" -}}
+{{- $image := .Values.trafficMeter.image -}}
+{{- if $image.digest -}}
+{{ $image.repository }}@{{ $image.digest }}
+{{- else -}}
+{{ $image.repository }}:{{ $image.tag | default .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{/* Its network is the Node's, so Pod Security has to let it: never in the namespace of the others. */}}
+{{- define "tar.meter.namespace" -}}
+{{- if eq .Values.trafficMeter.namespace .Release.Namespace -}}
+{{- fail "trafficMeter.namespace: must not be the namespace of the release, whose Pods are held to the standard `restricted`" -}}
+{{- end -}}
+{{ .Values.trafficMeter.namespace }}
+{{- end -}}

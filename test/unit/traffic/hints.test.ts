@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import type { EndpointSlice } from '../../../pkg/apis/core.ts';
+import { parseFlow } from '../../../pkg/traffic/conntrack.ts';
+import type { Flow } from '../../../pkg/traffic/conntrack.ts';
+import { SETTLED_MS, createHintBook } from '../../../pkg/traffic/hints.ts';
+import type { HintBook, Judgement, Outcome } from '../../../pkg/traffic/hints.ts';
+import { lineOf } from './support.ts';
+
+interface Row {
+  readonly zone: string;
+  /** Undefined: no hints. */
+  readonly hints?: readonly string[];
+  readonly ready?: boolean;
+}
+
+/** Endpoint `i` is 10.1.0.i on Node n-i. */
+const sliceOf = (rows: readonly Row[], version = '1', name = 'web-1'): EndpointSlice => ({
+  metadata: { namespace: 'shop', name, resourceVersion: version, labels: { 'kubernetes.io/service-name': 'web' } },
+  addressType: 'IPv4',
+  ports: [{ port: 8080 }],
+  endpoints: rows.map(({ zone, hints, ready = true }, index) => ({
+    addresses: [`10.1.0.${index}`],
+    zone,
+    nodeName: `n-${index}`,
+    conditions: { ready },
+    ...(hints === undefined ? {} : { hints: { forZones: hints.map((zoneName) => ({ name: zoneName })) } }),
+  })),
+});
+
+const bookOf = (rows: readonly Row[], internalTrafficPolicy?: string): HintBook => {
+  const book = createHintBook();
+  book.setNodeZone('own', 'a', 0);
+  rows.forEach(({ zone }, index) => book.setNodeZone(`n-${index}`, zone, 0));
+  const policy = internalTrafficPolicy === undefined ? {} : { internalTrafficPolicy };
+  book.setService({ metadata: { namespace: 'shop', name: 'web' }, spec: { clusterIP: '10.96.0.1', ...policy } });
+  book.setSlice(sliceOf(rows), 0);
+  return book;
+};
+
+const flowTo = (index: number, asked = '10.96.0.1:80'): Flow => {
+  const flow = parseFlow(lineOf({ event: 'NEW' }, '10.1.9.9:40000', asked, `10.1.0.${index}:8080`));
+  if (flow === undefined) throw new Error('not a flow');
+  return flow;
+};
+
+const judged = (book: HintBook, index: number, now = SETTLED_MS): Judgement | undefined =>
+  book.judge(flowTo(index), 'shop/web', 'own', now);
+
+const own = { zone: 'a', hints: ['a'] };
+const other = { zone: 'b', hints: ['b'] };
+
+describe('hints: a new connection from zone a', () => {
+  const cases: readonly { name: string; rows: Row[]; to: number; outcome: Outcome; predicted: number }[] = [
+    { name: 'to an endpoint hinted for its zone', rows: [own, other], to: 0, outcome: 'Honored', predicted: 0 },
+    { name: 'to another endpoint', rows: [own, other], to: 1, outcome: 'Ignored', predicted: 0 },
+    {
+      name: 'to an endpoint of another zone that is hinted for this one',
+      rows: [{ zone: 'b', hints: ['a', 'b'] }, other],
+      to: 0,
+      outcome: 'Honored',
+      predicted: 1,
+    },
+    { name: 'without any hint', rows: [{ zone: 'a' }, { zone: 'b' }], to: 1, outcome: 'Unhinted', predicted: 0.5 },
+    { name: 'with one hint missing', rows: [own, { zone: 'b' }], to: 1, outcome: 'Incomplete', predicted: 0.5 },
+    {
+      name: 'with one hint missing where it does no harm: of an endpoint that is not ready',
+      rows: [own, other, { zone: 'b', ready: false }],
+      to: 0,
+      outcome: 'Honored',
+      predicted: 0,
+    },
+    { name: 'without a hint for its zone', rows: [other], to: 0, outcome: 'Uncovered', predicted: 1 },
+    {
+      name: 'whose hinted endpoint is not ready',
+      rows: [{ ...own, ready: false }, other],
+      to: 1,
+      outcome: 'Uncovered',
+      predicted: 1,
+    },
+  ];
+  for (const { name, rows, to, outcome, predicted } of cases) {
+    it(`${outcome}: ${name}`, () => {
+      expect(judged(bookOf(rows), to)).to.deep.include({ service: 'shop/web', outcome, predicted });
+    });
+  }
+
+  it('Misplaced: the Node of the endpoint was given another zone since', () => {
+    const book = bookOf([own, other]);
+    book.setNodeZone('n-0', 'b', SETTLED_MS);
+    expect(judged(book, 0, SETTLED_MS + 1)?.outcome, 'at once').to.equal('Honored');
+    expect(judged(book, 0, 2 * SETTLED_MS)?.outcome).to.equal('Misplaced');
+  });
+
+  it('follows the zone of its own Node', () => {
+    const book = bookOf([own, other]);
+    book.setNodeZone('own', 'b', SETTLED_MS);
+    expect(judged(book, 1, SETTLED_MS + 1), 'at once').to.equal(undefined);
+    expect(judged(book, 1, 2 * SETTLED_MS)?.outcome).to.equal('Honored');
+  });
+});
+
+describe('hints: what goes around the proxy', () => {
+  const around = (index: number): Judgement | undefined =>
+    bookOf([own, other]).judge(flowTo(index, `10.1.0.${index}:8080`), '', 'own', SETTLED_MS);
+
+  it('Bypassed: an endpoint of another zone is asked by its own address', () => {
+    expect(around(1)).to.deep.include({ service: 'shop/web', outcome: 'Bypassed', crossed: true });
+  });
+
+  it('says nothing where the zone may use the endpoint', () => {
+    expect(around(0)).to.equal(undefined);
+  });
+
+  it('says nothing about a port that is no port of the Service', () => {
+    const flow = flowTo(1, '10.1.0.1:9090');
+    expect(bookOf([own, other]).judge(flow, '', 'own', SETTLED_MS)).to.equal(undefined);
+  });
+});
+
+describe('hints: what is not judged', () => {
+  it('a connection while the slices are fresh, and one more change begins that anew', () => {
+    const book = bookOf([own, other]);
+    expect(judged(book, 1, SETTLED_MS - 1)).to.equal(undefined);
+    book.setSlice(sliceOf([own, other], '2'), SETTLED_MS);
+    expect(judged(book, 1, SETTLED_MS)).to.equal(undefined);
+    expect(judged(book, 1, 2 * SETTLED_MS)?.outcome).to.equal('Ignored');
+  });
+
+  it('a list that is read again changes nothing', () => {
+    const book = bookOf([own, other]);
+    book.setSlice(sliceOf([own, other]), SETTLED_MS);
+    expect(judged(book, 1, SETTLED_MS)?.outcome).to.equal('Ignored');
+  });
+
+  for (const [name, book, flow] of [
+    ['a Service whose traffic stays on its node', bookOf([own, other], 'Local'), flowTo(1)],
+    ['a node port', bookOf([own, other]), flowTo(1, '192.168.0.1:30080')],
+    ['an endpoint that is not known', bookOf([own, other]), flowTo(7)],
+  ] as const) {
+    it(name, () => {
+      expect(book.judge(flow, 'shop/web', 'own', SETTLED_MS)).to.equal(undefined);
+    });
+  }
+
+  it('a Service whose slices are gone', () => {
+    const book = bookOf([own, other]);
+    book.removeSlice(sliceOf([own, other]), 0);
+    expect(judged(book, 1)).to.equal(undefined);
+    expect(book.judge(flowTo(1, '10.1.0.1:8080'), '', 'own', SETTLED_MS), 'by address').to.equal(undefined);
+  });
+});
+
+describe('hints: properties', () => {
+  const zone = fc.constantFrom('a', 'b', 'c');
+  const row = fc.record({
+    zone,
+    hints: fc.option(fc.uniqueArray(zone, { minLength: 1 }), { nil: undefined, freq: 6 }),
+    ready: fc.boolean(),
+  }) as fc.Arbitrary<Row>;
+  const rows = fc.array(row, { minLength: 1, maxLength: 8 });
+
+  it('what a proxy does by its rule is never called Ignored, and what it does against it always is', () => {
+    fc.assert(
+      fc.property(rows, (given) => {
+        const ready = given.flatMap((each, index) => (each.ready === false ? [] : [{ ...each, index }]));
+        const complete = ready.every(({ hints }) => hints !== undefined);
+        const covered = ready.filter(({ hints }) => hints?.includes('a') === true);
+        // pkg/proxy/topology.go: topologyModeFromHints and availableForTopology.
+        const allowed = complete && covered.length > 0 ? covered : ready;
+        const book = bookOf(given);
+        for (const { index } of ready) {
+          const isAllowed = allowed.some((each) => each.index === index);
+          expect(judged(book, index)?.outcome === 'Ignored', `endpoint ${index}`).to.equal(!isAllowed);
+        }
+      }),
+    );
+  });
+
+  it('the order and number of slices do not matter', () => {
+    fc.assert(
+      fc.property(rows, fc.nat({ max: 7 }), (given, at) => {
+        const { endpoints, ...rest } = sliceOf(given);
+        const whole = bookOf(given);
+        const halves = bookOf([]);
+        given.forEach((each, index) => halves.setNodeZone(`n-${index}`, each.zone, 0));
+        const part = (name: string, some: EndpointSlice['endpoints']): EndpointSlice => ({
+          ...rest,
+          metadata: { ...rest.metadata, name, resourceVersion: '2' },
+          endpoints: some ?? [],
+        });
+        halves.setSlice(part('web-2', endpoints?.slice(at)), 0);
+        halves.setSlice(part('web-1', endpoints?.slice(0, at)), 0);
+        for (const index of given.keys()) expect(judged(halves, index)).to.deep.equal(judged(whole, index));
+      }),
+    );
+  });
+});
