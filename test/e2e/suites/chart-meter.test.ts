@@ -53,7 +53,7 @@ describe('chart, traffic-meter', () => {
     const wide = new Set(['ClusterRole', 'ClusterRoleBinding', 'Namespace']);
     for (const { kind = '', metadata } of ours(objects))
       expect(metadata?.namespace, `${kind} ${metadata?.name}`).to.equal(wide.has(kind) ? undefined : METER_NAMESPACE);
-    const [namespace] = objects.filter(({ kind }) => kind === 'Namespace');
+    const namespace = objects.find(({ kind }) => kind === 'Namespace');
     expect(namespace?.metadata).to.deep.include({ name: METER_NAMESPACE });
     expect(namespace?.metadata?.labels).to.include({ [ENFORCE]: 'privileged' });
   });
