@@ -55,6 +55,9 @@ describe('settings of shoots', () => {
       ...SHOOT_SERVICES.map((name) => `services/${name}`),
       `namespaces/${NS}`,
     ]);
+    expect(patched[0]?.resource, 'admission keeps values from its label on, so the label comes first').to.equal(
+      'namespaces',
+    );
     expect(labelOf(LABEL_ETCD_CLIENTS), 'by which admission finds the client Services').to.equal('true');
     expect(labelOf(LABEL_ROUTING), 'owners of the catalogue are known to rewrite').to.equal('true');
     expect(bed.events()).to.have.length(1);
@@ -67,6 +70,11 @@ describe('settings of shoots', () => {
     await bed.quiet();
     expect(bed.events().at(-1)).to.match(/^SettingDisabled: /);
     for (const key of [LABEL_ETCD_CLIENTS, LABEL_ROUTING]) expect(labelOf(key), key).to.equal(undefined);
+    const reverted = bed.writes().filter(({ verb }) => verb === 'patch');
+    expect(
+      reverted.at(-1)?.resource,
+      'the label goes last, so that a leader who takes over finds what is left',
+    ).to.equal('namespaces');
     for (const name of SHOOT_SERVICES) {
       expect(bed.service(NS, name).metadata?.annotations?.[ANNOTATION_APPLIED], name).to.equal(undefined);
     }

@@ -8,7 +8,7 @@ import { applyObjects, forgetObject } from './apply.ts';
 import type { ApplyOptions } from './apply.ts';
 import type { Reporter } from './reporter.ts';
 import { isRoutingLabelled } from './ownership.ts';
-import { labelsFor, NO_LABELS, writeLabels } from './routing-label.ts';
+import { labelsFor, NO_LABELS, withPresent, writeLabels } from './routing-label.ts';
 import type { LabelWriter } from './routing-label.ts';
 import type { Decider, EnabledSettings, NamespaceDecision, ObjectDecision } from './types.ts';
 
@@ -71,18 +71,27 @@ export const createSettingsReconciler = (options: SettingsReconcilerOptions): Re
   /** Since when this process sees a namespace without owner, monotonic milliseconds. */
   const ownerless = new Map<string, number>();
 
-  const writeLabel = async (decision: NamespaceDecision, fighting: boolean, signal: AbortSignal): Promise<void> => {
+  const wantedLabels = (decision: NamespaceDecision, namespace: Namespace, fighting: boolean) =>
+    labelsFor(decision, { keep, fighting, labelled: isRoutingLabelled(namespace, label.value) });
+
+  /** Before any value: an owner that writes in between would remove it, and it is repaired a minute later only. */
+  const addLabels = async (decision: NamespaceDecision, signal: AbortSignal): Promise<Namespace | undefined> => {
     const namespace = options.namespace(decision.namespace);
-    if (namespace === undefined) return;
-    const wanted = labelsFor(decision, { keep, fighting, labelled: isRoutingLabelled(namespace, label.value) });
-    if (wanted !== undefined) await writeLabels(namespace, wanted, label, signal);
+    if (namespace === undefined) return undefined;
+    const wanted = wantedLabels(decision, namespace, false);
+    if (wanted === undefined) return namespace;
+    return writeLabels(namespace, withPresent(namespace, wanted, label.value), label, signal);
   };
 
   const carryOut = async (decision: NamespaceDecision, signal: AbortSignal): Promise<Result> => {
+    const namespace = await addLabels(decision, signal);
     const { written, retryAfterMs, fighting, error } = await applyObjects(decision.objects, apply, signal);
     // A released namespace loses its label last: until then the next leader sees that something is left to do.
     const releasing = decision.owner === 'none' && (error !== undefined || retryAfterMs !== undefined);
-    if (!releasing) await writeLabel(decision, fighting.length > 0, signal);
+    if (!releasing && namespace !== undefined) {
+      const wanted = wantedLabels(decision, namespace, fighting.length > 0);
+      if (wanted !== undefined) await writeLabels(namespace, wanted, label, signal);
+    }
     reporter.report(decision, written, fighting);
     if (error !== undefined) throw error;
     return retryAfterMs === undefined ? DONE : { kind: 'requeue', afterMs: retryAfterMs };

@@ -68,21 +68,29 @@ const changesOf = (namespace: Namespace, wanted: NamespaceLabels, value: string)
   return Object.fromEntries(wishes.flatMap(([key, wish]) => (has[key] === wish ? [] : [[key, wish ?? null]])));
 };
 
-/** Sets or removes the labels that are not as wanted; true if something was written. */
+/** Sets or removes the labels that are not as wanted; the namespace as it is then, undefined once it is gone. */
 export const writeLabels = async (
   namespace: Namespace,
   wanted: NamespaceLabels,
   { client, value = 'true' }: LabelWriter,
   signal: AbortSignal,
-): Promise<boolean> => {
+): Promise<Namespace | undefined> => {
   const name = namespace.metadata?.name ?? '';
   const labels = changesOf(namespace, wanted, value);
-  if (Object.keys(labels).length === 0) return false;
+  if (Object.keys(labels).length === 0) return namespace;
   try {
-    await client.patch<Namespace>(NAMESPACES, { name }, 'merge', { metadata: { labels } }, {}, signal);
-    return true;
+    return await client.patch<Namespace>(NAMESPACES, { name }, 'merge', { metadata: { labels } }, {}, signal);
   } catch (error) {
-    if (isNotFound(error)) return false;
+    if (isNotFound(error)) return undefined;
     throw error;
   }
+};
+
+/** What of it a namespace has, or is to have: nothing is removed by writing this. */
+export const withPresent = (namespace: Namespace, wanted: NamespaceLabels, value = 'true'): NamespaceLabels => {
+  const has = namespace.metadata?.labels ?? {};
+  return {
+    routing: wanted.routing || has[LABEL_ROUTING] === value,
+    etcdClients: wanted.etcdClients || has[LABEL_ETCD_CLIENTS] === 'true',
+  };
 };

@@ -74,9 +74,9 @@ describe('settings reconciler', () => {
   });
   const reconcile = () => reconciler.reconcile(NS, signal);
 
-  it('writes objects first, then the label, then tells', async () => {
+  it('writes the label by which admission keeps values before any value, then reports', async () => {
     expect(await reconcile()).to.deep.equal({ kind: 'done' });
-    expect(patched).to.deep.equal(['services/a', `namespaces/${NS}`]);
+    expect(patched).to.deep.equal([`namespaces/${NS}`, 'services/a']);
     expect(events).to.deep.equal(['RoutingEnabled']);
     expect(told[0]?.objects.map(({ ref }) => ref.name)).to.deep.equal(['a']);
   });

@@ -40,7 +40,7 @@ describe('labels of a namespace', () => {
     const writer = { client: { patch: patch as unknown as Client['patch'] } };
     const namespace = { metadata: { name: 'n', labels, resourceVersion: '1' } };
     return {
-      wrote: await writeLabels(
+      stored: await writeLabels(
         namespace,
         typeof wanted === 'boolean' ? { routing: wanted, etcdClients: false } : wanted,
         writer,
@@ -57,8 +57,8 @@ describe('labels of a namespace', () => {
   ];
   for (const { name, labels, wanted, value } of writes) {
     it(`${name} with one patch`, async () => {
-      const { wrote, patches } = await write(labels, wanted);
-      expect(wrote).to.equal(true);
+      const { stored, patches } = await write(labels, wanted);
+      expect(stored?.metadata?.resourceVersion, 'as the server stored it').to.equal('2');
       expect(patches).to.deep.equal([{ metadata: { labels: { [LABEL_ROUTING]: value } } }]);
     });
   }
@@ -111,7 +111,7 @@ describe('labels of a namespace', () => {
 
   it('lets a namespace that is gone be, and passes on other errors', async () => {
     const error = (status: number) => new ApiError({ status, method: 'PATCH', path: '/x' });
-    expect((await write({}, true, error(404))).wrote).to.equal(false);
+    expect((await write({}, true, error(404))).stored).to.equal(undefined);
     const failure = await write({}, true, error(403)).catch((caught: unknown) => caught);
     expect(failure).to.include({ status: 403 });
   });
