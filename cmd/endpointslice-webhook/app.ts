@@ -34,7 +34,7 @@ import type { AdmissionHandler, AdmissionRoute } from '../../pkg/webhook/types.t
 import { untilSignal } from '../shared/exit.ts';
 import { runToExitCode } from '../shared/run.ts';
 import { createBatchedOutput } from './batched-output.ts';
-import { createCollector } from './collector.ts';
+import { createGarbageCollector } from './collector.ts';
 import { configurationOf, parseFlags } from './options.ts';
 import type { Flags } from './options.ts';
 import { openFromFiles } from './surroundings.ts';
@@ -95,7 +95,7 @@ const listen = async (
     logger: limitLog({ logger, clock, about: ({ namespace }) => String(namespace), ...LOG_LIMIT }),
     monotonic: () => clock.monotonic(),
     draining: () => signal.aborted,
-    reclaim: createReclaim(createCollector()),
+    reclaim: createReclaim(createGarbageCollector()),
   });
   const { bindAddress: address, port } = config.server;
   const server = await startAdmissionServer({ address, port, certificates, listener, logger });

@@ -10,7 +10,7 @@ const FULL_COLLECTION_BYTES = 112_000_000;
  * A function that collects the young generation, well below a millisecond where little of it is alive, and now and then the
  * old one as well, which V8 by itself would let grow to several times the need.
  */
-export const createCollector = (): (() => void) => {
+export const createGarbageCollector = (): (() => void) => {
   // Exposed here rather than on the command line, so that it works however the process was started.
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options: { type: 'minor' | 'major' }) => void;

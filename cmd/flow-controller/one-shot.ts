@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two ways of running that end by themselves: --dry-run and --cleanup.
 import { LEASES } from '../../pkg/apis/resources.ts';
-import { cleanUp, servedBy } from '../../pkg/controllers/flow/cleanup.ts';
+import { cleanUp, servedNamespaces } from '../../pkg/controllers/flow/cleanup.ts';
 import type { CleanupReport } from '../../pkg/controllers/flow/cleanup.ts';
 import { openFlowCaches } from '../../pkg/controllers/flow/caches.ts';
 import { cleanUpNodeGroups } from '../../pkg/controllers/node-groups/cleanup.ts';
@@ -71,7 +71,7 @@ export const runCleanup = async (session: Session, signal: AbortSignal): Promise
     session.print(`the flow-controller of namespace ${elsewhere} plans in this cluster: nothing is removed\n`);
     return;
   }
-  const serves = await servedBy(client, session.config.namespaceSelector, signal);
+  const serves = await servedNamespaces(client, session.config.namespaceSelector, signal);
   const work = async (workSignal: AbortSignal): Promise<void> => {
     session.print(describe(await cleanUp({ client, logger, serves }, workSignal)));
     await cleanUpZones(session, workSignal);

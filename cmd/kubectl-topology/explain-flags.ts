@@ -56,7 +56,7 @@ export const failOnReasons = (more: readonly string[]): ((text: string) => reado
 export const failOnFlag = failOnReasons([]);
 
 /** Whether what was found is what the caller wants to fail on. */
-export const shallFail = (
+export const failsOn = (
   failOn: readonly string[] | undefined,
   { reasons, effective }: { readonly reasons: readonly string[]; readonly effective: boolean },
 ): boolean =>

@@ -72,7 +72,7 @@ const failOnFlag = reasonsFlag(
 );
 
 /** Whether what was found is what the caller wants to fail on: a better mode, or the verdict on the one in force. */
-export const shallFail = ({ modes, recommendation }: SimulationReport, failOn: readonly string[] = []): boolean =>
+export const failsOn = ({ modes, recommendation }: SimulationReport, failOn: readonly string[] = []): boolean =>
   (recommendation.improves && failOn.includes(IMPROVABLE)) ||
   modes.some(({ inForce, verdict }) => inForce && failOn.includes(verdict.reason));
 

@@ -4,7 +4,7 @@ import type { SettingsCaches } from '../../pkg/controllers/settings/caches.ts';
 import { LEASES } from '../../pkg/apis/resources.ts';
 import { chooseCarrier } from '../../pkg/controllers/admission-policies/choose.ts';
 import { readPolicyObjects } from '../../pkg/controllers/admission-policies/cleanup.ts';
-import { isOurs, keyOf, refOf, titleOf } from '../../pkg/controllers/admission-policies/objects.ts';
+import { hasOwnerLabel, managedKey, managedRef, titleOf } from '../../pkg/controllers/admission-policies/objects.ts';
 import { planCarrier } from '../../pkg/controllers/admission-policies/plan.ts';
 import type { PlanInput } from '../../pkg/controllers/admission-policies/plan.ts';
 import { createSliceSizes } from '../../pkg/controllers/admission-policies/slice-sizes.ts';
@@ -69,7 +69,8 @@ const foreignOf = async (input: PlanInput, { client }: Reading, signal: AbortSig
   const foreign = new Set<string>();
   for (const action of planCarrier(input).actions.filter(({ kind }) => kind === 'create')) {
     try {
-      if (!isOurs(await client.get(action.resource, refOf(action), signal))) foreign.add(keyOf(action));
+      if (!hasOwnerLabel(await client.get(action.resource, managedRef(action), signal)))
+        foreign.add(managedKey(action));
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }

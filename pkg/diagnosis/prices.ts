@@ -4,7 +4,7 @@ import type { Node } from '../apis/core.ts';
 import { LABEL_REGION } from '../apis/names.ts';
 import { zoneOfNode } from './models/lookup.ts';
 import { FieldError, asFields, asText, listAt, objectAt, requiredTextAt, stringsAt, textAt } from './project/fields.ts';
-import type { Fields } from './project/fields.ts';
+import type { Fields } from '../apis/fields.ts';
 
 /** What one gigabyte costs where it leaves and where it arrives; providers that bill one end only have 0 at the other. */
 export interface Price {

@@ -13,12 +13,12 @@ import { solve } from './solve.ts';
 import type { Bounds, Plan, PlanInput, PlannedEndpoint } from './types.ts';
 import { byText } from '../apis/order.ts';
 
-const sameHints = (left: readonly string[], right: readonly string[]): boolean =>
+const sameZones = (left: readonly string[], right: readonly string[]): boolean =>
   left.length === right.length && [...left].sort(byText).join('\n') === [...right].sort(byText).join('\n');
 
 const changesOf = ({ endpoints }: PlanInput, planned: readonly PlannedEndpoint[]): number => {
   const hints = new Map(planned.map(({ name, forZones }) => [name, forZones]));
-  return endpoints.filter(({ name, forZones = [] }) => !sameHints(forZones, hints.get(name) ?? [])).length;
+  return endpoints.filter(({ name, forZones = [] }) => !sameZones(forZones, hints.get(name) ?? [])).length;
 };
 
 interface Decided {

@@ -24,7 +24,7 @@ export type NamespaceClass =
   | { readonly kind: 'extension'; readonly zones: readonly string[] }
   | { readonly kind: 'other' };
 
-const zonesOf = (value: string | undefined): readonly string[] =>
+const parseZones = (value: string | undefined): readonly string[] =>
   (value ?? '')
     .split(',')
     .map((zone) => zone.trim())
@@ -33,7 +33,7 @@ const zonesOf = (value: string | undefined): readonly string[] =>
 /** Recognises a namespace by its role label; names are only looked at to tell a self-hosted shoot's. */
 export const classifyNamespace = ({ metadata = {} }: Namespace): NamespaceClass => {
   const { name, labels = {}, annotations = {} } = metadata;
-  const zones = zonesOf(annotations[ANNOTATION_ZONES]);
+  const zones = parseZones(annotations[ANNOTATION_ZONES]);
   switch (labels[LABEL_GARDENER_ROLE]) {
     case 'shoot':
       if (name === 'kube-system') return { kind: 'selfHosted' };

@@ -3,9 +3,10 @@
 import type { EndpointHints } from '../apis/core.ts';
 import { isZoneName, MAX_HINTS } from './names.ts';
 import type { ReadEndpoint } from './slice.ts';
-import { isFields, readEndpoint, readSlice } from './slice.ts';
+import { readEndpoint, readSlice } from './slice.ts';
 import { strategyOf } from './table.ts';
 import type { HintStrategy } from './types.ts';
+import { isFields } from '../apis/fields.ts';
 
 /** Hints to keep for an endpoint, or undefined where the stored slice holds none for it. */
 export type CarryOver = (endpoint: ReadEndpoint) => EndpointHints | undefined;

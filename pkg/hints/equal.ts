@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares the hints that an endpoint carries with those it shall carry.
 import type { EndpointHints } from '../apis/core.ts';
-import type { Fields } from './slice.ts';
-import { isFields } from './slice.ts';
+import type { Fields } from '../apis/fields.ts';
+import { isFields } from '../apis/fields.ts';
 
 type Names = readonly { readonly name: string }[];
 

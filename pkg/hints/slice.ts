@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the EndpointSlice of a request, which may hold anything, and says what is wrong with one that cannot be served.
+import { isAbsent, isFields } from '../apis/fields.ts';
+import type { Fields } from '../apis/fields.ts';
 import { ANNOTATION_PLAN, PLAN_SPREAD } from '../apis/names.ts';
 import { SELECTING_LABELS } from './table.ts';
-
-/** An object of parsed JSON with unchecked fields. */
-export type Fields = Readonly<Record<string, unknown>>;
 
 /** A slice whose labels, annotations and list of endpoints have the right types; the endpoints themselves are unchecked. */
 export interface ReadSlice {
@@ -24,11 +23,6 @@ export interface ReadEndpoint {
 }
 
 const nothing: Fields = Object.freeze({});
-
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null;
 
 /** Absent and `null` both mean empty, as Go's decoder has it; anything else must be an object. */
 const fieldsOf = (value: unknown): Fields | undefined => {

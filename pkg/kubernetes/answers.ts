@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What counts as an answer of the API server: any other JSON with status 200 comes from something in between.
+import { isFields } from '../apis/fields.ts';
+import type { Fields } from '../apis/fields.ts';
 import type { KubernetesObject, ObjectList } from '../apis/meta.ts';
 import { apiVersionOf } from '../apis/resources.ts';
 import type { Resource } from '../apis/resources.ts';
 import { ConnectionError } from './errors.ts';
 import type { RequestIdentity } from './errors.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const isRecord = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The answer is not what the protocol allows. Messages never quote it: it may hold anything. */
 export const invalidAnswer = (request: RequestIdentity, message: string): ConnectionError =>
   new ConnectionError({ ...request, reason: 'InvalidResponse', message });
 
-const nameOf = (value: Fields): unknown => (isRecord(value['metadata']) ? value['metadata']['name'] : undefined);
+const nameOf = (value: Fields): unknown => (isFields(value['metadata']) ? value['metadata']['name'] : undefined);
 
 /** Kinds that are answered and not stored: they have no name. */
 const NAMELESS = new Set(['TokenReview', 'SubjectAccessReview', 'TokenRequest']);
@@ -33,7 +30,7 @@ export const asObject = <T extends KubernetesObject>(
   name: string | undefined,
   request: RequestIdentity,
 ): T => {
-  if (!isRecord(value) || value['kind'] !== kind) throw invalidAnswer(request, `the answer is no ${kind}`);
+  if (!isFields(value) || value['kind'] !== kind) throw invalidAnswer(request, `the answer is no ${kind}`);
   if (NAMELESS.has(kind)) return value as T;
   const answered = nameOf(value);
   if (typeof answered !== 'string' || answered === '' || (name !== undefined && answered !== name)) {
@@ -44,7 +41,7 @@ export const asObject = <T extends KubernetesObject>(
 
 /** Items come without apiVersion and kind, events of a watch with them; caches want one shape. */
 const asItem = <T extends KubernetesObject>(item: unknown, resource: Resource, request: RequestIdentity): T => {
-  if (!isRecord(item) || typeof nameOf(item) !== 'string' || nameOf(item) === '') {
+  if (!isFields(item) || typeof nameOf(item) !== 'string' || nameOf(item) === '') {
     throw invalidAnswer(request, `the ${resource.kind}List has an item without a name`);
   }
   const object = item as T;
@@ -69,11 +66,11 @@ export const asList = <T extends KubernetesObject>(
   request: RequestIdentity,
 ): ObjectList<T> => {
   const kind = `${resource.kind}List`;
-  if (!isRecord(value) || value['kind'] !== kind) throw invalidAnswer(request, `the answer is no ${kind}`);
+  if (!isFields(value) || value['kind'] !== kind) throw invalidAnswer(request, `the answer is no ${kind}`);
   const metadata = value['metadata'] ?? {};
   // Go encodes an empty list of some aggregated servers as null.
   const items = value['items'] === null ? [] : value['items'];
-  if (!isRecord(metadata) || !Array.isArray(items)) throw invalidAnswer(request, `the ${kind} has no items`);
+  if (!isFields(metadata) || !Array.isArray(items)) throw invalidAnswer(request, `the ${kind} has no items`);
   if (!stringOrAbsent(metadata['resourceVersion']) || !stringOrAbsent(metadata['continue'])) {
     throw invalidAnswer(request, `the ${kind} has metadata that is no text`);
   }

@@ -4,7 +4,7 @@ import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { bareApp } from '../telemetry/http.ts';
 import { statusText } from './answer.ts';
 import type { ExchangeOptions } from './exchange.ts';
-import { createExchange, send } from './exchange.ts';
+import { createReviewExchange, send } from './exchange.ts';
 import type { AdmissionRoute } from './types.ts';
 
 export interface AppOptions extends ExchangeOptions {
@@ -26,7 +26,7 @@ const onError: ErrorRequestHandler = (error: unknown, _request, response, next) 
 export const createApp = ({ routes, ...options }: AppOptions): Express => {
   const app = bareApp();
   for (const route of routes) {
-    app.post(route.path, createExchange(route, options));
+    app.post(route.path, createReviewExchange(route, options));
     app.all(route.path, refuse(405, 'only POST is allowed here', { allow: 'POST' }));
   }
   app.use(refuse(404, `not found; served here: ${routes.map(({ path }) => path).join(', ')}`));

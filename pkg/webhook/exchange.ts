@@ -57,7 +57,7 @@ const rejected = (status: number, message: string, outcome: Outcome = 'rejected'
 });
 
 /** Serves the webhook at one path. */
-export const createExchange = (route: AdmissionRoute, options: ExchangeOptions) => {
+export const createReviewExchange = (route: AdmissionRoute, options: ExchangeOptions) => {
   const { budget, metrics, monotonic, draining, reclaim, bodyTimeoutMs: timeoutMs = BODY_TIMEOUT_MS } = options;
   const buffers = createBodyBuffers();
   const logger = options.logger.child({ webhook: route.name });

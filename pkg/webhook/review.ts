@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads an AdmissionReview out of a body: what is no review at all, what cannot be served, and what a handler may see.
+import { isFields } from '../apis/fields.ts';
+import type { Fields } from '../apis/fields.ts';
 import type { AdmissionRequest, GroupVersionKind } from '../apis/admission.ts';
 import type { UnservedReason } from './types.ts';
 
@@ -12,11 +14,6 @@ export type Review =
   | { readonly kind: 'notAReview'; readonly message: string }
   /** Answered with 200, allowed and unchanged. */
   | { readonly kind: 'unserved'; readonly uid: string; readonly reason: UnservedReason; readonly message: string };
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isKindOf = (kind: unknown, accepted: readonly GroupVersionKind[]): boolean => {
   if (!isFields(kind)) return false;

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { parseQuantity } from '../../pkg/kubernetes/quantity.ts';
+import { parseQuantity } from '../../pkg/apis/quantity.ts';
 import { parseMemory } from '../bench/processes.ts';
 import type { Memory } from '../bench/processes.ts';
 import type { Component } from './bed/component.ts';

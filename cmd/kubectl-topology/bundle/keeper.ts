@@ -2,14 +2,15 @@
 // Keeps what a bundle shall hold of the objects that are read: ours, and what is needed to judge them; bounded.
 import { EXTENSION_NAME, EXTENSION_TYPE, LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';
 import { webhooksOf } from '../../../pkg/diagnosis/project/admission.ts';
-import { isFields, textAt } from '../../../pkg/diagnosis/project/fields.ts';
-import type { Fields } from '../../../pkg/diagnosis/project/fields.ts';
+import { textAt } from '../../../pkg/diagnosis/project/fields.ts';
 import { metadataOf } from '../../../pkg/diagnosis/project/metadata.ts';
 import { isAgentSet, routerConfigOf } from '../../../pkg/diagnosis/project/routers.ts';
 import { registrationsOf, warningOf } from '../../../pkg/diagnosis/status/read-admission.ts';
 import { isOfChart } from '../../../pkg/diagnosis/status/read-workloads.ts';
-import { isOurs } from '../../../pkg/diagnosis/status/services.ts';
+import { isManaged } from '../../../pkg/diagnosis/status/services.ts';
 import { redacted } from './redact.ts';
+import type { Fields } from '../../../pkg/apis/fields.ts';
+import { isFields } from '../../../pkg/apis/fields.ts';
 
 export interface Keeper {
   keep(object: unknown): void;
@@ -32,7 +33,7 @@ const namespaceOf = (object: Fields): string => metadataOf(object, false).namesp
 /** Whether it is ours, or needed to judge what is. Of slices that shows once all Services are known. */
 const isWanted = (object: Fields): boolean => {
   const { kind } = object;
-  if (kind === 'Service') return isOurs(object) || isOfChart(object, EXTENSION_NAME);
+  if (kind === 'Service') return isManaged(object) || isOfChart(object, EXTENSION_NAME);
   if (kind === 'DaemonSet') return isAgentSet(object);
   if (kind === 'ConfigMap' && namespaceOf(object) === SYSTEM) {
     return isOfChart(object, EXTENSION_NAME) || routerConfigOf(object) !== undefined;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // An object as a bundle holds it: the fields that are needed, without what looks like a secret.
 import { stringify } from 'yaml';
-import { isFields } from '../../../pkg/diagnosis/project/fields.ts';
-import type { Fields } from '../../../pkg/diagnosis/project/fields.ts';
 import { authorityIn, shortened } from '../input/certificates.ts';
 import { parseQuietly } from '../status/parse.ts';
 import { maskValue } from './mask.ts';
 import { ANNOTATION_PREFIXES, COMMON, SHAPES } from './shapes.ts';
 import type { Shape } from './shapes.ts';
+import type { Fields } from '../../../pkg/apis/fields.ts';
+import { isFields } from '../../../pkg/apis/fields.ts';
 
 const shortenedBundle = (value: unknown): string | undefined => {
   const facts = typeof value === 'string' ? authorityIn(value) : undefined;

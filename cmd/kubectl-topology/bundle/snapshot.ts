@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cluster in one file: of every object what the answers need, without what looks like a secret, and what could not be read.
 import { GROUP, LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';
-import { isFields } from '../../../pkg/diagnosis/project/fields.ts';
-import type { Fields } from '../../../pkg/diagnosis/project/fields.ts';
 import { metadataOf } from '../../../pkg/diagnosis/project/metadata.ts';
 import { isAgentSet, routerConfigOf } from '../../../pkg/diagnosis/project/routers.ts';
 import { eventOf } from '../../../pkg/diagnosis/project/admission.ts';
 import type { CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import { SNAPSHOT_KIND } from '../input/snapshot-kind.ts';
 import { redacted } from './redact.ts';
+import type { Fields } from '../../../pkg/apis/fields.ts';
+import { isFields } from '../../../pkg/apis/fields.ts';
 
 /** DaemonSets beside those of data planes that say how clients reach Services. */
 const OTHER_SETS: ReadonlySet<string> = new Set(['ztunnel', 'node-local-dns']);

@@ -3,7 +3,7 @@
 import { explain as explainService } from '../../../pkg/diagnosis/explain/explain.ts';
 import { renderExplanation } from '../../../pkg/report/explanation.ts';
 import { topologyCommand } from '../command.ts';
-import { addExplainFlags, EXPLAIN_NEEDS, explainOptions, failOnFlag, shallFail } from '../explain-flags.ts';
+import { EXPLAIN_NEEDS, addExplainFlags, explainOptions, failOnFlag, failsOn } from '../explain-flags.ts';
 import type { ExplainFlags } from '../explain-flags.ts';
 import { findService, inNamespaceOf } from '../find-service.ts';
 import { addOutputFlag } from '../flags.ts';
@@ -45,6 +45,6 @@ export const explain = topologyCommand<Flags>({
       renderExplanation(report, { wide, color: wantsColor(io), columns: io.out.columns }),
     );
     const reasons = report.causes.map(({ reason }) => reason);
-    return shallFail(flags.failOn, { reasons, effective: report.effective.effective }) ? 1 : 0;
+    return failsOn(flags.failOn, { reasons, effective: report.effective.effective }) ? 1 : 0;
   },
 });

@@ -11,7 +11,7 @@ import { wantsColor } from '../io.ts';
 import type { Io } from '../io.ts';
 import { print } from '../print.ts';
 import { load } from '../session.ts';
-import { addSimulateFlags, shallFail, simulateOptions } from '../simulate-flags.ts';
+import { addSimulateFlags, failsOn, simulateOptions } from '../simulate-flags.ts';
 import type { SimulateFlags } from '../simulate-flags.ts';
 
 /** Pods only tell capacity, which counts only where demand does. */
@@ -76,6 +76,6 @@ export const simulate = topologyCommand<SimulateFlags>({
     await print(io, flags.output, report, (wide) =>
       renderSimulation(report, { wide, color: wantsColor(io), columns: io.out.columns }),
     );
-    return shallFail(report, flags.failOn) ? 1 : 0;
+    return failsOn(report, flags.failOn) ? 1 : 0;
   },
 });

@@ -4,7 +4,6 @@ import { constants } from 'node:buffer';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { COLLECTIONS, createCollector } from '../../../pkg/diagnosis/project/collect.ts';
-import type { Fields } from '../../../pkg/diagnosis/project/fields.ts';
 import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import { InputError, UsageError } from '../errors.ts';
 import { isObservations } from './observations-kind.ts';
@@ -12,6 +11,7 @@ import { snapshotFacts } from './snapshot-kind.ts';
 import { versionIn } from './cluster-version.ts';
 import type { TakeObject } from './items.ts';
 import { readJson } from './json.ts';
+import type { Fields } from '../../../pkg/apis/fields.ts';
 
 export interface FileInput {
   /** Standard input to its end; asked for at most once. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists hold objects, and the items of typed lists leave out what they are.
-import { asFields, FieldError, isFields } from '../../../pkg/diagnosis/project/fields.ts';
-import type { Fields } from '../../../pkg/diagnosis/project/fields.ts';
+import { asFields, FieldError } from '../../../pkg/diagnosis/project/fields.ts';
+import type { Fields } from '../../../pkg/apis/fields.ts';
+import { isFields } from '../../../pkg/apis/fields.ts';
 
 /** Takes one object that is no list; throws FieldError where it does not fit. */
 export type TakeObject = (object: unknown) => void;

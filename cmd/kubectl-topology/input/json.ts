@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads objects from JSON text, of any number of documents, one object at a time.
 import { FieldError } from '../../../pkg/diagnosis/project/fields.ts';
-import type { Fields } from '../../../pkg/diagnosis/project/fields.ts';
 import { InputError } from '../errors.ts';
 import { completeItem, itemKindOf, takeAll } from './items.ts';
 import type { TakeObject } from './items.ts';
 import { JsonSyntaxError, fieldsOf, itemsOf, locateInJson, positionIn, skipSpace, skipValue } from './json-scan.ts';
 import type { Range } from './json-scan.ts';
 import { describeProblem } from './problem.ts';
+import type { Fields } from '../../../pkg/apis/fields.ts';
 
 const OPEN_OBJECT = 0x7b;
 const OPEN_LIST = 0x5b;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // By which object files are known to be a bundle of `kubectl topology status`.
-import { isFields } from '../../../pkg/diagnosis/project/fields.ts';
-import type { Fields } from '../../../pkg/diagnosis/project/fields.ts';
+import type { Fields } from '../../../pkg/apis/fields.ts';
+import { isFields } from '../../../pkg/apis/fields.ts';
 
 export const OBSERVATIONS_KIND = 'TopologyObservations';
 

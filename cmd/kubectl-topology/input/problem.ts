@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says what is wrong with an object of a file: which object, which field, what was expected there.
 import { renderPath } from '../../../pkg/apis/config/field-path.ts';
-import { isFields } from '../../../pkg/diagnosis/project/fields.ts';
 import type { FieldError } from '../../../pkg/diagnosis/project/fields.ts';
+import { isFields } from '../../../pkg/apis/fields.ts';
 
 /** Names of Kubernetes are shorter; what is longer is no name, and not repeated in full. */
 const MAX_NAME = 300;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // By which object files are known to be of `kubectl topology snapshot`, and what it says of what was read.
-import { isFields } from '../../../pkg/diagnosis/project/fields.ts';
+import { isFields } from '../../../pkg/apis/fields.ts';
 
 export const SNAPSHOT_KIND = 'TopologySnapshot';
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads from a cluster what a status is judged by; what may not be read is named and left out.
 import { LEASES } from '../../../pkg/apis/resources.ts';
-import { FieldError, isFields } from '../../../pkg/diagnosis/project/fields.ts';
+import { FieldError } from '../../../pkg/diagnosis/project/fields.ts';
 import { createStatusCollector } from '../../../pkg/diagnosis/status/collect.ts';
 import type { StatusCollector } from '../../../pkg/diagnosis/status/collect.ts';
 import type { StatusEvidence, StatusObjects, Unseen } from '../../../pkg/diagnosis/status/evidence.ts';
@@ -18,6 +18,7 @@ import { probeAdmission } from './probe.ts';
 import { servingCertificates } from './serving.ts';
 import { DEPLOYED, NEVER_READ, OF_CLUSTER, OF_INSTALLATIONS } from './sources.ts';
 import type { StatusSource } from './sources.ts';
+import { isFields } from '../../../pkg/apis/fields.ts';
 
 export interface GatherOptions {
   readonly client: Client;

@@ -9,7 +9,6 @@ import {
   textAt,
   wholeAt,
 } from '../../../pkg/diagnosis/project/fields.ts';
-import type { Fields } from '../../../pkg/diagnosis/project/fields.ts';
 import type {
   CertificateFacts,
   Observations,
@@ -19,6 +18,7 @@ import type {
 } from '../../../pkg/diagnosis/status/evidence.ts';
 import { OBSERVATIONS_KIND } from '../input/observations-kind.ts';
 import { STATUS_API_VERSION } from '../../../pkg/diagnosis/status/status.ts';
+import type { Fields } from '../../../pkg/apis/fields.ts';
 
 /** An object, so that every command passes it over that reads the bundle's files. */
 export const observationsObject = (evidence: StatusEvidence): object => {

@@ -23,7 +23,7 @@ export const OWNER_SELECTOR = Object.entries(OWNER)
   .map(([key, value]) => `${key}=${value}`)
   .join(',');
 
-export const isOurs = ({ metadata }: KubernetesObject): boolean =>
+export const hasOwnerLabel = ({ metadata }: KubernetesObject): boolean =>
   Object.entries(OWNER).every(([key, value]) => metadata?.labels?.[key] === value);
 
 /**
@@ -57,12 +57,12 @@ export const managedObjects = (
 export const titleOf = ({ resource, object: { metadata } }: Managed): string =>
   `${resource.kind} ${metadata?.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata?.name ?? ''}`;
 
-export const refOf = ({ object: { metadata } }: Managed): ObjectRef => ({
+export const managedRef = ({ object: { metadata } }: Managed): ObjectRef => ({
   name: metadata?.name ?? '',
   ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
 });
 
-export const keyOf = ({ resource, object: { metadata } }: Managed): string =>
+export const managedKey = ({ resource, object: { metadata } }: Managed): string =>
   `${resource.plural}/${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
 /**

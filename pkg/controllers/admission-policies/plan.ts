@@ -4,7 +4,7 @@ import type { OwnerReference } from '../../apis/meta.ts';
 import { CONFIG_MAPS, MUTATING_ADMISSION_POLICIES, MUTATING_ADMISSION_POLICY_BINDINGS } from '../../apis/resources.ts';
 import { buildCarrierObject } from '../../hints/policy/index.ts';
 import type { AdmissionPolicies, Carrier } from '../../hints/policy/index.ts';
-import { isOurs, keyOf, managedObjects, titleOf, updateOf } from './objects.ts';
+import { hasOwnerLabel, managedKey, managedObjects, titleOf, updateOf } from './objects.ts';
 import type { Managed } from './objects.ts';
 
 export interface PlanInput {
@@ -43,14 +43,14 @@ const refusalOf = (item: Managed): string =>
   `${titleOf(item)} exists and is not managed by settings-reconciler; delete it, or configure admission: webhook`;
 
 const saidBy = (current: readonly Managed[]): Carrier | undefined => {
-  const found = current.find(({ resource, object }) => resource === CONFIG_MAPS && isOurs(object));
+  const found = current.find(({ resource, object }) => resource === CONFIG_MAPS && hasOwnerLabel(object));
   if (found === undefined) return undefined;
   return found.object.data?.['carrier'] === 'policy' ? 'policy' : 'webhook';
 };
 
 /** The one write that makes an object as it shall be. */
 const writeOf = (item: Managed, current: ReadonlyMap<string, Managed>): Action[] => {
-  const found = current.get(keyOf(item));
+  const found = current.get(managedKey(item));
   if (found === undefined) return [{ kind: 'create', ...item }];
   const object = updateOf(item.object, found.object);
   return object === undefined ? [] : [{ kind: 'update', resource: item.resource, object }];
@@ -61,17 +61,17 @@ const REMOVAL = [MUTATING_ADMISSION_POLICY_BINDINGS, MUTATING_ADMISSION_POLICIES
 
 /** What takes away those of ours that are not wanted any more, in an order that cannot block a write of anybody. */
 export const removalOf = (current: readonly Managed[], isWanted: (item: Managed) => boolean = () => false): Action[] =>
-  REMOVAL.flatMap((resource) => current.filter((item) => item.resource === resource && isOurs(item.object)))
+  REMOVAL.flatMap((resource) => current.filter((item) => item.resource === resource && hasOwnerLabel(item.object)))
     .filter((item) => !isWanted(item))
     .map((item) => ({ kind: 'delete', ...item }));
 
 const planPolicy = ({ wanted, namespace, current, foreign, acting, owner }: PlanInput): Plan => {
-  const known = new Map(current.map((item) => [keyOf(item), item]));
+  const known = new Map(current.map((item) => [managedKey(item), item]));
   const said = saidBy(current);
   const objects = (says: Carrier): Managed[] => managedObjects(buildCarrierObject(namespace, says), wanted, owner);
   const others = objects('webhook').filter((item) => {
-    const found = known.get(keyOf(item));
-    return foreign.has(keyOf(item)) || (found !== undefined && !isOurs(found.object));
+    const found = known.get(managedKey(item));
+    return foreign.has(managedKey(item)) || (found !== undefined && !hasOwnerLabel(found.object));
   });
   if (others.length > 0) {
     return { actions: [], refused: others.map(refusalOf), awaits: undefined, says: said ?? 'webhook' };
@@ -80,10 +80,10 @@ const planPolicy = ({ wanted, namespace, current, foreign, acting, owner }: Plan
   const complete = installing.every((item) => writeOf(item, known).length === 0);
   // Said once it was seen to act; a repair later does not take that back.
   const says: Carrier = said === 'policy' || (complete && acting.policy) ? 'policy' : 'webhook';
-  const keys = new Set(objects(says).map(keyOf));
+  const keys = new Set(objects(says).map(managedKey));
   const actions = [
     ...objects(says).flatMap((item) => writeOf(item, known)),
-    ...removalOf(current, (item) => keys.has(keyOf(item))),
+    ...removalOf(current, (item) => keys.has(managedKey(item))),
   ];
   return { actions, refused: [], awaits: says === 'webhook' && complete ? 'policy' : undefined, says };
 };
@@ -94,11 +94,11 @@ const planWebhook = ({ wanted, namespace, current, acting, owner }: PlanInput): 
   if (removal.length === 0) return plan([]);
   const bound = removal.some(({ resource }) => resource === MUTATING_ADMISSION_POLICY_BINDINGS);
   if (!bound || acting.webhook) return plan(removal);
-  const known = new Map(current.map((item) => [keyOf(item), item]));
+  const known = new Map(current.map((item) => [managedKey(item), item]));
   const said = saidBy(current);
   const says = managedObjects(buildCarrierObject(namespace, 'webhook'), wanted, owner);
   // While they act, they are as they shall be: they know who plans.
-  const actions = says.filter((item) => known.has(keyOf(item))).flatMap((item) => writeOf(item, known));
+  const actions = says.filter((item) => known.has(managedKey(item))).flatMap((item) => writeOf(item, known));
   return plan(actions, said === 'policy' ? undefined : 'webhook');
 };
 

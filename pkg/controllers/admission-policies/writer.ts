@@ -5,7 +5,7 @@ import { isAlreadyExists, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import { createRecentWrites } from '../../kubernetes/recent-writes.ts';
-import { isOurs, keyOf, refOf, titleOf } from './objects.ts';
+import { hasOwnerLabel, managedKey, managedRef, titleOf } from './objects.ts';
 import type { Managed, PolicyObject } from './objects.ts';
 import type { Action } from './plan.ts';
 
@@ -37,13 +37,13 @@ export const createPolicyWriter = ({ client, clock, logger }: PolicyWriterOption
     const until = clock.monotonic() + CREATED_MS;
     try {
       const object = await client.create<PolicyObject>(item.resource, item.object, {}, signal);
-      created.set(keyOf(item), { ...item, object, until });
+      created.set(managedKey(item), { ...item, object, until });
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      const object = await client.get<PolicyObject>(item.resource, refOf(item), signal);
-      if (isOurs(object)) created.set(keyOf(item), { ...item, object, until });
+      const object = await client.get<PolicyObject>(item.resource, managedRef(item), signal);
+      if (hasOwnerLabel(object)) created.set(managedKey(item), { ...item, object, until });
       // Everybody else's is theirs; what says who carries is cached, whosever it is.
-      else if (item.resource !== CONFIG_MAPS) foreign.set(keyOf(item), clock.monotonic() + FOREIGN_MS);
+      else if (item.resource !== CONFIG_MAPS) foreign.set(managedKey(item), clock.monotonic() + FOREIGN_MS);
       return;
     }
     logger.info('admission policy object created', { object: titleOf(item) });
@@ -52,16 +52,16 @@ export const createPolicyWriter = ({ client, clock, logger }: PolicyWriterOption
   const update = async (item: Managed, signal: AbortSignal): Promise<void> => {
     const answer = await client.update<PolicyObject>(item.resource, item.object, {}, signal);
     // Replaces what we wrote before the caches showed it.
-    created.delete(keyOf(item));
-    updated.remember(keyOf(item), answer, item.object.metadata?.resourceVersion);
+    created.delete(managedKey(item));
+    updated.remember(managedKey(item), answer, item.object.metadata?.resourceVersion);
     logger.info('admission policy object updated', { object: titleOf(item) });
   };
 
   const remove = async (item: Managed, signal: AbortSignal): Promise<void> => {
-    created.delete(keyOf(item));
-    updated.forget(keyOf(item));
+    created.delete(managedKey(item));
+    updated.forget(managedKey(item));
     try {
-      await client.delete(item.resource, refOf(item), {}, signal);
+      await client.delete(item.resource, managedRef(item), {}, signal);
       logger.info('admission policy object removed', { object: titleOf(item) });
     } catch (error) {
       if (!isNotFound(error)) throw error;
@@ -71,10 +71,10 @@ export const createPolicyWriter = ({ client, clock, logger }: PolicyWriterOption
   const writes = { create, update, delete: remove };
   return {
     freshest(cached) {
-      const shown = new Set(cached.map(keyOf));
+      const shown = new Set(cached.map(managedKey));
       const unseen = [...created].filter(([key, { until }]) => !shown.has(key) && clock.monotonic() < until);
       return [
-        ...cached.map((item) => ({ ...item, object: updated.freshest(keyOf(item), item.object) })),
+        ...cached.map((item) => ({ ...item, object: updated.freshest(managedKey(item), item.object) })),
         ...unseen.map(([, { resource, object }]) => ({ resource, object })),
       ];
     },

@@ -15,7 +15,7 @@ import { matchesSelector } from '../../routing/label-selector.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import { patchService, refOf } from './apply.ts';
 import { takeBackLabel } from './label.ts';
-import { isOurs } from './status-writer.ts';
+import { isOwnPolicy } from './status-writer.ts';
 
 export interface CleanupOptions {
   client: Pick<Client, 'pages' | 'get' | 'patch' | 'delete'>;
@@ -77,7 +77,7 @@ const isApplied = ({ metadata }: Service): boolean => metadata?.annotations?.[AN
  * Whether a namespace's objects are to be cleaned up under a selector. Without one everything is, also what an earlier
  * configuration left in namespaces that are excluded by now.
  */
-export const servedBy = async (
+export const servedNamespaces = async (
   client: Pick<Client, 'pages'>,
   selector: LabelSelector,
   signal: AbortSignal,
@@ -115,7 +115,7 @@ export const cleanUp = async (options: CleanupOptions, signal: AbortSignal): Pro
     report.slices += done ? 1 : 0;
   }
   type Policy = FlowPolicy & KubernetesObject;
-  for (const { metadata } of await find<Policy>(options, FLOW_POLICIES, isOurs, signal)) {
+  for (const { metadata } of await find<Policy>(options, FLOW_POLICIES, isOwnPolicy, signal)) {
     const { namespace = '', name = '' } = metadata;
     const gone = client.delete(FLOW_POLICIES, { namespace, name }, {}, signal);
     await gone.catch((error: unknown) => {

@@ -4,7 +4,7 @@ import type { Client, Clock, Result } from '../../kubernetes/types.ts';
 import { CONFLICT_RETRY_MS, writeService } from './apply.ts';
 import type { PlanWriter } from './apply.ts';
 import { takeBackLabel } from './label.ts';
-import { isOurs } from './status-writer.ts';
+import { isOwnPolicy } from './status-writer.ts';
 import type { Snapshot } from './types.ts';
 
 /** As the settings reconciler waits (ADR 0009): the namespace's labels may come back. */
@@ -36,7 +36,7 @@ export const createLeaving = ({ client, clock, writer }: LeavingOptions): Leavin
     isLeftBehind: (key, { service, slices, policy }, known) =>
       known ||
       slices.some(({ mark }) => mark !== undefined) ||
-      (policy !== undefined && isOurs(policy)) ||
+      (policy !== undefined && isOwnPolicy(policy)) ||
       (!released.has(key) && takeBackLabel(service).kind === 'patch'),
     async release(key, { service, slices }, signal) {
       const from = since.get(key) ?? clock.monotonic();

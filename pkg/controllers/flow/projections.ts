@@ -11,7 +11,7 @@ import {
   LABEL_ZONE,
 } from '../../apis/names.ts';
 import type { PodCpu } from '../../flow/assemble/observation.ts';
-import { parseQuantity } from '../../kubernetes/quantity.ts';
+import { parseQuantity } from '../../apis/quantity.ts';
 import { routingMeta } from '../routers/clients.ts';
 
 interface Container {

@@ -14,7 +14,7 @@ import type { Following } from '../../diagnosis/models/follow.ts';
 import type { Clock, EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import type { FlowCounters, ServiceFigures } from './metrics.ts';
-import { isOurs } from './status-writer.ts';
+import { isOwnPolicy } from './status-writer.ts';
 import type { StatusWriter } from './status-writer.ts';
 import type { Outcome, Refusal, Snapshot } from './types.ts';
 import { splitKey } from './snapshots.ts';
@@ -184,7 +184,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
       status.forget(key);
       const { service, policy } = snapshot ?? {};
       if (service === undefined || policy === undefined) return;
-      if (isOurs(policy)) return status.remove(policy, signal);
+      if (isOwnPolicy(policy)) return status.remove(policy, signal);
       const { conditions = [] } = policy.status ?? {};
       if (!conditions.some(({ reason }) => reason !== NOT_REQUESTED.reason)) return;
       const now = timeOf();

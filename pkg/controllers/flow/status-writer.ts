@@ -47,7 +47,7 @@ interface Written {
 export const LABEL_MANAGED_BY = 'app.kubernetes.io/managed-by';
 
 /** Ours, and nobody has written a spec into it. */
-export const isOurs = ({ metadata, spec }: FlowPolicy): boolean =>
+export const isOwnPolicy = ({ metadata, spec }: FlowPolicy): boolean =>
   metadata.labels?.[LABEL_MANAGED_BY] === COMMANDS.flowController && Object.keys(spec ?? {}).length === 0;
 
 const emptyPolicy = ({ metadata }: Service): FlowPolicy & KubernetesObject => {

@@ -4,13 +4,14 @@
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { CONFIG_MAPS, DAEMON_SETS } from '../../apis/resources.ts';
 import type { Resource } from '../../apis/resources.ts';
-import { FieldError, isFields } from '../../diagnosis/project/fields.ts';
+import { FieldError } from '../../diagnosis/project/fields.ts';
 import { daemonSetOf, routerConfigOf, settingsObjectOf } from '../../diagnosis/project/routers.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { sleep } from '../../kubernetes/sleep.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
+import { isFields } from '../../apis/fields.ts';
 
 const SYSTEM = 'kube-system';
 const FELIX: Resource = {

@@ -143,7 +143,7 @@ const endpointReport = ({ addresses, zone = '', conditions, hints }: Endpoint): 
   };
 };
 
-const zonesOf = (family: FinalHints, endpoints: readonly EndpointReport[]): Record<string, ZoneHints> => {
+const hintsByZone = (family: FinalHints, endpoints: readonly EndpointReport[]): Record<string, ZoneHints> => {
   const ratios = family.shares.kind === 'known' ? family.shares.ratios : undefined;
   const hinted = new Map<string, number>();
   for (const { ready, hints } of endpoints) {
@@ -174,7 +174,15 @@ const reportOf = (service: Service, family: FinalHints): ServiceHints => {
     .sort((a, b) => byText(a.address, b.address) || byText(a.zone, b.zone));
   const { namespace, name } = refOf(service);
   const { source, events } = family;
-  return { namespace, name, addressType: family.family, source, zones: zonesOf(family, endpoints), endpoints, events };
+  return {
+    namespace,
+    name,
+    addressType: family.family,
+    source,
+    zones: hintsByZone(family, endpoints),
+    endpoints,
+    events,
+  };
 };
 
 /** Services in the order of their full names, families in name order. */

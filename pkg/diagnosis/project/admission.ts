@@ -4,8 +4,8 @@ import type { LabelSelector } from '../../apis/admission.ts';
 import { EXTENSION_NAME } from '../../apis/names.ts';
 import type { EventSummary, PolicySummary, WebhookSummary } from '../snapshot.ts';
 import { asFields, asText, defined, listAt, objectAt, stringsAt, textAt } from './fields.ts';
-import type { Fields } from './fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
+import type { Fields } from '../../apis/fields.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
 

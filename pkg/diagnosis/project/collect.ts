@@ -8,8 +8,7 @@ import { classOf, gatewayOf, ingressOf, ownRouteOf, registrationOf, routeOf, tar
 import { eventOf, policyOf, webhooksOf } from './admission.ts';
 import { nodeOf, serviceOf } from './core.ts';
 import { flowPolicyOf } from './flow-policy.ts';
-import { FieldError, isFields, requiredTextAt, textAt } from './fields.ts';
-import type { Fields } from './fields.ts';
+import { FieldError, requiredTextAt, textAt } from './fields.ts';
 import { metadataOf } from './metadata.ts';
 import {
   ciliumNodeConfigOf,
@@ -21,6 +20,8 @@ import {
 } from './routers.ts';
 import { createSliceReader } from './slices.ts';
 import { autoscalerOf, podOf, workloadOf } from './workloads.ts';
+import type { Fields } from '../../apis/fields.ts';
+import { isFields } from '../../apis/fields.ts';
 
 export interface Collector {
   /**

@@ -14,8 +14,8 @@ import {
   textAt,
   wholeAt,
 } from './fields.ts';
-import type { Fields } from './fields.ts';
 import { metadataOf } from './metadata.ts';
+import type { Fields } from '../../apis/fields.ts';
 
 const QUANTITY = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
 

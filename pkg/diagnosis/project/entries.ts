@@ -2,9 +2,9 @@
 // Ingresses, routes, Gateways, classes and registrations, reduced to the Services that they send to and who acts on them.
 import type { StringMap } from '../../apis/meta.ts';
 import type { EntryObject } from '../bypasses/types.ts';
-import { isFields } from './fields.ts';
-import type { Fields } from './fields.ts';
 import { metadataOf } from './metadata.ts';
+import type { Fields } from '../../apis/fields.ts';
+import { isFields } from '../../apis/fields.ts';
 
 const textIn = (object: unknown, ...path: readonly string[]): string => {
   let inner: unknown = object;

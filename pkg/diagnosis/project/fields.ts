@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads fields of unchecked objects; an error knows the path of the field and what was expected there.
+import { isAbsent, isFields } from '../../apis/fields.ts';
+import type { Fields } from '../../apis/fields.ts';
 import type { StringMap } from '../../apis/meta.ts';
-
-/** An object of parsed JSON or YAML with unchecked fields. */
-export type Fields = Readonly<Record<string, unknown>>;
 
 const MAX_SHOWN = 60;
 
@@ -44,11 +43,6 @@ const within = <T>(step: string | number, read: () => T): T => {
 };
 
 /** Absent and `null` are the same, as Go's decoder has it. */
-const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null;
-
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The value as an object. */
 export const asFields = (value: unknown): Fields => {
   if (!isFields(value)) throw new FieldError([], 'an object', value);

@@ -4,7 +4,7 @@ import type { FlowPolicyCondition, FlowPolicyZoneStatus } from '../../apis/flow-
 import { DEFAULT_LOOP_POLICY } from '../../flow/loop/policy.ts';
 import type { FlowLoopSummary } from '../snapshot.ts';
 import { asFields, booleanAt, defined, FieldError, listAt, objectAt, textAt, wholeAt } from './fields.ts';
-import type { Fields } from './fields.ts';
+import type { Fields } from '../../apis/fields.ts';
 
 const HUNDRED = 100;
 

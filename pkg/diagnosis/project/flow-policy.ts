@@ -2,9 +2,9 @@
 // FlowPolicies reduced to the demand that was observed, to what it is measured by, and to what the loop says of itself.
 import type { FlowPolicySummary } from '../snapshot.ts';
 import { asFields, defined, listAt, objectAt, textAt, wholeAt } from './fields.ts';
-import type { Fields } from './fields.ts';
 import { loopOf } from './flow-loop.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
+import type { Fields } from '../../apis/fields.ts';
 
 const HUNDRED = 100;
 const MILLI = 1000;

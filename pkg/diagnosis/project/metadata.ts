@@ -2,7 +2,7 @@
 // The metadata that a diagnosis needs.
 import type { ObjectMeta } from '../../apis/meta.ts';
 import { objectAt, requiredTextAt, stringsAt, textAt, defined, FieldError } from './fields.ts';
-import type { Fields } from './fields.ts';
+import type { Fields } from '../../apis/fields.ts';
 
 /** Namespace of namespaced objects that name none, as kubectl reads files. */
 export const DEFAULT_NAMESPACE = 'default';

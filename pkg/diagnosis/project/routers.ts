@@ -5,10 +5,11 @@ import type { StringMap } from '../../apis/meta.ts';
 import { KUBE_PROXY_AGENT, KUBE_PROXY_CONFIG, PLANES, isAgent } from '../routers/planes.ts';
 import type { RouterContainer, RouterObject } from '../routers/types.ts';
 import { selectorOf } from './admission.ts';
-import { asFields, asText, isFields, listAt, objectAt, stringsAt, textAt } from './fields.ts';
-import type { Fields } from './fields.ts';
+import { asFields, asText, listAt, objectAt, stringsAt, textAt } from './fields.ts';
 import { flatYaml } from './flat-yaml.ts';
 import { metadataOf } from './metadata.ts';
+import type { Fields } from '../../apis/fields.ts';
+import { isFields } from '../../apis/fields.ts';
 
 const envOf = (container: Fields): StringMap => {
   const entries = (listAt(container, 'env', asFields) ?? []).flatMap((entry) => {

@@ -15,8 +15,8 @@ import {
   textAt,
   wholeAt,
 } from './fields.ts';
-import type { Fields } from './fields.ts';
 import { metadataOf } from './metadata.ts';
+import type { Fields } from '../../apis/fields.ts';
 
 const LABEL_HOSTNAME = 'kubernetes.io/hostname';
 const ADDRESS_TYPES: ReadonlySet<string> = new Set(['IPv4', 'IPv6', 'FQDN']);

@@ -3,9 +3,10 @@
 import type { ObjectMeta } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { Autoscaler, PodSummary, SpreadConstraint, Toleration, Workload } from '../snapshot.ts';
-import { asFields, defined, isFields, listAt, objectAt, stringsAt, textAt, wholeAt } from './fields.ts';
-import type { Fields } from './fields.ts';
+import { asFields, defined, listAt, objectAt, stringsAt, textAt, wholeAt } from './fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
+import type { Fields } from '../../apis/fields.ts';
+import { isFields } from '../../apis/fields.ts';
 
 const MILLI_PER_CORE = 1000;
 const PLAIN_CPU = /^(\d+(?:\.\d+)?)(m?)$/;

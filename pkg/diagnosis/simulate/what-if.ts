@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes what is asked about: other numbers of ready endpoints in a zone, other CPU of Nodes.
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { nanoCpu } from '../../upstream/controller/quantity.ts';
+import { nanoCpu } from '../../apis/quantity.ts';
 import { zoneOfNode } from '../models/lookup.ts';
 import { nearest } from '../nearest.ts';
 import type { RefusalReason, WhatIfReport } from './types.ts';

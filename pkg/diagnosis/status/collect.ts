@@ -3,14 +3,15 @@
 import { EXTENSION_NAME } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { createCollector } from '../project/collect.ts';
-import { isFields, textAt } from '../project/fields.ts';
-import type { Fields } from '../project/fields.ts';
+import { textAt } from '../project/fields.ts';
 import { metadataOf } from '../project/metadata.ts';
 import type { CollectionName } from '../snapshot.ts';
 import type { StatusObjects } from './evidence.ts';
 import { configOf, extensionOf, namespaceOf, policyFactsOf, registrationsOf, warningOf } from './read-admission.ts';
 import type { ParseYaml } from './read-admission.ts';
 import { componentPodOf, deploymentOf, isOfChart, leaseOf } from './read-workloads.ts';
+import type { Fields } from '../../apis/fields.ts';
+import { isFields } from '../../apis/fields.ts';
 
 export interface StatusCollector {
   /** Takes an object with apiVersion and kind. @throws FieldError where a field is not what the API has there. */

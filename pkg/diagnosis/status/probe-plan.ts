@@ -6,7 +6,7 @@ import { selects } from '../explain/webhook.ts';
 import { refOf } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ProbeResult, StatusObjects } from './evidence.ts';
-import { isOurs } from './services.ts';
+import { isManaged } from './services.ts';
 import { byText } from '../../apis/order.ts';
 
 export interface PlannedProbe {
@@ -22,7 +22,7 @@ const candidates = ({ namespaces, snapshot }: StatusObjects): { name: string; la
   for (const service of itemsOf(snapshot.services)) {
     const { namespace } = refOf(service);
     if (!known.has(namespace)) known.set(namespace, {});
-    if (isOurs(service)) own.add(namespace);
+    if (isManaged(service)) own.add(namespace);
   }
   return [...known]
     .map(([name, labels]) => ({ name, labels: { ...labels, [LABEL_NAMESPACE_NAME]: name } }))

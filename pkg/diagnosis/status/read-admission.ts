@@ -3,8 +3,7 @@
 import { COMMANDS, EXTENSION_NAME, EXTENSION_TYPE, GROUP } from '../../apis/names.ts';
 import { CARRIER_NAME } from '../../hints/policy/index.ts';
 import { selectorOf, webhooksOf } from '../project/admission.ts';
-import { asFields, asText, isFields, listAt, objectAt, stringsAt, textAt, wholeAt } from '../project/fields.ts';
-import type { Fields } from '../project/fields.ts';
+import { asFields, asText, listAt, objectAt, stringsAt, textAt, wholeAt } from '../project/fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from '../project/metadata.ts';
 import type {
   ConfigFacts,
@@ -16,6 +15,8 @@ import type {
   WarningEvent,
 } from './evidence.ts';
 import { isOfChart } from './read-workloads.ts';
+import type { Fields } from '../../apis/fields.ts';
+import { isFields } from '../../apis/fields.ts';
 
 const section = (object: Fields, key: string): Fields => objectAt(object, key, (inner) => inner) ?? {};
 

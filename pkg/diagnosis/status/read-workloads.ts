@@ -2,9 +2,9 @@
 // Deployments, Pods and Leases of an installation reduced to what a status says of them.
 import { ANNOTATION_INSTALLATION } from '../../apis/names.ts';
 import { asFields, defined, listAt, objectAt, stringsAt, textAt, wholeAt } from '../project/fields.ts';
-import type { Fields } from '../project/fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from '../project/metadata.ts';
 import type { ComponentPod, DeployedComponent, LeaseFacts, Termination } from './evidence.ts';
+import type { Fields } from '../../apis/fields.ts';
 
 export const LABEL_NAME = 'app.kubernetes.io/name';
 const LABEL_INSTANCE = 'app.kubernetes.io/instance';

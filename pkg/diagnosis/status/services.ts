@@ -18,7 +18,7 @@ import type { FlowStatus, ServicesStatus } from './types.ts';
 import { byText } from '../../apis/order.ts';
 
 /** It carries one of our labels or annotations, and is not left out by one. */
-export const isOurs = ({ metadata }: Service): boolean => {
+export const isManaged = ({ metadata }: Service): boolean => {
   const { labels = {}, annotations = {} } = metadata ?? {};
   if (labels[LABEL_MANAGED] === 'false') return false;
   return (
@@ -33,7 +33,7 @@ export const isOurs = ({ metadata }: Service): boolean => {
 export const servicesStatus = (evidence: StatusEvidence): ServicesStatus | null => {
   const { snapshot, namespaces, unseen, now } = evidence;
   if (snapshot.services.kind === 'unknown' || snapshot.slices.kind === 'unknown') return null;
-  const own: ClusterSnapshot = { ...snapshot, services: known(itemsOf(snapshot.services).filter(isOurs)) };
+  const own: ClusterSnapshot = { ...snapshot, services: known(itemsOf(snapshot.services).filter(isManaged)) };
   const { sum, causes } = audit(own, { now });
   return {
     count: sum.services,

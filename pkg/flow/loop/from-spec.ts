@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a FlowPolicy's spec means: the loop's policy, and where capacity and load come from. Defaults for what it leaves out.
 import type { FlowPolicySpec, FlowPolicyZoneCost } from '../../apis/flow-policy.ts';
-import { nanoCpu } from '../../upstream/controller/quantity.ts';
+import { nanoCpu } from '../../apis/quantity.ts';
 import type { ZoneCost } from '../types.ts';
 import { parseDuration } from './duration.ts';
 import { DEFAULT_LOOP_POLICY } from './policy.ts';

@@ -7,7 +7,7 @@ import { hintsOf } from '../demand/in-force.ts';
 import { rowsOf, SATURATION } from '../demand/rows.ts';
 import type { LoadRow, LoadSample } from '../demand/rows.ts';
 import type { Demand } from '../types.ts';
-import { readyOf, sharesBetween, zonesOf } from './topology.ts';
+import { observedZones, readyOf, sharesBetween } from './topology.ts';
 import type { LoopPolicy, LoopState, MeasuredDemand, Observation, ObservedEndpoint } from './types.ts';
 import { ownValue } from '../own.ts';
 
@@ -127,7 +127,7 @@ const observeSamples = (
   const { belief: carried } = nothing;
   const before =
     carried === null
-      ? firstBelief(zonesOf(observation), totalOf(rows, ready.length), weightsOf(observation), countedAt)
+      ? firstBelief(observedZones(observation), totalOf(rows, ready.length), weightsOf(observation), countedAt)
       : aged(carried, countedAt);
   const { belief, rank, condition, surge, plunge, atLeast } = estimateDemand(before, rows);
   const room = policy.targetUtilization * sumOf(ready.map(({ capacity }) => capacity));
@@ -153,7 +153,7 @@ const sampledOf = (state: LoopState, counted: readonly Counted[]): Readonly<Reco
 
 /** Counts the new samples of an observation; `state` is of the hints, zones and endpoints in force up to now. */
 export const observe = (policy: LoopPolicy, state: LoopState, observation: Observation): Observed => {
-  const zones = zonesOf(observation);
+  const zones = observedZones(observation);
   const { measured, time } = observation;
   const nothing: Observed = {
     belief: state.belief === null ? null : forZones(state.belief, zones, weightsOf(observation)),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads one observation from JSON; what is wrong is said by field.
+import { isFields } from '../../apis/fields.ts';
 import type { Observation, ObservedEndpoint } from './types.ts';
 
 /** `field` is a path such as `endpoints[2].capacity`; empty for the whole line. */
@@ -23,11 +24,6 @@ class Invalid extends Error {
     this.field = field;
   }
 }
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const numberIn = (value: unknown, field: string, least: number, what: string): number => {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < least)

@@ -22,7 +22,7 @@ export const withHints = (plan: HintsInForce, endpoints: readonly FlowEndpoint[]
   return endpoints.map(({ name, zone, capacity }) => ({ name, zone, capacity, forZones: hints({ name, zone }) }));
 };
 
-export const sameHints = (left: HintsInForce, right: HintsInForce): boolean =>
+export const samePlan = (left: HintsInForce, right: HintsInForce): boolean =>
   left.spread === right.spread &&
   left.endpoints.length === right.endpoints.length &&
   left.endpoints.every(({ name, forZones }, index) => {

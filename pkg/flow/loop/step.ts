@@ -8,8 +8,8 @@ import type { Choice, DecideInput } from './decide.ts';
 import { fellOf, highOf, pastOf } from './memory.ts';
 import { observe } from './observe.ts';
 import type { Observed } from './observe.ts';
-import { figuresUnder, planFor, sameHints, withHints } from './plan-in-force.ts';
-import { membersDiffer, membersOf, readyOf, withEra, zonesOf } from './topology.ts';
+import { figuresUnder, planFor, samePlan, withHints } from './plan-in-force.ts';
+import { membersDiffer, membersOf, observedZones, readyOf, withEra } from './topology.ts';
 import type { LoopDecision, LoopPolicy, LoopState, Observation } from './types.ts';
 
 /** Nothing is known, and every endpoint serves its own zone: what costs least, and shows demand best. */
@@ -31,7 +31,7 @@ export const initialState = ({ time }: Observation): LoopState => ({
 
 /** Zones with clients, or ready endpoints, are others than before. */
 const topologyChanged = (before: LoopState, observation: Observation): boolean =>
-  before.eras.at(-1)?.zones.join() !== zonesOf(observation).join() ||
+  before.eras.at(-1)?.zones.join() !== observedZones(observation).join() ||
   membersDiffer(before.members, membersOf(observation, before.members));
 
 const believedOf = ({ belief }: Observed): Demand => (belief === null ? {} : meanOf(belief));
@@ -123,7 +123,7 @@ export const step = (
   const { input, high } = situationOf(policy, before, observed, observation);
   const first = state === undefined;
   const choice = decidePlan({ ...input, first, topologyChanged: !first && topologyChanged(before, observation) });
-  const changed = !sameHints(choice.plan, input.current);
+  const changed = !samePlan(choice.plan, input.current);
   const { plan } = choice;
   return {
     state: {

@@ -9,7 +9,7 @@ export const readyOf = ({ endpoints }: Observation): readonly ObservedEndpoint[]
   endpoints.filter(({ ready }) => ready).sort((left, right) => (left.name < right.name ? -1 : 1));
 
 /** Zones with clients, in name order. */
-export const zonesOf = ({ zones }: Observation): string[] => [...new Set(zones)].sort();
+export const observedZones = ({ zones }: Observation): string[] => [...new Set(zones)].sort();
 
 /** The ready endpoints, and since when each is known; one that moved or was resized is a new one. */
 export const membersOf = (observation: Observation, known: LoopState['members']): Record<string, Member> =>
@@ -37,7 +37,7 @@ export const withEra = (
   plan: HintsInForce,
   oldest: number,
 ): readonly Era[] => {
-  const next: Era = { from: observation.time, ...sharingOf(zonesOf(observation), readyOf(observation), plan) };
+  const next: Era = { from: observation.time, ...sharingOf(observedZones(observation), readyOf(observation), plan) };
   const last = eras.at(-1);
   const sameSharing =
     last !== undefined &&

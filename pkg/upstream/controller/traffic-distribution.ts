@@ -42,7 +42,7 @@ const wantedHints = (
 const namesOf = (entries: readonly { name: string }[] | undefined): string =>
   JSON.stringify((entries ?? []).map(({ name }) => name));
 
-const sameHints = (left: EndpointHints | undefined, right: EndpointHints | undefined): boolean =>
+const sameEndpointHints = (left: EndpointHints | undefined, right: EndpointHints | undefined): boolean =>
   (left === undefined) === (right === undefined) &&
   namesOf(left?.forZones) === namesOf(right?.forZones) &&
   namesOf(left?.forNodes) === namesOf(right?.forNodes);
@@ -55,7 +55,7 @@ export const hintByDistribution = (
 ): SlicePlan => {
   const wanted = (endpoint: Endpoint) => wantedHints(endpoint, distribution, version);
   const differs = (slice: EndpointSlice): boolean =>
-    endpointsOf(slice).some((item) => isReadyToController(item) && !sameHints(item.hints, wanted(item)));
+    endpointsOf(slice).some((item) => isReadyToController(item) && !sameEndpointHints(item.hints, wanted(item)));
   const hint = (slice: EndpointSlice): EndpointSlice =>
     mapEndpoints(slice, (item) => (isReadyToController(item) ? withHints(item, wanted(item)) : item));
   return {

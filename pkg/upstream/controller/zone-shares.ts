@@ -2,7 +2,7 @@
 // Share of the cluster's CPU by zone, from its Nodes; after topologycache.SetNodes of kubernetes/endpointslice.
 import type { Node } from '../../apis/core.ts';
 import { nodeNameOf, zoneOf } from '../names.ts';
-import { milliFromNano, nanoCpu } from './quantity.ts';
+import { milliFromNano, nanoCpu } from '../../apis/quantity.ts';
 import { byText } from '../../apis/order.ts';
 
 /** Share of all allocatable CPU by zone, 0..1. */

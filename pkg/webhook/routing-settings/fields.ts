@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks the few fields of a Service that carry routing settings, in an object that may hold anything.
+import { isAbsent, isFields } from '../../apis/fields.ts';
 import type { ServiceLike } from '../../routing/index.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
-
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null;
 
 const isStringMap = (value: unknown): boolean =>
   isAbsent(value) || (isFields(value) && Object.values(value).every((entry) => typeof entry === 'string'));

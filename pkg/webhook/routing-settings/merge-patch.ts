@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Applies JSON merge patches (RFC 7386) and writes the result down as the JSON Patch (RFC 6902) that admission answers with.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
-import { isFields } from './fields.ts';
+import { isFields } from '../../apis/fields.ts';
 
 /** A merge patch of an object: null removes, objects merge, everything else replaces. */
 export type MergePatch = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createCollector } from '../../../cmd/endpointslice-webhook/collector.ts';
+import { createGarbageCollector } from '../../../cmd/endpointslice-webhook/collector.ts';
 import { createReclaim } from '../../../pkg/webhook/reclaim.ts';
 
 describe('reclaiming memory between reviews', () => {
@@ -38,7 +38,7 @@ describe('reclaiming memory between reviews', () => {
   }
 
   it('the real collector frees what only the young generation holds', () => {
-    const collect = createCollector();
+    const collect = createGarbageCollector();
     collect();
     const before = process.memoryUsage().heapUsed;
     let garbage: number[][] | undefined = Array.from({ length: 1_000 }, () =>

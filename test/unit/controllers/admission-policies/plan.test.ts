@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { keyOf } from '../../../../pkg/controllers/admission-policies/objects.ts';
+import { managedKey } from '../../../../pkg/controllers/admission-policies/objects.ts';
 import type { Managed } from '../../../../pkg/controllers/admission-policies/objects.ts';
 import { planCarrier } from '../../../../pkg/controllers/admission-policies/plan.ts';
 import type { Plan, PlanInput } from '../../../../pkg/controllers/admission-policies/plan.ts';
@@ -117,7 +117,7 @@ describe('what is repaired', () => {
 
 describe('what belongs to somebody else', () => {
   it('is not touched, and nothing is installed beside it', () => {
-    const refused = plan({ foreign: new Set(installed('webhook').slice(2, 3).map(keyOf)) });
+    const refused = plan({ foreign: new Set(installed('webhook').slice(2, 3).map(managedKey)) });
     expect(refused.actions).to.deep.equal([]);
     expect(refused.refused).to.deep.equal([
       'MutatingAdmissionPolicy ours.same-node exists and is not managed by settings-reconciler; delete it, or configure admission: webhook',

@@ -4,7 +4,7 @@ import { describe, it } from 'mocha';
 import type { AdmissionCarrier } from '../../../../pkg/apis/config/admission.ts';
 import type { OwnerReference } from '../../../../pkg/apis/meta.ts';
 import { MUTATING_ADMISSION_POLICIES } from '../../../../pkg/apis/resources.ts';
-import { keyOf } from '../../../../pkg/controllers/admission-policies/objects.ts';
+import { managedKey } from '../../../../pkg/controllers/admission-policies/objects.ts';
 import type { Managed } from '../../../../pkg/controllers/admission-policies/objects.ts';
 import {
   createAdmissionPoliciesReconciler,
@@ -35,7 +35,7 @@ const setup = (current: Managed[] = []) => {
     acts: { policy: true, webhook: true } as Record<Carrier, boolean>,
     foreign: new Set<string>(),
     fails: undefined as Error | undefined,
-    objects: new Map(current.map((item) => [keyOf(item), item])),
+    objects: new Map(current.map((item) => [managedKey(item), item])),
   };
   const writes: string[] = [];
   const probes: Carrier[] = [];
@@ -49,8 +49,8 @@ const setup = (current: Managed[] = []) => {
       if (state.fails !== undefined) return Promise.reject(state.fails);
       for (const { kind, ...item } of actions) {
         writes.push(`${kind} ${item.resource.kind}`);
-        if (kind === 'delete') state.objects.delete(keyOf(item));
-        else state.objects.set(keyOf(item), item);
+        if (kind === 'delete') state.objects.delete(managedKey(item));
+        else state.objects.set(managedKey(item), item);
       }
       return Promise.resolve();
     },
@@ -195,7 +195,7 @@ describe('the carrier of admission', () => {
 
   it('says once why nothing is installed over objects of others', async () => {
     const { state, turns, events, writes } = setup();
-    state.foreign = new Set(installed('webhook').slice(1, 2).map(keyOf));
+    state.foreign = new Set(installed('webhook').slice(1, 2).map(managedKey));
     await turns(120_000);
     expect(writes).to.deep.equal([]);
     expect(events.map(({ type, reason }) => [type, reason])).to.deep.equal([['Warning', 'PolicyRefused']]);

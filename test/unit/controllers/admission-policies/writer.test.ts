@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { keyOf } from '../../../../pkg/controllers/admission-policies/objects.ts';
+import { managedKey } from '../../../../pkg/controllers/admission-policies/objects.ts';
 import type { Managed } from '../../../../pkg/controllers/admission-policies/objects.ts';
 import { createPolicyWriter } from '../../../../pkg/controllers/admission-policies/writer.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
@@ -23,7 +23,7 @@ describe('the writer of admission policies', () => {
   it('creates, and remembers it until the cache shows it', async () => {
     const { server, clock, writer } = setup();
     await writer.perform([{ kind: 'create', ...policy }], never);
-    expect(writer.freshest([]).map(keyOf)).to.deep.equal([keyOf(policy)]);
+    expect(writer.freshest([]).map(managedKey)).to.deep.equal([managedKey(policy)]);
     const [stored] = server.all(policy.resource);
     expect(writer.freshest([{ resource: policy.resource, object: stored! }])).to.have.lengthOf(1);
     await clock.advance(10_000);
@@ -44,7 +44,7 @@ describe('the writer of admission policies', () => {
     server.put(policy.resource, foreign(policy).object);
     await writer.perform([{ kind: 'create', ...policy }], never);
     expect(verbs(server)).to.deep.equal(['create', 'get']);
-    expect([...writer.foreign()]).to.deep.equal([keyOf(policy)]);
+    expect([...writer.foreign()]).to.deep.equal([managedKey(policy)]);
     await clock.advance(15_000);
     expect([...writer.foreign()]).to.deep.equal([]);
   });

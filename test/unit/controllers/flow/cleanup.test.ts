@@ -5,7 +5,7 @@ import { beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_APPLIED, ANNOTATION_PLAN, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
-import { cleanUp, servedBy } from '../../../../pkg/controllers/flow/cleanup.ts';
+import { cleanUp, servedNamespaces } from '../../../../pkg/controllers/flow/cleanup.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { service, slice } from '../../../fixtures/core.ts';
@@ -66,7 +66,7 @@ describe('cleanUp of the flow controller', () => {
   ]) {
     it(`is about ${name}`, async () => {
       objects['namespaces'] = [{ metadata: { name: 'a', labels: { team: 'one' } } }, { metadata: { name: 'b' } }];
-      const serves = await servedBy(client as unknown as Client, selector, signal);
+      const serves = await servedNamespaces(client as unknown as Client, selector, signal);
       expect(['a', 'b', 'gone'].filter(serves)).to.deep.equal(served);
     });
   }

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { FlowPolicy, FlowPolicyStatus } from '../../../../pkg/apis/flow-policy.ts';
-import { createStatusWriter, isOurs } from '../../../../pkg/controllers/flow/status-writer.ts';
+import { createStatusWriter, isOwnPolicy } from '../../../../pkg/controllers/flow/status-writer.ts';
 import type { StatusWriter, StatusWriterOptions } from '../../../../pkg/controllers/flow/status-writer.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import { service } from '../../../fixtures/core.ts';
@@ -90,7 +90,7 @@ describe('the writer of status', () => {
     expect((created as FlowPolicy).metadata.ownerReferences).to.deep.equal([
       { apiVersion: 'v1', kind: 'Service', name: 'web', uid: 'u' },
     ]);
-    expect(isOurs(created as FlowPolicy)).to.equal(true);
+    expect(isOwnPolicy(created as FlowPolicy)).to.equal(true);
   });
 
   it('writes again to a policy that was deleted and made anew', async () => {
@@ -138,10 +138,8 @@ describe('the writer of status', () => {
   it('takes a policy for ours only while nobody wrote a spec into it', () => {
     const labels = { 'app.kubernetes.io/managed-by': 'flow-controller' };
     const ours = { ...policy, metadata: { ...policy.metadata, labels } };
-    expect([isOurs(ours), isOurs({ ...ours, spec: { mode: 'Observe' } }), isOurs(policy)]).to.deep.equal([
-      true,
-      false,
-      false,
-    ]);
+    expect([isOwnPolicy(ours), isOwnPolicy({ ...ours, spec: { mode: 'Observe' } }), isOwnPolicy(policy)]).to.deep.equal(
+      [true, false, false],
+    );
   });
 });

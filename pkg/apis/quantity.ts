@@ -48,8 +48,17 @@ export const parseQuantity = (text: string): bigint => {
   return sign === '-' ? -magnitude : magnitude;
 };
 
-/** Milli units, rounded up as upstream's MilliValue: CPU and request counts. Throws QuantityError. */
-export const parseMilli = (text: string): bigint => {
-  const nano = parseQuantity(text);
-  return nano >= 0n ? divideUp(nano, 1_000_000n) : nano / 1_000_000n;
+/** Nano cores, finer parts rounded up; 0 for what is missing, negative or no quantity, as no API server stores it. */
+export const nanoCpu = (quantity: unknown): bigint => {
+  const text = typeof quantity === 'number' ? String(quantity) : quantity;
+  if (typeof text !== 'string') return 0n;
+  try {
+    const nano = parseQuantity(text);
+    return nano > 0n ? nano : 0n;
+  } catch {
+    return 0n;
+  }
 };
+
+/** Whole millicores of a sum of nano cores, rounded up: sums are rounded only after adding. */
+export const milliFromNano = (nano: bigint): number => Number(divideUp(nano, 1_000_000n));

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { QuantityError, parseMilli, parseQuantity } from '../../../pkg/kubernetes/quantity.ts';
+import { QuantityError, parseQuantity } from '../../../pkg/apis/quantity.ts';
 
 /** Nano units in one unit. */
 const NANO = 1_000_000_000n;
@@ -120,20 +120,4 @@ describe('parseQuantity', () => {
       }),
     );
   });
-});
-
-describe('parseMilli', () => {
-  for (const [text, milli] of [
-    ['1', 1_000n],
-    ['250m', 250n],
-    ['0.1m', 1n],
-    ['-0.1m', 0n],
-    ['1n', 1n],
-    ['1.5', 1_500n],
-    ['-2', -2_000n],
-  ] as const) {
-    it(`reads ${text} as ${milli}`, () => expect(parseMilli(text)).to.equal(milli));
-  }
-
-  it('refuses what is no quantity', () => expect(() => parseMilli('one')).to.throw(QuantityError));
 });

@@ -2,7 +2,7 @@
 // CPU quantities in every notation.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { milliFromNano, nanoCpu } from '../../../../pkg/upstream/controller/quantity.ts';
+import { milliFromNano, nanoCpu } from '../../../pkg/apis/quantity.ts';
 
 describe('nanoCpu', () => {
   for (const { quantity, milli } of [
