@@ -36,6 +36,8 @@ export const createInstallationOwner = (options: InstallationOwnerOptions): Inst
 
   /** The ClusterRole that was given its owner, by uid: whoever takes it off again is not fought. */
   let chained: string | undefined;
+  /** The ClusterRole as it was last seen. Where the right to read it is taken first, it is still what we go with. */
+  let seen: OwnerReference | undefined;
 
   const read = async (
     resource: Resource,
@@ -69,8 +71,9 @@ export const createInstallationOwner = (options: InstallationOwnerOptions): Inst
     const home = await read(NAMESPACES, namespace, signal);
     const role = clusterRole === undefined ? undefined : await read(CLUSTER_ROLES, clusterRole, signal);
     const owner = home === undefined ? undefined : referenceTo(NAMESPACES, home);
-    if (role === undefined) return owner;
+    if (role === undefined) return seen ?? owner;
     if (owner !== undefined) await chain(role, owner, signal);
-    return referenceTo(CLUSTER_ROLES, role);
+    seen = referenceTo(CLUSTER_ROLES, role);
+    return seen;
   };
 };

@@ -79,6 +79,26 @@ describe('the owner of what is written in the whole cluster', () => {
     });
   }
 
+  for (const { status, reason } of [
+    { status: 403, reason: 'the right to read it was taken' },
+    { status: 404, reason: 'it is gone' },
+  ]) {
+    it(`stays the ClusterRole that was seen once ${reason}, so that what is written while we are removed goes too`, async () => {
+      let failed = false;
+      const read = createInstallationOwner({
+        client: server.client((...call) => {
+          if (failed) failing('clusterroles', status)(...call);
+        }),
+        namespace: 'own',
+        clusterRole: 'tar:webhook',
+        logger: recordingLogger(),
+      });
+      await read();
+      failed = true;
+      expect(await read()).to.deep.equal(ROLE);
+    });
+  }
+
   it('is not fought over: who takes the namespace off the ClusterRole again is left alone, until it is made anew', async () => {
     const role = (uid: string) => server.put(CLUSTER_ROLES, { metadata: { name: 'tar:webhook', uid } });
     const read = createInstallationOwner({
