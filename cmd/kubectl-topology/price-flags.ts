@@ -19,18 +19,21 @@ const gigabytes = (text: string): number => {
   return value;
 };
 
+export const addPricesFlag = (command: Command): Command =>
+  command.option(
+    '--prices <table|file>',
+    `what crossing costs: ${Object.keys(BUILT_IN_PRICES).join(', ')}, or a YAML or JSON file (default: ${DEFAULT_PRICES})`,
+  );
+
 /** `of`: whose traffic it is, e.g. `the Service`. */
 export const addPriceFlags = (command: Command, of: string): Command =>
-  command
-    .option(
+  addPricesFlag(
+    command.option(
       '--gb-per-day <gigabytes>',
-      `traffic of ${of} a day, requests and responses together; without it there are shares only`,
+      `assumed traffic of ${of} a day, requests and responses together; without it there are shares only`,
       gigabytes,
-    )
-    .option(
-      '--prices <table|file>',
-      `what crossing costs: ${Object.keys(BUILT_IN_PRICES).join(', ')}, or a YAML or JSON file (default: ${DEFAULT_PRICES})`,
-    );
+    ),
+  );
 
 /** The built-in table of that name, else the table in that file. Throws an InputError with file, line and field. */
 export const readPrices = async (name: string = DEFAULT_PRICES): Promise<PriceTable> => {

@@ -105,7 +105,7 @@ export const askSurvival = (
   });
 };
 
-const EXCLUDED = ['failOn', 'gbPerDay', 'prices', 'reverse'] as const;
+const EXCLUDED = ['failOn', 'gbPerDay', 'measured', 'prices', 'prometheus', 'reverse'] as const;
 
 /** Answers by its exit code as well: 0 yes, 1 no. `flags`: of `audit`, with a namespace or all. */
 export const answerWithout = async (

@@ -96,6 +96,7 @@ const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortS
     ledger,
     facts: () => facts,
     listAgeSeconds: meter.listAgeSeconds,
+    countingSeconds: meter.countingSeconds,
     overruns: () => meter.overruns,
   });
   const readiness: HealthCheck[] = [

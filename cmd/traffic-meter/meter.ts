@@ -27,6 +27,8 @@ export interface Meter {
   run(signal: AbortSignal): Promise<void>;
   /** Since the last complete list; undefined before the first. */
   listAgeSeconds(): number | undefined;
+  /** Since the end of the first list, from which on flows are counted; undefined before. */
+  countingSeconds(): number | undefined;
   readonly overruns: number;
   /** Why nothing is counted at present; undefined while all is well. */
   readonly problem: string | undefined;
@@ -36,6 +38,7 @@ export const createMeter = (options: MeterOptions): Meter => {
   const { conntrack, ledger, clock, logger, listIntervalMs, refresh } = options;
   let overruns = 0;
   let listedAt: number | undefined;
+  let countingSince: number | undefined;
   const problems = new Map<'events' | 'list', string>();
 
   /** Repeats until the signal aborts; what fails is started again after a pause. */
@@ -80,9 +83,13 @@ export const createMeter = (options: MeterOptions): Meter => {
     await conntrack.list((flow) => ledger.listed(flow), signal);
     ledger.endList();
     listedAt = clock.monotonic();
+    countingSince ??= listedAt;
     problems.delete('list');
     return listIntervalMs;
   };
+
+  const secondsSince = (time: number | undefined): number | undefined =>
+    time === undefined ? undefined : (clock.monotonic() - time) / 1_000;
 
   const settle = (): Promise<number> => {
     ledger.settle();
@@ -97,7 +104,8 @@ export const createMeter = (options: MeterOptions): Meter => {
         repeat('list', settle, signal),
       ]);
     },
-    listAgeSeconds: () => (listedAt === undefined ? undefined : (clock.monotonic() - listedAt) / 1_000),
+    listAgeSeconds: () => secondsSince(listedAt),
+    countingSeconds: () => secondsSince(countingSince),
     get overruns() {
       return overruns;
     },

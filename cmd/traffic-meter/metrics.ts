@@ -16,6 +16,8 @@ export interface MeterView {
   readonly facts: () => NodeFacts | undefined;
   /** Seconds since the last complete list; undefined before the first. */
   readonly listAgeSeconds: () => number | undefined;
+  /** Since counters began at 0; undefined before. */
+  readonly countingSeconds: () => number | undefined;
   readonly overruns: () => number;
 }
 
@@ -132,6 +134,12 @@ export const registerMeterMetrics = (metrics: Metrics, view: MeterView): void =>
     name: 'list_age_seconds',
     help: 'Time since the whole conntrack table was read: bytes of living flows are as old as this.',
     collect: (gauge) => gauge.set(view.listAgeSeconds() ?? Number.NaN),
+  });
+  metrics.gauge({
+    prefix: PREFIX,
+    name: 'counting_seconds',
+    help: 'Time that the counters of bytes and connections are of: they began at 0 so long ago.',
+    collect: (gauge) => gauge.set(view.countingSeconds() ?? 0),
   });
   metrics.gauge({
     prefix: PREFIX,

@@ -67,6 +67,7 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
       },
       facts: () => undefined,
       listAgeSeconds: () => undefined,
+      countingSeconds: () => undefined,
       overruns: no,
     });
   },

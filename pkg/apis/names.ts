@@ -97,6 +97,9 @@ export const COMMANDS = {
 export const TRAFFIC_METER = 'traffic-meter';
 /** Audience of tokens that are good for reading meters and for nothing else (docs/adr/0021-reading-meters.md). */
 export const METER_AUDIENCE = 'topology-traffic-meter';
+/** Namespace of the meters as the chart installs them, and the account there that may read them. */
+export const METER_NAMESPACE = 'topology-traffic-meter';
+export const METER_READER = 'traffic-reader';
 /** Header of a token behind the API server's Pod proxy, which takes `Authorization` off; as Node.js spells it. */
 export const METER_TOKEN_HEADER = 'x-topology-token';
 

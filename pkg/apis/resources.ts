@@ -25,6 +25,9 @@ export const SERVICES = resource('', 'v1', 'Service', 'services', true);
 export const NAMESPACES = resource('', 'v1', 'Namespace', 'namespaces', false);
 export const NODES = resource('', 'v1', 'Node', 'nodes', false);
 export const PODS = resource('', 'v1', 'Pod', 'pods', true);
+/** Subresource `token` of a ServiceAccount: what is created is a TokenRequest. */
+export const tokenOf = (account: string): Resource =>
+  resource('', 'v1', 'TokenRequest', `serviceaccounts/${account}/token`, true);
 export const SECRETS = resource('', 'v1', 'Secret', 'secrets', true);
 export const EVENTS = resource('', 'v1', 'Event', 'events', true);
 export const CONFIG_MAPS = resource('', 'v1', 'ConfigMap', 'configmaps', true);

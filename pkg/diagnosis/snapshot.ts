@@ -5,6 +5,7 @@ import type { EndpointSlice, Node, Service } from '../apis/core.ts';
 import type { FlowPolicyCondition, FlowPolicyStatus, FlowPolicyZoneStatus } from '../apis/flow-policy.ts';
 import type { StringMap } from '../apis/meta.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
+import type { Measured } from '../traffic/measured.ts';
 import type { EntryObject } from './bypasses/types.ts';
 import type { RouterObject } from './routers/types.ts';
 
@@ -143,6 +144,8 @@ export interface FlowLoopSummary extends Pick<
 export interface ClusterSnapshot {
   /** The API server's; undefined where only files are known. */
   readonly version?: KubernetesVersion;
+  /** Only files that hold it have measured traffic. */
+  readonly traffic?: Measured;
   readonly nodes: Collection<Node>;
   readonly services: Collection<Service>;
   readonly slices: Collection<EndpointSlice>;
@@ -160,7 +163,7 @@ export interface ClusterSnapshot {
 }
 
 /** Names of the collections. */
-export type CollectionName = Exclude<keyof ClusterSnapshot, 'version'>;
+export type CollectionName = Exclude<keyof ClusterSnapshot, 'version' | 'traffic'>;
 
 /** The items, or none where they could not be seen. */
 export const itemsOf = <T>(collection: Collection<T>): readonly T[] =>

@@ -23,6 +23,13 @@ export interface VectorRow {
   readonly at: number;
 }
 
+/** One element with all its labels. */
+export interface LabelledRow {
+  readonly labels: Readonly<Record<string, string>>;
+  /** 0 or more. */
+  readonly value: number;
+}
+
 export interface Vector {
   readonly rows: readonly VectorRow[];
   readonly problems: readonly string[];
@@ -120,19 +127,31 @@ const problemOf = (sample: Fields, value: readonly unknown[], number: number | u
   return number > MAX_VALUE ? 'more than anything real' : undefined;
 };
 
-const readRow = (sample: unknown, names: LabelNames): VectorRow | { problem: string; example?: string } => {
-  if (!isObject(sample) || !isObject(sample['metric'])) return { problem: 'no labels' };
+interface Reading {
+  readonly metric: Fields;
+  readonly value: number;
+  readonly at: number;
+  /** Why it is no load; undefined where it is one. */
+  readonly problem: string | undefined;
+}
+
+const readSample = (sample: unknown): Reading => {
+  if (!isObject(sample) || !isObject(sample['metric'])) return { metric: {}, value: 0, at: 0, problem: 'no labels' };
   const { metric } = sample;
   const value = Array.isArray(sample['value']) ? (sample['value'] as unknown[]) : [];
+  const number = numberOf(value[1]);
+  return { metric, value: Math.abs(number ?? 0), at: Number(value[0]), problem: problemOf(sample, value, number) };
+};
+
+const readRow = (sample: unknown, names: LabelNames): VectorRow | { problem: string; example?: string } => {
+  const { metric, value, at, problem } = readSample(sample);
   const labels = {
     namespace: labelOf(metric, names.namespace),
     pod: labelOf(metric, names.pod),
     sourceZone: labelOf(metric, names.sourceZone),
     destinationZone: labelOf(metric, names.destinationZone),
   };
-  const number = numberOf(value[1]);
-  const problem = problemOf(sample, value, number);
-  if (problem === undefined) return { ...labels, value: Math.abs(number ?? 0), at: value[0] as number };
+  if (problem === undefined) return { ...labels, value, at };
   const example = labels.pod ?? labels.sourceZone;
   return example === undefined ? { problem } : { problem, example };
 };
@@ -178,5 +197,27 @@ export const readVector = (body: string, names: LabelNames): Vector => {
     if ('problem' in row) problems.count(row.problem, row.example);
     else rows.push(row);
   }
+  return { rows, problems: problems.sentences() };
+};
+
+const textLabels = (metric: Fields): Record<string, string> =>
+  Object.fromEntries(
+    Object.keys(metric).flatMap((name) => {
+      const text = labelOf(metric, name);
+      return text === undefined ? [] : [[name, text] as const];
+    }),
+  );
+
+/** The same with every label of every element, for queries whose labels depend on what was found. Throws as `readVector` does. */
+export const readLabelled = (body: string): { rows: readonly LabelledRow[]; problems: readonly string[] } => {
+  const { answer, result } = resultOf(body);
+  const problems = createProblems();
+  sayWarnings(answer, problems.say);
+  const rows = result.flatMap((sample): LabelledRow[] => {
+    const { metric, value, problem } = readSample(sample);
+    if (problem === undefined) return [{ labels: textLabels(metric), value }];
+    problems.count(problem);
+    return [];
+  });
   return { rows, problems: problems.sentences() };
 };

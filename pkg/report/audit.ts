@@ -10,8 +10,8 @@ import type {
   Part,
   ServiceAudit,
 } from '../diagnosis/audit/types.ts';
-import type { HintSource } from '../diagnosis/models/hints.ts';
-import { countText, overloadText, percentText } from './figures.ts';
+import { countText, overloadText, percentText, volumeText } from './figures.ts';
+import { measuredText, WANTED_TEXT } from './measured.ts';
 import { moneyText } from './money.ts';
 import { paintFor, wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
@@ -25,25 +25,24 @@ export interface AuditStyle {
   readonly columns: number;
 }
 
-/** By what a Service asks. */
-export const WANTED_TEXT: Readonly<Record<HintSource, string>> = {
-  trafficDistribution: 'field',
-  'topology-mode': 'annotation',
-  webhook: 'label',
-  none: 'no',
-};
-
 const part = ({ count, of }: Part): string => (of === 0 ? '-' : `${count}/${of}`);
 
 type Column = readonly [title: string, cell: (service: ServiceAudit) => string];
+
+const MEASURED: readonly Column[] = [
+  ['GB/DAY', ({ measured }) => (measured === undefined ? '-' : volumeText(measured.gigabytesPerDay))],
+  ['MEASURED', ({ measured }) => percentText(measured?.crossZoneShare ?? null)],
+];
 
 const moneyColumns = ({ prices }: AuditReport): Column[] => {
   if (prices === undefined) return [];
   const money = (amount: number | undefined): string =>
     amount === undefined ? '-' : moneyText(amount, prices.currency);
+  const measured = prices.basis === 'Measured';
   return [
-    ['EST. COST/MONTH', ({ monthlyCost }) => money(monthlyCost?.current)],
-    ['EST. SAVED/MONTH', ({ monthlyCost }) => money(monthlyCost?.saving.routing)],
+    ...(measured ? MEASURED : []),
+    [measured ? 'COST/MONTH' : 'EST. COST/MONTH', ({ monthlyCost }) => money(monthlyCost?.current)],
+    [measured ? 'SAVES/MONTH' : 'EST. SAVED/MONTH', ({ monthlyCost }) => money(monthlyCost?.saving.routing)],
   ];
 };
 
@@ -124,14 +123,14 @@ const savingText = ({ saving }: AuditSum): string => {
   return `Routing by zone with the endpoints as they are would keep ${percentText(saving.routing)} more${more}.`;
 };
 
-/** What crossing costs, and by whose prices. */
+/** What crossing costs at the volume that was assumed, and by whose prices; empty where none was. */
 export const costText = ({ sum: { monthlyCost }, prices }: AuditReport): string => {
-  if (prices === undefined || monthlyCost === undefined) return '';
+  if (prices?.basis !== 'Assumed' || monthlyCost === undefined) return '';
   const { currency, gigabytesPerDay, source, date } = prices;
   const money = (amount: number): string => moneyText(amount, currency);
   const by = [source, date].filter((text) => text !== '').join(', ');
   const saves = `routing by zone saves ${money(monthlyCost.saving.routing)} of it, endpoints in zones that have none up to ${money(monthlyCost.saving.endpoints)} more`;
-  return `At ${gigabytesPerDay.toLocaleString('en-US')} GB a day, divided among Services by their ready endpoints, crossing costs an estimated ${money(monthlyCost.current)} a month; ${saves}${by === '' ? '' : ` (${by})`}.`;
+  return `At an assumed ${gigabytesPerDay.toLocaleString('en-US')} GB a day, divided among Services by their ready endpoints, crossing costs an estimated ${money(monthlyCost.current)} a month; ${saves}${by === '' ? '' : ` (${by})`}.`;
 };
 
 const sumText = (report: AuditReport, columns: number, paint: Paint): string => {
@@ -200,6 +199,7 @@ export const renderAudit = (report: AuditReport, style: AuditStyle): string => {
   return [
     rows.length === 0 ? '' : renderTable(headers, rows),
     sumText(report, width, paint),
+    measuredText(report, width, paint),
     causesText(report, width, paint),
     findings === '' ? '' : `\n${paint.strong('Of the whole cluster')}\n${findings}`,
     unseenText(report, width, paint),

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One screen that explains a Service: wanted, given, used, effective, and the causes with their remedies.
 import type { Cause, Explanation, UsedReport } from '../diagnosis/explain/types.ts';
+import type { ExplainedTraffic } from '../diagnosis/audit/explained-traffic.ts';
 import { loopText } from './explanation-loop.ts';
+import { explainedTraffic } from './measured.ts';
 import { paintFor, wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
 import { certaintyMark, routerHead, routersText } from './routers.ts';
@@ -193,7 +195,12 @@ const unseenText = ({ unseen }: Explanation, columns: number, paint: Paint): str
   return `\n${paint.faint(wrapText(`Not seen: ${clean(text)}.`, columns, '').trimEnd())}\n`;
 };
 
-export const renderExplanation = (report: Explanation, style: ExplanationStyle): string => {
+/** `measured`: its traffic, where that was measured. */
+export const renderExplanation = (
+  report: Explanation,
+  style: ExplanationStyle,
+  measured?: ExplainedTraffic,
+): string => {
   const paint = paintFor(style.color);
   const columns = Math.max(style.columns, 60);
   const head = `Service ${report.namespace}/${report.name} (Kubernetes ${report.kubernetesVersion}, ${routerHead(report)})`;
@@ -209,6 +216,7 @@ export const renderExplanation = (report: Explanation, style: ExplanationStyle):
     givenText(report, paint),
     usedText(report, style, paint),
     effectiveText(report, paint),
+    measured === undefined ? '' : explainedTraffic(measured, { indent: INDENT, columns, paint }),
     bypassesText(report, columns, paint),
     report.loop === undefined ? '' : loopText(report.loop, columns, INDENT, paint),
     spread,

@@ -22,3 +22,21 @@ export const overloadText = (overload: number | null): string => {
 /** `1 Service`, `1,204 Services`. */
 export const countText = (count: number, noun: string): string =>
   `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Three digits that count, without an exponent. */
+const threeDigits = (value: number): string => {
+  const digits = value <= 0 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(value)));
+  return value.toLocaleString('en-US', { maximumFractionDigits: Math.min(digits, 6) });
+};
+
+/** Gigabytes: `812`, `0.04`. */
+export const volumeText = (gigabytes: number): string => threeDigits(gigabytes);
+
+const UNITS = ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s'] as const;
+const KILO = 1_000;
+
+/** Bytes a second: `0 B/s`, `1.25 MB/s`. */
+export const rateText = (bytes: number): string => {
+  const power = bytes < KILO ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
+  return `${threeDigits(bytes / KILO ** power)} ${UNITS[power] ?? ''}`;
+};

@@ -181,7 +181,7 @@ const pricesText = ({ prices }: SimulationReport, columns: number, paint: Paint)
   if (prices === undefined) return '';
   const { gigabytesPerDay, source, date } = prices;
   const when = date === '' ? '' : `, ${date}`;
-  return paint.faint(wrapped(`Cost of ${gigabytesPerDay} GB a day: ${source}${when}.`, columns, ''));
+  return paint.faint(wrapped(`Cost of an assumed ${gigabytesPerDay} GB a day: ${source}${when}.`, columns, ''));
 };
 
 const ROUTER_INDENT = ' '.repeat(8);

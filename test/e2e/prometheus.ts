@@ -18,6 +18,8 @@ export interface ScrapeJob {
   readonly targets: readonly string[];
   /** Default `/metrics`. */
   readonly path?: string;
+  /** Over TLS, whatever the certificate, with this token. Default: plain HTTP. */
+  readonly token?: string;
 }
 
 export interface PrometheusOptions {
@@ -82,11 +84,18 @@ const configurationOf = ({ jobs, scrapeIntervalSeconds = 1, ruleFiles = [] }: Pr
       evaluation_interval: `${scrapeIntervalSeconds}s`,
     },
     rule_files: ruleFiles,
-    scrape_configs: jobs.map(({ name, targets, path = '/metrics' }) => ({
+    scrape_configs: jobs.map(({ name, targets, path = '/metrics', token }) => ({
       job_name: name,
       honor_labels: true,
       metrics_path: path,
       static_configs: [{ targets }],
+      ...(token === undefined
+        ? {}
+        : {
+            scheme: 'https',
+            tls_config: { insecure_skip_verify: true },
+            authorization: { credentials: token },
+          }),
     })),
   });
 

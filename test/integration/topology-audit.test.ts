@@ -57,7 +57,7 @@ describe('kubectl topology audit, on files', () => {
     expect(rowsOf(wide.out)[0]?.slice(-2)).to.deep.equal(['EVIDENCE', 'REMEDY']);
     const money = await runTopology(['audit', '-f', file, '--gb-per-day', '2500', '--prices', 'gcp']);
     expect(rowsOf(money.out)[0]?.slice(-3)).to.deep.equal(['EST. COST/MONTH', 'EST. SAVED/MONTH', 'CAUSE']);
-    expect(money.out).to.contain('At 2,500 GB a day').and.to.contain('Google Cloud');
+    expect(money.out).to.contain('At an assumed 2,500 GB a day').and.to.contain('Google Cloud');
   });
 
   it('says the same in YAML as in JSON, shares as fractions', async () => {

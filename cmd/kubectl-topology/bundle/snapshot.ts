@@ -44,6 +44,8 @@ export interface SnapshotFile {
     readonly serverVersion: string;
     readonly read: readonly CollectionName[];
     readonly unread: readonly { readonly what: CollectionName; readonly why: string }[];
+    /** One more object: measured traffic. */
+    readonly traffic?: object;
   }): object;
 }
 
@@ -58,11 +60,12 @@ export const createSnapshotFile = (only?: Only): SnapshotFile => {
       const { namespace = '', name } = metadataOf(object, false);
       kept.set(`${String(object['kind'])}/${namespace}/${name}`, copy);
     },
-    list: (facts) => ({
+    list: ({ traffic, ...facts }) => ({
       apiVersion: 'v1',
       kind: 'List',
       items: [
         { apiVersion: `status.${GROUP}/v1alpha1`, kind: SNAPSHOT_KIND, metadata: { name: 'snapshot' }, ...facts },
+        ...(traffic === undefined ? [] : [traffic]),
         ...[...kept].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object),
       ],
     }),

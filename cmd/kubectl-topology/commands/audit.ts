@@ -16,6 +16,9 @@ import { UsageError } from '../errors.ts';
 import { failOnReasons } from '../explain-flags.ts';
 import { addInputFlags, addOutputFlag, addVersionFlags } from '../flags.ts';
 import { wantsColor } from '../io.ts';
+import type { Io } from '../io.ts';
+import { addMeasuredFlags, readMeasured } from '../measured-flags.ts';
+import type { MeasuredFlags } from '../measured-flags.ts';
 import { writePage } from '../page.ts';
 import { addPriceFlags, readPrices } from '../price-flags.ts';
 import type { PriceFlags } from '../price-flags.ts';
@@ -25,7 +28,7 @@ import { load } from '../session.ts';
 import { addWithoutFlags, answerWithout } from '../without.ts';
 import type { WithoutFlags } from '../without.ts';
 
-interface Flags extends WithoutFlags, PriceFlags {
+interface Flags extends WithoutFlags, PriceFlags, MeasuredFlags {
   sortBy: SortKey;
   reverse?: boolean;
   failOn?: readonly string[];
@@ -46,7 +49,7 @@ const NEEDS: readonly CollectionName[] = [
 
 const define = (command: Command): void => {
   addVersionFlags(addProxyFlags(addInputFlags(command, true)), 'the control plane and of every proxy');
-  addPriceFlags(addWithoutFlags(addOutputFlag(command)), 'all audited Services together');
+  addMeasuredFlags(addPriceFlags(addWithoutFlags(addOutputFlag(command)), 'all audited Services together'));
   command
     .addOption(new Option('--sort-by <order>', 'order of the Services').choices(SORT_KEYS).default('worst'))
     .option('--reverse', 'the other way round')
@@ -58,10 +61,13 @@ const define = (command: Command): void => {
     );
 };
 
-const billOf = async (snapshot: ClusterSnapshot, { gbPerDay, prices }: PriceFlags): Promise<Bill | undefined> =>
-  gbPerDay === undefined
-    ? undefined
-    : { tariff: tariffOf(await readPrices(prices), itemsOf(snapshot.nodes)), gigabytesPerDay: gbPerDay };
+const billOf = async (snapshot: ClusterSnapshot, flags: Flags, io: Io): Promise<Bill | undefined> => {
+  const { gbPerDay, prices } = flags;
+  const measured = await readMeasured(snapshot, flags, io);
+  if (measured === undefined && gbPerDay === undefined) return undefined;
+  const tariff = tariffOf(await readPrices(prices), itemsOf(snapshot.nodes));
+  return measured === undefined ? { tariff, gigabytesPerDay: gbPerDay ?? 0 } : { tariff, measured };
+};
 
 const ordered = (report: AuditReport, { sortBy, reverse = false }: Flags): AuditReport => {
   const services = sortServices(report.services, sortBy);
@@ -86,6 +92,8 @@ export const audit = topologyCommand<Flags>({
   examples: [
     ['The whole cluster', 'audit'],
     ['One page for people who have no terminal, with money', 'audit --gb-per-day 2500 --prices aws --html audit.html'],
+    ['What crossing costs by the bytes that the traffic-meters measured', 'audit --measured --prices aws'],
+    ['The same from Prometheus, a week back', 'audit --prometheus monitoring/prometheus:9090 --window 168h'],
     [
       'Without a cluster',
       'audit -f cluster.json --sort-by saving   # kubectl get nodes,services,endpointslices -A -o json > cluster.json',
@@ -101,7 +109,7 @@ export const audit = topologyCommand<Flags>({
     const loaded = await load(input, NEEDS, io);
     const { snapshot, namespace } = loaded;
     if (snapshot.services.kind === 'unknown') throw new UsageError(`Services cannot be read: ${snapshot.services.why}`);
-    const bill = await billOf(snapshot, flags);
+    const bill = await billOf(snapshot, flags, io);
     const report = auditCluster(snapshot, {
       now: io.now(),
       ...statedBy(flags),

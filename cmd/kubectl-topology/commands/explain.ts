@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology explain`: is routing by zone wanted, given, used and effective; and if not, why.
 import { explain as explainService } from '../../../pkg/diagnosis/explain/explain.ts';
+import { explainTraffic } from '../../../pkg/diagnosis/audit/explained-traffic.ts';
+import { tariffOf } from '../../../pkg/diagnosis/prices.ts';
+import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderExplanation } from '../../../pkg/report/explanation.ts';
 import { topologyCommand } from '../command.ts';
 import { EXPLAIN_NEEDS, addExplainFlags, explainOptions, failOnFlag, failsOn } from '../explain-flags.ts';
@@ -10,10 +13,14 @@ import { addOutputFlag } from '../flags.ts';
 import type { OutputFlags } from '../flags.ts';
 import { withFlowPolicies } from '../flow-policies.ts';
 import { wantsColor } from '../io.ts';
+import { addMeasuredFlags, readMeasured } from '../measured-flags.ts';
+import type { MeasuredFlags } from '../measured-flags.ts';
+import { addPricesFlag, readPrices } from '../price-flags.ts';
+import type { PriceFlags } from '../price-flags.ts';
 import { print } from '../print.ts';
 import { load } from '../session.ts';
 
-interface Flags extends ExplainFlags, OutputFlags {
+interface Flags extends ExplainFlags, OutputFlags, MeasuredFlags, Pick<PriceFlags, 'prices'> {
   failOn?: readonly string[];
 }
 
@@ -23,6 +30,7 @@ export const explain = topologyCommand<Flags>({
     'Why traffic to a Service crosses zones: wanted, given, used, effective, and the first cause with its remedy',
   examples: [
     ['One screen', 'explain web -n shop'],
+    ['With the bytes that the traffic-meters measured, and what they cost', 'explain web -n shop --measured'],
     ['From files', 'explain shop/web -f cluster.yaml'],
     [
       'In a pipeline: exit code 1 unless every client zone keeps its traffic',
@@ -35,14 +43,24 @@ export const explain = topologyCommand<Flags>({
       'exit code 1 on "any" cause, if "ineffective", or on these reasons (comma-separated)',
       failOnFlag,
     );
+    addPricesFlag(addMeasuredFlags(command));
   },
   async run(io, flags, [name = '']) {
     const loaded = await load(inNamespaceOf(flags, name), EXPLAIN_NEEDS, io);
     const service = findService(loaded, name);
     const snapshot = await withFlowPolicies(loaded.snapshot, service, flags, io);
-    const report = explainService(snapshot, service, explainOptions(flags, io));
-    await print(io, flags.output, report, (wide) =>
-      renderExplanation(report, { wide, color: wantsColor(io), columns: io.out.columns }),
+    const options = explainOptions(flags, io);
+    const report = explainService(snapshot, service, options);
+    const traffic = await readMeasured(snapshot, flags, io);
+    const measured =
+      traffic === undefined
+        ? undefined
+        : explainTraffic(snapshot, service, options, {
+            tariff: tariffOf(await readPrices(flags.prices), itemsOf(snapshot.nodes)),
+            measured: traffic,
+          });
+    await print(io, flags.output, measured === undefined ? report : { ...report, measured }, (wide) =>
+      renderExplanation(report, { wide, color: wantsColor(io), columns: io.out.columns }, measured),
     );
     const reasons = report.causes.map(({ reason }) => reason);
     return failsOn(flags.failOn, { reasons, effective: report.effective.effective }) ? 1 : 0;

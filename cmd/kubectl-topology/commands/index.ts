@@ -12,6 +12,7 @@ import { route } from './route.ts';
 import { simulate } from './simulate.ts';
 import { snapshot } from './snapshot.ts';
 import { status } from './status.ts';
+import { traffic } from './traffic.ts';
 import { watch } from './watch.ts';
 
 export const COMMANDS: readonly TopologyCommand[] = [
@@ -19,6 +20,7 @@ export const COMMANDS: readonly TopologyCommand[] = [
   watch,
   simulate,
   audit,
+  traffic,
   status,
   snapshot,
   hints,

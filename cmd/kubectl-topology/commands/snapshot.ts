@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology snapshot`: everything that the other commands need of a cluster, in one file, without secrets.
 import { COLLECTIONS } from '../../../pkg/diagnosis/project/collect.ts';
+import { trafficDocument } from '../../../pkg/diagnosis/measured/document.ts';
 import { formatVersion } from '../../../pkg/routing/version.ts';
 import { renderJson } from '../../../pkg/report/json.ts';
 import { topologyCommand } from '../command.ts';
@@ -8,9 +9,11 @@ import { UsageError } from '../errors.ts';
 import { parseServiceName } from '../find-service.ts';
 import { addInputFlags } from '../flags.ts';
 import type { InputFlags } from '../flags.ts';
+import { addMeasuredFlags, readMeasured } from '../measured-flags.ts';
+import type { MeasuredFlags } from '../measured-flags.ts';
 import { checkInputFlags, withConnection } from '../session.ts';
 
-interface Flags extends InputFlags {
+interface Flags extends InputFlags, MeasuredFlags {
   service?: string;
 }
 
@@ -24,13 +27,16 @@ export const snapshot = topologyCommand<Flags>({
   examples: [
     ['The whole cluster', 'snapshot > cluster.json'],
     ['One Service and its namespace', 'snapshot --service shop/web > web.json'],
+    ['With measured traffic, for audit --measured -f', 'snapshot --measured > cluster.json'],
     ['Then, anywhere', 'explain shop/web -f cluster.json'],
     [`Without this plug-in: ${BY_HAND}`, 'audit -f cluster.json'],
   ],
   define(command) {
-    addInputFlags(command, true).option(
-      '--service <name>',
-      'one Service and its slices: NAMESPACE/NAME, or NAME with -n',
+    addMeasuredFlags(
+      addInputFlags(command, true).option(
+        '--service <name>',
+        'one Service and its slices: NAMESPACE/NAME, or NAME with -n',
+      ),
     );
   },
   async run(io, flags) {
@@ -55,6 +61,7 @@ export const snapshot = topologyCommand<Flags>({
         ...(onProgress === undefined ? {} : { onProgress }),
       }),
     );
+    const traffic = await readMeasured(read, flags, io);
     const unread = COLLECTIONS.flatMap((what) => {
       const collection = read[what];
       return collection.kind === 'unknown' ? [{ what, why: collection.why }] : [];
@@ -65,6 +72,7 @@ export const snapshot = topologyCommand<Flags>({
       serverVersion: read.version === undefined ? '' : formatVersion(read.version),
       read: COLLECTIONS.filter((what) => !missing.has(what)),
       unread,
+      ...(traffic === undefined ? {} : { traffic: trafficDocument(traffic) }),
     });
     io.out.write(renderJson(list));
     return 0;

@@ -13,9 +13,8 @@ import type { ExplainFlags } from '../explain-flags.ts';
 import { findService, inNamespaceOf } from '../find-service.ts';
 import { wantsColor } from '../io.ts';
 import type { Io } from '../io.ts';
+import { KEYS_TO_END } from '../keys.ts';
 import { connect } from '../session.ts';
-
-const KEYS_TO_END: ReadonlySet<string> = new Set(['q', 'Q', '\u0003', '\u0004']);
 
 /** One line for whoever keeps a log of it. */
 const lineOf = ({ verdict, given, effective, causes }: Explanation, now: number): string => {

@@ -4,7 +4,9 @@ import { constants } from 'node:buffer';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { COLLECTIONS, createCollector } from '../../../pkg/diagnosis/project/collect.ts';
+import { isTraffic, parseTraffic } from '../../../pkg/diagnosis/measured/document.ts';
 import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
+import type { Measured } from '../../../pkg/traffic/measured.ts';
 import { InputError, UsageError } from '../errors.ts';
 import { isObservations } from './observations-kind.ts';
 import { snapshotFacts } from './snapshot-kind.ts';
@@ -122,23 +124,29 @@ export const readFiles = async (paths: readonly string[], input: FileInput): Pro
   const collector = createCollector();
   let bundle: Fields | undefined;
   let taken: ReturnType<typeof snapshotFacts>;
+  let traffic: Measured | undefined;
   await readObjects(paths, input, (object) => {
     if (isObservations(object)) bundle = object;
     taken ??= snapshotFacts(object);
+    if (isTraffic(object)) traffic = parseTraffic(object);
     collector.add(object);
   });
   if (collector.count === 0) throw noObjects(paths);
+  const withTraffic = (snapshot: ClusterSnapshot): ClusterSnapshot =>
+    traffic === undefined ? snapshot : { ...snapshot, traffic };
   if (taken !== undefined) {
     const { read, unread, serverVersion } = taken;
     // What was read and has no object is known to be empty.
     const missing = [...missingIn(collector.seen)].filter(([name]) => !read.has(name));
     const why = missing.map(([name, text]) => [name, unread.get(name) ?? text] as const);
-    return collector.snapshot(new Map(why), versionIn(serverVersion));
+    return withTraffic(collector.snapshot(new Map(why), versionIn(serverVersion)));
   }
-  return bundle === undefined
-    ? collector.snapshot(missingIn(collector.seen))
-    : collector.snapshot(
-        new Map([...missingIn(collector.seen), ...NOT_IN_BUNDLES]),
-        versionIn(bundle['serverVersion']),
-      );
+  return withTraffic(
+    bundle === undefined
+      ? collector.snapshot(missingIn(collector.seen))
+      : collector.snapshot(
+          new Map([...missingIn(collector.seen), ...NOT_IN_BUNDLES]),
+          versionIn(bundle['serverVersion']),
+        ),
+  );
 };

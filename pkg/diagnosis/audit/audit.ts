@@ -12,7 +12,9 @@ import { assessed, serviceAudit } from './service.ts';
 import type { Assessed } from './service.ts';
 import { sortServices } from './sort.ts';
 import { auditSum, causeGroups } from './sum.ts';
-import type { AuditOptions, AuditReport } from './types.ts';
+import { flowsByService, measuredParts } from '../measured/cost.ts';
+import type { MeasuredReport } from '../measured/cost.ts';
+import type { AuditOptions, AuditReport, ServiceAudit } from './types.ts';
 
 const matrixOf = (all: readonly Assessed[], total: number): AuditReport['matrix'] => {
   const cells = new Map<string, Map<string, number>>();
@@ -22,10 +24,31 @@ const matrixOf = (all: readonly Assessed[], total: number): AuditReport['matrix'
   return plainMatrix(cells);
 };
 
-const pricesOf = ({ bill }: AuditOptions): Pick<AuditReport, 'prices'> => {
+/** What routing by zone saves already, by what asks for it. */
+const savedBy = (services: readonly ServiceAudit[]): MeasuredReport['savedBy'] => {
+  const sums: Record<string, number> = {};
+  for (const { wanted, monthlyCost } of services) {
+    const { saved = 0 } = monthlyCost ?? {};
+    if (saved > 0) sums[wanted.source] = (sums[wanted.source] ?? 0) + saved;
+  }
+  return sums;
+};
+
+const billOf = (
+  { bill }: AuditOptions,
+  services: readonly ServiceAudit[],
+): Pick<AuditReport, 'prices' | 'measured'> => {
   if (bill === undefined) return {};
   const { currency, source, date } = bill.tariff.table;
-  return { prices: { currency, source, date, gigabytesPerDay: bill.gigabytesPerDay } };
+  if (bill.measured === undefined) {
+    return { prices: { currency, source, date, gigabytesPerDay: bill.gigabytesPerDay, basis: 'Assumed' } };
+  }
+  const { flows: _, ...about } = bill.measured;
+  const parts = measuredParts(bill.tariff, bill.measured, new Set(services.map(keyOf)));
+  return {
+    prices: { currency, source, date, gigabytesPerDay: parts.services.gigabytesPerDay, basis: 'Measured' },
+    measured: { ...about, ...parts, savedBy: savedBy(services) },
+  };
 };
 
 /** They add to the evidence of a cause and change none; from a cluster they are not even read. */
@@ -48,7 +71,8 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions): AuditRe
   );
   const all = chosen.map((service) => assessed(diagnose(snapshot, service, options, index)));
   const total = all.reduce((sum, { weight }) => sum + weight, 0);
-  const services = all.map((each) => serviceAudit(each, total, bill));
+  const flows = bill?.measured === undefined ? undefined : flowsByService(bill.measured);
+  const services = all.map((each) => serviceAudit(each, total, bill, flows?.get(keyOf(each.draft)) ?? []));
   const slices = chosen.flatMap((service) => index.slices.get(keyOf(refOf(service))) ?? []);
   return {
     kubernetesVersion: formatVersion(options.version ?? index.version),
@@ -59,7 +83,7 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions): AuditRe
     causes: causeGroups(services),
     matrix: matrixOf(all, total),
     findings: clusterFindings(snapshot, index, slices),
-    ...pricesOf(options),
+    ...billOf(options, services),
     unseen: unseen(snapshot),
   };
 };

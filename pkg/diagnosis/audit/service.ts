@@ -2,6 +2,8 @@
 // One Service of an audit: what explain finds, and what it costs.
 import type { Diagnosis } from '../explain/explain.ts';
 import type { Facts } from '../explain/types.ts';
+import type { MeasuredFlow } from '../../traffic/measured.ts';
+import { measuredCost, measuredService } from '../measured/cost.ts';
 import { monthlyCost } from '../prices.ts';
 import type { TrafficShares } from '../prices.ts';
 import { auditGroup } from './group.ts';
@@ -11,7 +13,7 @@ import type { Prediction } from './prediction.ts';
 import type { Bill, MonthlyCost, Part, Saving, ServiceAudit } from './types.ts';
 
 /** What one Service alone tells. */
-type Draft = Omit<ServiceAudit, 'weight' | 'monthlyCost'>;
+type Draft = Omit<ServiceAudit, 'weight' | 'monthlyCost' | 'measured'>;
 type Own = Omit<Draft, 'group' | keyof Figures>;
 
 /** A Service before its part of the whole is known. */
@@ -20,6 +22,8 @@ export interface Assessed {
   readonly prediction: Prediction | undefined;
   /** Ready endpoints of the first family; 0 where nothing is predicted. */
   readonly weight: number;
+  /** Ready endpoints of the first family by zone. */
+  readonly endpointsByZone: ReadonlyMap<string, number>;
 }
 
 /** Proxies that keep to hints for every family and port. */
@@ -38,13 +42,29 @@ const savingOf = ({ now, routedByZone }: Prediction): Saving => {
 const costOf = (
   promised: boolean,
   { now, routedByZone }: Prediction,
-  { tariff, gigabytesPerDay }: Bill,
+  { tariff, gigabytesPerDay = 0 }: Bill,
   weight: number,
 ): MonthlyCost => {
   const cost = (matrix: TrafficShares): number => monthlyCost(tariff, matrix, gigabytesPerDay * weight);
-  const [current, routed] = [cost(now), cost(routedByZone)];
+  return promisedCost(promised, cost(now), cost(routedByZone));
+};
+
+const promisedCost = (promised: boolean, current: number, routed: number): MonthlyCost => {
   const least = promised ? Math.min(current, routed) : current;
   return { current, saving: { routing: current - least, endpoints: promised ? least : 0 } };
+};
+
+/** By what went between zones; where nothing is predicted, nothing is promised. */
+const measuredCostOf = (
+  { draft, prediction, endpointsByZone }: Assessed,
+  { tariff }: Bill,
+  flows: readonly MeasuredFlow[],
+): MonthlyCost => {
+  const routes = prediction?.routedByZone ?? new Map<string, never>();
+  const { current, spread, routed } = measuredCost(tariff, flows, routes, endpointsByZone);
+  // Without a wish for it nothing is saved by routing: what crosses less than evenly does so by chance.
+  const saved = draft.wanted.wanted ? Math.max(0, spread - current) : 0;
+  return { ...promisedCost(draft.saving !== null, current, routed), saved };
 };
 
 type Figures = Pick<
@@ -106,19 +126,32 @@ export const assessed = (diagnosis: Diagnosis): Assessed => {
   const promised = own.bypasses.length === 0 && !isUnsure(diagnosis.verdict);
   const whole = { ...own, ...figures, saving: promised ? figures.saving : null };
   const draft = { group: auditGroup(whole), ...whole };
-  return { draft, prediction, weight: prediction === undefined ? 0 : draft.endpoints };
+  const zones = Map.groupBy(diagnosis.facts.families[0]?.endpoints ?? [], ({ zone }) => zone);
+  const endpointsByZone = new Map([...zones].map(([zone, endpoints]) => [zone, endpoints.length]));
+  return { draft, prediction, weight: prediction === undefined ? 0 : draft.endpoints, endpointsByZone };
 };
 
-/** `total`: the weight of all Services together. */
+const billed = (
+  each: Assessed,
+  weight: number,
+  bill: Bill | undefined,
+  flows: readonly MeasuredFlow[],
+): Pick<ServiceAudit, 'monthlyCost' | 'measured'> => {
+  if (bill === undefined) return {};
+  if (bill.measured !== undefined) {
+    return { monthlyCost: measuredCostOf(each, bill, flows), measured: measuredService(flows) };
+  }
+  const { draft, prediction } = each;
+  return prediction === undefined ? {} : { monthlyCost: costOf(draft.saving !== null, prediction, bill, weight) };
+};
+
+/** `total`: the weight of all Services together; `flows`: what was measured of this one. */
 export const serviceAudit = (
-  { draft, prediction, weight: own }: Assessed,
+  each: Assessed,
   total: number,
   bill: Bill | undefined,
+  flows: readonly MeasuredFlow[],
 ): ServiceAudit => {
-  const weight = total === 0 ? 0 : own / total;
-  const cost =
-    bill === undefined || prediction === undefined
-      ? {}
-      : { monthlyCost: costOf(draft.saving !== null, prediction, bill, weight) };
-  return { ...draft, weight, ...cost };
+  const weight = total === 0 ? 0 : each.weight / total;
+  return { ...each.draft, weight, ...billed(each, weight, bill, flows) };
 };

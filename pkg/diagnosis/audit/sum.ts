@@ -15,8 +15,10 @@ const savingOf = (services: readonly ServiceAudit[]): Saving => ({
 
 const costOf = (services: readonly ServiceAudit[]): { monthlyCost?: MonthlyCost } => {
   if (services.every(({ monthlyCost }) => monthlyCost === undefined)) return {};
+  const measured = services.some(({ monthlyCost }) => monthlyCost?.saved !== undefined);
   return {
     monthlyCost: {
+      ...(measured ? { saved: total(services, ({ monthlyCost }) => monthlyCost?.saved ?? 0) } : {}),
       current: total(services, ({ monthlyCost }) => monthlyCost?.current ?? 0),
       saving: {
         routing: total(services, ({ monthlyCost }) => monthlyCost?.saving.routing ?? 0),
@@ -60,7 +62,8 @@ export const auditSum = (
     inZoneShare: crossZoneShare === null ? null : 1 - crossZoneShare,
     crossZoneShare,
     saving: savingOf(predicted),
-    ...costOf(predicted),
+    // What was measured needs no prediction.
+    ...costOf(services),
   };
 };
 

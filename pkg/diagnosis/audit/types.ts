@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology audit` takes and answers.
 import type { Cause, CauseReason, ExplainOptions, Explanation, Verdict, WantedReport } from '../explain/types.ts';
+import type { Measured } from '../../traffic/measured.ts';
+import type { MeasuredReport, MeasuredService } from '../measured/cost.ts';
 import type { Tariff } from '../prices.ts';
 import type { RoutersReport } from '../routers/report.ts';
 import type { AuditReason } from './reasons.ts';
 
-/** What traffic costs, and how much there is. */
-export interface Bill {
-  readonly tariff: Tariff;
-  /** Of all Services that are audited together, requests and responses. */
-  readonly gigabytesPerDay: number;
-}
+/** What traffic costs, and how much there is: measured, or assumed for all Services that are audited together. */
+export type Bill = { readonly tariff: Tariff } & (
+  | { readonly gigabytesPerDay: number; readonly measured?: undefined }
+  | { readonly measured: Measured; readonly gigabytesPerDay?: undefined }
+);
 
 export interface AuditOptions extends ExplainOptions {
   /** Services of this namespace only. Default: of all. */
@@ -32,6 +33,8 @@ export interface MonthlyCost {
   /** What crossing costs now. */
   readonly current: number;
   readonly saving: Saving;
+  /** What routing by zone saves already, beside endpoints chosen evenly; only where traffic was measured. */
+  readonly saved?: number;
 }
 
 /** Of Nodes, endpoints or zones: how many of them all. */
@@ -78,6 +81,8 @@ export interface ServiceAudit {
   /** Its part of all ready endpoints, which stands in for its part of the traffic. */
   readonly weight: number;
   readonly monthlyCost?: MonthlyCost;
+  /** Only where traffic was measured. */
+  readonly measured?: MeasuredService;
   /** The one to look at first; null where there is none. */
   readonly cause: Cause | null;
   /** The others, in the order in which to look at them. */
@@ -138,7 +143,11 @@ export interface AuditReport extends RoutersReport {
     readonly currency: string;
     readonly source: string;
     readonly date: string;
+    /** Of all audited Services together. */
     readonly gigabytesPerDay: number;
+    /** `Assumed`: somebody said how much there is, and it is divided among Services by their ready endpoints. */
+    readonly basis: 'Assumed' | 'Measured';
   };
+  readonly measured?: MeasuredReport;
   readonly unseen: Explanation['unseen'];
 }

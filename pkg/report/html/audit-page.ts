@@ -6,7 +6,7 @@ import { heatMap } from '../svg.ts';
 import { AUDIT_SCRIPT } from './audit-script.ts';
 import { servicesTable } from './audit-services.ts';
 import { AUDIT_STYLE } from './audit-style.ts';
-import { cards, causes, findings, savings } from './audit-summary.ts';
+import { cards, causes, findings, measured, savings } from './audit-summary.ts';
 import { routerHead } from '../routers.ts';
 import { renderPage } from './document.ts';
 import { markup, NOTHING } from './markup.ts';
@@ -44,7 +44,7 @@ const notes = (report: AuditReport): Markup => {
   return markup`<footer>
     <h2>How to read this</h2>
     <p>
-      Nothing was measured: shares are predicted from Nodes, Services and EndpointSlices by models of the control plane
+      ${report.measured === undefined ? 'Nothing was measured: shares' : 'Bytes and money are measured; shares of connections'} are predicted from Nodes, Services and EndpointSlices by models of the control plane
       and of the proxies, with ${clientsText(report.sum)}. Services are weighted by their ready endpoints, which stand
       in for their traffic. <em>Overload</em> is how far the busiest endpoint is above its fair share.
     </p>
@@ -60,7 +60,7 @@ export const renderAuditPage = (report: AuditReport, { now }: { readonly now: nu
     script: AUDIT_SCRIPT,
     body: markup`${heading(report, now)}
       <main>
-        ${cards(report)} ${savings(report)} ${matrixSection(report)} ${causes(report)} ${findings(report)}
+        ${cards(report)} ${measured(report)} ${savings(report)} ${matrixSection(report)} ${causes(report)} ${findings(report)}
         ${servicesTable(report)}
       </main>
       ${notes(report)}`,

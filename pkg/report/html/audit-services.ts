@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of Services in the page of an audit: sortable by every header, filterable, with cause and remedy.
 import type { AuditReport, Part, ServiceAudit } from '../../diagnosis/audit/types.ts';
-import { WANTED_TEXT } from '../audit.ts';
-import { overloadText, percentText } from '../figures.ts';
+import { WANTED_TEXT } from '../measured.ts';
+import type { MeasuredService } from '../../diagnosis/measured/cost.ts';
+import { overloadText, percentText, volumeText } from '../figures.ts';
 import { moneyText } from '../money.ts';
 import { markup, NOTHING, sentence } from './markup.ts';
 import type { Content, Markup } from './markup.ts';
@@ -59,6 +60,9 @@ const serviceCell = ({ namespace, name, verdict }: ServiceAudit): Cell => ({
   value: `${name} ${namespace}`,
 });
 
+const volume = ({ gigabytesPerDay, crossZoneShare }: MeasuredService): Markup =>
+  markup`<small>${volumeText(gigabytesPerDay)} GB a day, ${percentText(crossZoneShare)} crosses</small>`;
+
 const moneyColumns = ({ prices }: AuditReport): Column[] =>
   prices === undefined
     ? []
@@ -66,8 +70,11 @@ const moneyColumns = ({ prices }: AuditReport): Column[] =>
         {
           title: 'Cost a month (estimate)',
           sort: 'number',
-          cell: ({ monthlyCost }) =>
-            known(monthlyCost?.current ?? null, moneyText(monthlyCost?.current ?? 0, prices.currency)),
+          cell: ({ monthlyCost, measured }) =>
+            known(
+              monthlyCost?.current ?? null,
+              markup`${moneyText(monthlyCost?.current ?? 0, prices.currency)}${measured === undefined ? NOTHING : volume(measured)}`,
+            ),
         },
       ];
 

@@ -4,6 +4,7 @@ import { AUDIT_GROUPS } from '../../diagnosis/audit/group.ts';
 import type { AuditGroup, AuditReport, CauseGroup, ClusterFinding } from '../../diagnosis/audit/types.ts';
 import { GROUP_TITLES } from '../audit.ts';
 import { percentText } from '../figures.ts';
+import { MEASURED_HEADERS, measuredRows, measuredSentences } from '../measured.ts';
 import { moneyText } from '../money.ts';
 import { shareBar } from '../svg.ts';
 import type { BarPart } from '../svg.ts';
@@ -17,7 +18,12 @@ const moneyCards = ({ sum: { monthlyCost }, prices }: AuditReport): Markup[] => 
   if (monthlyCost === undefined || prices === undefined) return [];
   const money = (amount: number): string => moneyText(amount, prices.currency);
   return [
-    card(money(monthlyCost.current), 'a month is what crossing zones costs, an estimate'),
+    prices.basis === 'Measured'
+      ? card(money(monthlyCost.current), 'a month is what crossing zones costs these Services, by measured bytes')
+      : card(
+          money(monthlyCost.current),
+          'a month is what crossing zones costs, an estimate at the volume that was assumed',
+        ),
     card(money(monthlyCost.saving.routing), 'a month would be saved by routing by zone, an estimate'),
   ];
 };
@@ -32,6 +38,31 @@ export const cards = (report: AuditReport): Markup => {
     ${card(percentText(sum.inZoneShare === null ? null : saving.routing), 'more would stay if every Service were routed by zone, with the endpoints as they are')}
     ${moneyCards(report)}
   </ul>`;
+};
+
+/** What was measured: what Services could save, and what they could not. */
+export const measured = (report: AuditReport): Markup => {
+  const rows = measuredRows(report);
+  if (rows.length === 0) return NOTHING;
+  const [first, ...others] = MEASURED_HEADERS;
+  const row = ([name = '', ...figures]: readonly string[]): Markup =>
+    markup`<tr role="row">
+      <th role="rowheader" scope="row">${name}</th>
+      ${figures.map((figure, index) => markup`<td role="cell" class="number" data-label="${others[index] ?? ''}">${figure}</td>`)}
+    </tr>`;
+  return markup`<h2>Measured</h2>
+    ${measuredSentences(report).map((text) => markup`<p>${text}</p>`)}
+    <table role="table" class="cards-when-narrow" id="measured" aria-label="Measured traffic">
+      <thead role="rowgroup">
+        <tr role="row">
+          <th role="columnheader" scope="col">${first}</th>
+          ${others.map((title) => markup`<th role="columnheader" scope="col" class="number">${title}</th>`)}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        ${rows.map(row)}
+      </tbody>
+    </table>`;
 };
 
 const partsOf = ({ sum: { inZoneShare, saving } }: AuditReport): BarPart[] => {

@@ -14,6 +14,7 @@ export const PAGES_RUN: Readonly<Record<string, readonly string[]>> = {
   'docs/operations/first-hour.md': [OPERATOR],
   'docs/operations/install.md': [OPERATOR],
   'docs/usage/audit.md': [OPERATOR],
+  'docs/usage/crossing-cost.md': ['test/e2e/suites/audit-measured.test.ts'],
   'docs/usage/enable.md': [OPERATOR],
   'docs/usage/extension-resource.md': ['test/e2e/suites/extension.test.ts', OPERATOR],
   'docs/usage/kubeedge.md': [OPERATOR],

@@ -38,6 +38,7 @@ const view = (more: Partial<MeterView> & { readonly seesServices?: boolean } = {
   },
   facts: () => facts(),
   listAgeSeconds: () => 1,
+  countingSeconds: () => 60,
   overruns: () => 0,
   ...more,
 });
@@ -157,6 +158,9 @@ describe('traffic-meter: its clockwork', () => {
     expect([lists(), meter.problem, meter.listAgeSeconds()]).to.deep.equal([1, undefined, 0]);
     await clock.advance(60_000);
     expect(lists()).to.equal(2);
+    expect([meter.listAgeSeconds(), meter.countingSeconds()], 'the list is new, counting is not').to.deep.equal([
+      0, 60,
+    ]);
     stop.abort();
     await running;
     expect(clock.pending).to.equal(0);

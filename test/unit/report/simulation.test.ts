@@ -34,8 +34,8 @@ Clients by CPU of the Nodes
     load-aware      -       -        -         -           DemandUnknown
 > the Service asks for it, * recommended. HINTED: ready endpoints with hints; OVERLOAD: busiest
 endpoint above its fair share.
-Cost of 100 GB a day: Amazon EC2 on-demand list price for data transfer: 0.01 a GB between zones on
-either side, 0.02 out to another region, 2026-11-21.
+Cost of an assumed 100 GB a day: Amazon EC2 on-demand list price for data transfer: 0.01 a GB
+between zones on either side, 0.02 out to another region, 2026-11-21.
 
 Recommended: proportional (LeastCost)
   Costs least with every endpoint at most at 120 % of its fair share: 71 % stays in its zone; with
@@ -103,7 +103,9 @@ load-aware: DemandUnknown
       pairs: [],
       regions: {},
     };
-    expect(narrow(reportFor(UNEVEN, { gigabytesPerDay: 1, prices }))).to.contain('\nCost of 1 GB a day: us.\n');
+    expect(narrow(reportFor(UNEVEN, { gigabytesPerDay: 1, prices }))).to.contain(
+      '\nCost of an assumed 1 GB a day: us.\n',
+    );
   });
 
   it('keeps to the width, and never below 60', () => {

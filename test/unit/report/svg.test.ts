@@ -47,7 +47,7 @@ describe('report: heat map', () => {
   });
 
   it('of nothing is a sentence', () => {
-    expect(heatMap({}).text).to.equal('<p>No connections are predicted.</p>');
+    expect(heatMap({}).text).to.equal('<p>There are no connections between zones.</p>');
   });
 });
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traffic as it goes: one reading after the other, from wherever the flags say.
+import { UsageError } from './errors.ts';
+import type { InputFlags } from './flags.ts';
+import type { Io } from './io.ts';
+import { openMeters, readFromPrometheus } from './measured-flags.ts';
+import type { SourceFlags } from './measured-flags.ts';
+import { connect, load } from './session.ts';
+import { averageBetween, averageOf } from '../../pkg/traffic/meter-reading.ts';
+import type { MeterReading } from '../../pkg/traffic/meter-reading.ts';
+import type { Measured } from '../../pkg/traffic/measured.ts';
+
+export interface LiveTraffic {
+  /** The first is the average since the meters began; each later one is of the time since the one before. */
+  next(signal: AbortSignal): Promise<Measured>;
+  /** Milliseconds between two readings, where nothing else is asked for. */
+  readonly intervalMs: number;
+  close(): Promise<void>;
+}
+
+const METER_INTERVAL_MS = 2_000;
+/** As often as Prometheus scrapes, mostly. */
+const PROMETHEUS_INTERVAL_MS = 15_000;
+const CLOSE_NOTHING = (): Promise<void> => Promise.resolve();
+
+const fromMeters = async (flags: InputFlags & SourceFlags, io: Io): Promise<LiveTraffic> => {
+  const { client } = await connect(flags);
+  const read = await openMeters(client, flags, io);
+  let before: readonly MeterReading[] | undefined;
+  return {
+    intervalMs: METER_INTERVAL_MS,
+    async next(signal) {
+      const { readings, notes } = await read(signal);
+      const measured = before === undefined ? averageOf(readings, notes) : averageBetween(before, readings, notes);
+      before = readings;
+      return measured;
+    },
+    close: () => client.close(),
+  };
+};
+
+/** @throws UsageError where the flags name no source that can be read. */
+export const openTraffic = async (flags: InputFlags & SourceFlags, io: Io): Promise<LiveTraffic> => {
+  const { prometheus, filename, window } = flags;
+  if (window !== undefined && prometheus === undefined) throw new UsageError('--window goes with --prometheus');
+  if (prometheus === undefined && filename === undefined) return fromMeters(flags, io);
+  // Services of all namespaces: a source by workload knows no Service, and what is not seen would pass for none.
+  const { namespace: _, ...others } = flags;
+  const from: InputFlags = filename === undefined ? { ...others, allNamespaces: true } : { filename };
+  const { snapshot } = await load(from, ['services', 'workloads'], io);
+  if (prometheus !== undefined) {
+    const next = (): Promise<Measured> => readFromPrometheus(snapshot, prometheus, flags, io);
+    return { intervalMs: PROMETHEUS_INTERVAL_MS, next, close: CLOSE_NOTHING };
+  }
+  const { traffic } = snapshot;
+  if (traffic === undefined) throw new UsageError('the files hold no measured traffic');
+  return { intervalMs: METER_INTERVAL_MS, next: () => Promise.resolve(traffic), close: CLOSE_NOTHING };
+};

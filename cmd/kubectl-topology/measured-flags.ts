@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags that say where measured traffic comes from, and the way there: meters, a Prometheus, or the files of -f.
+import { InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import { METER_NAMESPACE } from '../../pkg/apis/names.ts';
+import { joinWorkloads } from '../../pkg/diagnosis/measured/join.ts';
+import type { ClusterSnapshot } from '../../pkg/diagnosis/snapshot.ts';
+import { parseDuration } from '../../pkg/flow/loop/duration.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
+import type { MeterReadings, SendQuery } from '../../pkg/metrics/measured-traffic.ts';
+import type { Measured } from '../../pkg/traffic/measured.ts';
+import { averageOf } from '../../pkg/traffic/meter-reading.ts';
+import { UsageError } from './errors.ts';
+import type { InputFlags } from './flags.ts';
+import type { Io } from './io.ts';
+import type { PriceFlags } from './price-flags.ts';
+import { withConnection } from './session.ts';
+
+/** A Prometheus of its own address, or a Service that the API server forwards to. */
+export type PrometheusAddress =
+  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'service'; readonly namespace: string; readonly service: string };
+
+export interface SourceFlags {
+  /** Commander sets the default. */
+  meterNamespace?: string;
+  prometheus?: PrometheusAddress;
+  /** Seconds. */
+  window?: number;
+}
+
+export interface MeasuredFlags extends SourceFlags {
+  measured?: boolean;
+}
+
+const DEFAULT_WINDOW_SECONDS = 3_600;
+const SHORTEST_SECONDS = 0.1;
+const TIMEOUT_SECONDS = 30;
+
+const SERVICE = /^([a-z0-9-]+)\/((?:https?:)?[a-z0-9.-]+:[a-z0-9-]+)$/;
+
+const prometheusFlag = (text: string): PrometheusAddress => {
+  const [, namespace, service] = SERVICE.exec(text) ?? [];
+  if (namespace !== undefined && service !== undefined) return { kind: 'service', namespace, service };
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return { kind: 'url', url: text };
+  throw new InvalidArgumentError('expected a URL, or a Service as NAMESPACE/NAME:PORT.');
+};
+
+export const secondsFlag = (text: string): number => {
+  const seconds = parseDuration(text);
+  if (seconds === undefined || seconds < SHORTEST_SECONDS) {
+    throw new InvalidArgumentError('expected a duration like 30s, 5m or 24h.');
+  }
+  return seconds;
+};
+
+export const addSourceFlags = (command: Command): Command =>
+  command
+    .option('--meter-namespace <namespace>', `namespace of the traffic-meters (default: ${METER_NAMESPACE})`)
+    .option(
+      '--prometheus <url|service>',
+      'measured traffic from this Prometheus instead of the meters: a URL, or NAMESPACE/NAME:PORT of a Service behind the API server',
+      prometheusFlag,
+    )
+    .option(
+      '--window <duration>',
+      'time that averages of Prometheus are of, like 30m or 168h (default: 1h)',
+      secondsFlag,
+    );
+
+export const addMeasuredFlags = (command: Command): Command =>
+  addSourceFlags(
+    command.option(
+      '--measured',
+      'bytes as measured by the traffic-meters, or as the files of -f hold them, and what they cost',
+    ),
+  );
+
+/** What the reader of traffic says is the person's to mend. */
+const asUsage = (error: unknown): unknown =>
+  error instanceof Error && error.name === 'LoadError' ? new UsageError(`measured traffic: ${error.message}`) : error;
+
+const throughApiServer =
+  (client: Pick<Client, 'text'>, { namespace, service }: Extract<PrometheusAddress, { kind: 'service' }>): SendQuery =>
+  (query, signal) =>
+    client.text(
+      `/api/v1/namespaces/${namespace}/services/${service}/proxy/api/v1/query?${new URLSearchParams({ query }).toString()}`,
+      signal,
+    );
+
+type WithQuery = <T>(use: (send: SendQuery) => Promise<T>) => Promise<T>;
+
+const openPrometheus = async (address: PrometheusAddress, flags: InputFlags, io: Io): Promise<WithQuery> => {
+  if (address.kind === 'service') {
+    if (flags.filename !== undefined) throw new UsageError('--filename reads no cluster: give --prometheus a URL');
+    return (use) => withConnection(flags, io, ({ client }) => use(throughApiServer(client, address)));
+  }
+  const [{ createPrometheusClient }, { systemClock }] = await Promise.all([
+    import('../../pkg/metrics/prometheus-client.ts'),
+    import('../../pkg/kubernetes/clock.ts'),
+  ]);
+  const client = createPrometheusClient({
+    config: {
+      name: 'prometheus',
+      type: 'Prometheus',
+      url: address.url.replace(/\/$/, ''),
+      timeoutSeconds: TIMEOUT_SECONDS,
+      cacheSeconds: 0,
+    },
+    clock: systemClock,
+    userAgent: `kubectl-topology (${process.platform})`,
+  });
+  return async (use) => {
+    try {
+      return await use((promql, signal) => client.query(promql, signal));
+    } finally {
+      await client.close();
+    }
+  };
+};
+
+/** Reads traffic from a Prometheus; `snapshot`: for sources that know workloads instead of Services. */
+export const readFromPrometheus = async (
+  snapshot: ClusterSnapshot,
+  address: PrometheusAddress,
+  flags: InputFlags & SourceFlags,
+  io: Io,
+): Promise<Measured> => {
+  const { readPrometheusTraffic } = await import('../../pkg/metrics/measured-traffic.ts');
+  const withQuery = await openPrometheus(address, flags, io);
+  return withQuery(async (send) =>
+    joinWorkloads(
+      snapshot,
+      await readPrometheusTraffic(send, Math.ceil(flags.window ?? DEFAULT_WINDOW_SECONDS), io.signal).catch(
+        (error: unknown) => {
+          throw asUsage(error);
+        },
+      ),
+    ),
+  );
+};
+
+export type ReadMeters = (signal: AbortSignal) => Promise<MeterReadings>;
+
+/** @throws UsageError where there is no meter, or none that can be read. */
+export const openMeters = async (client: Client, { meterNamespace }: SourceFlags, io: Io): Promise<ReadMeters> => {
+  const { createMeterReader } = await import('../../pkg/metrics/measured-traffic.ts');
+  const reader = createMeterReader({ client, namespace: meterNamespace ?? METER_NAMESPACE, now: () => io.now() });
+  return async (signal) => {
+    const answer = await reader.read(signal).catch((error: unknown) => {
+      throw asUsage(error);
+    });
+    if (answer.readings.length > 0) return answer;
+    throw new UsageError(`measured traffic: ${answer.notes.join('; ')}`);
+  };
+};
+
+const readFromMeters = (flags: InputFlags & SourceFlags, io: Io): Promise<Measured> =>
+  withConnection(flags, io, async ({ client }) => {
+    const { readings, notes } = await (await openMeters(client, flags, io))(io.signal);
+    return averageOf(readings, notes);
+  });
+
+/**
+ * Measured traffic, where the flags ask for it.
+ *
+ * @throws UsageError where there is none, or where the flags contradict each other.
+ */
+export const readMeasured = async (
+  snapshot: ClusterSnapshot,
+  flags: InputFlags & MeasuredFlags & PriceFlags,
+  io: Io,
+): Promise<Measured | undefined> => {
+  const { measured = false, prometheus, window, gbPerDay, filename } = flags;
+  if (window !== undefined && prometheus === undefined) throw new UsageError('--window goes with --prometheus');
+  if (!measured && prometheus === undefined) return undefined;
+  if (gbPerDay !== undefined)
+    throw new UsageError('--gb-per-day assumes what --measured and --prometheus measure: leave it out');
+  if (prometheus !== undefined) return readFromPrometheus(snapshot, prometheus, flags, io);
+  if (filename === undefined) return readFromMeters(flags, io);
+  if (snapshot.traffic !== undefined) return snapshot.traffic;
+  throw new UsageError(
+    'the files hold no measured traffic: add what "traffic -o json" or "snapshot --measured" prints',
+  );
+};

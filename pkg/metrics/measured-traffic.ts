@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where measured traffic is read: from the meters' Pods through the API server, or from a Prometheus, by whatever has its names.
+import { METER_AUDIENCE, METER_READER, METER_TOKEN_HEADER, TRAFFIC_METER } from '../apis/names.ts';
+import type { KubernetesObject } from '../apis/meta.ts';
+import { PODS, tokenOf } from '../apis/resources.ts';
+import type { Client } from '../kubernetes/types.ts';
+import type { Measured, WorkloadFlow } from '../traffic/measured.ts';
+import { readMeter } from '../traffic/meter-reading.ts';
+import type { MeterReading } from '../traffic/meter-reading.ts';
+import { createGate } from './gate.ts';
+import { detectQuery, flowsOf, formatOf, promqlOf } from './measured-formats.ts';
+import { readLabelled } from './prometheus-answer.ts';
+import { LoadError } from './types.ts';
+
+/** By which the meters' Pods are known. */
+export const METER_SELECTOR = `app.kubernetes.io/component=${TRAFFIC_METER}`;
+
+/** Its port, as the Pod names it. */
+const PORT_NAME = 'metrics';
+
+/** A Pod as far as a meter is found by it. */
+interface MeterPod extends KubernetesObject {
+  readonly spec?: {
+    readonly nodeName?: string;
+    readonly containers?: readonly {
+      readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
+    }[];
+  };
+}
+
+export interface MeterReadings {
+  readonly readings: readonly MeterReading[];
+  /** Meters that did not answer, in sentences. */
+  readonly notes: readonly string[];
+}
+
+/** How a Pod's port is reached. */
+interface Way {
+  readonly path: string;
+  readonly secured: boolean;
+}
+
+const wayTo = ({ metadata, spec }: MeterPod): Way | undefined => {
+  const port = spec?.containers?.flatMap(({ ports = [] }) => ports).find(({ name }) => name === PORT_NAME);
+  if (metadata?.name === undefined || port === undefined) return undefined;
+  // The same word as scrapers read it.
+  const secured = metadata.annotations?.['prometheus.io/scheme'] !== 'http';
+  const { namespace = '', name } = metadata;
+  const pod = `${secured ? 'https' : 'http'}:${name}:${port.containerPort}`;
+  return { path: `/api/v1/namespaces/${namespace}/pods/${pod}/proxy/metrics`, secured };
+};
+
+const nodeOf = ({ metadata, spec }: MeterPod): string => spec?.nodeName ?? metadata?.name ?? '';
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+interface TokenRequest extends KubernetesObject {
+  readonly spec: { readonly audiences: readonly string[]; readonly expirationSeconds: number };
+  readonly status?: { readonly token?: string };
+}
+
+const TOKEN_SECONDS = 3_600;
+/** Long before it ends. */
+const TOKEN_USED_MS = (TOKEN_SECONDS / 2) * 1_000;
+
+export interface MeterReaderOptions {
+  readonly client: Pick<Client, 'pages' | 'text' | 'create'>;
+  readonly namespace: string;
+  /** Milliseconds. */
+  now(): number;
+}
+
+export interface MeterReader {
+  /**
+   * Reads every meter of the namespace once, through the API server's proxy to Pods.
+   *
+   * Rejects with a LoadError `NotInstalled` where there is none, as the client does where Pods may not be listed, and with the
+   * signal's reason. Meters that do not answer are named in the notes.
+   */
+  read(signal: AbortSignal): Promise<MeterReadings>;
+}
+
+/** Meters at the same time. */
+const WIDTH = 8;
+/** Most reasons that are passed on: of a thousand Nodes without an answer the first few say why. */
+const MAX_REASONS = 3;
+
+/** The token goes to whoever answers on a Node's port; it is good for meters and for nothing else (ADR 0021). */
+export const createMeterReader = ({ client, namespace, now }: MeterReaderOptions): MeterReader => {
+  let token: { readonly text: string; readonly at: number } | undefined;
+
+  const freshToken = async (signal: AbortSignal): Promise<string> => {
+    if (token !== undefined && now() - token.at < TOKEN_USED_MS) return token.text;
+    const request: TokenRequest = {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      metadata: { namespace },
+      spec: { audiences: [METER_AUDIENCE], expirationSeconds: TOKEN_SECONDS },
+    };
+    const { status } = await client.create(tokenOf(METER_READER), request, {}, signal);
+    token = { text: status?.token ?? '', at: now() };
+    return token.text;
+  };
+
+  const podsOf = async (signal: AbortSignal): Promise<MeterPod[]> => {
+    const pods: MeterPod[] = [];
+    const selection = { namespace, labelSelector: METER_SELECTOR };
+    for await (const { items } of client.pages<MeterPod>(PODS, selection, signal)) pods.push(...items);
+    if (pods.length > 0) return pods;
+    throw new LoadError('NotInstalled', `no Pod of namespace ${namespace} is a ${TRAFFIC_METER} (${METER_SELECTOR})`);
+  };
+
+  const readOne = async (pod: MeterPod, headers: Record<string, string>, signal: AbortSignal) => {
+    const way = wayTo(pod);
+    if (way === undefined) return `its Pod has no port "${PORT_NAME}"`;
+    try {
+      const text = await client.text(way.path, signal, way.secured ? headers : {});
+      return readMeter(nodeOf(pod), text) ?? 'it has not begun to count';
+    } catch (error) {
+      signal.throwIfAborted();
+      return reasonOf(error).replaceAll(way.path, 'its metrics');
+    }
+  };
+
+  return {
+    async read(signal) {
+      const pods = await podsOf(signal);
+      const needsToken = pods.some((pod) => wayTo(pod)?.secured === true);
+      const headers: Record<string, string> = needsToken ? { [METER_TOKEN_HEADER]: await freshToken(signal) } : {};
+      const gate = createGate(WIDTH);
+      const answers = await Promise.all(
+        pods.map(async (pod) => ({
+          node: nodeOf(pod),
+          answer: await gate.run(() => readOne(pod, headers, signal), signal),
+        })),
+      );
+      const failed = Map.groupBy(
+        answers.flatMap(({ node, answer }) => (typeof answer === 'string' ? [{ node, why: answer }] : [])),
+        ({ why }) => why,
+      );
+      const notes = [...failed]
+        .slice(0, MAX_REASONS)
+        .map(
+          ([why, all]) =>
+            `${all.length} of ${pods.length} meters ${all.length === 1 ? 'was' : 'were'} not read, first that of ${all[0]?.node ?? ''}: ${why}`,
+        );
+      return { readings: answers.flatMap(({ answer }) => (typeof answer === 'string' ? [] : [answer])), notes };
+    },
+  };
+};
+
+/** Sends an instant query; resolves with the body of the answer. */
+export type SendQuery = (promql: string, signal: AbortSignal) => Promise<string>;
+
+/** Traffic of a Prometheus; flows by workload still have to be joined with Services. */
+export interface PrometheusTraffic extends Measured {
+  readonly workloads: readonly WorkloadFlow[];
+}
+
+/**
+ * Asks a Prometheus which of the known formats it has, and then that one.
+ *
+ * Rejects with a LoadError: `NotInstalled` where it has none of them.
+ */
+export const readPrometheusTraffic = async (
+  send: SendQuery,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<PrometheusTraffic> => {
+  const format = formatOf(readLabelled(await send(detectQuery(), signal)).rows);
+  if (format === undefined) throw new LoadError('NotInstalled', 'Prometheus has no metric of a format that is known');
+  const answers = await Promise.all(
+    format.queries.map(async (query) => {
+      const { rows, problems } = readLabelled(await send(promqlOf(query, seconds), signal));
+      return { rows: rows.map(({ labels, value }) => query.row(labels, value)), problems, metric: query.metric };
+    }),
+  );
+  const counted = answers.some(({ metric, rows }) => metric.includes('connections') && rows.length > 0);
+  return {
+    by: `${format.name} (${format.metric} in Prometheus)`,
+    seconds,
+    ...flowsOf(
+      answers.flatMap(({ rows }) => rows),
+      counted,
+    ),
+    notes: [...format.notes, ...answers.flatMap(({ problems }) => problems)],
+  };
+};

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads Prometheus' text format, as far as counters and gauges need it: https://prometheus.io/docs/instrumenting/exposition_formats/
+
+export interface ExposedSample {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Finite. */
+  readonly value: number;
+}
+
+// One label; a value ends at the first quote that is not escaped.
+const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)/y;
+const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?\s+([^\s}]+)(?:\s+-?\d+)?\s*$/;
+
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', '"': '"', '\\': '\\' };
+
+const unescaped = (text: string): string =>
+  text.replaceAll(/\\(.)/g, (whole, character: string) => ESCAPES[character] ?? whole);
+
+/** Undefined where the text is not a list of labels. */
+const labelsOf = (text: string): Record<string, string> | undefined => {
+  const labels: [string, string][] = [];
+  LABEL.lastIndex = 0;
+  while (LABEL.lastIndex < text.trimEnd().length) {
+    const [, name = '', value = ''] = LABEL.exec(text) ?? [];
+    if (name === '') return undefined;
+    labels.push([name, unescaped(value)]);
+  }
+  return Object.fromEntries(labels);
+};
+
+/** Samples of the metrics that are named, by name; lines that are none, and values that are not finite, are passed over. */
+export const parseExposition = (text: string, names: readonly string[]): Map<string, ExposedSample[]> => {
+  const samples = new Map<string, ExposedSample[]>(names.map((name) => [name, []]));
+  for (const line of text.split('\n')) {
+    const [, name = '', labelText = '', valueText = ''] = SAMPLE.exec(line) ?? [];
+    const list = samples.get(name);
+    const labels = list === undefined ? undefined : labelsOf(labelText);
+    const value = Number(valueText);
+    if (labels !== undefined && Number.isFinite(value)) list?.push({ labels, value });
+  }
+  return samples;
+};

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measured traffic, whoever measured it: bytes and connections a second by Service and pair of zones.
+import { NO_SERVICE, ZONE_EXTERNAL, ZONE_UNKNOWN } from './route.ts';
+
+/** Averages, a second. */
+export interface Rates {
+  /** Null where the source counts none. */
+  readonly connections: number | null;
+  /** From clients to endpoints. */
+  readonly requestBytes: number;
+  /** The other way. */
+  readonly responseBytes: number;
+}
+
+export interface MeasuredFlow extends Rates {
+  /** `namespace/name`; `NO_SERVICE` for flows that pass none; a word without slash where it is not known which. */
+  readonly service: string;
+  /** Zone of the clients, `ZONE_EXTERNAL` or `ZONE_UNKNOWN`. */
+  readonly source: string;
+  /** Zone of the endpoints, likewise. */
+  readonly destination: string;
+}
+
+/** Who made Pods: as a metric names it. */
+export interface WorkloadRef {
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** Bytes of sources that know workloads instead of Services. */
+export interface WorkloadFlow {
+  readonly from: WorkloadRef | undefined;
+  readonly to: WorkloadRef | undefined;
+  readonly source: string;
+  readonly destination: string;
+  /** A second, from `from` to `to`. */
+  readonly bytes: number;
+  /** Undefined where the source does not tell a request from an answer. */
+  readonly direction: 'request' | 'response' | undefined;
+}
+
+export interface Measured {
+  /** Who measured, for people: `traffic-meter`, `Istio ambient (istio_tcp_sent_bytes_total)`. */
+  readonly by: string;
+  /** Time that the averages are of, seconds; the longest, where parts differ. */
+  readonly seconds: number;
+  readonly flows: readonly MeasuredFlow[];
+  /** What is missing, in sentences. */
+  readonly notes: readonly string[];
+}
+
+/** Both directions, a second. */
+export const bytesOf = ({ requestBytes, responseBytes }: Rates): number => requestBytes + responseBytes;
+
+/** Both ends are in zones that are known. */
+export const hasZones = ({ source, destination }: Pick<MeasuredFlow, 'source' | 'destination'>): boolean =>
+  [source, destination].every((zone) => zone !== '' && zone !== ZONE_EXTERNAL && zone !== ZONE_UNKNOWN);
+
+/** Between two zones. */
+export const crosses = (flow: Pick<MeasuredFlow, 'source' | 'destination'>): boolean =>
+  hasZones(flow) && flow.source !== flow.destination;
+
+/** It passed a Service that is known. */
+export const isOfService = ({ service }: Pick<MeasuredFlow, 'service'>): boolean => service.includes('/');
+
+export const passesNoService = ({ service }: Pick<MeasuredFlow, 'service'>): boolean => service === NO_SERVICE;
+
+const keyOf = ({ service, source, destination }: MeasuredFlow): string => `${service} ${source} ${destination}`;
+
+const added = (left: number | null, right: number | null): number | null =>
+  left === null || right === null ? null : left + right;
+
+/** One flow for each Service and pair of zones, in the order of their names. */
+export const addUp = (flows: Iterable<MeasuredFlow>): MeasuredFlow[] => {
+  const sums = new Map<string, MeasuredFlow>();
+  for (const flow of flows) {
+    const known = sums.get(keyOf(flow));
+    const sum =
+      known === undefined
+        ? flow
+        : {
+            ...known,
+            connections: added(known.connections, flow.connections),
+            requestBytes: known.requestBytes + flow.requestBytes,
+            responseBytes: known.responseBytes + flow.responseBytes,
+          };
+    sums.set(keyOf(flow), sum);
+  }
+  return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, flow]) => flow);
+};

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one meter's /metrics says, and what several of them come to: averages since they began, or between two readings.
+import { parseExposition } from './exposition.ts';
+import type { ExposedSample } from './exposition.ts';
+import { addUp } from './measured.ts';
+import type { Measured, MeasuredFlow } from './measured.ts';
+
+/** Counters of one Service and pair of zones. */
+export interface CounterRow {
+  readonly service: string;
+  readonly source: string;
+  readonly destination: string;
+  readonly connections: number;
+  readonly requestBytes: number;
+  readonly responseBytes: number;
+}
+
+export interface MeterReading {
+  readonly node: string;
+  /** Since it began to count. */
+  readonly seconds: number;
+  /** `Measuring`, `AccountingOff`, `Unsupported`, ...; empty where it does not say. */
+  readonly state: string;
+  /** By reason. */
+  readonly lost: Readonly<Record<string, number>>;
+  readonly rows: readonly CounterRow[];
+}
+
+export const METER_METRICS = {
+  bytes: 'topology_traffic_bytes_total',
+  connections: 'topology_traffic_connections_total',
+  seconds: 'topology_traffic_counting_seconds',
+  state: 'topology_traffic_state',
+  lost: 'topology_traffic_lost_total',
+} as const;
+
+type Draft = { -readonly [K in keyof CounterRow]: CounterRow[K] };
+
+const serviceOf = (labels: ExposedSample['labels']): string => {
+  const { service_namespace: namespace = '', service_name: name = '' } = labels;
+  return namespace === '' ? name : `${namespace}/${name}`;
+};
+
+const rowsOf = (samples: ReadonlyMap<string, readonly ExposedSample[]>): CounterRow[] => {
+  const rows = new Map<string, Draft>();
+  const rowAt = ({ labels }: ExposedSample): Draft => {
+    const { source_zone: source = '', destination_zone: destination = '' } = labels;
+    const service = serviceOf(labels);
+    const key = JSON.stringify([service, source, destination]);
+    const row = rows.get(key) ?? { service, source, destination, connections: 0, requestBytes: 0, responseBytes: 0 };
+    rows.set(key, row);
+    return row;
+  };
+  for (const sample of samples.get(METER_METRICS.connections) ?? []) rowAt(sample).connections += sample.value;
+  for (const sample of samples.get(METER_METRICS.bytes) ?? []) {
+    const direction = sample.labels['direction'] === 'response' ? 'responseBytes' : 'requestBytes';
+    rowAt(sample)[direction] += sample.value;
+  }
+  return [...rows.values()];
+};
+
+/** Undefined where the text is not a meter's, or it has not begun to count. */
+export const readMeter = (node: string, text: string): MeterReading | undefined => {
+  const samples = parseExposition(text, Object.values(METER_METRICS));
+  const of = (name: keyof typeof METER_METRICS): readonly ExposedSample[] => samples.get(METER_METRICS[name]) ?? [];
+  const seconds = of('seconds')[0]?.value ?? 0;
+  if (seconds <= 0) return undefined;
+  return {
+    node,
+    seconds,
+    state: of('state').find(({ value }) => value === 1)?.labels['state'] ?? '',
+    lost: Object.fromEntries(of('lost').map(({ labels, value }) => [labels['reason'] ?? '', value])),
+    rows: rowsOf(samples),
+  };
+};
+
+const rateOf = (row: CounterRow, seconds: number): MeasuredFlow => ({
+  service: row.service,
+  source: row.source,
+  destination: row.destination,
+  connections: row.connections / seconds,
+  requestBytes: row.requestBytes / seconds,
+  responseBytes: row.responseBytes / seconds,
+});
+
+/** What was counted after `before`; all of it where the meter began anew since. */
+const growthOf = (before: MeterReading, after: MeterReading): MeterReading => {
+  if (after.seconds <= before.seconds) return after;
+  const keyOf = (row: CounterRow): string => JSON.stringify([row.service, row.source, row.destination]);
+  const known = new Map(before.rows.map((row) => [keyOf(row), row]));
+  const rows = after.rows.map((row) => {
+    const old = known.get(keyOf(row));
+    if (old === undefined) return row;
+    return {
+      ...row,
+      connections: Math.max(0, row.connections - old.connections),
+      requestBytes: Math.max(0, row.requestBytes - old.requestBytes),
+      responseBytes: Math.max(0, row.responseBytes - old.responseBytes),
+    };
+  });
+  return { ...after, rows, seconds: after.seconds - before.seconds };
+};
+
+const STATES: Readonly<Record<string, string>> = {
+  Unsupported: 'not measured: the data plane keeps its flows out of the kernel',
+  AccountingOff: 'connections only: the kernel counts no bytes (net.netfilter.nf_conntrack_acct is 0)',
+  Starting: 'the meter is starting',
+};
+
+/** Most names in one sentence. */
+const MAX_NAMED = 3;
+
+const named = (nodes: readonly string[]): string => {
+  const shown = nodes.slice(0, MAX_NAMED).join(', ');
+  return nodes.length > MAX_NAMED ? `${shown} and ${nodes.length - MAX_NAMED} more` : shown;
+};
+
+const notesOf = (readings: readonly MeterReading[]): string[] => {
+  const states = Map.groupBy(readings, ({ state }) => state);
+  const notes = Object.entries(STATES).flatMap(([state, text]) => {
+    const nodes =
+      states
+        .get(state)
+        ?.map(({ node }) => node)
+        .sort() ?? [];
+    return nodes.length === 0 ? [] : [`${named(nodes)}: ${text}`];
+  });
+  const lost = new Map<string, number>();
+  for (const reading of readings) {
+    for (const [reason, count] of Object.entries(reading.lost)) lost.set(reason, (lost.get(reason) ?? 0) + count);
+  }
+  const losses = [...lost].filter(([, count]) => count > 0).map(([reason, count]) => `${reason} ${count}`);
+  return losses.length === 0 ? notes : [...notes, `lost since the meters began: ${losses.join(', ')}`];
+};
+
+const BY = 'traffic-meter';
+
+/** Each meter's average since it began; they add up, because each flow is counted on one node only. */
+export const averageOf = (readings: readonly MeterReading[], notes: readonly string[] = []): Measured => ({
+  by: BY,
+  seconds: readings.reduce((longest, { seconds }) => Math.max(longest, seconds), 0),
+  flows: addUp(readings.flatMap(({ rows, seconds }) => rows.map((row) => rateOf(row, seconds)))),
+  notes: [...notes, ...notesOf(readings)],
+});
+
+/** The average between two readings of the same meters; those that only one of them has do not count. */
+export const averageBetween = (
+  before: readonly MeterReading[],
+  after: readonly MeterReading[],
+  notes: readonly string[] = [],
+): Measured => {
+  const earlier = new Map(before.map((reading) => [reading.node, reading]));
+  const grown = after.flatMap((reading) => {
+    const old = earlier.get(reading.node);
+    return old === undefined ? [] : [growthOf(old, reading)];
+  });
+  return averageOf(grown, notes);
+};

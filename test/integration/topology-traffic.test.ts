@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measured traffic on the command line: the matrix, live and recorded, and money by measured bytes, from meters and from files.
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import nock from 'nock';
+import { PODS } from '../../pkg/apis/resources.ts';
+import type { AuditReport } from '../../pkg/diagnosis/audit/types.ts';
+import { trafficDocument } from '../../pkg/diagnosis/measured/document.ts';
+import type { ExplainedTraffic } from '../../pkg/diagnosis/audit/explained-traffic.ts';
+import type { Measured, MeasuredFlow } from '../../pkg/traffic/measured.ts';
+import { node } from '../fixtures/core.ts';
+import { flow, measured, meterPage, meterPod } from '../fixtures/measured.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
+import type { Sandbox } from '../sandbox/types.ts';
+
+const FLOWS: readonly MeasuredFlow[] = [
+  flow('shop/web', 'eu-1a', 'eu-1a', 300_000),
+  flow('shop/web', 'eu-1a', 'eu-1b', 700_000),
+  flow('', 'eu-1b', 'eu-1a', 100_000),
+];
+
+describe('kubectl topology traffic', () => {
+  const folder = temporaryFolder();
+  const file = folder.write('traffic.json', JSON.stringify(trafficDocument(measured(FLOWS))));
+  before(() => {
+    if (!nock.isActive()) nock.activate();
+  });
+  after(() => {
+    nock.restore();
+    folder.remove();
+  });
+
+  it('shows bytes and connections from zone to zone, then the Services that carry most', async () => {
+    const { code, out, err } = await runTopology(['traffic', '-f', file]);
+    expect([code, err]).to.deep.equal([0, '']);
+    expect(out).to.equal(`Traffic of the cluster (traffic-meter, averages of 60 min)
+
+BYTES  to eu-1a  to eu-1b
+eu-1a  300 kB/s  700 kB/s
+eu-1b  100 kB/s  -
+
+CONNECTIONS/S  to eu-1a  to eu-1b
+eu-1a          1         1
+eu-1b          1         -
+
+SERVICE          CONNECTIONS/S  BYTES     CROSSES
+shop/web         2              1 MB/s    70 %
+(past Services)  1              100 kB/s  100 %
+`);
+  });
+
+  it('takes one Service, by either way to write it, or the Services of a namespace', async () => {
+    const services = async (...args: string[]): Promise<Set<string>> =>
+      new Set((await topologyJson<Measured>(['traffic', '-f', file, ...args])).flows.map(({ service }) => service));
+    expect(await services('shop/web')).to.deep.equal(new Set(['shop/web']));
+    expect(await services('web', '-n', 'shop')).to.deep.equal(new Set(['shop/web']));
+    expect(await services('-n', 'shop')).to.deep.equal(new Set(['shop/web']));
+    expect(await services('-n', 'sho')).to.deep.equal(new Set());
+    expect(await services()).to.deep.equal(new Set(['shop/web', '']));
+  });
+
+  it('prints as JSON what it reads as a file', async () => {
+    const first = await runTopology(['traffic', '-f', file, '-o', 'json']);
+    const again = await runTopology(['traffic', '-f', '-', '-o', 'json'], { stdin: first.out });
+    expect(again.out).to.equal(first.out);
+  });
+
+  const wrong: readonly (readonly [name: string, args: readonly string[], message: RegExp])[] = [
+    ['a Service without namespace', ['web', '-f', file], /name the namespace of "web"/],
+    ['--watch of a file', ['--watch', '-f', file], /leave out --filename/],
+    ['--for without --watch', ['--for', '5s', '-f', file], /go with --watch/],
+    ['a duration that is none', ['--watch', '--for', 'soon'], /expected a duration/],
+    ['--window without Prometheus', ['--window', '5m', '-f', file], /goes with --prometheus/],
+    ['a Prometheus that is neither URL nor Service', ['--prometheus', 'prometheus'], /a URL, or a Service/],
+    ['files without measured traffic', ['-f', clusterFile('effective')], /no measured traffic/],
+    ['a page that cannot be written', ['-f', file, '--html', '/nonexistent/page.html'], /no such file or folder/],
+  ];
+  for (const [name, args, message] of wrong) {
+    it(`refuses ${name}`, async () => {
+      const { code, err } = await runTopology(['traffic', ...args]);
+      expect(code).to.equal(2);
+      expect(err).to.match(message);
+    });
+  }
+
+  it('writes a page of one reading', async () => {
+    const page = folder.at('once.html');
+    expect((await runTopology(['traffic', '-f', file, '--html', page])).err).to.equal(`wrote ${page}\n`);
+    const text = readFileSync(page, 'utf8');
+    expect(text).to.contain('Traffic of the cluster').and.to.contain('shop/web').and.not.to.contain('Over time');
+  });
+
+  it('asks a Prometheus by its address, and names the format that it found', async () => {
+    const vector = (result: unknown[]): object => ({ status: 'success', data: { resultType: 'vector', result } });
+    const labels = {
+      destination_service_namespace: 'shop',
+      destination_service_name: 'web',
+      source_zone: 'a',
+      destination_zone: 'b',
+    };
+    nock('http://prometheus.test:9090')
+      .post('/api/v1/query', (form: { query: string }) => form.query.startsWith('count by'))
+      .reply(200, vector([{ metric: { __name__: 'istio_tcp_sent_bytes_total' }, value: [1, '1'] }]))
+      .post('/api/v1/query', (form: { query: string }) => form.query.includes('istio_tcp_sent_bytes_total'))
+      .reply(200, vector([{ metric: labels, value: [1, '1500'] }]))
+      .post('/api/v1/query', (form: { query: string }) => form.query.includes('istio_tcp_received_bytes_total'))
+      .reply(200, vector([{ metric: labels, value: [1, '500'] }]))
+      .post('/api/v1/query', (form: { query: string }) => form.query.includes('istio_tcp_connections_opened_total'))
+      .reply(200, vector([]));
+    const args = [
+      'traffic',
+      '--prometheus',
+      'http://prometheus.test:9090/',
+      '--window',
+      '30m',
+      '-f',
+      clusterFile('effective'),
+    ];
+    const { by, seconds, flows } = await topologyJson<Measured>(args);
+    expect([by, seconds]).to.deep.equal(['Istio ambient (istio_tcp_sent_bytes_total in Prometheus)', 1800]);
+    expect(flows).to.deep.equal([
+      { service: 'shop/web', source: 'a', destination: 'b', connections: null, requestBytes: 500, responseBytes: 1500 },
+    ]);
+  });
+});
+
+describe('money by measured bytes', () => {
+  const folder = temporaryFolder();
+  const file = folder.write(
+    'traffic.json',
+    JSON.stringify(trafficDocument(measured(FLOWS, { notes: ['n9: not measured'] }))),
+  );
+  const input = ['-f', clusterFile('hints-lost'), '-f', file];
+  after(() => folder.remove());
+
+  it('audit --measured: dollars by Service, what is saved and could be, and what no Service touches', async () => {
+    const report = await topologyJson<AuditReport>(['audit', '--measured', ...input]);
+    const web = report.services.find(({ name }) => name === 'web');
+    expect(web?.measured?.gigabytesPerDay).to.be.closeTo(86.4, 1e-9);
+    expect(web?.monthlyCost?.current).to.be.greaterThan(0);
+    expect(report.measured?.withoutService.gigabytesPerDay).to.be.closeTo(8.64, 1e-9);
+    expect(report.measured).to.include({ by: 'traffic-meter', seconds: 3600 });
+    const { out } = await runTopology(['audit', '--measured', ...input]);
+    expect(out)
+      .to.match(/GB\/DAY +MEASURED +COST\/MONTH/)
+      .and.to.match(/^past Services +8\.64/m);
+    expect(out).to.contain('no setting of Services changes it').and.to.contain('Note: n9: not measured.');
+    expect(out).not.to.contain('assumed');
+  });
+
+  it('audit --measured --html has the same in its page, and says what is measured and what predicted', async () => {
+    const page = folder.at('audit.html');
+    await runTopology(['audit', '--measured', '--html', page, ...input]);
+    expect(readFileSync(page, 'utf8')).to.contain('Bytes and money are measured').and.to.contain('past Services');
+  });
+
+  it('explain --measured: the matrix of one Service and what it costs', async () => {
+    const { measured: own } = await topologyJson<{ measured: ExplainedTraffic }>([
+      'explain',
+      'shop/web',
+      '--measured',
+      ...input,
+    ]);
+    expect(own.matrix).to.deep.equal({ 'eu-1a': { 'eu-1a': 300_000, 'eu-1b': 700_000 } });
+    expect(own.crossZoneShare).to.be.closeTo(0.7, 1e-9);
+    const { out } = await runTopology(['explain', 'shop/web', '--measured', ...input]);
+    expect(out).to.match(/MEASURED {3}2\.00 connections a second, 86\.4 GB a day; 70 % of the bytes cross zones/);
+    expect(out).to.match(/FROM \\ TO +eu-1a +eu-1b/);
+  });
+
+  it('an assumed volume is called one wherever its figures stand, and excludes a measured one', async () => {
+    const assumed = await runTopology(['audit', '-f', clusterFile('hints-lost'), '--gb-per-day', '100']);
+    expect(assumed.out).to.contain('At an assumed 100 GB a day');
+    const both = await runTopology(['audit', '--measured', '--gb-per-day', '100', ...input]);
+    expect([both.code, both.err]).to.deep.equal([
+      2,
+      'error: --gb-per-day assumes what --measured and --prometheus measure: leave it out\n',
+    ]);
+  });
+
+  it('files without measured traffic are told from files without traffic', async () => {
+    const { code, err } = await runTopology(['audit', '--measured', '-f', clusterFile('hints-lost')]);
+    expect(code).to.equal(2);
+    expect(err).to.contain('the files hold no measured traffic');
+  });
+});
+
+describe("measured traffic from a cluster's meters", () => {
+  const folder = temporaryFolder();
+  let sandbox: Sandbox;
+  let access: readonly string[];
+  let seconds = 10;
+  let flows = FLOWS;
+  const pod = meterPod('node-1');
+  const name = `https:${pod.metadata?.name ?? ''}:9518`;
+
+  /** The meter answers once more: what it has counted since it began. */
+  const answer = (): unknown =>
+    sandbox.addFault({ kind: 'answer', match: { resource: 'pods', name }, text: meterPage(seconds, flows), times: 1 });
+
+  before(async () => {
+    sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2' });
+    sandbox.seed([node({ zone: 'eu-1a' })]);
+    for (const namespace of ['topology-traffic-meter', 'shop'])
+      await sandbox.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+    sandbox.seed([pod]);
+    // The sandbox has no accounts: a token for the meters' reader is what the test says.
+    const token = JSON.stringify({ kind: 'TokenRequest', status: { token: 'for-meters-alone' } });
+    sandbox.addFault({ kind: 'answer', match: { resource: 'serviceaccounts' }, text: token });
+    access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('reader'))];
+  });
+  after(async () => {
+    await sandbox.stop();
+    folder.remove();
+  });
+
+  it('traffic: averages since the meters began, through the API server', async () => {
+    answer();
+    const { by, seconds: time, flows: read } = await topologyJson<Measured>(['traffic', ...access]);
+    expect([by, time]).to.deep.equal(['traffic-meter', 10]);
+    expect(
+      read.find(({ service, destination }) => service === 'shop/web' && destination === 'eu-1b')?.responseBytes,
+    ).to.equal(700_000);
+  });
+
+  it('snapshot --measured keeps it, and audit --measured -f reads it back', async () => {
+    answer();
+    const { out, code } = await runTopology(['snapshot', '--measured', ...access]);
+    expect(code).to.equal(0);
+    const report = await topologyJson<AuditReport>(['audit', '--measured', '-f', '-'], { stdin: out });
+    expect(report.measured?.others.gigabytesPerDay, 'a Service that the cluster does not have').to.be.closeTo(
+      86.4,
+      1e-9,
+    );
+  });
+
+  it('traffic --watch shows what came since the reading before, and records it for a page', async () => {
+    const page = folder.at('live.html');
+    const stop = new AbortController();
+    let lines = 0;
+    answer();
+    seconds = 12;
+    flows = [flow('shop/web', 'eu-1a', 'eu-1b', 1_000_000)];
+    answer();
+    seconds = 14;
+    flows = [flow('shop/web', 'eu-1a', 'eu-1b', 2_000_000)];
+    answer();
+    const { out, err, code } = await runTopology(
+      ['traffic', '--watch', '--interval', '100ms', '--html', page, '-o', 'json', ...access],
+      {
+        signal: stop.signal,
+        onOut: () => {
+          lines += 1;
+          if (lines === 2) stop.abort();
+        },
+      },
+    );
+    expect(code).to.equal(0);
+    const readings = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Measured);
+    // 12 s × 1 MB − 10 s × 0.7 MB, and 14 s × 2 MB − 12 s × 1 MB, each in two seconds.
+    expect(readings.map((reading) => [reading.seconds, reading.flows[0]?.responseBytes])).to.deep.equal([
+      [2, 2_500_000],
+      [2, 8_000_000],
+    ]);
+    expect(err).to.equal(`wrote ${page}\n`);
+    expect(readFileSync(page, 'utf8')).to.contain('Over time').and.to.contain('class="area-crosses"');
+  });
+
+  it('a cluster without meters says so, and how else', async () => {
+    await sandbox.remove(PODS, { namespace: 'topology-traffic-meter', name: pod.metadata?.name ?? '' });
+    const { code, err } = await runTopology(['audit', '--measured', ...access]);
+    expect(code).to.equal(2);
+    expect(err).to.contain('no Pod of namespace topology-traffic-meter is a traffic-meter');
+  });
+});

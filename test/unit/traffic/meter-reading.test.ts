@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { bytesOf, crosses } from '../../../pkg/traffic/measured.ts';
+import { averageBetween, averageOf, readMeter } from '../../../pkg/traffic/meter-reading.ts';
+import type { CounterRow, MeterReading } from '../../../pkg/traffic/meter-reading.ts';
+
+const row = (
+  source: string,
+  destination: string,
+  connections: number,
+  bytes = 0,
+  service = 'shop/web',
+): CounterRow => ({
+  service,
+  source,
+  destination,
+  connections,
+  requestBytes: bytes,
+  responseBytes: 2 * bytes,
+});
+
+const reading = (
+  node: string,
+  seconds: number,
+  rows: readonly CounterRow[],
+  more: Partial<MeterReading> = {},
+): MeterReading => ({
+  node,
+  seconds,
+  state: 'Measuring',
+  lost: {},
+  rows,
+  ...more,
+});
+
+describe('a reading of a meter', () => {
+  const text = [
+    'topology_traffic_bytes_total{service_namespace="shop",service_name="web",source_zone="a",destination_zone="b",direction="request"} 10',
+    'topology_traffic_bytes_total{service_namespace="shop",service_name="web",source_zone="a",destination_zone="b",direction="response"} 20',
+    'topology_traffic_bytes_total{service_namespace="",service_name="",source_zone="a",destination_zone="external",direction="request"} 7',
+    'topology_traffic_connections_total{service_namespace="shop",service_name="web",source_zone="a",destination_zone="b"} 3',
+    'topology_traffic_state{state="Measuring"} 1',
+    'topology_traffic_state{state="Unsupported"} 0',
+    'topology_traffic_lost_total{reason="End"} 2',
+  ].join('\n');
+
+  it('holds counters by Service and pair of zones, the state and the losses', () => {
+    expect(readMeter('n1', `${text}\ntopology_traffic_counting_seconds 50\n`)).to.deep.equal({
+      node: 'n1',
+      seconds: 50,
+      state: 'Measuring',
+      lost: { End: 2 },
+      rows: [
+        { service: 'shop/web', source: 'a', destination: 'b', connections: 3, requestBytes: 10, responseBytes: 20 },
+        { service: '', source: 'a', destination: 'external', connections: 0, requestBytes: 7, responseBytes: 0 },
+      ],
+    });
+  });
+
+  for (const [name, page] of [
+    ['that has not begun to count', `${text}\ntopology_traffic_counting_seconds 0\n`],
+    ['of another program', 'up 1\n'],
+  ] as const) {
+    it(`is none from a page ${name}`, () => {
+      expect(readMeter('n1', page)).to.equal(undefined);
+    });
+  }
+});
+
+describe('averages over meters', () => {
+  it("add up, each by its meter's own time", () => {
+    const measured = averageOf([
+      reading('n1', 100, [row('a', 'b', 100, 500)]),
+      reading('n2', 10, [row('a', 'b', 10, 5)]),
+    ]);
+    expect(measured).to.deep.equal({
+      by: 'traffic-meter',
+      seconds: 100,
+      flows: [
+        { service: 'shop/web', source: 'a', destination: 'b', connections: 2, requestBytes: 5.5, responseBytes: 11 },
+      ],
+      notes: [],
+    });
+  });
+
+  it('between two readings count what came between, and all of a meter that began anew', () => {
+    const before = [
+      reading('n1', 100, [row('a', 'a', 50)]),
+      reading('n2', 500, [row('b', 'b', 900)]),
+      reading('gone', 5, []),
+    ];
+    const after = [
+      reading('n1', 110, [row('a', 'a', 70), row('a', 'b', 10)]),
+      reading('n2', 4, [row('b', 'b', 8)]),
+      reading('new', 3, [row('c', 'c', 3)]),
+    ];
+    const rates = averageBetween(before, after).flows.map(({ source, destination, connections }) => [
+      source,
+      destination,
+      connections,
+    ]);
+    expect(rates).to.deep.equal([
+      ['a', 'a', 2],
+      ['a', 'b', 1],
+      ['b', 'b', 2],
+    ]);
+  });
+
+  it('name the Nodes that are not measured, and what was lost', () => {
+    const states = ['n1', 'n2', 'n3', 'n4'].map((node) => reading(node, 1, [], { state: 'Unsupported' }));
+    const { notes } = averageOf(
+      [...states, reading('n5', 1, [], { state: 'AccountingOff', lost: { End: 2, Overrun: 0 } })],
+      ['first'],
+    );
+    expect(notes).to.deep.equal([
+      'first',
+      'n1, n2, n3 and 1 more: not measured: the data plane keeps its flows out of the kernel',
+      'n5: connections only: the kernel counts no bytes (net.netfilter.nf_conntrack_acct is 0)',
+      'lost since the meters began: End 2',
+    ]);
+  });
+
+  it('are never negative, and lose nothing that was counted', () => {
+    const zone = fc.constantFrom('a', 'b', 'unknown', 'external');
+    const rows = fc
+      .array(fc.tuple(zone, zone, fc.nat(1e6), fc.nat(1e9)), { maxLength: 8 })
+      .map((all) => [
+        ...new Map(all.map(([from, to, count, bytes]) => [`${from} ${to}`, row(from, to, count, bytes)])).values(),
+      ]);
+    fc.assert(
+      fc.property(
+        fc.array(rows, { minLength: 1, maxLength: 4 }),
+        fc.integer({ min: 1, max: 1e6 }),
+        (meters, seconds) => {
+          const readings = meters.map((each, index) => reading(`n${index}`, seconds, each));
+          const { flows } = averageOf(readings);
+          const sum = flows.reduce((all, flow) => all + bytesOf(flow), 0) * seconds;
+          const counted = meters.flat().reduce((all, each) => all + each.requestBytes + each.responseBytes, 0);
+          expect(sum).to.be.closeTo(counted, 1e-6 * Math.max(1, counted));
+          for (const flow of averageBetween(readings, readings).flows) expect(bytesOf(flow)).to.be.at.least(0);
+          expect(new Set(flows.map((flow) => `${flow.source} ${flow.destination}`)).size).to.equal(flows.length);
+          expect(
+            flows.filter(crosses).every(({ source, destination }) => [source, destination].sort().join('') === 'ab'),
+          ).to.equal(true);
+        },
+      ),
+    );
+  });
+});
