@@ -28,6 +28,7 @@ import { rules } from './generate/rules.ts';
 import { soak } from './generate/soak.ts';
 import { supportMatrix } from './generate/support-matrix.ts';
 import { traffic } from './generate/traffic.ts';
+import { trips, tripsFigure } from './generate/trips.ts';
 import type { Generator } from './generate/types.ts';
 
 const GENERATORS: readonly Generator[] = [
@@ -61,6 +62,8 @@ const GENERATORS: readonly Generator[] = [
   soak,
   supportMatrix,
   traffic,
+  trips,
+  tripsFigure,
 ];
 
 const root = resolve(import.meta.dirname, '..');
