@@ -37,10 +37,16 @@ describe('bench/reconciler/check', () => {
     const start = phase({ name: 'start', counts: QUIET_COUNTS, ...quiet });
     const steady = phase({
       name: 'steady',
-      counts: { 'watch etcds': 1, 'update leases': 9, 'raw /version': 1 },
+      counts: { 'watch etcds': 1, 'update leases': 9, 'raw /version': 1, 'get namespaces': 1 },
       ...quiet,
     });
     expect(findProblems([start, { ...start, name: 'restart' }, steady], facts)).to.deep.equal([]);
+  });
+
+  it('is content with three resyncs and one event where no webhook gives hints', () => {
+    const flip = phase({ counts: { ...GOOD, 'patch endpointslices': 3 } });
+    const counts = { ...QUIET_COUNTS, 'patch endpointslices': 3, 'create events': 1 };
+    expect(findProblems([flip, phase({ name: 'restart', counts, ...quiet })], facts)).to.deep.equal([]);
   });
 
   const cases = [
@@ -75,6 +81,21 @@ describe('bench/reconciler/check', () => {
       name: 'a write on restart',
       with: { name: 'restart' as const, counts: { ...QUIET_COUNTS, 'patch services': 1 }, ...quiet },
       problem: 'restart: 1 writes instead of none',
+    },
+    {
+      name: 'a fourth resync at a flip',
+      with: { counts: { ...GOOD, 'patch endpointslices': 4 } },
+      problem: 'on: 4 × patch endpointslices, at most 3',
+    },
+    {
+      name: 'a second event on restart',
+      with: { name: 'restart' as const, counts: { ...QUIET_COUNTS, 'create events': 2 }, ...quiet },
+      problem: 'restart: 2 events, at most 1',
+    },
+    {
+      name: 'its own namespace read more often than every 15 seconds',
+      with: { name: 'steady' as const, seconds: 30, counts: { 'get namespaces': 3 }, ...quiet },
+      problem: 'steady: 3 × get namespaces',
     },
     {
       name: 'a list in the steady state',
