@@ -31,6 +31,8 @@ import { createEtcdClientsHandler } from '../../pkg/webhook/routing-settings/etc
 import { createRoutingSettingsHandler } from '../../pkg/webhook/routing-settings/handler.ts';
 import { startAdmissionServer } from '../../pkg/webhook/server.ts';
 import type { AdmissionHandler, AdmissionRoute } from '../../pkg/webhook/types.ts';
+import { EVACUATION_NAME, EVACUATION_PATH } from '../../pkg/webhook/zone-evacuation/add.ts';
+import { createEvacuationHandler } from '../../pkg/webhook/zone-evacuation/handler.ts';
 import { untilSignal } from '../shared/exit.ts';
 import { runToExitCode } from '../shared/run.ts';
 import { createBatchedOutput } from './batched-output.ts';
@@ -49,7 +51,7 @@ const LOG_LIMIT = { burst: 500, ratePerSecond: 20 };
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const routesOf = (surroundings: Surroundings): AdmissionRoute[] => {
-  const { version, plannerAlive, plannerUsers, settingsReconcilerUser } = surroundings;
+  const { version, plannerAlive, plannerUsers, settingsReconcilerUser, isLeft } = surroundings;
   const hints = (path: string, chosen: boolean): AdmissionRoute => ({
     name: HINTS_NAME,
     path,
@@ -70,6 +72,7 @@ const routesOf = (surroundings: Surroundings): AdmissionRoute[] => {
   return [
     hints(HINTS_PATH, false),
     hints(CHOSEN_HINTS_PATH, true),
+    { name: EVACUATION_NAME, path: EVACUATION_PATH, kinds: HINTS_KINDS, handle: createEvacuationHandler(isLeft) },
     settings(SETTINGS_PATH, createRoutingSettingsHandler({ settingsReconcilerUser })),
     settings(ETCD_CLIENTS_PATH, createEtcdClientsHandler({ enabled: true, version })),
     settings(ETCD_CLIENTS_RELEASED_PATH, createEtcdClientsHandler({ enabled: false, version })),

@@ -25,6 +25,8 @@ import { createRegistrationKeeper, unregister } from '../../pkg/webhook/register
 import type { RegistrationKeeper } from '../../pkg/webhook/register.ts';
 import type { ServerAddress } from '../../pkg/webhook/registration-types.ts';
 import { buildRegistration } from '../../pkg/webhook/registration.ts';
+import { createEvacuationWatch } from '../../pkg/webhook/zone-evacuation/watch.ts';
+import type { EvacuationWatch } from '../../pkg/webhook/zone-evacuation/watch.ts';
 import { createRegistering } from './registering.ts';
 import type { RegisteringOptions } from './registering.ts';
 import { usersOf } from './surroundings.ts';
@@ -130,6 +132,7 @@ const fixedCarrier = (carrier: Carrier): Pick<CarrierWatch, 'current' | 'onChang
 interface Registered extends Pick<RegisteringOptions, 'watch' | 'claim'> {
   readonly certificates: RefreshingCertificateSource;
   readonly version: VersionWatch;
+  readonly evacuations: EvacuationWatch | undefined;
   readonly settingsReconcilerUser: string;
 }
 
@@ -137,11 +140,18 @@ interface Registered extends Pick<RegisteringOptions, 'watch' | 'claim'> {
 const keeperOf = (
   connection: Connection,
   owner: ReturnType<typeof createInstallationOwner>,
-  { certificates, version, watch, claim, settingsReconcilerUser }: Registered & { watch: CarrierWatch | undefined },
+  {
+    certificates,
+    version,
+    watch,
+    claim,
+    evacuations,
+    settingsReconcilerUser,
+  }: Registered & { watch: CarrierWatch | undefined },
 ): RegistrationKeeper | undefined => {
   const { config, namespace } = connection;
   const { includedNamespaces, excludedNamespaces, ...rest } = config.registration;
-  if (config.registration.mode !== 'self') return undefined;
+  if (evacuations === undefined) return undefined;
   const carrier = watch ?? fixedCarrier(config.admission === 'policy' ? 'policy' : 'webhook');
   const excluded = excludedNamespacesOf(namespace, { included: includedNamespaces, excluded: excludedNamespaces });
   return createRegistrationKeeper({
@@ -155,6 +165,7 @@ const keeperOf = (
         version: version.current(),
         carrier: carrier.current(),
         claimed: claim.held(),
+        evacuating: evacuations.any(),
         routingLabel: config.installation.routingLabel,
         address: addressOf(connection),
         caBundle: certificates.current().caBundle,
@@ -162,7 +173,8 @@ const keeperOf = (
         settingsReconcilerUser,
       }),
     onWantedChange(callback) {
-      const subscriptions = [certificates, version, carrier, claim].map((source) => source.onChange(callback));
+      const sources = [certificates, version, carrier, claim, evacuations];
+      const subscriptions = sources.map((source) => source.onChange(callback));
       return () => subscriptions.forEach((unsubscribe) => unsubscribe());
     },
     refresh: certificates.refresh?.bind(certificates),
@@ -188,6 +200,8 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
       installation.claim === undefined
         ? soleInstallation()
         : createClusterLock({ ...connection, lease: installation.claim, installation: namespace, owner });
+    // Whoever registers evacuated slices has to follow the evacuations, and may read them.
+    const evacuations = registration.mode === 'self' ? createEvacuationWatch(connection) : undefined;
     const deployment = { namespace, name: registration.deployment ?? '' };
     const registering = createRegistering({
       unregister: (until) => unregister(client, registration.name, until),
@@ -195,18 +209,20 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
         registration.deployment === undefined
           ? { removed: () => Promise.resolve(false) }
           : watchDeployment({ client, deployment, clock, timeoutMs: GOODBYE_MS, logger }),
-      keeper: keeperOf(connection, owner, { ...users, certificates, version, watch, claim }),
+      keeper: keeperOf(connection, owner, { ...users, certificates, version, watch, claim, evacuations }),
       watch,
       claim,
       clock,
       logger,
     });
-    const tasks: Task[] = [certificates, planner, registering, version].map((part) => (until) => part.run(until));
+    const parts = [certificates, planner, registering, version, ...(evacuations === undefined ? [] : [evacuations])];
+    const tasks: Task[] = parts.map((part) => (until) => part.run(until));
     return {
       ...users,
       certificates,
       version: version.current,
       plannerAlive: planner.alive,
+      isLeft: (zone) => evacuations?.isLeft(zone) ?? true,
       readiness: registering.readiness,
       tasks,
       goodbye: registering.goodbye,

@@ -28,6 +28,8 @@ export interface Surroundings {
   readonly certificates: RefreshingCertificateSource;
   readonly version: () => KubernetesVersion;
   readonly plannerAlive: () => boolean;
+  /** Whether a zone is being left; true where that is not known. */
+  readonly isLeft: (zone: string) => boolean;
   /** Users whose planned hints pass untouched. */
   readonly plannerUsers: Pick<ReadonlySet<string>, 'has'>;
   /** The user whose writes of settings are never changed. */
@@ -64,6 +66,7 @@ export const openFromFiles = async (options: SurroundingsOptions): Promise<Surro
     certificates,
     version: () => version,
     plannerAlive: () => true,
+    isLeft: () => true,
     readiness: [],
     tasks: [(signal) => certificates.run(signal)],
     goodbye: () => Promise.resolve(),

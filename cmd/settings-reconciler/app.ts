@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings-reconciler: caches and version in every replica, controllers in the one that leads.
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
+import { ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
+import type { ZoneEvacuation } from '../../pkg/apis/zone-evacuation.ts';
 import { createAdmission, plannerLeaseOf } from '../../pkg/controllers/admission-policies/controller.ts';
 import { createEffectivenessController } from '../../pkg/controllers/effectiveness/controller.ts';
+import { createEvacuation } from '../../pkg/controllers/evacuation/controller.ts';
 import { createExtensionController } from '../../pkg/controllers/extension/controller.ts';
 import { runHeartbeat } from '../../pkg/controllers/heartbeat/heartbeat.ts';
 import {
@@ -21,6 +25,7 @@ import { classesOf } from '../../pkg/controllers/settings/homes.ts';
 import { ownersIn } from '../../pkg/controllers/settings/ownership.ts';
 import type { EnabledSettings } from '../../pkg/controllers/settings/types.ts';
 import { followVersion } from '../../pkg/controllers/settings/version.ts';
+import { dropManagedFields } from '../../pkg/kubernetes/informer.ts';
 import { createLeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
 import { createManager } from '../../pkg/kubernetes/manager.ts';
 import { createTable } from '../../pkg/kubernetes/table.ts';
@@ -51,6 +56,9 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   manager.inEveryReplica(version.run);
   manager.beforeLeading(version.begin);
   manager.onCacheFailure(version.poke);
+  const evacuations = manager.cache<ZoneEvacuation & KubernetesObject>(ZONE_EVACUATIONS, {
+    transform: dropManagedFields,
+  });
   const routers = createRouterEvidence(common);
   manager.inEveryReplica(routers.run);
   manager.beforeLeading(routers.read);
@@ -69,6 +77,10 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   const planner = createLeaseWatch({ ...common, lease: plannerLeaseOf(session) });
   const admission = createAdmission({ ...common, planner, cache: caches.slices });
   manager.controller('admission-policies', admission);
+  const evacuation = createEvacuation({ ...common, caches, evacuations, routers, isHeld: admission.isHeld });
+  manager.controller('evacuation', evacuation.objects);
+  manager.controller('evacuated-services', evacuation.services);
+  manager.whileLeading(evacuation.run);
   const ownerOf = ownersIn(caches, config);
   const isOwned = ({ metadata }: EndpointSlice): boolean => ownerOf(metadata?.namespace ?? '') !== undefined;
   const view = {

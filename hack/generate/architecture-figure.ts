@@ -18,6 +18,7 @@ const CAPTIONS: Readonly<Record<string, string>> = {
   routing: 'settings by version',
   gardener: 'Seed, Garden, Shoot',
   hints: 'what slices carry',
+  evacuation: 'zones that are left',
   upstream: 'models of Kubernetes',
   flow: 'plans that follow load',
   diagnosis: 'explain, simulate, audit',

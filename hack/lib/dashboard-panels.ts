@@ -161,6 +161,16 @@ const settings: Row = {
       queries: one(rare('slice_touches_total', 'outcome'), '{{outcome}}'),
     },
     {
+      title: 'Services of evacuated zones',
+      unit: 'short',
+      queries: one(`max by (zone, state) (${P}evacuation_services)`, '{{zone}} {{state}}'),
+    },
+    {
+      title: 'Slices written by evacuations (1 h)',
+      unit: 'short',
+      queries: one(`sum(increase(${P}evacuation_slice_writes_total[1h]))`, 'slices'),
+    },
+    {
       title: 'Services without series of their own',
       unit: 'short',
       queries: one(`sum by (command) (${P}services_without_series ${NAMED})`, '{{command}}'),

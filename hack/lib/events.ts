@@ -122,6 +122,28 @@ const carrier: EventGroup = {
   ],
 };
 
+const evacuation: EventGroup = {
+  command: RECONCILER,
+  file: 'pkg/controllers/evacuation/report.ts',
+  about: 'the ZoneEvacuation',
+  rows: [
+    row('Normal', 'EvacuationStarted', 'It was accepted, and slices are being written.', NOTHING),
+    row(
+      'Normal',
+      'ZoneEvacuated',
+      'Every Service in scope has moved, or is listed in the status with the reason why not.',
+      NOTHING,
+    ),
+    row(
+      'Warning',
+      'EvacuationRefused',
+      'It cannot be done; tried again every 15 seconds.',
+      'the message and the condition `Accepted` name the reason',
+    ),
+    row('Normal', 'ZoneReturned', 'Its time is over, and no slice has its mark any more.', NOTHING),
+  ],
+};
+
 const loop: EventGroup = {
   command: FLOW,
   file: 'pkg/controllers/flow/reporter.ts',
@@ -259,6 +281,7 @@ export const EVENT_GROUPS: readonly EventGroup[] = [
   effect,
   repair,
   carrier,
+  evacuation,
   loop,
   nodes,
   refusals,

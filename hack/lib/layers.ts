@@ -15,7 +15,17 @@ interface Layer {
   readonly pure: boolean;
 }
 
-const PURE = ['routing', 'gardener', 'hints', 'upstream', 'flow', 'diagnosis', 'kubeedge', 'traffic'] as const;
+const PURE = [
+  'routing',
+  'gardener',
+  'hints',
+  'evacuation',
+  'upstream',
+  'flow',
+  'diagnosis',
+  'kubeedge',
+  'traffic',
+] as const;
 const pure = (...layers: string[]): Layer => ({ layers: ['apis', ...layers], packages: [], builtins: [], pure: true });
 const io = (layers: readonly string[], ...packages: string[]): Layer => ({
   layers: ['apis', ...layers],
@@ -30,9 +40,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   routing: pure(),
   gardener: pure('routing'),
   hints: pure('routing'),
+  evacuation: pure('routing', 'hints'),
   upstream: pure('routing'),
-  flow: pure('routing', 'upstream', 'hints'),
-  diagnosis: pure('routing', 'gardener', 'hints', 'upstream', 'flow', 'traffic'),
+  flow: pure('routing', 'upstream', 'hints', 'evacuation'),
+  diagnosis: pure('routing', 'gardener', 'hints', 'evacuation', 'upstream', 'flow', 'traffic'),
   kubeedge: pure('routing'),
   traffic: pure(),
   telemetry: io([], 'winston', 'prom-client', 'express'),

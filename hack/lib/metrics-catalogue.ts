@@ -4,6 +4,7 @@ import { registerMeterMetrics } from '../../cmd/traffic-meter/metrics.ts';
 import { COMMANDS, TRAFFIC_METER } from '../../pkg/apis/names.ts';
 import { showAdmission } from '../../pkg/controllers/admission-policies/metrics.ts';
 import { showEffectiveness } from '../../pkg/controllers/effectiveness/metrics.ts';
+import { createEvacuationCounter, showEvacuation } from '../../pkg/controllers/evacuation/metrics.ts';
 import { createFlowCounters, showFlow } from '../../pkg/controllers/flow/metrics.ts';
 import { createResyncCounter, showRepair } from '../../pkg/controllers/hint-repair/metrics.ts';
 import { createTouchCounter, showNodeGroups } from '../../pkg/controllers/node-groups/metrics.ts';
@@ -39,6 +40,8 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
     createWriteCounter(metrics);
     showSettings(metrics, { counts: none, foreignValues: no, fights: no });
     showEffectiveness(metrics, { counts: none, figures: none });
+    createEvacuationCounter(metrics);
+    showEvacuation(metrics, { counts: none });
     createResyncCounter(metrics);
     showRepair(metrics, { unavailable: false });
     showAdmission(metrics, { planner: { alive: () => true, known: () => false }, backends: () => undefined });

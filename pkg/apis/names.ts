@@ -37,6 +37,11 @@ export const PLAN_SPREAD = 'spread';
 /** Its other value: the hints of this slice are the flow controller's, and go with it. */
 export const PLAN_ZONES = 'zones';
 
+/** Slice annotation while a zone is evacuated: who leaves, which zones the others cover, and the hints as they would be without. */
+export const ANNOTATION_EVACUATED = `${GROUP}/evacuated`;
+/** Hint of endpoints that leave: the name of a zone, and of a node, that there is none of. */
+export const NOWHERE = `evacuated.${GROUP}`;
+
 /**
  * Slice annotation of a write that is meant for one carrier of the hints alone. Sent with dry runs and never stored; on a stored
  * slice it does no more than the absence of the strategy label would.

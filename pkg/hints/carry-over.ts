@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds, for an endpoint of the new slice, the planned hints that the stored slice holds for the same endpoint.
 import type { EndpointHints } from '../apis/core.ts';
+import { NOWHERE } from '../apis/names.ts';
 import { isZoneName, MAX_HINTS } from './names.ts';
 import type { ReadEndpoint } from './slice.ts';
 import { readEndpoint, readSlice } from './slice.ts';
@@ -23,12 +24,13 @@ const identityOf = ({ addresses, zone, targetRef }: ReadEndpoint): string => {
   return `${zone ?? ''}\n${address.length}\n${address}${targetRef?.uid ?? ''}`;
 };
 
-/** The zones of stored hints where the API could have stored them: one to eight distinct zone names. */
+/** The zones of stored hints where the API could have stored them: one to eight distinct zone names. An evacuation is no plan. */
 const plannedZones = (hints: ReadEndpoint['hints']): string[] | undefined => {
   const forZones = hints?.['forZones'];
   if (!Array.isArray(forZones) || forZones.length === 0 || forZones.length > MAX_HINTS) return undefined;
   const names = forZones.map((entry: unknown) => (isFields(entry) ? entry['name'] : undefined));
-  return names.every(isZoneName) && new Set(names).size === names.length ? names : undefined;
+  const isPlan = names.every(isZoneName) && !names.includes(NOWHERE) && new Set(names).size === names.length;
+  return isPlan ? names : undefined;
 };
 
 const remember = (plans: Map<string, string>, endpoint: ReadEndpoint): void => {

@@ -8,6 +8,7 @@ import { SELECTING_LABELS } from './table.ts';
 /** A slice whose labels, annotations and list of endpoints have the right types; the endpoints themselves are unchecked. */
 export interface ReadSlice {
   readonly labels: Fields;
+  readonly annotations: Fields;
   /** True where the flow controller wants no hints on purpose. */
   readonly spread: boolean;
   readonly endpoints: readonly unknown[];
@@ -45,7 +46,7 @@ export const readSlice = (object: unknown): ReadSlice | string => {
   if (annotations === undefined) return 'metadata.annotations is not an object';
   const endpoints = object['endpoints'] ?? [];
   if (!Array.isArray(endpoints)) return 'endpoints is not a list';
-  return { labels, spread: annotations[ANNOTATION_PLAN] === PLAN_SPREAD, endpoints };
+  return { labels, annotations, spread: annotations[ANNOTATION_PLAN] === PLAN_SPREAD, endpoints };
 };
 
 /** The endpoint, or a message that names the first field of a wrong type. */

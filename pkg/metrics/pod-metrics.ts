@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads one PodMetrics of metrics.k8s.io/v1beta1, whatever it really is.
-import { parseDuration } from '../flow/loop/duration.ts';
+import { parseDuration } from '../apis/duration.ts';
 import { parseQuantity } from '../apis/quantity.ts';
 
 /** Cores that a Pod used, and when, by the clock of who measured. */

@@ -34,6 +34,8 @@ export interface RegistrationOptions {
   readonly routingLabel?: string;
   /** False where another installation of the cluster changes slices and reads annotations. Default true. */
   readonly claimed?: boolean;
+  /** A zone is being evacuated: whatever carries admission, what is marked passes here. Default false. */
+  readonly evacuating?: boolean;
   /** Under `policy`, slices and kept settings are left out: the API server sees to them by itself. */
   readonly carrier: Carrier;
 }

@@ -7,6 +7,7 @@ import { atLeast } from '../routing/version.ts';
 import { hintsEntries } from './endpoint-slice-hints/add.ts';
 import type { RegistrationOptions, ServerAddress, WebhookEntry } from './registration-types.ts';
 import { settingsEntries } from './routing-settings/add.ts';
+import { evacuationEntry } from './zone-evacuation/add.ts';
 
 const clientConfigOf = (
   address: ServerAddress,
@@ -46,5 +47,6 @@ export const buildRegistration = (options: RegistrationOptions): MutatingWebhook
   webhooks: [
     ...(options.carrier === 'webhook' && options.claimed !== false ? hintsEntries(options) : []),
     ...settingsEntries(options),
+    ...(options.evacuating === true && options.claimed !== false ? [evacuationEntry()] : []),
   ].map((entry) => webhookOf(entry, options)),
 });

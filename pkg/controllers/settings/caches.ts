@@ -5,7 +5,7 @@ import type { EndpointSlice, Namespace, Node, Service } from '../../apis/core.ts
 import type { Cluster, Etcd, Garden, Seed } from '../../apis/gardener.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { createRoutingConfigReader } from '../../apis/routing-config-reader.ts';
-import { GROUP, LABEL_CONSIDER, LABEL_SERVICE_NAME } from '../../apis/names.ts';
+import { ANNOTATION_EVACUATED, GROUP, LABEL_CONSIDER, LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import {
   CLUSTERS,
   ENDPOINT_SLICES,
@@ -94,9 +94,10 @@ const CATALOGUE_SERVICES = new Set(CATALOGUE.map(({ service }) => service));
 
 const serviceOf = ({ metadata }: EndpointSlice): string => metadata?.labels?.[LABEL_SERVICE_NAME] ?? '';
 
-/** Labels are mirrored from the Service, so a slice that carries none of ours matters only under a catalogue name. */
+/** Labels are mirrored from the Service, so a slice that carries none of ours matters only under a catalogue name, or evacuated. */
 const isInteresting = (slice: EndpointSlice): boolean =>
   CATALOGUE_SERVICES.has(serviceOf(slice)) ||
+  slice.metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined ||
   Object.keys(slice.metadata?.labels ?? {}).some((key) => key === LABEL_CONSIDER || key.startsWith(`${GROUP}/`));
 
 /** `namespace/service`. */

@@ -3,7 +3,7 @@
 import type { FlowPolicySpec, FlowPolicyZoneCost } from '../../apis/flow-policy.ts';
 import { nanoCpu } from '../../apis/quantity.ts';
 import type { ZoneCost } from '../types.ts';
-import { parseDuration } from './duration.ts';
+import { parseDuration } from '../../apis/duration.ts';
 import { DEFAULT_LOOP_POLICY } from './policy.ts';
 import type { LoopPolicy } from './types.ts';
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the pieces of CEL that the policies are made of. Each says in CEL what one function of this package says in code.
-import { ANNOTATION_PLAN, ANNOTATION_PROBE, PLAN_SPREAD } from '../../apis/names.ts';
+import { ANNOTATION_PLAN, ANNOTATION_PROBE, NOWHERE, PLAN_SPREAD } from '../../apis/names.ts';
 import { HINT_STRATEGIES, SELECTING_LABELS } from '../table.ts';
 import type { HintStrategy } from '../types.ts';
 
@@ -65,11 +65,11 @@ export const identityOf = (endpoint: string): string =>
 
 /**
  * Whether stored hints are a plan. That zone names are well-formed, distinct and at most eight is the API server's own
- * rule for hints, which everything that it stored has passed; but to it, the empty one is a zone name too.
+ * rule for hints, which everything that it stored has passed; but to it, the empty one is a zone name too, and that of an evacuation.
  */
 export const hasPlan = (endpoint: string): string => {
   const zones = `${endpoint}.?hints.?forZones.orValue([])`;
-  return `${endpoint}.?zone.orValue("") != "" && ${zones}.size() > 0 && !${zones}.exists(h, h.name == "")`;
+  return `${endpoint}.?zone.orValue("") != "" && ${zones}.size() > 0 && !${zones}.exists(h, h.name in ${texts(['', NOWHERE])})`;
 };
 
 /** The endpoints of an object; absent and null, as the API server shows an empty list, are none. */

@@ -27,17 +27,19 @@ const valuesOf = (key: string): string[] =>
 const asksForNothing = (keys: readonly string[]) =>
   keys.map((key) => ({ key, operator: 'NotIn' as const, values: valuesOf(key) }));
 
+export const SLICE_RULES = [
+  {
+    apiGroups: [group],
+    apiVersions: [version],
+    resources: [plural],
+    operations: ['CREATE', 'UPDATE'],
+    scope: 'Namespaced',
+  },
+];
+
 const COMMON = {
   mayFail: true,
-  rules: [
-    {
-      apiGroups: [group],
-      apiVersions: [version],
-      resources: [plural],
-      operations: ['CREATE', 'UPDATE'],
-      scope: 'Namespaced',
-    },
-  ],
+  rules: SLICE_RULES,
   matchConditions: [{ name: 'has-endpoints', expression: 'has(object.endpoints)' }],
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers reviews of EndpointSlices with the patch that gives their endpoints the hints which their labels ask for.
+import { withoutEvacuation } from '../../evacuation/admit.ts';
 import { decideHints, patchText } from '../../hints/index.ts';
+import type { HintsDecision } from '../../hints/index.ts';
 import { isProbeOf } from '../../hints/policy/index.ts';
-import type { AdmissionHandler } from '../types.ts';
+import type { AdmissionDecision, AdmissionHandler } from '../types.ts';
 
 export interface EndpointSliceHintsOptions {
   /** Users whose planned hints pass untouched. */
@@ -15,25 +17,32 @@ export interface EndpointSliceHintsOptions {
   chosen?: boolean;
 }
 
+/** The decision as the server answers it. */
+export const answerOf = (decision: HintsDecision): AdmissionDecision => {
+  switch (decision.kind) {
+    case 'unchanged':
+      return decision;
+    case 'patch':
+      return { kind: 'patch', patch: patchText(decision.operations), operations: decision.operations.length };
+    case 'invalid':
+      return { kind: 'unserved', reason: 'HostileFields', message: decision.message };
+  }
+};
+
 export const createEndpointSliceHintsHandler =
   ({ flowControllerUsers, plannerAlive, nodeHints, chosen = false }: EndpointSliceHintsOptions): AdmissionHandler =>
   ({ object, oldObject, operation, userInfo }) => {
     if (isProbeOf('policy', object)) return { kind: 'unchanged' };
-    const decision = decideHints({
-      object,
-      oldObject: operation === 'UPDATE' ? oldObject : undefined,
-      userName: userInfo?.username ?? '',
-      flowControllerUsers,
-      plannerAlive: plannerAlive(),
-      nodeHints: nodeHints(),
-      chosen,
-    });
-    switch (decision.kind) {
-      case 'unchanged':
-        return decision;
-      case 'patch':
-        return { kind: 'patch', patch: patchText(decision.operations), operations: decision.operations.length };
-      case 'invalid':
-        return { kind: 'unserved', reason: 'HostileFields', message: decision.message };
-    }
+    return answerOf(
+      decideHints({
+        object,
+        // A plan is carried over as it was before the zone was left.
+        oldObject: operation === 'UPDATE' ? withoutEvacuation(oldObject) : undefined,
+        userName: userInfo?.username ?? '',
+        flowControllerUsers,
+        plannerAlive: plannerAlive(),
+        nodeHints: nodeHints(),
+        chosen,
+      }),
+    );
   };

@@ -76,6 +76,8 @@ describe('chart, permissions', () => {
         'ClusterRole /events: create,patch',
         ...ROUTER_PERMISSIONS,
         'ClusterRole discovery.k8s.io/endpointslices: list,watch,patch',
+        'ClusterRole topology.extensions.gardener.cloud/zoneevacuations: list,watch',
+        'ClusterRole topology.extensions.gardener.cloud/zoneevacuations/status: patch',
         'Role coordination.k8s.io/leases: create',
         'Role coordination.k8s.io/leases[settings-reconciler-leader-election]: get,update',
         `ClusterRole ${policies}: list,watch`,
@@ -125,6 +127,7 @@ describe('chart, permissions', () => {
           ? [
               ...ownerPermissions(rendering, WEBHOOK),
               'Role apps/deployments[endpointslice-webhook]: get',
+              'ClusterRole topology.extensions.gardener.cloud/zoneevacuations: list,watch',
               `${configurations}: create`,
               `${configurations}[${globalName(rendering)}]: get,list,watch,update,delete`,
               'Role /secrets: create',

@@ -2,7 +2,7 @@
 // Tests of what a FlowPolicy's spec means to the loop.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { parseDuration } from '../../../../pkg/flow/loop/duration.ts';
+import { parseDuration } from '../../../../pkg/apis/duration.ts';
 import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
 import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/policy.ts';
 

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evacuates zones: decides whether a ZoneEvacuation can be done, has every Service looked at, says how far it is, and takes it back.
+import type { EndpointSlice } from '../../apis/core.ts';
+import type { KubernetesObject } from '../../apis/meta.ts';
+import { ANNOTATION_EVACUATED, COMMANDS } from '../../apis/names.ts';
+import type { ZoneEvacuation, ZoneEvacuationStatus } from '../../apis/zone-evacuation.ts';
+import type { RouterObject } from '../../diagnosis/routers/types.ts';
+import { createRouters } from '../../diagnosis/routers/routers.ts';
+import { refusalOf } from '../../evacuation/accept.ts';
+import type { Refusal } from '../../evacuation/accept.ts';
+import { concerns, expiryOf, isRunning } from '../../evacuation/active.ts';
+import { markOf } from '../../evacuation/decide.ts';
+import type { Leave } from '../../evacuation/decide.ts';
+import { refusedStatus, returningStatus, runningStatus } from '../../evacuation/progress.ts';
+import type { Outcome } from '../../evacuation/progress.ts';
+import type { Cache } from '../../kubernetes/cache.ts';
+import type { ControllerSpec } from '../../kubernetes/manager.ts';
+import type { Client, Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
+import { objects, signals } from '../../kubernetes/watches.ts';
+import type { Enqueue } from '../../kubernetes/watches.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import type { SettingsCaches } from '../settings/caches.ts';
+import { keepsEvacuated } from './probe.ts';
+import { createEvacuationCounter, showEvacuation } from './metrics.ts';
+import { writeStatus } from './report.ts';
+import { createServices, zonesOf } from './services.ts';
+import { createReading } from './reading.ts';
+import { serviceKeyOf } from './view.ts';
+
+export interface EvacuationOptions {
+  readonly client: Client;
+  readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes'>;
+  readonly evacuations: Cache<ZoneEvacuation & KubernetesObject>;
+  /** Whether slices are this installation's to change. */
+  isHeld(): boolean;
+  /** Who load-balances Services, as far as that is known. */
+  readonly routers: { objects(): readonly RouterObject[] | undefined };
+  /** Own namespace, which is the webhook's. */
+  readonly namespace: string;
+  readonly events: Pick<EventRecorder, 'record'>;
+  readonly clock: Clock;
+  /** In [0, 1): spreads retries. */
+  random: () => number;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+export interface Evacuation {
+  /** The key is the name of a ZoneEvacuation, or empty for what is left of those that are gone. */
+  readonly objects: ControllerSpec;
+  /** The key is `namespace/name` of a Service. */
+  readonly services: ControllerSpec;
+  /** Reads what is needed while something is evacuated; while this process leads. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** How long admission may take to follow a new evacuation before that is said to be the reason. */
+const PATIENCE_MS = 30_000;
+const SOON_MS = 250;
+const PROGRESS_MS = 1_000;
+const RESYNC_MS = 15_000;
+/** Writes are small, and wait for answers most of the time. */
+const CONCURRENCY = 16;
+/** What is left of evacuations whose object is gone. */
+const REST = '';
+
+const DONE: Result = { kind: 'done' };
+const again = (afterMs: number): Result => ({ kind: 'requeue', afterMs });
+
+const byAge = (left: ZoneEvacuation, right: ZoneEvacuation): number => {
+  const [one, other] = [left, right].map(
+    ({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.name ?? ''}`,
+  );
+  return (one ?? '') < (other ?? '') ? -1 : 1;
+};
+
+const acceptedBefore = ({ status }: ZoneEvacuation): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'Accepted' && value === 'True') === true;
+
+const isMarked = ({ metadata }: EndpointSlice): boolean => metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined;
+
+export const createEvacuation = (options: EvacuationOptions): Evacuation => {
+  const { client, caches, evacuations, clock, logger } = options;
+  /** UIDs of evacuations that are being done. */
+  const accepted = new Set<string>();
+  /** Since when admission is waited for, by UID; monotonic milliseconds. */
+  const waiting = new Map<string, number>();
+  /** What Services were looked at for; another text, and all are looked at again. */
+  let swept = '';
+  let sweptAt = 0;
+  const queued = new Set<string>();
+  let enqueueService: Enqueue = () => undefined;
+  let enqueueObject: Enqueue = () => undefined;
+  /** The webhook has to be reached wherever it runs: its own slices are the first to be written. */
+  const own = `${options.namespace}/${COMMANDS.endpointSliceWebhook}`;
+
+  const all = (): (ZoneEvacuation & KubernetesObject)[] => evacuations.list().sort(byAge);
+  const running = (): ZoneEvacuation[] => all().filter((one) => isRunning(one, clock.now()));
+  const isAccepted = (one: ZoneEvacuation): boolean => accepted.has(one.metadata.uid ?? '') || acceptedBefore(one);
+
+  const reading = createReading({
+    ...options,
+    marked: caches.slices,
+    isMarked,
+    needed: () => all().some((one) => one.status?.phase !== 'Returned' || isRunning(one, clock.now())),
+    onFilled: () => enqueueObjects(),
+    onSlice: (key, slice) => {
+      if (swept !== '' || isMarked(slice)) enqueueService(key);
+    },
+  });
+
+  const leavesOf = (key: string): Leave[] => {
+    const [namespace = '', name = ''] = key.split('/');
+    const view = reading.view();
+    const labels = caches.services.get({ namespace, name })?.metadata?.labels;
+    const subject = { key, labels, namespace: view?.labelsOf(namespace) };
+    return running()
+      .filter(
+        (one) => (isAccepted(one) || (key === own && waiting.has(one.metadata.uid ?? ''))) && concerns(one, subject),
+      )
+      .map(({ spec: { zone, percent, rounding } }) => ({ zone, percent, rounding }));
+  };
+
+  const services = createServices({
+    ...options,
+    view: () => reading.view(),
+    nodes: () => caches.nodes.list(),
+    leavesOf,
+    onWrite: createEvacuationCounter(options.metrics),
+  });
+
+  const counts = () => {
+    const found = new Map<string, { zone: string; state: Outcome['state']; services: number }>();
+    for (const zones of services.outcomes.values()) {
+      for (const [zone, { state }] of zones) {
+        const key = `${zone} ${state}`;
+        found.set(key, { zone, state, services: (found.get(key)?.services ?? 0) + 1 });
+      }
+    }
+    return [...found.values()];
+  };
+  showEvacuation(options.metrics, { counts });
+
+  const enqueueObjects = (): void => {
+    for (const { metadata } of all()) enqueueObject(metadata.name ?? '');
+    enqueueObject(REST);
+  };
+
+  /** Ready endpoints of each Service, the webhook's own first, then those with most. */
+  const ordered = (): string[] => {
+    const counts = new Map<string, number>();
+    for (const slice of reading.view()?.slices.list() ?? []) {
+      const key = serviceKeyOf(slice);
+      if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + (slice.endpoints?.length ?? 0));
+    }
+    const rank = (key: string): number => (key === own ? Infinity : (counts.get(key) ?? 0));
+    return [...counts.keys()].sort((left, right) => rank(right) - rank(left));
+  };
+
+  /** Has every Service looked at where what is asked for has changed, and now and then. */
+  const sweep = (): void => {
+    const asked = JSON.stringify([
+      running().map((one) => [one.metadata.uid, one.metadata.generation, isAccepted(one)]),
+      zonesOf(caches.nodes.list()),
+    ]);
+    if (asked === swept && clock.monotonic() - sweptAt < RESYNC_MS) return;
+    const keys = ordered();
+    if (asked !== swept) for (const key of keys) queued.add(key);
+    swept = asked;
+    sweptAt = clock.monotonic();
+    for (const key of keys) enqueueService(key);
+  };
+
+  const dropping = (): string[] => {
+    const nodes = caches.nodes.list();
+    const routers = createRouters({ objects: options.routers.objects() ?? [], nodes });
+    const answers = nodes.map((node) => routers.of(node)).filter(({ behaviour }) => behaviour.unmatched === 'none');
+    return [...new Set(answers.map(({ title, version }) => (version === null ? title : `${title} ${version}`)))];
+  };
+
+  const refusal = async (one: ZoneEvacuation, signal: AbortSignal): Promise<Refusal | undefined> => {
+    const slices = reading.view()?.slices.list() ?? [];
+    const { zone, percent, force } = one.spec;
+    const uid = one.metadata.uid ?? '';
+    const others = running().filter((other) => other.metadata.uid !== uid && isAccepted(other));
+    const input = {
+      zone,
+      percent,
+      force,
+      clientZones: zonesOf(caches.nodes.list()),
+      endpointZones: new Set(slices.flatMap(({ endpoints }) => (endpoints ?? []).flatMap((each) => each.zone ?? []))),
+      leftAlready: new Set(others.filter(({ spec }) => spec.percent >= 100).map(({ spec }) => spec.zone)),
+      dropping: dropping(),
+    };
+    const first = refusalOf({ ...input, admissionActs: true });
+    if (first !== undefined) return first;
+    const since = waiting.get(uid) ?? clock.monotonic();
+    waiting.set(uid, since);
+    enqueueService(own);
+    const acts = await keepsEvacuated(zone, slices, { client, logger }, signal);
+    const late = clock.monotonic() - since >= PATIENCE_MS;
+    return refusalOf({ ...input, admissionActs: acts || (late ? false : undefined) });
+  };
+
+  const write = (one: ZoneEvacuation, status: ZoneEvacuationStatus, signal: AbortSignal): Promise<void> =>
+    writeStatus(one, status, options, signal);
+
+  /** Slices with a mark about the zone. */
+  const markedWith = (zone: string): number =>
+    (reading.view()?.slices.list() ?? []).filter((slice) => markOf(slice)?.out.has(zone) === true).length;
+
+  const begin = async (one: ZoneEvacuation, signal: AbortSignal): Promise<Result> => {
+    const uid = one.metadata.uid ?? '';
+    const refused = isAccepted(one) ? undefined : await refusal(one, signal);
+    if (refused !== undefined) {
+      const isWaiting = refused.reason === 'WaitingForAdmission';
+      if (!isWaiting) waiting.delete(uid);
+      await write(one, refusedStatus(one, { ...refused, waiting: isWaiting }, clock.now()), signal);
+      // What was begun for the webhook itself goes back.
+      if (!isWaiting) enqueueService(own);
+      return again(isWaiting ? SOON_MS : RESYNC_MS);
+    }
+    accepted.add(uid);
+    waiting.delete(uid);
+    sweep();
+    const outcomes = new Map<string, Outcome>();
+    for (const [key, zones] of services.outcomes) {
+      const outcome = zones.get(one.spec.zone);
+      if (outcome !== undefined) outcomes.set(key, outcome);
+    }
+    const status = runningStatus(one, { outcomes, incomplete: queued.size > 0 }, clock.now());
+    await write(one, status, signal);
+    const untilEnd = (expiryOf(one) ?? clock.now()) - clock.now();
+    const next = status.phase === 'Evacuated' ? RESYNC_MS : PROGRESS_MS;
+    return again(Math.max(1, Math.min(next, untilEnd)));
+  };
+
+  const finish = async (one: ZoneEvacuation, signal: AbortSignal): Promise<Result> => {
+    accepted.delete(one.metadata.uid ?? '');
+    sweep();
+    const others = running().some(({ spec }) => spec.zone === one.spec.zone);
+    const remaining = others || queued.size > 0 ? queued.size : markedWith(one.spec.zone);
+    await write(one, returningStatus(one, remaining, clock.now()), signal);
+    return remaining === 0 ? DONE : again(PROGRESS_MS);
+  };
+
+  /** Marks that no object stands behind any more. */
+  const finishRest = (): Result => {
+    sweep();
+    const zones = new Set(running().map(({ spec }) => spec.zone));
+    const left = (reading.view()?.slices.list() ?? []).some((slice) => {
+      const mark = markOf(slice);
+      return mark !== undefined && [...mark.out.keys()].some((zone) => !zones.has(zone));
+    });
+    return left ? again(PROGRESS_MS) : DONE;
+  };
+
+  return {
+    objects: {
+      watches: [
+        ...objects(evacuations, ({ metadata }, _previous, deleted) => {
+          reading.look();
+          return [deleted ? REST : (metadata.name ?? '')];
+        }),
+        signals((enqueue) => {
+          enqueueObject = enqueue;
+          caches.nodes.onChange((node, previous, deleted) => {
+            if (swept !== '' && (deleted || zonesOf([node])[0] !== zonesOf(previous ? [previous] : [])[0]))
+              enqueueObjects();
+          });
+        }),
+      ],
+      async reconcile(name, signal) {
+        if (!options.isHeld()) return again(RESYNC_MS);
+        reading.look();
+        const one = name === REST ? undefined : evacuations.get({ name });
+        const over = one === undefined || !isRunning(one, clock.now());
+        if (over && reading.view() === undefined) return DONE;
+        if (reading.view()?.ready() !== true) return again(SOON_MS);
+        if (one === undefined) return finishRest();
+        return over ? finish(one, signal) : begin(one, signal);
+      },
+    },
+    services: {
+      watches: [signals((enqueue) => void (enqueueService = enqueue))],
+      concurrency: CONCURRENCY,
+      async reconcile(key, signal) {
+        if (!options.isHeld()) return again(RESYNC_MS);
+        const result = await services.reconcile(key, signal);
+        queued.delete(key);
+        if (queued.size === 0) for (const { metadata } of all()) enqueueObject(metadata.name ?? '', SOON_MS);
+        return result;
+      },
+    },
+    async run(signal) {
+      await reading.run(signal);
+      swept = '';
+      queued.clear();
+      services.forget();
+    },
+  };
+};

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether an evacuation can be done at all.
+
+export interface AcceptInput {
+  readonly zone: string;
+  readonly percent: number;
+  readonly force: boolean;
+  /** Zones with Nodes. */
+  readonly clientZones: readonly string[];
+  /** Zones with ready endpoints. */
+  readonly endpointZones: ReadonlySet<string>;
+  /** Zones that other evacuations take whole. */
+  readonly leftAlready: ReadonlySet<string>;
+  /** Data planes that drop connections of clients whose zone no hint names. */
+  readonly dropping: readonly string[];
+  /** Whether admission was seen to keep a marked slice; undefined: not yet, and it may only be late. */
+  readonly admissionActs: boolean | undefined;
+}
+
+export interface Refusal {
+  readonly reason: 'UnknownZone' | 'LastZone' | 'RouterDropsTraffic' | 'AdmissionNotActing' | 'WaitingForAdmission';
+  readonly message: string;
+}
+
+/** Undefined where nothing speaks against it. */
+export const refusalOf = (input: AcceptInput): Refusal | undefined => {
+  const { zone, clientZones, endpointZones, leftAlready, dropping } = input;
+  if (!clientZones.includes(zone) && !endpointZones.has(zone))
+    return {
+      reason: 'UnknownZone',
+      message: `no Node and no endpoint is in zone ${zone}; zones are ${clientZones.join(', ')}`,
+    };
+  const others = [...new Set([...clientZones, ...endpointZones])].filter(
+    (one) => one !== zone && !leftAlready.has(one),
+  );
+  if (input.percent >= 100 && others.length === 0)
+    return { reason: 'LastZone', message: `${zone} is the last zone that is not being left` };
+  if (dropping.length > 0 && !input.force)
+    return {
+      reason: 'RouterDropsTraffic',
+      message: `${dropping.join(', ')} drops connections where no hint names the zone of the client; with spec.force it is done nevertheless`,
+    };
+  if (input.admissionActs === undefined)
+    return { reason: 'WaitingForAdmission', message: 'the webhook is not seen to keep evacuated slices yet' };
+  if (!input.admissionActs)
+    return {
+      reason: 'AdmissionNotActing',
+      message:
+        'no webhook keeps evacuated slices, so the EndpointSlice controller would take the hints away: see that the endpointslice-webhook runs, registers itself (registration: self) and is reached',
+    };
+  return undefined;
+};

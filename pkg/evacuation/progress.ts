@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far an evacuation has got, from what became of each Service, and the status that says so.
+import type {
+  ServiceLeft,
+  ZoneEvacuation,
+  ZoneEvacuationCondition,
+  ZoneEvacuationStatus,
+} from '../apis/zone-evacuation.ts';
+import { expiryOf } from './active.ts';
+
+/** What became of one Service under the evacuation of one zone. */
+export interface Outcome {
+  readonly state: 'moved' | 'pending' | 'left';
+  /** Ready endpoints in the zone. */
+  readonly endpoints: number;
+  /** Of these, those that get no new connections. */
+  readonly evacuated: number;
+  /** Of `left`. */
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export interface Stand {
+  /** By `namespace/name`. */
+  readonly outcomes: ReadonlyMap<string, Outcome>;
+  /** Not all Services were looked at yet. */
+  readonly incomplete: boolean;
+}
+
+const MAX_LISTED = 100;
+const iso = (milliseconds: number): string => new Date(milliseconds).toISOString().replace(/\.\d+Z$/, 'Z');
+
+type Said = Pick<ZoneEvacuationCondition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** Conditions with the time of their last change: that of before where the status is the same. */
+const conditionsOf = (
+  { metadata, status }: ZoneEvacuation,
+  said: readonly Said[],
+  now: number,
+): ZoneEvacuationCondition[] =>
+  said.map((condition) => {
+    const before = status?.conditions?.find(({ type }) => type === condition.type);
+    return {
+      ...condition,
+      lastTransitionTime: before?.status === condition.status ? before.lastTransitionTime : iso(now),
+      observedGeneration: metadata.generation ?? 0,
+    };
+  });
+
+const common = (evacuation: ZoneEvacuation): ZoneEvacuationStatus => {
+  const expiresAt = expiryOf(evacuation);
+  return {
+    observedGeneration: evacuation.metadata.generation ?? 0,
+    ...(expiresAt === undefined ? {} : { expiresAt: iso(expiresAt) }),
+  };
+};
+
+const said = (type: Said['type'], status: boolean, reason: string, message: string): Said => ({
+  type,
+  status: status ? 'True' : 'False',
+  reason,
+  message,
+});
+
+/** Nothing is done for a reason. */
+export const refusedStatus = (
+  evacuation: ZoneEvacuation,
+  { reason, message, waiting }: { readonly reason: string; readonly message: string; readonly waiting: boolean },
+  now: number,
+): ZoneEvacuationStatus => ({
+  ...common(evacuation),
+  phase: waiting ? 'Pending' : 'Refused',
+  conditions: conditionsOf(
+    evacuation,
+    [said('Accepted', false, reason, message), said('Evacuated', false, reason, 'nothing was moved')],
+    now,
+  ),
+});
+
+const countOf = (outcomes: readonly Outcome[], state: Outcome['state']): number =>
+  outcomes.filter((outcome) => outcome.state === state).length;
+
+const leftOf = (outcomes: ReadonlyMap<string, Outcome>): ServiceLeft[] =>
+  [...outcomes]
+    .filter(([, { state }]) => state === 'left')
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([key, { reason = '', message = '' }]) => {
+      const [namespace = '', name = ''] = key.split('/');
+      return { namespace, name, reason, message };
+    });
+
+/** While it runs. */
+export const runningStatus = (
+  evacuation: ZoneEvacuation,
+  { outcomes, incomplete }: Stand,
+  now: number,
+): ZoneEvacuationStatus => {
+  const all = [...outcomes.values()];
+  const left = leftOf(outcomes);
+  const pending = countOf(all, 'pending');
+  const moved = countOf(all, 'moved');
+  const done = !incomplete && pending === 0;
+  const sum = (of: (outcome: Outcome) => number): number => all.reduce((total, outcome) => total + of(outcome), 0);
+  const stay = left.length === 0 ? '' : `, ${left.length} stay`;
+  return {
+    ...common(evacuation),
+    phase: done ? 'Evacuated' : 'Moving',
+    startedAt: evacuation.status?.startedAt ?? iso(now),
+    services: { total: all.length, moved, pending, left: left.length },
+    endpoints: { total: sum(({ endpoints }) => endpoints), evacuated: sum(({ evacuated }) => evacuated) },
+    left: left.slice(0, MAX_LISTED),
+    ...(left.length > MAX_LISTED ? { omitted: left.length - MAX_LISTED } : {}),
+    conditions: conditionsOf(
+      evacuation,
+      [
+        said('Accepted', true, 'Accepted', 'slices are written, and kept by admission'),
+        done
+          ? said('Evacuated', true, 'Evacuated', `${moved} Service(s) moved${stay}`)
+          : said('Evacuated', false, 'Moving', `${moved} of ${all.length} Service(s) moved, ${pending} to go${stay}`),
+      ],
+      now,
+    ),
+  };
+};
+
+/** After its time. @param remaining - slices that still have the mark. */
+export const returningStatus = (evacuation: ZoneEvacuation, remaining: number, now: number): ZoneEvacuationStatus => {
+  const { startedAt, conditions = [] } = evacuation.status ?? {};
+  const accepted = conditions.find(({ type }) => type === 'Accepted');
+  return {
+    ...common(evacuation),
+    phase: remaining === 0 ? 'Returned' : 'Returning',
+    ...(startedAt === undefined ? {} : { startedAt }),
+    conditions: conditionsOf(
+      evacuation,
+      [
+        ...(accepted === undefined ? [] : [accepted]),
+        said('Evacuated', false, 'Expired', 'its time is over'),
+        remaining === 0
+          ? said('Returned', true, 'Returned', 'no slice has a mark of it any more')
+          : said('Returned', false, 'Returning', `${remaining} slice(s) to go`),
+      ],
+      now,
+    ),
+  };
+};

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// One slice: its hints under a mark, and without. The same for the leader, for admission and for the command line.
+import type { JsonPatchOperation } from '../apis/admission.ts';
+import type { EndpointHints } from '../apis/core.ts';
+import { ANNOTATION_EVACUATED, NOWHERE } from '../apis/names.ts';
+import { sameHints } from '../hints/equal.ts';
+import { isZoneName, MAX_HINTS } from '../hints/names.ts';
+import type { ReadEndpoint } from '../hints/slice.ts';
+import type { AnyHints, BaseHints } from './base-hints.ts';
+import { baseOf, hintsOfBase, parseBase, textOfBase } from './base-hints.ts';
+import type { EvacuationMark, Recorded } from './mark.ts';
+import { printMark } from './mark.ts';
+
+type Placed = Pick<ReadEndpoint, 'addresses' | 'zone'>;
+/** An endpoint as far as it is read here. */
+export type HintedEndpoint = Placed & { readonly hints?: AnyHints };
+
+const addressOf = ({ addresses }: Placed): string => addresses[0] ?? '';
+
+/** Whether the endpoint gets no new connections under the mark. */
+export const isLeaving = (endpoint: Placed, { out }: Pick<EvacuationMark, 'out'>): boolean => {
+  const leaving = out.get(endpoint.zone ?? '');
+  return leaving === 'all' || leaving?.has(addressOf(endpoint)) === true;
+};
+
+/** Zones of an endpoint that stays: its own where it has no hints, those of its hints else, and what has to be covered. */
+export const stayingZones = (zone: string | undefined, base: readonly string[], cover: readonly string[]): string[] => {
+  const own = base.length === 0 && isZoneName(zone) ? [zone] : base;
+  // What has to be covered comes first: a zone that no hint names gets endpoints of all zones.
+  return [...new Set([...cover, ...own])].slice(0, MAX_HINTS).sort();
+};
+
+/** The hints that an endpoint has under the mark, whose hints without it are known. */
+export const evacuatedHints = (endpoint: Placed, base: BaseHints, mark: EvacuationMark): EndpointHints => {
+  const leaving = isLeaving(endpoint, mark);
+  const zones = leaving ? [NOWHERE] : stayingZones(endpoint.zone, base.zones, mark.cover);
+  // Where hints name nodes, proxies go by them only while every endpoint has one.
+  const nodes = leaving && base.nodes.length > 0 ? [NOWHERE] : base.nodes;
+  return hintsOfBase({ zones, nodes }) ?? {};
+};
+
+const ownBase = ({ zone }: Placed): BaseHints => ({ zones: isZoneName(zone) ? [zone] : [], nodes: [] });
+const NO_HINTS: BaseHints = { zones: [], nodes: [] };
+
+const recordedBase = (endpoint: Placed, { usual, except }: Recorded): BaseHints =>
+  parseBase(except.get(addressOf(endpoint)) ?? '?') ?? (usual === 'own' ? ownBase(endpoint) : NO_HINTS);
+
+const equal = (current: AnyHints, wanted: EndpointHints | undefined): boolean =>
+  current === undefined || current === null
+    ? wanted === undefined
+    : wanted !== undefined && sameHints({ ...current }, wanted);
+
+/**
+ * The hints that an endpoint would have without the evacuation. Who writes the slice either repeats what the mark made of them,
+ * or brings those of its own.
+ */
+export const baseUnder = (endpoint: HintedEndpoint, mark: EvacuationMark | undefined): BaseHints => {
+  if (mark === undefined) return baseOf(endpoint.hints);
+  const recorded = recordedBase(endpoint, mark.was);
+  if (equal(endpoint.hints, evacuatedHints(endpoint, recorded, mark))) return recorded;
+  const sent = baseOf(endpoint.hints);
+  // A hint for nowhere is nobody's wish: it was made under another mark.
+  return sent.zones.includes(NOWHERE) ? recorded : sent;
+};
+
+const record = (endpoints: readonly HintedEndpoint[], bases: readonly BaseHints[]): Recorded => {
+  const own = endpoints.map((endpoint) => textOfBase(ownBase(endpoint)));
+  const texts = bases.map(textOfBase);
+  const owning = texts.filter((text, index) => text !== '' && text === own[index]).length;
+  const usual = owning > texts.filter((text) => text === '').length ? 'own' : 'none';
+  const except = new Map<string, string>();
+  for (const [index, endpoint] of endpoints.entries()) {
+    const text = texts[index] ?? '';
+    if (text !== (usual === 'own' ? own[index] : '')) except.set(addressOf(endpoint), text);
+  }
+  return { usual, except };
+};
+
+/** What of a slice is read and written here. */
+export interface SliceContent {
+  readonly endpoints: readonly HintedEndpoint[];
+  /** Undefined: the slice has no annotations at all. */
+  readonly annotations: Readonly<Record<string, unknown>> | undefined;
+}
+
+const PATH = `/metadata/annotations/${ANNOTATION_EVACUATED.replaceAll('/', '~1')}`;
+
+const hintOperations = (
+  endpoints: readonly HintedEndpoint[],
+  wanted: readonly (EndpointHints | undefined)[],
+): JsonPatchOperation[] =>
+  endpoints.flatMap(({ hints }, index): JsonPatchOperation[] => {
+    const value = wanted[index];
+    if (equal(hints, value)) return [];
+    const path = `/endpoints/${index}/hints`;
+    return [value === undefined ? { op: 'remove', path } : { op: 'add', path, value }];
+  });
+
+const markOperations = (annotations: SliceContent['annotations'], wanted: string | undefined): JsonPatchOperation[] => {
+  const current = annotations?.[ANNOTATION_EVACUATED];
+  if (current === wanted) return [];
+  if (wanted === undefined) return [{ op: 'remove', path: PATH }];
+  if (annotations === undefined)
+    return [{ op: 'add', path: '/metadata/annotations', value: { [ANNOTATION_EVACUATED]: wanted } }];
+  return [{ op: 'add', path: PATH, value: wanted }];
+};
+
+/**
+ * The operations that bring a slice from what it holds under `before` to what `next` says; `next` undefined: back to what it would
+ * be without. Empty where nothing is to be done, and applying them makes it so.
+ */
+export const evacuationPatch = (
+  { endpoints, annotations }: SliceContent,
+  before: EvacuationMark | undefined,
+  next: Pick<EvacuationMark, 'out' | 'cover'> | undefined,
+): JsonPatchOperation[] => {
+  const bases = endpoints.map((endpoint) => baseUnder(endpoint, before));
+  if (next === undefined)
+    return [...hintOperations(endpoints, bases.map(hintsOfBase)), ...markOperations(annotations, undefined)];
+  const mark = { ...next, was: record(endpoints, bases) };
+  const wanted = endpoints.map((endpoint, index) => evacuatedHints(endpoint, bases[index] ?? NO_HINTS, mark));
+  return [...hintOperations(endpoints, wanted), ...markOperations(annotations, printMark(mark))];
+};

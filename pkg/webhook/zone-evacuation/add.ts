@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// How evacuated slices are registered: all that have the mark, whatever their labels and wherever they are.
+import { ANNOTATION_EVACUATED, GROUP } from '../../apis/names.ts';
+import { SLICE_RULES } from '../endpoint-slice-hints/add.ts';
+import type { WebhookEntry } from '../registration-types.ts';
+
+export const EVACUATION_NAME = 'zone-evacuation';
+export const EVACUATION_PATH = `/webhooks/${EVACUATION_NAME}`;
+
+/**
+ * After the entries of the strategies, since it works on what they give a slice. Our own Service is part of it: kube-controller-manager would take
+ * the hints off its slices a second after they were written. A failure is always ignored.
+ */
+export const evacuationEntry = (): WebhookEntry => ({
+  name: `${EVACUATION_NAME}.${GROUP}`,
+  path: EVACUATION_PATH,
+  mayFail: false,
+  rules: SLICE_RULES,
+  namespaceSelector: {},
+  objectSelector: {},
+  matchConditions: [
+    { name: 'has-endpoints', expression: 'has(object.endpoints)' },
+    {
+      name: 'is-evacuated',
+      expression: `has(object.metadata.annotations) && '${ANNOTATION_EVACUATED}' in object.metadata.annotations`,
+    },
+  ],
+});

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows the ZoneEvacuations, few and small objects, and says which zones are being left now.
+import { ZONE_EVACUATIONS } from '../../apis/resources.ts';
+import type { KubernetesObject } from '../../apis/meta.ts';
+import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
+import { isRunning } from '../../evacuation/active.ts';
+import { createCache } from '../../kubernetes/cache.ts';
+import { dropManagedFields } from '../../kubernetes/informer.ts';
+import { sleep } from '../../kubernetes/sleep.ts';
+import type { Client, Clock } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+
+export interface EvacuationWatchOptions {
+  client: Pick<Client, 'list' | 'pages' | 'watch'>;
+  clock: Clock;
+  /** In [0, 1): spreads retries. */
+  random: () => number;
+  logger: Logger;
+}
+
+export interface EvacuationWatch {
+  /** Whether the zone is being left. True while nothing is known: what is marked then stays as it is. */
+  isLeft(zone: string): boolean;
+  /** Whether any zone is; false while nothing is known. */
+  any(): boolean;
+  /** Calls back when `any` changed; returns what ends that. */
+  onChange(callback: () => void): () => void;
+  /** Follows them until the signal aborts; rejects never. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Expiry comes without an event. */
+const LOOK_MS = 5_000;
+
+export const createEvacuationWatch = (options: EvacuationWatchOptions): EvacuationWatch => {
+  const { clock, logger } = options;
+  const cache = createCache<ZoneEvacuation & KubernetesObject>({
+    ...options,
+    resource: ZONE_EVACUATIONS,
+    transform: dropManagedFields,
+  });
+  const callbacks = new Set<() => void>();
+  let before = false;
+  const running = (): ZoneEvacuation[] => cache.list().filter((one) => isRunning(one, clock.now()));
+  const look = (): void => {
+    const zones = new Set(running().map(({ spec }) => spec.zone));
+    if (zones.size > 0 === before) return;
+    before = zones.size > 0;
+    logger.info(before ? 'zones are being evacuated' : 'no zone is being evacuated any more', { zones: [...zones] });
+    for (const callback of callbacks) callback();
+  };
+  cache.onChange(look);
+  return {
+    isLeft: (zone) =>
+      cache.state === 'pending' || cache.state === 'refused' || running().some(({ spec }) => spec.zone === zone),
+    any: () => running().length > 0,
+    onChange(callback) {
+      const entry = (): void => callback();
+      callbacks.add(entry);
+      return () => void callbacks.delete(entry);
+    },
+    async run(signal) {
+      const following = cache.run(signal);
+      while (!signal.aborted) {
+        look();
+        // Rejects only when aborted, which ends the loop.
+        await sleep(clock, LOOK_MS, signal).catch(() => undefined);
+      }
+      await following;
+    },
+  };
+};

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows on real kube-proxies that an evacuated zone gets no new connections, however Services ask, and that all of it is taken back.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { CONFIG_API_VERSION } from '../../../pkg/apis/config/config-kind.ts';
+import type { EndpointSlice } from '../../../pkg/apis/core.ts';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { ANNOTATION_EVACUATED, COMMANDS, LABEL_STRATEGY, NOWHERE } from '../../../pkg/apis/names.ts';
+import {
+  apiVersionOf,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  ENDPOINT_SLICES,
+  MUTATING_WEBHOOK_CONFIGURATIONS,
+  ZONE_EVACUATIONS,
+} from '../../../pkg/apis/resources.ts';
+import { zoneEvacuationDefinition } from '../../../pkg/apis/zone-evacuation-crd.ts';
+import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../../pkg/apis/zone-evacuation.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import type { Component } from '../bed/component.ts';
+import type { Bed, BedNode, BedPod, BedService } from '../bed/index.ts';
+import { mastersGroup } from '../bed/kubeconfig.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { commandReady, ownNamespace, restartWebhook, startWebhook } from '../commands.ts';
+import { connectAs, serviceSelector, slicesOf } from '../hints-support.ts';
+
+const HEALTH = 18_081;
+const SHOP = 'shop';
+const ANNOTATED = { 'service.kubernetes.io/topology-mode': 'Auto' };
+
+const describeReconciler = async (bed: Bed): Promise<Component> => {
+  const file = join(bed.directory, 'settings-reconciler.json');
+  const config = {
+    apiVersion: CONFIG_API_VERSION,
+    kind: 'SettingsReconcilerConfiguration',
+    modes: { cluster: {} },
+    health: { port: HEALTH },
+    metrics: { port: HEALTH + 1 },
+  };
+  writeFileSync(file, JSON.stringify(config));
+  const name = COMMANDS.settingsReconciler;
+  const source = fileURLToPath(new URL(`../../../cmd/${name}/main.ts`, import.meta.url));
+  const user = `system:serviceaccount:${ownNamespace}:${name}`;
+  return bed.program({
+    name,
+    command: [process.execPath, source, '--config', file],
+    environment: { POD_NAMESPACE: ownNamespace, KUBECONFIG: await bed.kubeconfig({ user, groups: [mastersGroup] }) },
+  });
+};
+
+type Stored = ZoneEvacuation & KubernetesObject;
+const phaseOf = ({ status }: ZoneEvacuation): string => status?.phase ?? '';
+const hintsIn = (slices: readonly EndpointSlice[]): string[] =>
+  slices.flatMap(({ endpoints }) =>
+    (endpoints ?? []).map(({ zone, hints }) => `${zone}: ${(hints?.forZones ?? []).map(({ name }) => name).join('+')}`),
+  );
+const isMarked = ({ metadata }: EndpointSlice): boolean => metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined;
+
+describe('evacuating a zone', () => {
+  const bed = useBed();
+  const nodes: BedNode[] = [];
+  const services: BedService[] = [];
+  let old: BedNode;
+  let client: Client;
+  let webhook: Component;
+  let reconciler: Component;
+  let untouched: Map<string, string[]>;
+
+  const evacuate = (name: string, spec: Partial<ZoneEvacuationSpec>): Promise<Stored> =>
+    client.create<Stored>(ZONE_EVACUATIONS, {
+      apiVersion: apiVersionOf(ZONE_EVACUATIONS),
+      kind: ZONE_EVACUATIONS.kind,
+      metadata: { name },
+      spec: { zone: 'a', duration: '1h', ...spec } as ZoneEvacuationSpec,
+    });
+  const reaches = (name: string, ...phases: string[]): Promise<Stored> =>
+    waitFor(
+      `${name} is ${phases.join(' or ')}`,
+      () => client.get<Stored>(ZONE_EVACUATIONS, { name }),
+      (one) => phases.includes(phaseOf(one)),
+    );
+  const end = (name: string): Promise<void> => client.delete(ZONE_EVACUATIONS, { name });
+  const slices = (service: BedService): Promise<EndpointSlice[]> =>
+    slicesOf(client, service.namespace, serviceSelector(service.name));
+  const allSlices = async (): Promise<EndpointSlice[]> => (await client.list<EndpointSlice>(ENDPOINT_SLICES)).items;
+
+  /** Connections from a node by zone; waits until one run of 60 is as wanted. */
+  const settles = (
+    node: BedNode,
+    service: BedService,
+    what: string,
+    accept: (byZone: Readonly<Record<string, number>>) => boolean,
+    family: 'IPv4' | 'IPv6' = 'IPv4',
+  ) =>
+    waitFor(
+      `${service.namespace}/${service.name} from ${node.name} (${family}): ${what}`,
+      () => bed().connect({ node, service, count: 60, timeoutMs: 1_000, family }),
+      ({ total, byZone }) => total === 60 && accept(byZone),
+    );
+  const leavesA = (byZone: Readonly<Record<string, number>>): boolean => byZone['a'] === undefined;
+
+  const returned = async (): Promise<void> => {
+    await waitFor(
+      'no slice is marked',
+      allSlices,
+      (all) => !all.some(isMarked) && !JSON.stringify(all).includes(NOWHERE),
+    );
+    for (const service of services) {
+      const key = `${service.namespace}/${service.name}`;
+      await waitFor(
+        `${key} has the hints of before`,
+        async () => hintsIn(await slices(service)).sort(),
+        (hints) => JSON.stringify(hints) === JSON.stringify(untouched.get(key)),
+      );
+    }
+  };
+
+  before('three zones, Services that ask in every way, and both commands', async () => {
+    await bed().api.create('/api/v1/namespaces', { metadata: { name: SHOP } });
+    client = await connectAs(bed(), 'operator');
+    const definition = zoneEvacuationDefinition();
+    await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition);
+    await waitFor(
+      'ZoneEvacuations served',
+      () => client.list(ZONE_EVACUATIONS),
+      () => true,
+    );
+    webhook = await startWebhook(bed());
+    reconciler = await describeReconciler(bed());
+    reconciler.start();
+    await commandReady(reconciler, HEALTH);
+    for (const zone of ['a', 'b', 'c']) {
+      for (const number of [1, 2]) nodes.push(await bed().node({ name: `${zone}${number}`, zone }));
+    }
+    old = await bed().node({ name: 'a-old', zone: 'a', proxyVersion: '1.30' });
+    const pods: BedPod[] = [];
+    for (const node of nodes) pods.push(await bed().pod({ node, app: 'web', namespace: SHOP }));
+    for (const node of nodes) pods.push(await bed().pod({ node, app: 'dns', namespace: 'kube-system' }));
+    const common = { namespace: SHOP, app: 'web', ipFamilyPolicy: 'RequireDualStack' as const };
+    services.push(
+      await bed().service({ ...common, name: 'plain' }),
+      await bed().service({ ...common, name: 'field', trafficDistribution: 'PreferClose' }),
+      await bed().service({ ...common, name: 'label', labels: { [LABEL_STRATEGY]: 'same-zone' } }),
+      await bed().service({ ...common, name: 'auto', annotations: ANNOTATED }),
+      await bed().service({ name: 'dns', namespace: 'kube-system', ipFamilyPolicy: 'RequireDualStack' }),
+    );
+    for (const service of services)
+      await waitFor(
+        `${service.name} has 12 endpoints`,
+        () => service.endpoints(),
+        ({ length }) => length === 12,
+      );
+    for (const service of services)
+      await settles(nodes[0]!, service, 'reaches zone a', (byZone) => (byZone['a'] ?? 0) > 0);
+    untouched = new Map();
+    for (const service of services)
+      untouched.set(`${service.namespace}/${service.name}`, hintsIn(await slices(service)).sort());
+  });
+
+  after('the object goes', async () => {
+    await client?.close();
+  });
+
+  const wrong: { name: string; spec: Partial<Record<keyof ZoneEvacuationSpec, unknown>> }[] = [
+    { name: 'without duration', spec: { duration: undefined } },
+    { name: 'for more than seven days', spec: { duration: '169h' } },
+    { name: 'for less than a minute', spec: { duration: '30s' } },
+    { name: 'of 0 percent', spec: { percent: 0 } },
+    { name: 'of a zone that no label could be', spec: { zone: 'a b' } },
+    { name: 'with In and no values', spec: { serviceSelector: { matchExpressions: [{ key: 'x', operator: 'In' }] } } },
+  ];
+  for (const { name, spec } of wrong) {
+    it(`is refused by the API server ${name}`, async () => {
+      const refusal = await evacuate('wrong', spec as Partial<ZoneEvacuationSpec>).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(String(refusal)).to.match(/422|Invalid/);
+    });
+  }
+
+  it('sends no new connection there, from anywhere, in any family, two seconds after the object was made', async function () {
+    this.timeout(120_000);
+    const started = performance.now();
+    await evacuate('a', { reason: 'a test' });
+    const [client1] = nodes;
+    const service = services[0]!;
+    await settles(client1!, service, 'leaves zone a', leavesA);
+    const first = performance.now() - started;
+    for (const one of services) {
+      for (const node of nodes)
+        for (const family of ['IPv4', 'IPv6'] as const) await settles(node, one, 'leaves zone a', leavesA, family);
+    }
+    const status = await reaches('a', 'Evacuated');
+    console.log(`      no new connection of one Service ${Math.round(first)} ms after the object was made`);
+    expect(status.status?.services).to.include({ pending: 0 });
+    expect(status.status?.services?.moved).to.be.at.least(services.length);
+    expect(first).to.be.lessThan(5_000);
+  });
+
+  it('keeps clients elsewhere at home, and those of the zone spread over the others', async () => {
+    const [inA, , inB] = nodes;
+    const field = services[1]!;
+    const { byZone: fromA } = await settles(inA!, field, 'b and c', ({ b = 0, c = 0 }) => b > 10 && c > 10);
+    expect(fromA).not.to.have.property('a');
+    await settles(inB!, field, 'stays in b', ({ b = 0 }) => b === 60);
+  });
+
+  it('is followed by kube-proxy 1.30 where the Service has the annotation', async () => {
+    await settles(old, services[3]!, 'leaves zone a', leavesA);
+  });
+
+  it('is kept when the EndpointSlice controller writes, and new Pods there begin evacuated', async function () {
+    this.timeout(120_000);
+    const pod = await bed().pod({ node: nodes[0]!, app: 'web', namespace: SHOP, name: 'late' });
+    const service = services[0]!;
+    await waitFor(
+      '14 endpoints',
+      () => service.endpoints(),
+      ({ length }) => length === 14,
+    );
+    const states = await Promise.all(Array.from({ length: 20 }, () => slices(service)));
+    for (const state of states)
+      for (const text of hintsIn(state)) if (text.startsWith('a:')) expect(text).to.equal(`a: ${NOWHERE}`);
+    for (const node of nodes) {
+      const { byZone } = await bed().connect({ node, service, count: 60, timeoutMs: 1_000 });
+      expect(byZone, node.name).not.to.have.property('a');
+    }
+    await pod.remove();
+    await waitFor(
+      '12 endpoints',
+      () => service.endpoints(),
+      ({ length }) => length === 12,
+    );
+  });
+
+  it('goes on after both commands were killed, and is repaired where a write was missed meanwhile', async function () {
+    this.timeout(120_000);
+    await Promise.all([webhook.kill(), reconciler.kill()]);
+    // As the EndpointSlice controller writes while nobody keeps the hints.
+    const [slice] = await slices(services[0]!);
+    const bare = (slice!.endpoints ?? []).map(({ hints: _hints, ...endpoint }) => endpoint);
+    const ref = { namespace: SHOP, name: slice!.metadata!.name! };
+    await client.patch(ENDPOINT_SLICES, ref, 'merge', { endpoints: bare });
+    const family = slice!.addressType === 'IPv6' ? 'IPv6' : 'IPv4';
+    await settles(nodes[2]!, services[0]!, 'zone a again', ({ a = 0 }) => a > 0, family);
+    reconciler.start();
+    await restartWebhook(webhook);
+    await commandReady(reconciler, HEALTH);
+    await settles(nodes[2]!, services[0]!, 'leaves zone a', leavesA, family);
+  });
+
+  it('is returned when the object is deleted, to the very hints of before', async function () {
+    this.timeout(120_000);
+    const started = performance.now();
+    await end('a');
+    await settles(nodes[0]!, services[0]!, 'reaches zone a', ({ a = 0 }) => a > 0);
+    console.log(`      connections return ${Math.round(performance.now() - started)} ms after the object was deleted`);
+    await returned();
+    await waitFor(
+      'the registration has no entry for evacuations',
+      () => client.list<KubernetesObject & { webhooks?: { name: string }[] }>(MUTATING_WEBHOOK_CONFIGURATIONS),
+      ({ items }) =>
+        !items.some(({ webhooks = [] }) => webhooks.some(({ name }) => name.startsWith('zone-evacuation'))),
+    );
+  });
+
+  it('takes a half of the zone where that is asked for', async function () {
+    this.timeout(120_000);
+    await evacuate('half', { percent: 50, serviceSelector: { matchLabels: { [LABEL_STRATEGY]: 'same-zone' } } });
+    await reaches('half', 'Evacuated');
+    const [plain, , label] = services;
+    const leaving = (all: readonly EndpointSlice[]) => hintsIn(all).filter((text) => text === `a: ${NOWHERE}`).length;
+    expect(leaving(await slices(label!))).to.equal(2, 'one Pod in two families');
+    expect(leaving(await slices(plain!))).to.equal(0);
+    await end('half');
+    await returned();
+  });
+
+  it('leaves a Service alone whose endpoints are all there, and says so', async function () {
+    this.timeout(120_000);
+    await bed().pod({ node: nodes[0]!, app: 'lonely', namespace: SHOP });
+    const lonely = await bed().service({ name: 'lonely', namespace: SHOP });
+    await waitFor(
+      'one endpoint',
+      () => lonely.endpoints(),
+      ({ length }) => length === 1,
+    );
+    await evacuate('again', { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': SHOP } } });
+    const { status } = await reaches('again', 'Evacuated');
+    expect(status?.left).to.deep.include({
+      namespace: SHOP,
+      name: 'lonely',
+      reason: 'NoEndpointElsewhere',
+      message: 'no ready endpoint would be left elsewhere',
+    });
+    expect((await slices(lonely)).some(isMarked)).to.equal(false);
+    expect((await slices(services[4]!)).some(isMarked), 'another namespace').to.equal(false);
+    await end('again');
+    await returned();
+    await lonely.remove();
+  });
+
+  it('refuses to leave the last zone, and a zone that there is none of', async function () {
+    this.timeout(120_000);
+    await evacuate('nowhere', { zone: 'z' });
+    const { status } = await reaches('nowhere', 'Refused');
+    expect(status?.conditions?.find(({ type }) => type === 'Accepted')?.reason).to.equal('UnknownZone');
+    await end('nowhere');
+    for (const zone of ['a', 'b']) {
+      await evacuate(zone, { zone });
+      await reaches(zone, 'Evacuated');
+    }
+    await evacuate('c', { zone: 'c' });
+    const last = await reaches('c', 'Refused');
+    expect(last.status?.conditions?.find(({ type }) => type === 'Accepted')?.reason).to.equal('LastZone');
+    await settles(nodes[0]!, services[0]!, 'zone c alone', ({ c = 0 }) => c === 60);
+    for (const zone of ['a', 'b', 'c']) await end(zone);
+    await returned();
+  });
+
+  it('ends by itself when its time is over', async function () {
+    this.timeout(180_000);
+    await evacuate('short', { duration: '1m' });
+    await reaches('short', 'Evacuated');
+    await waitFor(
+      'short is Returned',
+      () => client.get<Stored>(ZONE_EVACUATIONS, { name: 'short' }),
+      (one) => phaseOf(one) === 'Returned',
+      { timeoutSeconds: 120 },
+    );
+    await returned();
+    await end('short');
+  });
+});
