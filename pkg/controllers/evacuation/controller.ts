@@ -57,7 +57,7 @@ export interface Evacuation {
 
 /** How long admission may take to follow a new evacuation before that is said to be the reason. */
 const PATIENCE_MS = 30_000;
-const SOON_MS = 250;
+const SOON_MS = 100;
 const PROGRESS_MS = 1_000;
 const RESYNC_MS = 15_000;
 /** Writes are small, and wait for answers most of the time. */
@@ -149,13 +149,13 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
 
   /** Ready endpoints of each Service, the webhook's own first, then those with most. */
   const ordered = (): string[] => {
-    const counts = new Map<string, number>();
+    const sizes = new Map<string, number>();
     for (const slice of reading.view()?.slices.list() ?? []) {
       const key = serviceKeyOf(slice);
-      if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + (slice.endpoints?.length ?? 0));
+      if (key !== undefined) sizes.set(key, (sizes.get(key) ?? 0) + (slice.endpoints?.length ?? 0));
     }
-    const rank = (key: string): number => (key === own ? Infinity : (counts.get(key) ?? 0));
-    return [...counts.keys()].sort((left, right) => rank(right) - rank(left));
+    const rank = (key: string): number => (key === own ? Infinity : (sizes.get(key) ?? 0));
+    return [...sizes.keys()].sort((left, right) => rank(right) - rank(left));
   };
 
   /** Has every Service looked at where what is asked for has changed, and now and then. */

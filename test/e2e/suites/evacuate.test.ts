@@ -160,7 +160,7 @@ describe('evacuating a zone', () => {
       untouched.set(`${service.namespace}/${service.name}`, hintsIn(await slices(service)).sort());
   });
 
-  after('the object goes', async () => {
+  after(async () => {
     await client?.close();
   });
 

@@ -135,9 +135,11 @@ describe('what an evacuation makes of a Service', () => {
   it('follows the first of two evacuations that together would leave it nothing', () => {
     const second = { ...ALL, zone: 'b' };
     const slices = [sliceOf(routed('a'), routed('b'))];
-    const { decision, refused } = decideInOrder({ slices, clientZones: ZONES, leaves: [ALL, second] });
-    expect(decision.kind === 'moved' && [...decision.out.keys()]).to.deep.equal(['a']);
-    expect([...refused].map(([zone, { reason }]) => [zone, reason])).to.deep.equal([['b', 'NoEndpointElsewhere']]);
+    const ordered = decideInOrder({ slices, clientZones: ZONES, leaves: [ALL, second] });
+    expect(ordered.decision.kind === 'moved' && [...ordered.decision.out.keys()]).to.deep.equal(['a']);
+    expect([...ordered.refused].map(([zone, { reason }]) => [zone, reason])).to.deep.equal([
+      ['b', 'NoEndpointElsewhere'],
+    ]);
   });
 
   it('takes both families of a Pod', () => {
