@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { METER_NAMESPACE } from '../../pkg/apis/names.ts';
 import { joinWorkloads } from '../../pkg/diagnosis/measured/join.ts';
 import type { ClusterSnapshot } from '../../pkg/diagnosis/snapshot.ts';
-import { parseDuration } from '../../pkg/flow/loop/duration.ts';
+import { parseDuration } from '../../pkg/apis/duration.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import type { MeterReadings, SendQuery } from '../../pkg/metrics/measured-traffic.ts';
 import type { Measured } from '../../pkg/traffic/measured.ts';
