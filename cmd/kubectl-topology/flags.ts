@@ -47,7 +47,7 @@ export const addInputFlags = (command: Command, everywhere = false): Command =>
 export const addOutputFlag = (command: Command): Command =>
   command.addOption(new Option('-o, --output <format>', 'output format').choices(OUTPUT_FORMATS).default('table'));
 
-const versionFlag = (text: string): KubernetesVersion => {
+export const versionFlag = (text: string): KubernetesVersion => {
   try {
     return parseVersion(text);
   } catch (error) {

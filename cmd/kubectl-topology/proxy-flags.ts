@@ -17,7 +17,7 @@ export interface ProxyFlags {
   linkerdEndpointSlices: boolean;
 }
 
-const ciliumVersionFlag = (text: string): RouterVersion => {
+export const ciliumVersionFlag = (text: string): RouterVersion => {
   const version = imageVersion(`:${text}`);
   if (version === undefined) throw new InvalidArgumentError('expected something like 1.18 or v1.18.1.');
   return version;

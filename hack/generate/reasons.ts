@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/reference/reasons.md: every reason of the models, with what to do, from the table that the models use.
 import { AUDIT_REASONS } from '../../pkg/diagnosis/audit/reasons.ts';
+import { CHECK_REASONS } from '../../pkg/diagnosis/check/reasons.ts';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
 import { RECOMMENDATION_REASONS, VERDICT_REASONS } from '../../pkg/diagnosis/simulate/reasons.ts';
 import { STATUS_REASONS } from '../../pkg/diagnosis/status/reasons.ts';
@@ -55,6 +56,11 @@ export const reasonsReference: Generator = {
         'Audit',
         'What only `kubectl topology audit` finds, from all Services together.',
         rowsOfTable(AUDIT_REASONS),
+      ),
+      table(
+        'Check',
+        'Findings of `kubectl topology check` that only manifests without a cluster show; it reports reasons from the tables above as well.',
+        rowsOfTable(CHECK_REASONS),
       ),
       table(
         'Survival',

@@ -33,6 +33,8 @@ export interface SpreadConstraint {
   readonly topologyKey: string;
   readonly whenUnsatisfiable: string;
   readonly maxSkew: number;
+  /** Its selector matches the Pods that it stands on. */
+  readonly selectsOwn: boolean;
 }
 
 /** Of a Pod; an empty key with Exists tolerates everything. */

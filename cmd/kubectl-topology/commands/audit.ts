@@ -3,6 +3,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { audit as auditCluster } from '../../../pkg/diagnosis/audit/audit.ts';
+import { findingsOf } from '../../../pkg/diagnosis/audit/as-findings.ts';
 import { AUDIT_REASONS } from '../../../pkg/diagnosis/audit/reasons.ts';
 import { SORT_KEYS, sortServices } from '../../../pkg/diagnosis/audit/sort.ts';
 import type { SortKey } from '../../../pkg/diagnosis/audit/sort.ts';
@@ -14,7 +15,9 @@ import { renderAudit } from '../../../pkg/report/audit.ts';
 import { topologyCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { failOnReasons } from '../explain-flags.ts';
-import { addInputFlags, addOutputFlag, addVersionFlags } from '../flags.ts';
+import { addFindingsOutput, printFindings } from '../ci-output.ts';
+import type { FindingsFormat } from '../ci-output.ts';
+import { addInputFlags, addVersionFlags } from '../flags.ts';
 import { wantsColor } from '../io.ts';
 import type { Io } from '../io.ts';
 import { addMeasuredFlags, readMeasured } from '../measured-flags.ts';
@@ -22,13 +25,13 @@ import type { MeasuredFlags } from '../measured-flags.ts';
 import { writePage } from '../page.ts';
 import { addPriceFlags, readPrices } from '../price-flags.ts';
 import type { PriceFlags } from '../price-flags.ts';
-import { print } from '../print.ts';
 import { addProxyFlags, statedBy } from '../proxy-flags.ts';
 import { load } from '../session.ts';
 import { addWithoutFlags, answerWithout } from '../without.ts';
 import type { WithoutFlags } from '../without.ts';
 
-interface Flags extends WithoutFlags, PriceFlags, MeasuredFlags {
+interface Flags extends Omit<WithoutFlags, 'output'>, PriceFlags, MeasuredFlags {
+  output: FindingsFormat;
   sortBy: SortKey;
   reverse?: boolean;
   failOn?: readonly string[];
@@ -49,7 +52,7 @@ const NEEDS: readonly CollectionName[] = [
 
 const define = (command: Command): void => {
   addVersionFlags(addProxyFlags(addInputFlags(command, true)), 'the control plane and of every proxy');
-  addMeasuredFlags(addPriceFlags(addWithoutFlags(addOutputFlag(command)), 'all audited Services together'));
+  addMeasuredFlags(addPriceFlags(addWithoutFlags(addFindingsOutput(command)), 'all audited Services together'));
   command
     .addOption(new Option('--sort-by <order>', 'order of the Services').choices(SORT_KEYS).default('worst'))
     .option('--reverse', 'the other way round')
@@ -105,7 +108,11 @@ export const audit = topologyCommand<Flags>({
   async run(io, flags) {
     const everywhere = flags.namespace === undefined;
     const input = { ...flags, allNamespaces: everywhere || flags.allNamespaces === true };
-    if (flags.without !== undefined) return answerWithout(io, input, flags.without);
+    if (flags.without !== undefined) {
+      const { output } = flags;
+      if (output === 'junit' || output === 'sarif') throw new UsageError(`--without has no output ${output}`);
+      return answerWithout(io, { ...input, output }, flags.without);
+    }
     const loaded = await load(input, NEEDS, io);
     const { snapshot, namespace } = loaded;
     if (snapshot.services.kind === 'unknown') throw new UsageError(`Services cannot be read: ${snapshot.services.why}`);
@@ -117,7 +124,8 @@ export const audit = topologyCommand<Flags>({
       ...(bill === undefined ? {} : { bill }),
     });
     const sorted = ordered(report, flags);
-    await print(io, flags.output, sorted, (wide) =>
+    const findings = findingsOf(sorted, flags.filename?.[0]);
+    await printFindings(io, flags.output, { name: 'kubectl topology audit', report: sorted, findings }, (wide) =>
       renderAudit(sorted, { wide, color: wantsColor(io), columns: io.out.columns }),
     );
     if (flags.html !== undefined) {

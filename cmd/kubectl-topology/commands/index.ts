@@ -2,6 +2,7 @@
 // Every command of kubectl-topology, in the order in which help shows them.
 import type { TopologyCommand } from '../command.ts';
 import { audit } from './audit.ts';
+import { check } from './check.ts';
 import { createComplete } from './complete.ts';
 import { completion } from './completion.ts';
 import { explain } from './explain.ts';
@@ -20,6 +21,7 @@ export const COMMANDS: readonly TopologyCommand[] = [
   watch,
   simulate,
   audit,
+  check,
   traffic,
   status,
   snapshot,

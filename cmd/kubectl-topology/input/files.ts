@@ -70,7 +70,9 @@ const looksLikeJson = (text: Buffer): boolean => {
 const readText = async (content: Buffer, file: string, take: TakeObject): Promise<void> => {
   const text = content.subarray(0, 3).equals(BYTE_ORDER_MARK) ? content.subarray(3) : content;
   // YAML that begins with a brace goes by the name of its file.
-  if (looksLikeJson(text) && !/\.ya?ml$/i.test(file)) return readJson(text, file, take);
+  if (looksLikeJson(text) && !/\.ya?ml$/i.test(file)) {
+    return readJson(text, file, (object) => take(object, { file, line: 1 }));
+  }
   const { readYaml } = await import('./yaml.ts');
   if (text.length > constants.MAX_STRING_LENGTH) {
     throw new InputError(file, undefined, 'YAML of more than 512 MB cannot be read: split it, or export JSON');

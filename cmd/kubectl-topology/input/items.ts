@@ -3,9 +3,10 @@
 import { asFields, FieldError } from '../../../pkg/diagnosis/project/fields.ts';
 import type { Fields } from '../../../pkg/apis/fields.ts';
 import { isFields } from '../../../pkg/apis/fields.ts';
+import type { Place } from '../../../pkg/diagnosis/check/types.ts';
 
-/** Takes one object that is no list; throws FieldError where it does not fit. */
-export type TakeObject = (object: unknown) => void;
+/** Takes one object that is no list, and where its document begins; throws FieldError where it does not fit. */
+export type TakeObject = (object: unknown, place?: Place) => void;
 
 const LIST = /^(.*)List$/;
 

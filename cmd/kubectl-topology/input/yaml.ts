@@ -13,6 +13,9 @@ import { describeProblem } from './problem.ts';
 /** Aliases may multiply content; objects of Kubernetes hardly use any. */
 const MAX_ALIASES = 1000;
 
+/** Lines of comments that a document may begin with. */
+const MAX_PREFACE = 200;
+
 interface Part {
   readonly text: string;
   /** Lines before it. */
@@ -135,6 +138,15 @@ const readDocument = (document: Part, file: string, take: TakeObject): void => {
   });
 };
 
+/** Of what is neither blank nor a comment, from 1. */
+const firstLine = ({ text, line }: Part): number =>
+  line +
+  1 +
+  Math.max(
+    0,
+    text.split('\n', MAX_PREFACE).findIndex((each) => !/^\s*(?:#.*)?$/.test(each)),
+  );
+
 /** Directives and comments before a first marker. */
 const isPrologue = ({ text }: Part): boolean => text.split('\n').every((line) => /^\s*(?:[%#].*)?$/.test(line));
 
@@ -144,5 +156,9 @@ const isPrologue = ({ text }: Part): boolean => text.split('\n').every((line) =>
  * @throws InputError with line and column.
  */
 export const readYaml = (text: string, file: string, take: TakeObject): void => {
-  for (const part of splitDocuments(text)) if (!isPrologue(part)) readDocument(part, file, take);
+  for (const part of splitDocuments(text)) {
+    if (isPrologue(part)) continue;
+    const place = { file, line: firstLine(part) };
+    readDocument(part, file, (object) => take(object, place));
+  }
 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pods, the workloads that own them and what scales those, reduced to where Pods may run and how many there may be.
-import type { ObjectMeta } from '../../apis/meta.ts';
+import type { ObjectMeta, StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { Autoscaler, PodSummary, SpreadConstraint, Toleration, Workload } from '../snapshot.ts';
+import { matchesSelector } from '../../routing/label-selector.ts';
+import { selectorOf } from './admission.ts';
 import { asFields, defined, listAt, objectAt, stringsAt, textAt, wholeAt } from './fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
 import type { Fields } from '../../apis/fields.ts';
@@ -72,12 +74,15 @@ export const podOf = (object: Fields): PodSummary => {
   };
 };
 
-const constraintOf = (item: unknown): SpreadConstraint => {
+/** A constraint without a selector counts no Pod; `matchLabelKeys` only narrows it to Pods like this one. */
+const constraintOf = (item: unknown, podLabels: StringMap): SpreadConstraint => {
   const fields = asFields(item);
+  const selector = objectAt(fields, 'labelSelector', selectorOf);
   return {
     topologyKey: textAt(fields, 'topologyKey') ?? '',
     whenUnsatisfiable: textAt(fields, 'whenUnsatisfiable') ?? 'DoNotSchedule',
     maxSkew: wholeAt(fields, 'maxSkew') ?? 1,
+    selectsOwn: selector !== undefined && matchesSelector(selector, podLabels),
   };
 };
 
@@ -121,6 +126,7 @@ export const workloadOf = (object: Fields): Workload => {
   const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
   const spec = isFields(object['spec']) ? object['spec'] : {};
   const template = objectAt(object, 'spec', (inner) => objectAt(inner, 'template', (own) => own)) ?? {};
+  const podLabels = objectAt(template, 'metadata', (inner) => stringsAt(inner, 'labels')) ?? {};
   const podSpec = objectAt(template, 'spec', (inner) => inner) ?? {};
   const affinity = objectAt(podSpec, 'affinity', (inner) => inner) ?? {};
   const selected = stringsAt(podSpec, 'nodeSelector')?.[LABEL_ZONE];
@@ -130,8 +136,8 @@ export const workloadOf = (object: Fields): Workload => {
     namespace,
     name,
     replicas: wholeAt(spec, 'replicas') ?? 1,
-    podLabels: objectAt(template, 'metadata', (inner) => stringsAt(inner, 'labels')) ?? {},
-    spread: listAt(podSpec, 'topologySpreadConstraints', constraintOf) ?? [],
+    podLabels,
+    spread: listAt(podSpec, 'topologySpreadConstraints', (item) => constraintOf(item, podLabels)) ?? [],
     ...(allowedZones === undefined || allowedZones.length === 0 ? {} : { allowedZones }),
     zoneAntiAffinity: hasZoneAntiAffinity(affinity),
     ...defined({ tolerations: listAt(podSpec, 'tolerations', tolerationOf), updatedReplicas: updatedOf(object, spec) }),

@@ -126,7 +126,7 @@ describe('diagnosis: collecting objects', () => {
         name: 'web',
         replicas: 4,
         podLabels: { app: 'web' },
-        spread: [{ topologyKey: 'zone', maxSkew: 2, whenUnsatisfiable: 'ScheduleAnyway' }],
+        spread: [{ topologyKey: 'zone', maxSkew: 2, whenUnsatisfiable: 'ScheduleAnyway', selectsOwn: false }],
         allowedZones: ['a', 'b'],
         zoneAntiAffinity: false,
       },

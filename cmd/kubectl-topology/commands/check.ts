@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// `kubectl topology check`: rendered manifests without a cluster, where charts are written.
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import { check as checkManifests, keyOfObject } from '../../../pkg/diagnosis/check/check.ts';
+import { SEVERITIES } from '../../../pkg/diagnosis/check/types.ts';
+import type { CheckReport, Place, Severity } from '../../../pkg/diagnosis/check/types.ts';
+import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
+import type { KubernetesVersion } from '../../../pkg/routing/types.ts';
+import { isFields } from '../../../pkg/apis/fields.ts';
+import { renderCheck } from '../../../pkg/report/check.ts';
+import type { RouterVersion } from '../../../pkg/upstream/proxy/cilium.ts';
+import { addFindingsOutput, printFindings } from '../ci-output.ts';
+import type { FindingsFormat } from '../ci-output.ts';
+import { topologyCommand } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import { collect, versionFlag } from '../flags.ts';
+import type { Io } from '../io.ts';
+import { wantsColor } from '../io.ts';
+import { ciliumVersionFlag } from '../proxy-flags.ts';
+
+interface Flags {
+  filename?: string[];
+  output: FindingsFormat;
+  failOn: Severity | 'none';
+  kubernetesVersion?: KubernetesVersion;
+  ciliumVersion?: RouterVersion;
+}
+
+const define = (command: Command): void => {
+  command.option('-f, --filename <file|dir|->', 'rendered manifests, YAML or JSON; may be repeated', collect);
+  addFindingsOutput(command)
+    .option('--kubernetes-version <version>', 'version that they are for; default: the newest known', versionFlag)
+    .option('--cilium-version <version>', 'Cilium routes; 1.18 and 1.19 read PreferClose only', ciliumVersionFlag)
+    .addOption(
+      new Option('--fail-on <severity>', 'exit code 1 on findings of this severity and worse')
+        .choices([...SEVERITIES, 'none'])
+        .default('error'),
+    );
+};
+
+/** Objects of an API that are not looked at may look like anything. */
+const namesOf = (object: unknown): { kind: string; namespace: string; name: string } => {
+  const fields = isFields(object) ? object : {};
+  const metadata = isFields(fields['metadata']) ? fields['metadata'] : {};
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  return {
+    kind: text(fields['kind']),
+    namespace: text(metadata['namespace']) || 'default',
+    name: text(metadata['name']),
+  };
+};
+
+const read = async (io: Io, paths: readonly string[], flags: Flags): Promise<CheckReport> => {
+  const { missingIn, noObjects, readObjects } = await import('../input/files.ts');
+  const collector = createCollector();
+  const places = new Map<string, Place>();
+  await readObjects(paths, { readStdin: () => io.readStdin() }, (object, place) => {
+    collector.add(object);
+    if (place !== undefined) places.set(keyOfObject(namesOf(object)), place);
+  });
+  if (collector.count === 0) throw noObjects(paths);
+  const { kubernetesVersion, ciliumVersion } = flags;
+  return checkManifests(collector.snapshot(missingIn(collector.seen)), {
+    placeOf: (key) => places.get(key),
+    ...(kubernetesVersion === undefined ? {} : { version: kubernetesVersion }),
+    ...(ciliumVersion === undefined ? {} : { ciliumVersion }),
+  });
+};
+
+export const check = topologyCommand<Flags>({
+  name: 'check',
+  summary: 'Rendered manifests without a cluster: what Services ask for, and whether their Pods are spread for it',
+  examples: [
+    ['A chart, before it is released', 'check -f -   # helm template my-chart | kubectl topology check -f -'],
+    [
+      'In a pipeline: exit code 1 on warnings too, as a report of tests',
+      'check -f rendered/ --fail-on warning -o junit',
+    ],
+    ['For code scanning', 'check -f rendered/ -o sarif'],
+    ['For the cluster it goes to', 'check -f rendered/ --kubernetes-version 1.33 --cilium-version 1.18'],
+  ],
+  define,
+  async run(io, flags) {
+    const { filename: paths, failOn } = flags;
+    if (paths === undefined) throw new UsageError('check reads manifests: name them with -f, or - for standard input');
+    const report = await read(io, paths, flags);
+    await printFindings(io, flags.output, { name: 'kubectl topology check', report, findings: report.findings }, () =>
+      renderCheck(report, { color: wantsColor(io), columns: io.out.columns }),
+    );
+    if (failOn === 'none') return 0;
+    const worst = new Set<Severity>(SEVERITIES.slice(0, SEVERITIES.indexOf(failOn) + 1));
+    return report.findings.some(({ severity }) => worst.has(severity)) ? 1 : 0;
+  },
+});
