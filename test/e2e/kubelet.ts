@@ -72,6 +72,13 @@ interface Running {
 const IMAGE = 'gardener-extension-topology-aware-routing';
 const INTERVAL_MS = 150;
 
+/** Whether it is one of those that are run. */
+export const isOurs = ({
+  spec,
+}: {
+  readonly spec: { readonly containers: readonly { readonly image: string }[] };
+}): boolean => spec.containers[0]?.image.includes(IMAGE) ?? false;
+
 const podPath = ({ metadata: { namespace, name } }: KubeletPod): string =>
   `/api/v1/namespaces/${namespace}/pods/${name}`;
 
@@ -218,7 +225,7 @@ export const startKubelet = (options: KubeletOptions): Kubelet => {
 
   const turn = async (): Promise<void> => {
     const pods = await api.list<KubeletPod>('/api/v1/pods');
-    for (const pod of pods.filter(({ spec }) => spec.containers[0].image.includes(IMAGE))) {
+    for (const pod of pods.filter(isOurs)) {
       const one = running.get(pod.metadata.uid);
       if (pod.metadata.deletionTimestamp !== undefined) void end(pod);
       else if (one === undefined) await (pod.status?.phase === 'Pending' ? begin(pod) : undefined);

@@ -20,7 +20,11 @@ export interface PrepareOptions {
 }
 
 /** The rest of Gardener takes most of an hour where nothing is cached: left to the long forms. */
-const QUICK = ['gardener/etcd-druid-0.36/etcd-druid', 'gardener/owner/owner'];
+const QUICK = [
+  'gardener/etcd-druid-0.36/etcd-druid',
+  'gardener/owner/owner',
+  'gardener/gardener-1.141/gardener-resource-manager',
+];
 
 /** The default version whole, the oldest kube-proxy alone, helm, and what suites start beside. */
 export const prepareBinaries = async (options: PrepareOptions): Promise<void> => {

@@ -78,7 +78,7 @@ export const createReader = (suite: string): Reader => {
       return {
         async run(commands) {
           const { status, stderr } = await opened().run(commands);
-          expect(`${status} ${stderr}`, commands).to.match(/^0 /);
+          expect(status, `${commands}\n${stderr}`).to.equal(0);
         },
         close() {
           opened().close();

@@ -11,6 +11,8 @@ export const longForms: Readonly<Record<string, string>> = {
   day: 'a day of 24 short hours at scale: 1,000 Nodes, 500 Services, 5,000 Pods',
   'gardener-delivery': 'the real gardener-apiserver, which takes long to build',
   'gardener-etcd': 'as in `make e2e`: etcd-druid as gardenlet runs it',
+  'gardener-first-hour': 'the real gardener-apiserver, which takes long to build',
+  'gardener-high-availability': "as in `make e2e`: Gardener's webhook for Deployments",
   'gardener-hints': "beside Gardener's own webhook, on Kubernetes 1.30 and 1.31 too",
   'gardener-managed-resources': 'two releases of the resource manager, which take long to build',
   'gardener-owners': "as in `make e2e`: each Service's real owner through a flip",

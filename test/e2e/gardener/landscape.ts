@@ -22,7 +22,9 @@ import { runPods } from './pods.ts';
 import type { PodRunner } from './pods.ts';
 
 /** Priority classes of a seed that the components name; the API server refuses Pods with one that it does not know. */
-const PRIORITIES = ['gardener-system-500', 'gardener-system-400', 'gardener-system-200', 'gardener-garden-system-500'];
+const PRIORITIES = ['system', 'garden-system'].flatMap((name) =>
+  [900, 500, 400, 200].map((value) => `gardener-${name}-${value}`),
+);
 
 export interface GardenerLandscape {
   readonly world: World;
@@ -46,10 +48,14 @@ export interface Commands {
   stop(): Promise<void>;
 }
 
-const prepareSeed = async (bed: Bed, world: World): Promise<void> => {
+export const createPriorities = async ({ api }: Bed): Promise<void> => {
   for (const name of PRIORITIES) {
-    await bed.api.create('/apis/scheduling.k8s.io/v1/priorityclasses', { metadata: { name }, value: 1_000 });
+    await api.create('/apis/scheduling.k8s.io/v1/priorityclasses', { metadata: { name }, value: 1_000 });
   }
+};
+
+const prepareSeed = async (bed: Bed, world: World): Promise<void> => {
+  await createPriorities(bed);
   await world.create(
     seed({ metadata: { name: SEED }, enabled: false }),
     await realGarden(ZONES),

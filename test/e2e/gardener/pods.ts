@@ -60,8 +60,16 @@ const unlessGone = async (work: Promise<unknown>): Promise<void> => {
 /** The third word is the role; the first member leads. */
 const holderOf = (name: string): string => `${name.length.toString(16)}:${name.endsWith('-0') ? 'Leader' : 'Member'}`;
 
-/** Runs every Pod that waits for a node: one after the other on `nodes`, on addresses where nothing listens. */
-export const runPods = ({ api }: Bed, nodes: readonly string[]): PodRunner => {
+/**
+ * Runs every Pod that waits for a node: one after the other on `nodes`, on addresses where nothing listens.
+ *
+ * @param isWanted leaves Pods to others. Default: all are run.
+ */
+export const runPods = (
+  { api }: Bed,
+  nodes: readonly string[],
+  isWanted: (pod: Pod) => boolean = () => true,
+): PodRunner => {
   const stopping = new AbortController();
   const placed = new Map<string, number>();
   let last = 0;
@@ -88,7 +96,7 @@ export const runPods = ({ api }: Bed, nodes: readonly string[]): PodRunner => {
     });
   };
   const round = async (): Promise<void> => {
-    for (const pod of await api.list<Pod>('/api/v1/pods')) {
+    for (const pod of (await api.list<Pod>('/api/v1/pods')).filter(isWanted)) {
       if (pod.metadata['deletionTimestamp'] !== undefined) await unlessGone(end(pod));
       else if (pod.spec.nodeName === undefined) await unlessGone(begin(pod));
     }

@@ -18,9 +18,14 @@ import { MANAGER_URL, startResourceManager } from '../gardener/resource-manager.
 import { FLOW_USER } from '../flow-world.ts';
 import { applyDefinitions } from '../installation.ts';
 import { connectAs } from '../hints-support.ts';
+import { versionCases } from '../versions-plan.ts';
 
-/** 1.31 is the newest runtime that Gardener registered its webhook for; the long form shows 1.30 and 1.31. */
-const VERSIONS = process.env['E2E_SOAK'] === '1' ? ['1.30', '1.31', '1.36'] : ['1.36'];
+/** 1.31 is the newest runtime that Gardener registered its webhook for; the long form shows 1.30 and 1.31, or of these those wanted. */
+const VERSIONS = ['1.30', '1.31', '1.36'].filter((one) =>
+  (process.env['E2E_SOAK'] === '1' ? versionCases(process.env) : versionCases({})).some(
+    ({ version }) => version === one,
+  ),
+);
 const COUNT = 300;
 /** Called one after the other by the name of their configuration; ours is `gardener-extension-topology-aware-routing`. */
 const ORDERS = { 'theirs-first': 'a-gardener', 'ours-first': 'z-gardener' } as const;

@@ -11,7 +11,7 @@ import { namespace, seed } from '../../fixtures/gardener.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { NAMESPACE, RECONCILER, WEBHOOK } from '../chart.ts';
+import { NAMESPACE, WEBHOOK } from '../chart.ts';
 import { commandReady } from '../commands.ts';
 import { realDefinitions } from '../gardener/definitions.ts';
 import { MANAGER_USER, manage, startResourceManager } from '../gardener/resource-manager.ts';
@@ -28,6 +28,9 @@ const NS = 'extension-provider-local';
 const SYNC_SECONDS = 15;
 /** What our own kinds of an installation are, as far as they need no Pods here. */
 const RENDERED: ReadonlySet<string> = new Set([
+  'CustomResourceDefinition',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionPolicyBinding',
   'ServiceAccount',
   'Service',
   'ConfigMap',
@@ -36,6 +39,17 @@ const RENDERED: ReadonlySet<string> = new Set([
   'ClusterRole',
   'ClusterRoleBinding',
 ]);
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const COLLECTIONS = [
+  ...['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'].map((plural) => `${RBAC}/${plural}`),
+  ...['services', 'serviceaccounts'].map((plural) => `/api/v1/namespaces/${NAMESPACE}/${plural}`),
+  ...['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map(
+    (plural) => `/apis/admissionregistration.k8s.io/v1/${plural}`,
+  ),
+  // Those in our namespace go with it; a process that still runs may have written one anew.
+  '/apis/coordination.k8s.io/v1/namespaces/garden/leases',
+];
 /** Every value that routing could have left on a Service. */
 const FOREIGN = {
   metadata: { annotations: { [ANNOTATION_APPLIED]: '{}' }, labels: { [LABEL_CONSIDER]: 'true' } },
@@ -71,7 +85,11 @@ for (const version of ['1.141', '1.150'] as const) {
         .filter((event) => isAccepted(event) && subjectOf(event) === `services ${NS}/${name}`).length;
 
     before('a seed with an extension whose chart the resource manager applies, routing is off', async () => {
-      world = await openWorld(bed(), { where: 'seed', definitions: await realDefinitions() });
+      world = await openWorld(bed(), {
+        where: 'seed',
+        definitions: await realDefinitions(),
+        values: { flowController: { enabled: true } },
+      });
       await world.create(
         seed({ metadata: { name: SEED }, enabled: false }),
         namespace({ role: 'extension', metadata: { name: NS } }),
@@ -162,9 +180,42 @@ for (const version of ['1.141', '1.150'] as const) {
     });
 
     describe('that installed us', () => {
+      const FOREIGN_OBJECTS = [
+        ['/api/v1/namespaces/garden/configmaps', {}],
+        ['/apis/rbac.authorization.k8s.io/v1/clusterroles', { rules: [] }],
+      ] as const;
       let ours: Managed;
+      let foreign: Record<string, unknown>;
 
-      before('our chart in a ManagedResource, as gardenlet makes one of a ControllerInstallation', async () => {
+      /** What others have: the Service that is ours to route loses at most what we set on it. */
+      const others = async (): Promise<Record<string, unknown>> => {
+        const { api } = bed();
+        const { metadata, spec } = await service('webhook');
+        const { trafficDistribution: _, ...unrouted } = spec ?? {};
+        const read = async ([path]: readonly [string, object]): Promise<unknown> =>
+          (await api.get(`${path}/foreign`)).metadata.resourceVersion;
+        return {
+          webhook: { spec: unrouted, uid: metadata?.uid, app: metadata?.labels?.['app'] },
+          held: (await service('held')).metadata?.resourceVersion,
+          created: await Promise.all(FOREIGN_OBJECTS.map(read)),
+        };
+      };
+      /** Of what the chart renders and our commands write; what else is in our namespace goes with it, which gardenlet removes. */
+      const left = async (): Promise<string[]> => {
+        const lists = await Promise.all(COLLECTIONS.map((path) => bed().api.list(path)));
+        return lists
+          .flat()
+          .filter(({ metadata }) => /topology-aware-routing/.test(metadata.name) || metadata.namespace === NAMESPACE)
+          .filter(({ metadata }) => metadata.name !== 'default')
+          .map(({ metadata }) => metadata.name)
+          .sort();
+      };
+      const definitionNames = async (): Promise<string[]> =>
+        (await bed().api.list(DEFINITIONS))
+          .map(({ metadata }) => metadata.name)
+          .filter((name) => name.endsWith('topology.extensions.gardener.cloud'));
+
+      const install = async (): Promise<void> => {
         const objects = world.rendered.filter(({ kind }) => RENDERED.has(kind ?? ''));
         ours = await manage(bed(), 'garden', 'topology-aware-routing', objects);
         for (const command of commands) {
@@ -178,15 +229,62 @@ for (const version of ['1.141', '1.150'] as const) {
           () => acting(bed()),
           (found) => found.length > 0,
         );
+      };
+      const stopAll = async (): Promise<void> => {
+        for (const command of commands) await command.stop();
+      };
+      const removeDefinitions = async (): Promise<void> => {
+        for (const name of await definitionNames()) await bed().api.delete(`${DEFINITIONS}/${name}`);
+      };
+
+      const orders: readonly (readonly [order: string, remove: () => Promise<void>, definitionsLeft: boolean])[] = [
+        ['its ManagedResource while our processes run', () => ours.remove(), true],
+        ['our processes, then its ManagedResource', () => stopAll().then(() => ours.remove()), true],
+        [
+          'its ManagedResource after our processes have crashed',
+          async () => {
+            for (const command of commands) await command.kill();
+            await ours.remove();
+          },
+          true,
+        ],
+        [
+          'the definition of FlowPolicies, then its ManagedResource',
+          () => removeDefinitions().then(() => ours.remove()),
+          false,
+        ],
+      ];
+
+      before('what others have in the cluster', async () => {
+        for (const [path, more] of FOREIGN_OBJECTS)
+          await bed().api.create(path, { metadata: { name: 'foreign' }, ...more });
       });
 
-      it('leaves nothing behind that could change or block a write, although our processes have crashed', async () => {
-        for (const command of commands) await command.kill();
-        await ours.remove();
-        await nothingActs(bed());
-        const left = await bed().api.list('/apis/rbac.authorization.k8s.io/v1/clusterroles');
-        for (const { metadata } of left) expect(metadata.name).to.not.contain(`${NAMESPACE}-${RECONCILER}`);
-      });
+      for (const [order, remove, definitionsLeft] of orders) {
+        describe(`and is to remove us: ${order}`, () => {
+          before(async () => {
+            await install();
+            foreign = await others();
+            await remove();
+          });
+
+          it('leaves nothing behind that could change or block a write', () => nothingActs(bed()));
+
+          it('leaves no right, account, policy or Lease of ours', async () => {
+            await waitFor('nothing of ours', left, (found) => found.length === 0);
+          });
+
+          it(definitionsLeft ? 'keeps the definition of FlowPolicies' : 'brings no definition back', async () => {
+            const names = await definitionNames();
+            if (definitionsLeft) expect(names).to.include('flowpolicies.topology.extensions.gardener.cloud');
+            else expect(names).to.deep.equal([]);
+          });
+
+          it('takes nothing of what others have', async () => {
+            expect(await others()).to.deep.equal(foreign);
+          });
+        });
+      }
     });
   });
 }

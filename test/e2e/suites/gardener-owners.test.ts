@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each Service of the catalogue with its real owner, before, during and after a flip, agreeing and not, with and without admission: who wrote what, and for how long it was bare.
-// Needs built: gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner
+// Needs built: gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner, gardener/gardener-1.141/gardener-resource-manager
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Service } from '../../../pkg/apis/core.ts';
@@ -11,6 +11,7 @@ import { RECONCILER } from '../chart.ts';
 import { DRUID_USER } from '../gardener/druid.ts';
 import { openLandscape } from '../gardener/landscape.ts';
 import type { Commands, GardenerLandscape } from '../gardener/landscape.ts';
+import { MANAGER_USER, applyAgain, startResourceManager } from '../gardener/resource-manager.ts';
 import { bareMs, watchVersions } from '../gardener/watched.ts';
 import { keepResults } from '../results.ts';
 import { isAccepted, subjectOf } from '../settings-audit.ts';
@@ -22,31 +23,37 @@ type Carried = 'by us' | 'by us, after it was written' | "by its owner's next wr
 interface Row {
   readonly namespace: string;
   readonly service: string;
-  /** Who writes the Service: Gardener's component itself, or etcd-druid for it. */
-  readonly writer: 'gardenlet' | 'gardener-operator' | 'etcd-druid';
+  /** What writes the Service: Gardener's component itself, or another program for it. */
+  readonly writer: 'gardenlet' | 'gardener-operator' | 'gardener-resource-manager' | 'etcd-druid';
   /** How the value comes beside an owner that disagrees, with admission. */
   readonly carried: Carried;
-  /** What its flow waits for can happen here. */
-  readonly waits: boolean;
+  /** The ManagedResource that holds the Service. */
+  readonly managed?: string;
 }
 
-const row = (namespace: string, service: string, writer: Row['writer'], carried: Carried, waits = true): Row => ({
+const row = (namespace: string, service: string, writer: Row['writer'], carried: Carried): Row => ({
   namespace,
   service,
   writer,
   carried,
-  waits,
+});
+/** Through the resource manager; its part for the virtual garden, which its Wait is for too, is not applied here. */
+const managedRow = (service: string, managed: string): Row => ({
+  ...row('garden', service, 'gardener-resource-manager', 'by us'),
+  managed,
 });
 const ROWS: readonly Row[] = [
   row(NS, 'etcd-main-client', 'etcd-druid', "by its owner's next write"),
   row(NS, 'etcd-events-client', 'etcd-druid', "by its owner's next write"),
   row(NS, 'kube-apiserver', 'gardenlet', 'by us, after it was written'),
   row(NS, 'gardener-resource-manager', 'gardenlet', 'by us'),
-  // Its Wait is for the resource manager of the Shoot.
-  row(NS, 'vpa-webhook', 'gardenlet', 'by us', false),
+  row(NS, 'vpa-webhook', 'gardenlet', 'by us'),
   row('garden', 'virtual-garden-etcd-main-client', 'etcd-druid', "by its owner's next write"),
   row('garden', 'virtual-garden-etcd-events-client', 'etcd-druid', "by its owner's next write"),
   row('garden', 'virtual-garden-kube-apiserver', 'gardener-operator', 'by us, after it was written'),
+  managedRow('gardener-apiserver', 'gardener-apiserver-runtime'),
+  managedRow('gardener-admission-controller', 'gardener-admission-controller-runtime'),
+  managedRow('terminal-controller-manager', 'terminal-runtime'),
 ];
 const OURS = ROWS.filter(({ writer }) => writer !== 'etcd-druid');
 const OF_DRUID = ROWS.filter(({ writer }) => writer === 'etcd-druid');
@@ -71,15 +78,19 @@ for (const admission of [true, false]) {
     let commands: Commands | undefined;
 
     const ownerOf = ({ namespace }: Row) => (namespace === NS ? landscape.gardenlet : landscape.operator);
-    const userOfWriter = (one: Row): string => (one.writer === 'etcd-druid' ? DRUID_USER : ownerOf(one).user);
+    const userOfWriter = (one: Row): string => {
+      if (one.writer === 'etcd-druid') return DRUID_USER;
+      return one.managed === undefined ? ownerOf(one).user : MANAGER_USER;
+    };
     const deploy = async (one: Row, enabled: boolean): Promise<void> => {
-      const options = { namespace: one.namespace, enabled, waitSeconds: one.waits ? 60 : 0 };
+      const options = { namespace: one.namespace, enabled, waitSeconds: one.managed === undefined ? 60 : 0 };
       await ownerOf(one)
         .deploy(one.service, options)
         .catch((error: unknown) => {
           if (String(error).includes('owner: wait')) failedWaits += 1;
           throw error;
         });
+      if (one.managed !== undefined) await applyAgain(bed(), one.namespace, one.managed);
     };
     const deployAll = async (enabled: boolean): Promise<void> =>
       void (await Promise.all(ROWS.map((one) => deploy(one, enabled))));
@@ -127,10 +138,21 @@ for (const admission of [true, false]) {
       // gardener-operator does not inject its gate; unset, its kube-apiserver would be left alone.
       const settingsReconciler = { layerSevenDefault: false };
       landscape = await openLandscape(bed(), { admission: 'webhook', settingsReconciler });
+      await startResourceManager(bed(), { version: '1.141' });
+      // What the owner of vpa-webhook waits for.
+      await startResourceManager(bed(), { version: '1.141', shoot: NS });
       await deployAll(false);
       commands = await landscape.startCommands({ admission });
     });
+    /** kube-apiservers are not written at admission: what a write of their owner costs them. */
+    const printBare = (): void => {
+      const bare = figures.filter(({ row: name, bareMs: ms }) => name.endsWith('kube-apiserver') && ms > 0);
+      for (const { row: name, phase, bareMs: ms } of bare)
+        console.log(`      ${name}, ${phase}: ${ms} ms without the setting`);
+    };
+
     after(async () => {
+      printBare();
       keepResults(`gardener-owners-${admission ? 'with' : 'without'}-admission`, { figures, failedWaits });
       await commands?.stop();
       await landscape?.close();
