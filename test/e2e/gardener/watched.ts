@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every version of one object that the API server stored meanwhile, as a watch of its own saw it.
+// Every version of one object that the API server stored meanwhile, as a watch of its own saw it, after the one that stood before.
 import type { Bed } from '../bed/index.ts';
 
 export interface Version<T> {
@@ -19,6 +19,8 @@ export const watchVersions = <T>(bed: Bed, collection: string, name: string): Wa
   const versions: Version<T>[] = [];
   const follow = async (): Promise<void> => {
     const path = `${collection}?fieldSelector=metadata.name%3D${name}`;
+    // The watch brings changes alone, and what is bare is told by what stood before.
+    for (const object of await bed.api.list(path)) versions.push({ atMs: performance.now(), object: object as T });
     for await (const { type, object } of bed.api.watch<T>(path, stopping.signal)) {
       if (type === 'ADDED' || type === 'MODIFIED') versions.push({ atMs: performance.now(), object });
     }
