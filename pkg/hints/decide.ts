@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which hints the endpoints of a slice shall carry and returns the JSON Patch that brings them there.
+// Decides which hints the endpoints of a slice get, and returns the JSON Patch that sets them.
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import { sameHints } from './equal.ts';
 import type { ReadEndpoint } from './slice.ts';
 import { readEndpoint, readSlice } from './slice.ts';
-import { sameZone } from './strategies/same-zone.ts';
-import { strategyOf } from './table.ts';
+import { sameZone, strategyOf } from './table.ts';
 import type { HintsDecision, HintsInput, WantedHints } from './types.ts';
 import { ruleFor } from './wanted.ts';
 

@@ -1,14 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of hint strategies, and which of them a slice's labels ask for.
-import { LABEL_STRATEGY } from '../apis/names.ts';
-import { loadAware } from './strategies/load-aware.ts';
-import { proportional } from './strategies/proportional.ts';
-import { sameNode } from './strategies/same-node.ts';
-import { sameZone } from './strategies/same-zone.ts';
+import { LABEL_CONSIDER, LABEL_STRATEGY } from '../apis/names.ts';
 import type { HintStrategy } from './types.ts';
 
-/** Every strategy that admission knows. */
-export const HINT_STRATEGIES: readonly HintStrategy[] = [sameZone, sameNode, proportional, loadAware];
+/** Every endpoint serves its own zone; also what Gardener's consider label asks for. */
+export const sameZone: HintStrategy = {
+  name: 'same-zone',
+  labels: [
+    { key: LABEL_STRATEGY, value: 'same-zone' },
+    { key: LABEL_CONSIDER, value: 'true' },
+  ],
+  zones: 'own',
+  nodes: 'none',
+  planned: false,
+};
+
+/** Every endpoint serves its own Node and, for proxies that know no Node hints, its own zone. */
+const sameNode: HintStrategy = {
+  name: 'same-node',
+  labels: [{ key: LABEL_STRATEGY, value: 'same-node' }],
+  zones: 'own',
+  nodes: 'own',
+  planned: false,
+};
+
+/** The flow controller plans; admission keeps the plan through the writes of others. */
+const planned = (name: 'proportional' | 'load-aware'): HintStrategy => ({
+  name,
+  labels: [{ key: LABEL_STRATEGY, value: name }],
+  zones: 'carried-over',
+  nodes: 'none',
+  planned: true,
+});
+
+/** Every strategy that admission knows; `proportional` is planned by capacity, `load-aware` by measured load. */
+export const HINT_STRATEGIES: readonly HintStrategy[] = [
+  sameZone,
+  sameNode,
+  planned('proportional'),
+  planned('load-aware'),
+];
 
 /**
  * The label keys that can ask for a strategy, in order of precedence: where several ask, ours is the more specific wish,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client whose every write is asked about first, and again each time before it is sent.
+// Clients whose every write is checked first, and again each time before it is sent: by any rule, or by leadership.
 import type { Client, Refusal } from './types.ts';
 
 /** Reads as `client` does; a write is sent where `refusal` says undefined, and rejects with what it says otherwise. */
@@ -32,3 +32,16 @@ export const createGuardedClient = (client: Client, refusal: Refusal): Client =>
     close: () => client.close(),
   };
 };
+
+/** A write that was not sent because another process leads, or may lead by now. */
+export class NotLeadingError extends Error {
+  override readonly name = 'NotLeadingError';
+
+  constructor() {
+    super('not sent: this process no longer holds the lease');
+  }
+}
+
+/** Reads as `client` does; each write asks `holds` first and rejects with NotLeadingError where the answer is no. */
+export const createFencedClient = (client: Client, holds: () => boolean): Client =>
+  createGuardedClient(client, () => (holds() ? undefined : new NotLeadingError()));

@@ -14,7 +14,7 @@ import type { OpenCache } from './caches.ts';
 import { createController } from './controller.ts';
 import { createDeadline } from './deadline.ts';
 import { createEventRecorder } from './events.ts';
-import { createFencedClient } from './fenced-client.ts';
+import { createFencedClient } from './guarded-client.ts';
 import { cachesListed, informerFreshness } from './freshness.ts';
 import { workWhileLeading } from './leadership.ts';
 import type { Candidate, Fence } from './leadership.ts';

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { NODES, SERVICES } from '../../pkg/apis/resources.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
-import { NotLeadingError, createFencedClient } from '../../pkg/kubernetes/fenced-client.ts';
+import { NotLeadingError, createFencedClient } from '../../pkg/kubernetes/guarded-client.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { testConfig } from '../fixtures/config-source.ts';
 import { eventually, rejection } from '../fixtures/eventually.ts';

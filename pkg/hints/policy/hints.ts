@@ -8,7 +8,7 @@ import {
   LABEL_SERVICE_NAME,
 } from '../../apis/names.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
-import { sameZone } from '../strategies/same-zone.ts';
+import { sameZone } from '../table.ts';
 import { HINT_STRATEGIES } from '../table.ts';
 import type { HintStrategy } from '../types.ts';
 import { asksFor, NOT_FOR_THE_WEBHOOK, notThePlanner } from './cel.ts';

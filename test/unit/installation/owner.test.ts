@@ -86,9 +86,7 @@ describe('the owner of what is written in the whole cluster', () => {
     it(`stays the ClusterRole that was seen once ${reason}, so that what is written while we are removed goes too`, async () => {
       let failed = false;
       const read = createInstallationOwner({
-        client: server.client((...call) => {
-          if (failed) failing('clusterroles', status)(...call);
-        }),
+        client: server.client((...call) => (failed ? failing('clusterroles', status)(...call) : undefined)),
         namespace: 'own',
         clusterRole: 'tar:webhook',
         logger: recordingLogger(),

@@ -6,7 +6,7 @@ import type { Event, Service } from '../../../pkg/apis/core.ts';
 import { EVENTS, LEASES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Cache } from '../../../pkg/kubernetes/cache.ts';
 import type { Lease } from '../../../pkg/kubernetes/lease.ts';
-import { NotLeadingError } from '../../../pkg/kubernetes/fenced-client.ts';
+import { NotLeadingError } from '../../../pkg/kubernetes/guarded-client.ts';
 import { createManager } from '../../../pkg/kubernetes/manager.ts';
 import type { ControllerSpec, Manager, Task } from '../../../pkg/kubernetes/manager.ts';
 import type { Client, WatchOptions } from '../../../pkg/kubernetes/types.ts';
