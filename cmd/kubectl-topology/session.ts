@@ -46,7 +46,7 @@ export const checkInputFlags = ({ filename, kubeconfig, context, namespace, allN
   }
 };
 
-/** Told what is being read, and how many objects came so far. */
+/** Called with what is being read, and how many objects came so far. */
 type OnProgress = (what: string, count: number) => void;
 
 const progressOn = ({ err }: Io): OnProgress | undefined =>

@@ -64,7 +64,7 @@ const isClaimed = async ({ config, client, namespace }: Reading, signal: AbortSi
   }
 };
 
-/** Of the objects that would be created, those that somebody else has already. */
+/** Of the objects that would be created, those that another writer has already. */
 const foreignOf = async (input: PlanInput, { client }: Reading, signal: AbortSignal): Promise<Set<string>> => {
   const foreign = new Set<string>();
   for (const action of planCarrier(input).actions.filter(({ kind }) => kind === 'create')) {

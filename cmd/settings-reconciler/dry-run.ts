@@ -22,7 +22,7 @@ export interface PlannedChange {
   /** null: not set. */
   readonly before: string | null;
   readonly after: string | null;
-  /** `Enabled`, or why settings are taken back. */
+  /** `Enabled`, or why settings are reverted. */
   readonly reason: string;
 }
 
@@ -47,7 +47,7 @@ export interface DryRunReport {
   readonly changes: readonly PlannedChange[];
   readonly refused: readonly Refused[];
   readonly etcds: readonly OfEtcd[];
-  /** Services that have all they shall have. */
+  /** Services that have all they should have. */
   readonly unchanged: number;
   /** What carries admission, and what would be done about it. */
   readonly admission: AdmissionReport;

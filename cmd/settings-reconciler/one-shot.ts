@@ -48,7 +48,7 @@ export const dryRun = async (session: Session, format: OutputFormat, signal: Abo
 const describe = ({ services, namespaces, slices }: CleanupReport): string =>
   `settings removed from ${services} Service(s), marks from ${namespaces} Namespace(s) and ${slices} EndpointSlice(s)\n`;
 
-/** Takes everything back; holds the Lease meanwhile, so that no replica sets again what is taken back. */
+/** Takes everything back; holds the Lease meanwhile, so that no replica sets again what is reverted. */
 export const runCleanup = async (session: Session, signal: AbortSignal): Promise<void> => {
   const { config, client, clock, logger, namespace } = session;
   const work = async (workSignal: AbortSignal): Promise<void> => {

@@ -11,7 +11,7 @@ export interface RunOptions<T, S> {
   isUsage(error: unknown): error is Error;
   /** Works until it is done. */
   work(opened: S, flags: T): Promise<void>;
-  /** Told what `work` failed with. */
+  /** Called with what `work` failed with. */
   failed(opened: S, error: unknown): void;
   /** Closes what was opened, however `work` ended. */
   close(opened: S): Promise<void>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admission policies as manifests, for clusters that shall run without the webhook.
+// The admission policies as manifests, for clusters that should run without the webhook.
 import { stringify } from 'yaml';
 import { COMMANDS, EXTENSION_NAME } from '../../pkg/apis/names.ts';
 import { buildAdmissionPolicies } from '../../pkg/hints/policy/index.ts';

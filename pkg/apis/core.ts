@@ -86,7 +86,7 @@ export interface Lease extends KubernetesObject {
   };
 }
 
-/** hints of one endpoint: which zones (and, from Kubernetes 1.33, nodes) shall use it. */
+/** hints of one endpoint: which zones (and, from Kubernetes 1.33, nodes) should use it. */
 export interface EndpointHints {
   forZones?: { name: string }[];
   forNodes?: { name: string }[];

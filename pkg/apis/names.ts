@@ -27,7 +27,7 @@ export const ETCD_CLIENT_SERVICES: readonly string[] = [
 /** Label of everything that etcd-druid makes, and its value; its `etcdcomponents` webhook refuses updates by others. */
 export const LABEL_MANAGED_BY = 'app.kubernetes.io/managed-by';
 export const MANAGED_BY_DRUID = 'etcd-druid';
-/** Annotation: what the settings reconciler set on this object, so that it takes back exactly that. */
+/** Annotation: what the settings reconciler set on this object, so that it reverts exactly that. */
 export const ANNOTATION_APPLIED = `${GROUP}/applied`;
 /** Slice annotation that a touch after a webhook outage writes: without a change there would be no write to admit. */
 export const ANNOTATION_TOUCHED = `${GROUP}/touched-at`;
@@ -47,7 +47,7 @@ export const NOWHERE = `evacuated.${GROUP}`;
  * slice it does no more than the absence of the strategy label would.
  */
 export const ANNOTATION_PROBE = `${GROUP}/probe`;
-/** Annotation of the webhook configuration: what we wrote there last, so that what stands beside it is somebody else's. */
+/** Annotation of the webhook configuration: what we wrote there last, so that what stands beside it is another writer's. */
 export const ANNOTATION_REGISTERED = `${GROUP}/registered`;
 /** Annotation of the webhook configuration: what others added to entries of ours that are not wanted at present. */
 export const ANNOTATION_WITHDRAWN = `${GROUP}/withdrawn`;
@@ -70,7 +70,7 @@ export const LABEL_ZONE = 'topology.kubernetes.io/zone';
 export const LABEL_REGION = 'topology.kubernetes.io/region';
 export const LABEL_NAMESPACE_NAME = 'kubernetes.io/metadata.name';
 
-/** NodeGroup annotation: "true" lets the group's name replace a zone label that somebody else set. */
+/** NodeGroup annotation: "true" lets the group's name replace a zone label that another writer set. */
 export const ANNOTATION_TAKEOVER = `${GROUP}/takeover`;
 /** Node annotation: the zone label that a NodeGroup gave the Node, and the one before it. */
 export const ANNOTATION_GROUP_ZONE = `${GROUP}/node-group-zone`;

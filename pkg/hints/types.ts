@@ -59,5 +59,5 @@ export interface HintStrategy {
   readonly planned: boolean;
 }
 
-/** What an endpoint shall carry: these hints (replacing all others), none, or whatever it carries now. */
+/** What an endpoint should carry: these hints (replacing all others), none, or whatever it carries now. */
 export type WantedHints = EndpointHints | 'none' | 'untouched';

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interprets a row of the table of strategies: which hints an endpoint shall carry.
+// Interprets a row of the table of strategies: which hints an endpoint should carry.
 import type { EndpointHints } from '../apis/core.ts';
 import { carryOverFrom } from './carry-over.ts';
 import { isNodeName, isZoneName } from './names.ts';
 import type { ReadEndpoint, ReadSlice } from './slice.ts';
 import type { HintsInput, HintStrategy, WantedHints } from './types.ts';
 
-/** What one endpoint shall carry, for the slice and the writer that the rule was made for. */
+/** What one endpoint should carry, for the slice and the writer that the rule was made for. */
 export type Rule = (endpoint: ReadEndpoint) => WantedHints;
 
 const none: Rule = () => 'none';

@@ -53,7 +53,7 @@ const FIRST_PERIOD_MS = 1_000;
 /** Who is refused for this long goes on without the claim: a right that is missing must not hold up everything else. */
 const PATIENCE_MS = LOCK_DURATION_MS;
 
-/** A claim that nobody else can have. */
+/** A claim that no other writer can have. */
 export const soleInstallation = (): ClusterLock => ({
   held: () => true,
   known: () => true,

@@ -37,7 +37,7 @@ export type ZoneDecision =
     } & About)
   | ({ readonly kind: 'refused'; readonly reason: ZoneRefusal } & About);
 
-/** Written again this often, a label that goes again belongs to somebody else. */
+/** Written again this often, a label that goes again belongs to another writer. */
 const MAX_LOSSES = 2;
 /** A loss this long ago, seconds, is no sign of a rival: kubelets and people write labels too, now and then. */
 const FORGIVEN_SECONDS = 86_400;
@@ -186,7 +186,7 @@ const wanted = (one: Case, group: NodeGroup): ZoneDecision => {
   return assign(one, target, 'Assigned', { ...previousOf(zone), losses: 0 });
 };
 
-/** No group asks for a zone any more: what is ours is taken back, and nothing else. */
+/** No group asks for a zone any more: what is ours is reverted, and nothing else. */
 const unwanted = (one: Case): ZoneDecision => {
   const { name, zone, record, node } = one;
   if (record === undefined) return { kind: 'none' };

@@ -25,7 +25,7 @@ export const groupsOf = (node: KubernetesObject, groups: readonly NodeGroup[]): 
 /** Whether the members of the group get its name as their zone. */
 export const isEnabled = ({ spec }: NodeGroup): boolean => spec?.topologyEnabled === true;
 
-/** Whether the group may replace zone labels that somebody else set. */
+/** Whether the group may replace zone labels that another writer set. */
 export const mayTakeOver = ({ metadata }: NodeGroup): boolean =>
   metadata?.annotations?.[ANNOTATION_TAKEOVER] === 'true';
 

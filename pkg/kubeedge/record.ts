@@ -7,7 +7,7 @@ export interface ZoneRecord {
   readonly zone: string;
   /** The zone label that it replaced; absent where there was none. */
   readonly previous?: string;
-  /** How often somebody else changed or removed the label since. */
+  /** How often another writer changed or removed the label since. */
   readonly losses: number;
   /** The last time that it was written again, seconds since 1970. */
   readonly lostAt?: number;

@@ -194,7 +194,7 @@ const project = <T extends KubernetesObject>(
   return transform(object, belongs !== undefined && [...whole.values()].some((asked) => asked.has(belongs)));
 };
 
-/** Follows the resource until the signal aborts, the resource is no longer served or everything shall be read anew. */
+/** Follows the resource until the signal aborts, the resource is no longer served or everything should be read anew. */
 const follow = async <T extends KubernetesObject>(
   options: CacheOptions<T>,
   shared: Shared<T>,

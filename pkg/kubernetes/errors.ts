@@ -159,7 +159,7 @@ export const isServiceUnavailable = hasStatus(503);
 const NOT_APPLICABLE = 'the server rejected our request due to an error in our request';
 
 /**
- * Somebody else changed the object that a JSON Patch was made for. Versions are compared only after the patch was applied to the
+ * Another writer changed the object that a JSON Patch was made for. Versions are compared only after the patch was applied to the
  * newest object, so that a patch which removes what is gone ends in 422 and not in a conflict.
  */
 export const isStalePatch = (error: unknown): error is ApiError =>

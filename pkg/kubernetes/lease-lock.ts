@@ -23,7 +23,7 @@ export interface LeaseLockOptions {
 export type Attempt =
   /** The Lease is ours; `sentAt` (monotonic) is before the write that made it so. */
   | { readonly kind: 'held'; readonly sentAt: number }
-  /** Somebody else holds it. */
+  /** Another writer holds it. */
   | { readonly kind: 'other'; readonly holder: string }
   /** Another writer was faster: who holds it shows at the next try. */
   | { readonly kind: 'contended' };
@@ -92,7 +92,7 @@ export const createLeaseLock = (options: LeaseLockOptions): LeaseLock => {
 
   return {
     async tryAcquireOrRenew(signal) {
-      // A holder renews what it wrote last without reading first; somebody else's write shows as a conflict.
+      // A holder renews what it wrote last without reading first; another writer's write shows as a conflict.
       if (lease !== undefined && holderOf(lease) === identity) {
         const renewed = await claim(lease, signal);
         if (renewed.kind === 'held') return renewed;

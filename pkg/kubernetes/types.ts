@@ -38,7 +38,7 @@ export interface ListOptions extends Selection {
 export interface WatchOptions extends Selection {
   /** Events after this version; omitted: the server's own choice. */
   resourceVersion?: string;
-  /** How long the server shall keep the watch, seconds; default random 300..600. */
+  /** How long the server should keep the watch, seconds; default random 300..600. */
   timeoutSeconds?: number;
   /** Default true. */
   allowWatchBookmarks?: boolean;

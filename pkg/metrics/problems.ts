@@ -6,7 +6,7 @@ const MAX_QUOTED = 80;
 
 const MAX_SENTENCES = 10;
 
-/** A text of somebody else, in quotes, without control characters and not longer than a line. */
+/** A text of another writer, in quotes, without control characters and not longer than a line. */
 export const quoted = (text: string): string => {
   const cut = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
   return JSON.stringify(cut.toWellFormed().replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/gu, '�'));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `applied` annotation: what was set on an object, written down on the object itself so that exactly that can be taken back.
+// The `applied` annotation: what was set on an object, written down on the object itself so that exactly that can be reverted.
 import type { StringMap } from '../apis/meta.ts';
 import { isRoutingKey } from './slots.ts';
 import type { AppliedRecord } from './types.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of Services that etcd-druid makes: nobody else may write them, so they are set in druid's own write.
+// The settings of Services that etcd-druid makes: no other writer may write them, so they are set in druid's own write.
 import { ANNOTATION_APPLIED, ETCD_CLIENT_SERVICES, LABEL_MANAGED_BY, MANAGED_BY_DRUID } from '../apis/names.ts';
 import { isCanonicalApplied } from './canonical-applied.ts';
 import { routingSettings, withOldProxies } from './mechanism.ts';
@@ -44,7 +44,7 @@ const inStoredWords = (want: RoutingSettings, stored: ServiceLike | undefined): 
 };
 
 /**
- * The merge patch that a write of druid's needs; empty where there is nothing to change. `want` undefined takes back what is
+ * The merge patch that a write of druid's needs; empty where there is nothing to change. `want` undefined reverts what is
  * recorded. Druid assigns all annotations, so the record is read from the stored Service where the written one lacks it.
  */
 export const patchEtcdClient = (

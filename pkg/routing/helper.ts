@@ -68,7 +68,7 @@ const hasSettings = ({ labels, annotations, trafficDistribution }: RoutingSettin
  * upgrades and downgrades. Everything else is kept.
  *
  * @param service any object with a Service's shape, client-node's V1Service included. Not mutated.
- * @param enabled whether the Service shall route by zone.
+ * @param enabled whether the Service should route by zone.
  * @param kubernetesVersion version of the runtime cluster (seed or garden runtime, never the shoot), e.g. `v1.33.1`.
  * @returns a new object; parts that did not change are shared with the given one.
  * @throws InvalidVersionError, UnsupportedVersionError, also when `enabled` is false.
@@ -108,7 +108,7 @@ const settingsForEtcd = (
  * itself would last. Only what the served CRD accepts is written: PreferClose where its enum lacks PreferSameZone.
  *
  * @param etcd any object with an Etcd's shape. Not mutated; no operation annotation is added.
- * @param enabled whether the client Service shall route by zone.
+ * @param enabled whether the client Service should route by zone.
  * @param kubernetesVersion version of the runtime cluster.
  * @param support what the CRD accepts (see etcdFieldSupportFromCrd). Default: etcd-druid v0.36.0, which has everything.
  * @returns a new object; parts that did not change are shared with the given one.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares one Service with the settings it shall have (or no longer have) and plans the single patch that gets it there.
+// Compares one Service with the settings it should have (or no longer have) and plans the single patch that gets it there.
 import { ANNOTATION_APPLIED } from '../apis/names.ts';
 import { formatApplied, parseApplied } from './applied.ts';
 import { withOldProxies } from './mechanism.ts';
@@ -20,7 +20,7 @@ export interface PlanOptions {
   /** The Service as the server holds it; `applied` is read from its own metadata.annotations. Never mutated. */
   readonly object: ServiceLike;
   /**
-   * What the Service shall have; undefined takes back what `applied` records, and only where the recorded value is still
+   * What the Service should have; undefined reverts what `applied` records, and only where the recorded value is still
    * there.
    */
   readonly want: RoutingSettings | undefined;
@@ -132,12 +132,12 @@ export const planSlots = (options: SlotPlanOptions): SettingsPlan => {
  *
  * On: what is wanted is set; `auto`/`Auto` topology annotations and our own older values are reset; values that others
  * set stay and are reported. `applied` claims a value only if this plan (or an earlier one) wrote it.
- * Off (`want` undefined): exactly what `applied` records is taken back, where the recorded value still stands.
+ * Off (`want` undefined): exactly what `applied` records is reverted, where the recorded value still stands.
  * A malformed `applied` claims nothing, is reported among `foreign`, and is overwritten or removed.
  *
  * Deterministic; applying the patch and planning again gives `unchanged`.
  *
- * @throws RangeError if `want` names a label or annotation that is no routing setting: it could not be taken back.
+ * @throws RangeError if `want` names a label or annotation that is no routing setting: it could not be reverted.
  */
 export const planSettings = ({ object, want, mixedKubelets = false }: PlanOptions): SettingsPlan => {
   if (want !== undefined && !isCovered(want)) {

@@ -8,11 +8,11 @@ export interface SlotState {
   readonly slot: Slot;
   /** Value on the object. */
   readonly current: string | undefined;
-  /** Value it shall have. */
+  /** Value it should have. */
   readonly want: string | undefined;
   /** Value that `applied` says we set. */
   readonly claimed: string | undefined;
-  /** Value of somebody else that we removed earlier. */
+  /** Value of another writer that we removed earlier. */
   readonly removed: string | undefined;
 }
 
@@ -23,9 +23,9 @@ export interface SlotDecision {
   readonly next: string | undefined;
   /** The value to record as ours; undefined where the result is not our doing. */
   readonly claim: string | undefined;
-  /** The value of somebody else to remember for the day when we take ours back. */
+  /** The value of another writer to remember for the day when we take ours back. */
   readonly removed: string | undefined;
-  /** The value on the object is somebody else's, stays, and stands in the way. */
+  /** The value on the object is another writer's, stays, and stands in the way. */
   readonly foreign: boolean;
 }
 
@@ -67,7 +67,7 @@ const decision = ({ slot, current, removed }: SlotState, rest: Partial<SlotDecis
 
 const decideWanted = (state: SlotState, want: string): SlotDecision => {
   const { current, claimed } = state;
-  // A value that was there before us, or that its owner has set since, is not claimed: taking back must not remove it.
+  // A value that was there before us, or that its owner has set since, is not claimed: reverting must not remove it.
   if (isSatisfied(state)) return decision(state, { claim: claimed === current ? claimed : undefined });
   if (current === undefined) return decision(state, { next: want, claim: want });
   if (isResettable(state)) {
@@ -103,7 +103,7 @@ const isSlot = (decided: SlotDecision, { section, key }: { section: string; key:
 
 /**
  * From 1.27 the API server rejects a Service whose two topology annotations differ. Where this plan would write one next to
- * a different other one, it gives way: mode is not set beside somebody's deprecated annotation, and what was removed is put
+ * a different other one, it gives way: mode is not set beside another writer's deprecated annotation, and what was removed is put
  * back only as far as both agree.
  */
 export const resolveModeClash = (decisions: readonly SlotDecision[]): readonly SlotDecision[] => {

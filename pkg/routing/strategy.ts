@@ -101,13 +101,13 @@ const isObserved = (service: ServiceLike): boolean =>
 
 /**
  * Value of the strategy label for a Service whose strategy is known: its name, behind a prefix where it is a planned one that is
- * only observed. All who write the label ask here, so that none of them takes back what another wrote.
+ * only observed. All who write the label ask here, so that none of them reverts what another wrote.
  */
 export const strategyLabel = (service: ServiceLike, strategy: Strategy): string =>
   isPlannedStrategy(strategy) && isObserved(service) ? observeLabel(strategy) : strategy;
 
 /**
- * The label change that a domain-prefixed annotation asks for: set, follow or take back the strategy label, which the
+ * The label change that a domain-prefixed annotation asks for: set, follow or revert the strategy label, which the
  * EndpointSlice controller then mirrors to the slices. A label that the author set is never touched. Everything else of the
  * Service, and what `applied` says about it, stays as it is.
  *
@@ -130,8 +130,8 @@ const carriesPlannersLabel = (object: Pick<ServiceLike, 'metadata'>): boolean =>
 const WITHOUT_STRATEGY = SLOTS.filter((slot) => slot !== STRATEGY_SLOT);
 
 /**
- * Takes back what `applied` records, but for what is the flow controller's: the label of a planned strategy, as long as the
- * annotation asks for it. Two that write and take back the same label would never come to an end.
+ * Reverts what `applied` records, but for what is the flow controller's: the label of a planned strategy, as long as the
+ * annotation asks for it. Two that write and revert the same label would never come to an end.
  */
 export const planRelease = (object: ServiceLike): SettingsPlan =>
   planSlots({ object, want: undefined, slots: carriesPlannersLabel(object) ? WITHOUT_STRATEGY : SLOTS });

@@ -52,7 +52,7 @@ export interface AppliedRecord {
   readonly labels?: Readonly<StringMap>;
   readonly annotations?: Readonly<StringMap>;
   readonly trafficDistribution?: string;
-  /** `auto` annotations of somebody else that stood in the way and were removed: put back with the rest. */
+  /** `auto` annotations of another writer that stood in the way and were removed: put back with the rest. */
   readonly removedAnnotations?: Readonly<StringMap>;
 }
 

@@ -19,7 +19,7 @@ export interface ExchangeOptions {
   monotonic: () => number;
   /** How long a body may take to arrive, milliseconds. Default 6 s. */
   bodyTimeoutMs?: number;
-  /** Told the size of each body once its review is answered: the moment to free memory. Default: nothing is done. */
+  /** Called with the size of each body once its review is answered: the moment to free memory. Default: nothing is done. */
   reclaim?: (bytes: number) => void;
   /** True while the server shuts down: every answer then closes its connection. */
   draining: () => boolean;

@@ -26,7 +26,7 @@ interface Withdrawn extends Narrowing {
   readonly ours?: Narrowing;
 }
 
-/** Anything unreadable counts as never written: then everything that differs is somebody else's and stays. */
+/** Anything unreadable counts as never written: then everything that differs is another writer's and stays. */
 const parseByName = <T>(text: string | undefined): Readonly<Record<string, T | undefined>> => {
   try {
     const parsed: unknown = JSON.parse(text ?? '{}');

@@ -20,7 +20,7 @@ export type Reply = { response: Record<string, unknown> } | { status: number; bo
 export interface WebhookServer {
   /** https://127.0.0.1:port */
   readonly url: string;
-  /** base64 of the PEM that callers shall trust. */
+  /** base64 of the PEM that callers should trust. */
   readonly caBundle: string;
   /** base64 of a PEM that has nothing to do with it. */
   readonly foreignBundle: string;

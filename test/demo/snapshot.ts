@@ -94,7 +94,7 @@ export const takeSnapshot = async (client: Client, minor: number): Promise<Servi
     .sort((a, b) => `${a.namespace}/${a.name}`.localeCompare(`${b.namespace}/${b.name}`));
 };
 
-/** Labels, annotations and field of every Service, to show that taking back leaves nothing behind. */
+/** Labels, annotations and field of every Service, to show that reverting leaves nothing behind. */
 export const metadataOf = async (client: Client): Promise<Record<string, unknown>> => {
   const { items } = await client.list<Service>(SERVICES);
   return Object.fromEntries(

@@ -49,7 +49,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     why: 'somebody else has created an object of the same name, which the caches do not show yet',
     shownBy: {
       file: 'test/unit/controllers/admission-policies/writer.test.ts',
-      test: 'does not overwrite what somebody else has under the name',
+      test: 'does not overwrite what another writer has under the name',
     },
     sometimes: true,
   },

@@ -32,7 +32,7 @@ export const resourceManagerReplaces = async (client: Client, namespace: string,
   return client.update<Service>(SERVICES, { ...stored, metadata, spec });
 };
 
-/** A reconciler in the middle of somebody else's write comes back later, as they all do. */
+/** A reconciler in the middle of another writer's write comes back later, as they all do. */
 const withoutConflict = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
   try {
     return await work();

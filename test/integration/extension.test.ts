@@ -301,7 +301,7 @@ describe('Extension resources', () => {
     await eventually(() => expect(lease()?.spec?.renewTime).not.to.equal(first));
   });
 
-  it('is let go with --cleanup, and what it asked for is taken back', async () => {
+  it('is let go with --cleanup, and what it asked for is reverted', async () => {
     const serving = await bed.start(SEED);
     await create(routingConfig({ services: [{ name: 'other' }] }));
     await expectState('Create Succeeded');

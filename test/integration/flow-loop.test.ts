@@ -84,7 +84,7 @@ describe('the flow controller', function onSandbox() {
     expect(bed.events().filter((event) => event.startsWith('PlanChanged'))).to.have.length(changes.length);
   });
 
-  it('takes back label and hints when the annotation goes', async () => {
+  it('reverts label and hints when the annotation goes', async () => {
     await bed.apply(flowService());
     await eventually(() => expect(bed.hints('web')).to.deep.equal({ 'web-a': '', 'web-b': '', 'web-c': '' }));
     await eventually(() => {

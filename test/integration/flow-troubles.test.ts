@@ -76,7 +76,7 @@ describe('the flow controller in trouble', function onSandbox() {
     expect(message).to.contain('"nobody"').and.to.contain('metrics.k8s.io');
   });
 
-  it('makes no plan beside Auto, and takes back what was planned', async () => {
+  it('makes no plan beside Auto, and reverts what was planned', async () => {
     await bed.apply(flowService({ labels: LABELS }), flowPolicy(QUICK));
     bed.plant.demand = { a: 1.1, b: 0.1 };
     await bed.start();
@@ -239,7 +239,7 @@ describe('the flow controller in trouble', function onSandbox() {
     expect(bed.service('web').metadata?.labels ?? {}).not.to.have.property(LABEL_STRATEGY);
   });
 
-  it('lets go of a namespace that loses its labels, unless they come back within five minutes', async () => {
+  it('releases a namespace that loses its labels, unless they come back within five minutes', async () => {
     const relabel = (labels: Record<string, string>): Promise<unknown> =>
       bed.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels } });
     await relabel({ loop: 'mine' });

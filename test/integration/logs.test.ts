@@ -136,7 +136,7 @@ describe('logs', () => {
       .flatMap((value) => [value, ...Buffer.from(value, 'base64').toString().split('\n')])
       .filter((text) => text.length > 16);
     expect(texts.length).to.be.above(10);
-    // What somebody else wrote there is no better to be read.
+    // What another writer wrote there is no better to be read.
     const ref = { namespace: 'own', name: 'topology-webhook-server' };
     const broken = Buffer.from(`-----BEGIN PRIVATE KEY-----\n${MARK}\n`).toString('base64');
     await server.client().patch(SECRETS, ref, 'merge', { data: { 'tls.key': broken, 'tls.crt': broken } });

@@ -30,7 +30,7 @@ import { openBed } from './settings-support.ts';
 
 const WATCHED = [NAMESPACES, SERVICES, NODES, ENDPOINT_SLICES, PODS, ETCDS, CLUSTERS, GARDENS, FLOW_POLICIES];
 const MINUTE_MS = 60_000;
-/** Longer than what is waited for before something is believed, or taken back. */
+/** Longer than what is waited for before something is believed, or reverted. */
 const LIES_MINUTES = 7;
 /** Twice a minute, and more often at first; without a wait it would be thousands. */
 const MOST_LISTS = 30;

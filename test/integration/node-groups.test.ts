@@ -44,7 +44,7 @@ const zonesOf = (bed: FlowBed): Record<string, string | undefined> =>
 const recordOf = (bed: FlowBed, name: string): string | undefined =>
   bed.sandbox.get<Node>(NODES, { name })?.metadata?.annotations?.[ANNOTATION_GROUP_ZONE];
 
-/** Changes a Node as somebody else would. */
+/** Changes a Node as another writer would. */
 const change = async (
   bed: FlowBed,
   name: string,

@@ -206,7 +206,7 @@ keep: off`);
     expect(bed.sandbox.requests.filter(({ verb }) => verb === 'watch').length).to.be.greaterThan(0);
   });
 
-  it('keeps a value of somebody else and reports it', async () => {
+  it('keeps a value of another writer and reports it', async () => {
     await bed.apply(
       service({ metadata: { name: 'vpa-webhook', namespace: NS }, spec: { trafficDistribution: 'PreferSameNode' } }),
     );

@@ -131,7 +131,7 @@ describe('kubectl topology plan --weights', () => {
     expect(err).to.match(/^error: --weights cpu: .*node-new/);
   });
 
-  it('warns of a zone that nobody else mentions', async () => {
+  it('warns of a zone that nothing else mentions', async () => {
     const args = ['plan', '-f', '-', '--service', 'default/server', '--weights', 'eu-1a=1,eu-1d=1'];
     expect((await runTopology(args, stdin(uneven))).err).to.equal('warning: no Node and no endpoint is in eu-1d\n');
   });

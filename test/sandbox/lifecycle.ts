@@ -28,7 +28,7 @@ const removeAll = async (
   found: readonly [ServedResource, StoredObject][],
 ): Promise<void> => {
   for (const [resource, object] of found) {
-    // Somebody else may have been faster; a webhook that refuses is asked again at the next change.
+    // Another writer may have been faster; a webhook that refuses is asked again at the next change.
     await writer
       .remove({ resource, namespace: namespaceOf(object), name: nameOf(object) }, {}, context)
       .catch(() => undefined);
@@ -78,7 +78,7 @@ interface Dependent {
   readonly name: string;
 }
 
-/** Deletes what a gone object owned, unless somebody else still owns it. */
+/** Deletes what a gone object owned, unless another writer still owns it. */
 export const createGarbageCollector = ({ store, writer }: Dependencies): TaskRunner => {
   const dependents = new Map<string, Map<string, Dependent>>();
   /** Owners that were seen going: an object that names one comes too late. */

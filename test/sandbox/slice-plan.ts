@@ -13,7 +13,7 @@ export const MANAGED_BY = 'endpointslice-controller.k8s.io';
 const LABEL_HEADLESS = 'service.kubernetes.io/headless';
 const RESERVED = new Set([LABEL_SERVICE_NAME, LABEL_MANAGED_BY, LABEL_HEADLESS]);
 
-/** A slice and what shall become of it. */
+/** A slice and what should become of it. */
 export interface SlicePlan {
   readonly create: StoredObject[];
   readonly update: StoredObject[];

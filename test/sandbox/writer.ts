@@ -177,7 +177,7 @@ export const createWriter = ({ store, rules, admission, now }: Dependencies): Wr
     return context.dryRun === true ? object : store.put(resource, object);
   };
 
-  /** One attempt; undefined when somebody else was faster and trying again is allowed. */
+  /** One attempt; undefined when another writer was faster and trying again is allowed. */
   const attempt = async (
     target: Target,
     stored: StoredObject,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps what a bundle shall hold of the objects that are read: ours, and what is needed to judge them; bounded.
+// Keeps what a bundle should hold of the objects that are read: ours, and what is needed to judge them; bounded.
 import { EXTENSION_NAME, EXTENSION_TYPE, LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';
 import { webhooksOf } from '../../../pkg/diagnosis/project/admission.ts';
 import { textAt } from '../../../pkg/diagnosis/project/fields.ts';

@@ -16,9 +16,9 @@ export interface ReadOptions {
   /** Only objects of this namespace, besides what has none; default: all. */
   readonly namespace?: string | undefined;
   readonly needs: readonly CollectionName[];
-  /** Told what is being read and how many objects came so far. */
+  /** Called with what is being read and how many objects came so far. */
   readonly onProgress?: (what: string, count: number) => void;
-  /** Told every object that is read, as the server sent it. */
+  /** Called with every object that is read, as the server sent it. */
   readonly keep?: (object: unknown) => void;
   readonly signal: AbortSignal;
 }

@@ -28,7 +28,7 @@ export interface GatherOptions {
   readonly probe: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Told every object that is read, as the server sent it. */
+  /** Called with every object that is read, as the server sent it. */
   readonly keep: (object: unknown) => void;
   readonly onProgress?: (what: string, count: number) => void;
   readonly signal: AbortSignal;

@@ -19,7 +19,7 @@ export interface ConfigKind<T> {
   readonly check?: (config: T) => readonly CrossFieldProblem[];
 }
 
-/** A problem between fields; `path` leads to the node that the error shall point at. */
+/** A problem between fields; `path` leads to the node that the error should point at. */
 export interface CrossFieldProblem {
   readonly path: readonly (string | number)[];
   readonly message: string;

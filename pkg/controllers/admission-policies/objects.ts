@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects that carry admission as policies: which they shall be, whose they are, and how one differs. Pure.
+// The objects that carry admission as policies: which they should be, whose they are, and how one differs. Pure.
 import { isDeepStrictEqual } from 'node:util';
 import type { KubernetesObject, ObjectRef, OwnerReference } from '../../apis/meta.ts';
 import { COMMANDS } from '../../apis/names.ts';
@@ -15,7 +15,7 @@ export interface Managed {
   readonly object: PolicyObject;
 }
 
-/** Says whose an object is: what lacks it is somebody else's, whatever its name. */
+/** Says whose an object is: what lacks it is another writer's, whatever its name. */
 const OWNER = { 'app.kubernetes.io/managed-by': COMMANDS.settingsReconciler };
 
 /** Selects ours. */

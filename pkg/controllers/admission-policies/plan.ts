@@ -8,9 +8,9 @@ import { hasOwnerLabel, managedKey, managedObjects, titleOf, updateOf } from './
 import type { Managed } from './objects.ts';
 
 export interface PlanInput {
-  /** Who shall carry. */
+  /** Who should carry. */
   readonly carrier: Carrier;
-  /** What shall be there where policies carry. */
+  /** What should be there where policies carry. */
   readonly wanted: AdmissionPolicies;
   /** Namespace of the object that says who carries. */
   readonly namespace: string;
@@ -18,7 +18,7 @@ export interface PlanInput {
   readonly current: readonly Managed[];
   /** What everything goes with; undefined: nobody knows it, and what is there stays as it is. */
   readonly owner?: OwnerReference | undefined;
-  /** Keys of objects that somebody else has under the name of one of ours. */
+  /** Keys of objects that another writer has under the name of one of ours. */
   readonly foreign: ReadonlySet<string>;
   /** Whether each carrier was seen to act, for long enough that it holds for every API server. */
   readonly acting: Readonly<Record<Carrier, boolean>>;
@@ -31,7 +31,7 @@ export interface Action extends Managed {
 export interface Plan {
   /** In this order; each is one write. */
   readonly actions: readonly Action[];
-  /** Why nothing is installed: one sentence for each object of somebody else. */
+  /** Why nothing is installed: one sentence for each object of another writer. */
   readonly refused: readonly string[];
   /** The carrier that the next step waits for; undefined: none. */
   readonly awaits: Carrier | undefined;
@@ -48,7 +48,7 @@ const saidBy = (current: readonly Managed[]): Carrier | undefined => {
   return found.object.data?.['carrier'] === 'policy' ? 'policy' : 'webhook';
 };
 
-/** The one write that makes an object as it shall be. */
+/** The one write that makes an object as it should be. */
 const writeOf = (item: Managed, current: ReadonlyMap<string, Managed>): Action[] => {
   const found = current.get(managedKey(item));
   if (found === undefined) return [{ kind: 'create', ...item }];
@@ -97,7 +97,7 @@ const planWebhook = ({ wanted, namespace, current, acting, owner }: PlanInput): 
   const known = new Map(current.map((item) => [managedKey(item), item]));
   const said = saidBy(current);
   const says = managedObjects(buildCarrierObject(namespace, 'webhook'), wanted, owner);
-  // While they act, they are as they shall be: they know who plans.
+  // While they act, they are as they should be: they know who plans.
   const actions = says.filter((item) => known.has(managedKey(item))).flatMap((item) => writeOf(item, known));
   return plan(actions, said === 'policy' ? undefined : 'webhook');
 };

@@ -24,7 +24,7 @@ export interface AdmissionPoliciesReconcilerOptions {
   policies(): Omit<AdmissionPoliciesOptions, 'plannerAlive' | 'strategies'>;
   /** Whether slices are this installation's to change; where they are not, settings alone are kept. Default: they are. */
   claim?: Pick<ClusterLock, 'held' | 'known'>;
-  /** Told what was chosen, before the claim is looked at. */
+  /** Called with what was chosen, before the claim is looked at. */
   onChoice?: (carrier: Carrier) => void;
   /** Of the object that says who carries. */
   namespace: string;

@@ -18,7 +18,7 @@ export interface PolicyWriterOptions {
 export interface PolicyWriter {
   /** The cached objects, with our own writes that the caches do not show yet. */
   freshest(cached: readonly Managed[]): Managed[];
-  /** Keys of objects that turned out to be somebody else's; looked at again after a while. */
+  /** Keys of objects that turned out to be another writer's; looked at again after a while. */
   foreign(): ReadonlySet<string>;
   /** One write each, in order. Rejects with what the API server says. */
   perform(actions: readonly Action[], signal: AbortSignal): Promise<void>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says whether a Service that shall route by zone really does: hints on every ready endpoint, every client zone served. Pure.
+// Says whether a Service that should route by zone really does: hints on every ready endpoint, every client zone served. Pure.
 import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
 import { followingOf } from '../../diagnosis/models/follow.ts';
 import type { Clients } from '../../diagnosis/models/follow.ts';

@@ -37,13 +37,13 @@ export interface ExtensionReconcilerOptions {
   home(extension: ReadExtension): { namespace: string; governing: Governing | undefined };
   /** The namespaces that it is about, with their Services and whether they have effect. */
   seen(extension: ReadExtension): readonly SeenNamespace[];
-  /** Whether settings that it asked for are still to be taken back. */
+  /** Whether settings that it asked for are still to be reverted. */
   isTakingBack(extension: ReadExtension): boolean;
   clock: Pick<Clock, 'now' | 'monotonic'>;
   /** At least this long between two writes of a condition by itself, milliseconds. */
   conditionIntervalMs: number;
   /**
-   * How long a deletion waits for settings to be taken back, milliseconds. They are taken back afterwards just as well, and
+   * How long a deletion waits for settings to be reverted, milliseconds. They are reverted afterwards just as well, and
    * no Shoot is to wait for us. Default 30 seconds.
    */
   takeBackPatienceMs?: number;

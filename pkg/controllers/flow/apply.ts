@@ -27,7 +27,7 @@ export const createPlanGuard = (clock: Pick<Clock, 'monotonic'>): RewriteGuard =
 
 export interface SliceWrites {
   readonly written: number;
-  /** Somebody else wrote a slice meanwhile: the watch will bring it. */
+  /** Another writer wrote a slice meanwhile: the watch will bring it. */
   readonly conflicts: number;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes back what the flow controller wrote in the whole cluster: hints with our mark, labels, and FlowPolicies nobody filled.
+// Reverts what the flow controller wrote in the whole cluster: hints with our mark, labels, and FlowPolicies nobody filled.
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';

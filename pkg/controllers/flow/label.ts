@@ -25,12 +25,12 @@ const withoutWish = (service: Service): Service => ({
   },
 });
 
-/** Takes back a label of ours that is about a plan; everything else stays. */
+/** Reverts a label of ours that is about a plan; everything else stays. */
 export const takeBackLabel = (service: Service): SettingsPlan =>
   plannedByLabel(ownLabel(service)) === undefined ? NOTHING : planStrategyLabel(withoutWish(service));
 
 /**
- * Sets or follows the label of a Service that asks for a plan, and takes back that of one that asked. While its policy says
+ * Sets or follows the label of a Service that asks for a plan, and reverts that of one that asked. While its policy says
  * `Observe` none is set; one that admission or the settings reconciler set, which know no policy, comes to say so too. With
  * the strategy's name admission would keep the hints of an earlier plan, and one that is only taken away they would set again.
  */

@@ -82,7 +82,7 @@ const releaseService = async (client: CleanupClient, service: Service, signal: A
   }
 };
 
-/** Takes back all that the NodeGroup controllers wrote. */
+/** Reverts all that the NodeGroup controllers wrote. */
 export const cleanUpNodeGroups = async (client: CleanupClient, signal: AbortSignal): Promise<CleanupResult> => {
   const left: string[] = [];
   const nodes = await each<Node>(client, NODES, (node) => releaseNode(client, node, left, signal), signal);

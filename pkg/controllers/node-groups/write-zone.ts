@@ -11,10 +11,10 @@ import { formatRecord } from '../../kubeedge/record.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
 
-/** Managed fields shall name us, whatever the user agent: with them KubeEdge's writes are told from ours. */
+/** Managed fields should name us, whatever the user agent: with them KubeEdge's writes are told from ours. */
 const OPTIONS = { fieldManager: COMMANDS.flowController };
 
-/** The Node as the server has it now; undefined where somebody else wrote it meanwhile, or it is gone. */
+/** The Node as the server has it now; undefined where another writer wrote it meanwhile, or it is gone. */
 export const writeZone = async (
   node: GroupNode,
   { zone, record, moves }: Extract<ZoneDecision, { kind: 'write' }>,

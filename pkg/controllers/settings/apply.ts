@@ -44,7 +44,7 @@ export const forgetObject = (item: Pick<ObjectDecision, 'kind' | 'ref'>, options
 const wishOf = ({ decision, want }: ObjectDecision): string =>
   want === undefined ? `none:${decision.kind === 'refused' ? decision.reason : ''}` : JSON.stringify(want);
 
-/** The patch under optimistic lock: `applied` must never claim a value that somebody else set in the same moment. */
+/** The patch under optimistic lock: `applied` must never claim a value that another writer set in the same moment. */
 const lockedPatch = ({ plan, object }: ObjectDecision): Record<string, unknown> => {
   const patch = plan.kind === 'patch' ? plan.patch : {};
   const metadata = patch['metadata'] as Record<string, unknown> | undefined;

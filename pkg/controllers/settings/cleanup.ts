@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes back everything that `applied` names, and the labels on namespaces: the last thing that is run before uninstalling.
+// Reverts everything that `applied` names, and the labels on namespaces: the last thing that is run before uninstalling.
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
 import { ANNOTATION_TOUCHED, LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';
@@ -17,7 +17,7 @@ import { projectService, projectSlice } from './projections.ts';
 
 export interface CleanupOptions {
   client: Pick<Client, 'pages' | 'get' | 'patch'>;
-  /** Namespaces in which nothing is taken back, since another installation looks after them. Default: none. */
+  /** Namespaces in which nothing is reverted, since another installation looks after them. Default: none. */
   leaves?: (namespace: Namespace) => boolean;
   clock: Clock;
   logger: Logger;
@@ -26,11 +26,11 @@ export interface CleanupOptions {
 /** Objects that were changed. */
 export interface CleanupReport {
   readonly services: number;
-  /** Services of etcd-druid's that keep our settings until its next write: nobody else may write them. */
+  /** Services of etcd-druid's that keep our settings until its next write: no other writer may write them. */
   readonly leftToDruid: readonly string[];
   readonly namespaces: number;
   readonly slices: number;
-  /** Namespaces with a mark of ours in which nothing was taken back. */
+  /** Namespaces with a mark of ours in which nothing was reverted. */
   readonly left: readonly string[];
 }
 
@@ -103,7 +103,7 @@ const isTouched = (slice: EndpointSlice): EndpointSlice | undefined =>
     ? undefined
     : { metadata: { name: slice.metadata.name ?? '', namespace: slice.metadata.namespace ?? '' } };
 
-/** Splits what carries a mark of ours into what is taken back and the namespaces that are left. */
+/** Splits what carries a mark of ours into what is reverted and the namespaces that are left. */
 const createBoundary = async ({ leaves, ...options }: CleanupOptions, signal: AbortSignal) => {
   const isOthers = (item: Namespace): Namespace | undefined => (leaves?.(item) === true ? item : undefined);
   const others = leaves === undefined ? [] : await find<Namespace>(NAMESPACES, options, isOthers, signal);

@@ -18,7 +18,7 @@ export interface Reporter {
   forget(namespace: string): void;
   /** Objects by owner and reason, for metrics. */
   counts(): { owner: string; reason: string; objects: number }[];
-  /** Values of somebody else that stand in the way. */
+  /** Values of another writer that stand in the way. */
   foreignValues(): number;
   /** Namespaces whose settings are overwritten again and again. */
   fights(): number;
@@ -32,7 +32,7 @@ interface Known {
   readonly fighting: boolean;
 }
 
-/** Events are cut at 1,024 characters by the API server, and a log line quotes what somebody else wrote. */
+/** Events are cut at 1,024 characters by the API server, and a log line quotes what another writer wrote. */
 const MAX_MESSAGE = 1_000;
 const shorten = (message: string): string =>
   message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message;

@@ -28,7 +28,7 @@ export interface NamespaceLabels {
 
 export const NO_LABELS: NamespaceLabels = { routing: false, etcdClients: false };
 
-/** Whether our settings shall be kept. With `auto` the label itself remembers that there was a fight. */
+/** Whether our settings should be kept. With `auto` the label itself remembers that there was a fight. */
 export const wantsRoutingLabel = ({ keep, manages, rewritten, labelled }: LabelWish): boolean => {
   if (keep === 'off' || !manages) return false;
   return keep === 'on' || rewritten || labelled;

@@ -30,7 +30,7 @@ export interface ObjectDecision {
   readonly ref: Required<ObjectRef>;
   readonly object: Service | Etcd;
   readonly decision: RoutingDecision;
-  /** Settings that the Service (of an Etcd: its client Service) shall have; undefined: ours are taken back. */
+  /** Settings that the Service (of an Etcd: its client Service) should have; undefined: ours are reverted. */
   readonly want: RoutingSettings | undefined;
   /** Its owner writes it again and again, and admission may keep our settings in that write. */
   readonly rewritten?: boolean;

@@ -63,7 +63,7 @@ const unevenCause = (facts: Facts, routes: readonly FamilyRoute[]): Cause[] => {
   const count = facts.families.find(({ family }) => family === routes[0]?.family)?.endpoints.length ?? 0;
   const traffic = trafficOn(facts, routes);
   if (traffic === undefined || count === 0 || routes.every(({ mode }) => mode === '')) return [];
-  // Sums of shares are not exact, and "twice" shall be what it says.
+  // Sums of shares are not exact, and "twice" should be what it says.
   if (worstOverload(traffic, count) < UNEVEN - 1e-9) return [];
   const [key, load] = [...traffic.endpoints].reduce((most, next) => (next[1] > most[1] ? next : most));
   const zone = routes.flatMap(({ used }) => used).find((endpoint) => endpoint.key === key)?.zone ?? '';

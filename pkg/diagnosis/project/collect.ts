@@ -43,7 +43,7 @@ type Reader = (object: Fields) => readonly unknown[];
 
 const one = (value: unknown): readonly unknown[] => (value === undefined ? [] : [value]);
 
-/** Groups by which the same kind name of somebody else is told apart. */
+/** Groups by which the same kind name of another writer is told apart. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   Service: [''],
   Node: [''],

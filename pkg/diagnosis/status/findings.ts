@@ -60,7 +60,7 @@ const componentFindings = (
 /** Components that work through one leader; every replica of the webhook serves. */
 const LED: ReadonlySet<string> = new Set([COMMANDS.settingsReconciler, COMMANDS.flowController]);
 
-/** A component that is there and shall run, and works through a leader. */
+/** A component that is there and should run, and works through a leader. */
 const leaderFindings = (installation: InstallationStatus, unseenLeases: boolean): StatusFinding[] =>
   installation.components.flatMap(({ component, replicas }) => {
     if (!LED.has(component) || replicas.desired === 0 || unseenLeases) return [];

@@ -47,7 +47,7 @@ export interface ConditionInput {
 /** The condition without its times. */
 export type ConditionState = Required<Pick<ExtensionCondition, 'type' | 'status' | 'reason' | 'message'>>;
 
-/** Of an object that is left out: what somebody has to mend; the rest is how it shall be. */
+/** Of an object that is left out: what somebody has to mend; the rest is how it should be. */
 const FAULTS = new Set(['ConflictingMode', 'VersionUnknown', 'ConfigurationInvalid']);
 /** Pass by themselves: Pods start, a component is not installed yet, etcd-druid waits for its owner. */
 const PASSING = new Set(['NoReadyEndpoints', 'Pending', 'ServiceMissing', 'VersionUnknown']);

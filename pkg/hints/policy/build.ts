@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the MutatingAdmissionPolicies that carry admission where no webhook shall run.
+// Builds the MutatingAdmissionPolicies that carry admission where no webhook should run.
 import { EXTENSION_NAME } from '../../apis/names.ts';
 import { hintRows } from './hints.ts';
 import { settingsRow } from './settings.ts';

@@ -12,7 +12,7 @@ import { CertificateError } from './types.ts';
 import type { RefreshingCertificateSource } from './types.ts';
 
 export interface FileCertificatesOptions {
-  /** Folder with tls.crt and tls.key, and optionally ca.crt (what callers shall trust). */
+  /** Folder with tls.crt and tls.key, and optionally ca.crt (what callers should trust). */
   directory: string;
   clock: Clock;
   logger: Logger;

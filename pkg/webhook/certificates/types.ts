@@ -9,7 +9,7 @@ export interface Pem {
 
 /** What the server hands to its TLS context, as PEM. */
 export interface ServingCertificate extends Pem {
-  /** Authorities that callers shall trust, if the source knows them: goes into webhook registrations. */
+  /** Authorities that callers should trust, if the source knows them: goes into webhook registrations. */
   readonly caBundle?: string;
 }
 

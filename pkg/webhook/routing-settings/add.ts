@@ -102,7 +102,7 @@ const isEtcdClient = {
 
 const byDruid = { matchLabels: { [LABEL_MANAGED_BY]: MANAGED_BY_DRUID } };
 
-/** Sets in druid's own writes what nobody else may write there. */
+/** Sets in druid's own writes what no other writer may write there. */
 const etcdClientsEntry = ({ excludedNamespaces }: RegistrationOptions): WebhookEntry => ({
   name: `etcd-clients.${SETTINGS_NAME}.${GROUP}`,
   path: ETCD_CLIENTS_PATH,

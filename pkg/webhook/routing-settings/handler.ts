@@ -10,7 +10,7 @@ export interface RoutingSettingsOptions {
 }
 
 /**
- * Another installation's reconciler knows as well what it takes back. Who calls an account of their own so gains what the
+ * Another installation's reconciler knows as well what it reverts. Who calls an account of their own so gains what the
  * label `managed: "false"` gives anybody who may write the Service.
  */
 const isReconciler = (userName: string): boolean =>

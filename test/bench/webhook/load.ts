@@ -81,7 +81,7 @@ export const askOnce = async (target: Target, request: Buffer): Promise<Response
 };
 
 interface Recorder {
-  /** Takes the latency of one answer; false when the run is over and the connection shall send no more. */
+  /** Takes the latency of one answer; false when the run is over and the connection should send no more. */
   record(milliseconds: number): boolean;
 }
 

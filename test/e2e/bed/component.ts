@@ -15,7 +15,7 @@ export interface ComponentOptions {
   readonly command: readonly [string, ...string[]];
   /** Where everything it prints is appended, over all its starts. */
   readonly logFile: string;
-  /** Told about every process that is started, so that a crash of the bed's owner cannot leave it behind. */
+  /** Called for every process that is started, so that a crash of the bed's owner cannot leave it behind. */
   readonly onStart: (process: ProcessIdentity) => void;
   /** Added to the environment. Default: nothing. */
   readonly environment?: Readonly<Record<string, string>>;

@@ -48,7 +48,7 @@ const statusOf = ({ spec }: Pod, ip: string): object => {
   };
 };
 
-/** It went away, or somebody else wrote it: seen again in the next round. */
+/** It went away, or another writer wrote it: seen again in the next round. */
 const unlessGone = async (work: Promise<unknown>): Promise<void> => {
   try {
     await work;

@@ -183,7 +183,7 @@ describe('the carrier of admission', () => {
   }
 
   it('both at once change nothing, and nothing is written in circles', async () => {
-    // The webhook as somebody else configured it: it carries whatever the settings-reconciler says.
+    // The webhook as another writer configured it: it carries whatever the settings-reconciler says.
     await webhook.stop();
     const name = 'webhook-always';
     const both = await installedProgram(bed(), WEBHOOK, name, ['--admission', 'webhook']);
@@ -339,7 +339,7 @@ describe('the carrier of admission', () => {
     await waitFor('webhook with slices', webhooks, (names) => names.includes('endpoint-slice-hints'));
   });
 
-  it('refuses to install over what somebody else has under the same name, and says so', async () => {
+  it('refuses to install over what another writer has under the same name, and says so', async () => {
     const [name] = [`${EXTENSION_NAME}.same-zone`];
     const foreign = { spec: { policyName: 'somebody-else' }, metadata: { name } };
     await admin.create<KubernetesObject & { spec: object }>(MUTATING_ADMISSION_POLICY_BINDINGS, foreign);

@@ -300,7 +300,7 @@ describe('extension', () => {
     await api.delete(`/apis/extensions.gardener.cloud/v1alpha1/clusters/${SILENT}`);
     const left = await api.list(`/api/v1/namespaces/${SILENT}/services`);
     expect(left).to.deep.equal([]);
-    // What somebody asks for meanwhile, and takes back, is not held either: the finalizer comes with the first look.
+    // What somebody asks for meanwhile, and reverts, is not held either: the finalizer comes with the first look.
     await api.create(extensionsOf(SILENT), extension({ metadata: { namespace: SILENT } }));
     await api.delete(`${extensionsOf(SILENT)}/${EXTENSION_TYPE}`);
     expect(await api.list(extensionsOf(SILENT))).to.deep.equal([]);
@@ -313,7 +313,7 @@ describe('extension', () => {
     await expectReady();
   });
 
-  it('takes everything back before it lets go of a Shoot that is deleted', async () => {
+  it('takes everything back before it releases a Shoot that is deleted', async () => {
     await bed().api.delete(pathOf(REF));
     await waitFor(
       'gone',

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real etcd-druid as gardenlet installs it: nobody else writes what it guards, hints come at once, values with its own next write.
+// The real etcd-druid as gardenlet installs it: no other writer writes what it guards, hints come at once, values with its own next write.
 // Needs built: gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

@@ -29,7 +29,7 @@ type OperatorExtension = KubernetesObject & {
 describe('gardener: registration', () => {
   const bed = useBed();
   const strict = (name: string, text: string): Promise<string> => apply(bed(), name, text, '--force-conflicts');
-  /** As somebody else: what the examples leave out stays. */
+  /** As another writer: what the examples leave out stays. */
   const prepare = (name: string, text: string): Promise<string> =>
     apply(bed(), name, text, '--field-manager=landscape');
   const refusal = (name: string, object: object): Promise<string> =>

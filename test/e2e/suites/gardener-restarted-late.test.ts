@@ -67,7 +67,7 @@ describe('gardener: an owner that restarts late', () => {
     expect(ourWrites(mark)).to.deep.equal([]);
   });
 
-  it('writes the newer name once it has restarted, and nobody else writes', async () => {
+  it('writes the newer name once it has restarted, and no other writer writes', async () => {
     const mark = landscape.world.audit.mark();
     await deployAll();
     await landscape.world.quiet();

@@ -269,7 +269,7 @@ describe('chart, installed', () => {
     // Nothing here serves metrics.k8s.io: asking must fail for that, and not for want of a right.
     await bed().api.patch(`${policiesPath}/busy`, { spec: { capacity: { from: 'Value', value: '1' } } });
     await waitFor('a look for load', observed, (reason) => reason !== 'NoCapacity' && reason !== undefined);
-    // What somebody has tuned is not taken back with --cleanup.
+    // What somebody has tuned is not reverted with --cleanup.
     await bed().api.patch(`${policiesPath}/busy`, { spec: { capacity: null } });
   });
 

@@ -227,7 +227,7 @@ describe("KubeEdge's NodeGroups", function () {
     const done = writes.filter(({ resource, status }) => resource === 'nodes' && status === 200);
     // Five members, one taken over and one that left; and all of them back.
     expect(done, 'writes of Nodes').to.have.length(12);
-    // Its label and that taken back, and touches where endpoints did not follow by themselves.
+    // Its label and that reverted, and touches where endpoints did not follow by themselves.
     expect(count('services'), 'writes of the Service').to.be.within(3, 20);
   });
 

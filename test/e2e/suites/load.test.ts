@@ -170,7 +170,7 @@ describe('load', function () {
       createSlices(SCALE.services, true),
     );
     await expectAllHinted();
-    // By nobody else: a slice that the reconciler had to touch would be a patch of its.
+    // By no other writer: a slice that the reconciler had to touch would be a patch of its.
     expect(readRequests().get('patch endpointslices')).to.equal(undefined);
     expect(await countReviews(), 'reviews that the webhook answered').to.be.at.least(SCALE.services);
   });

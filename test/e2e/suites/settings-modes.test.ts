@@ -127,7 +127,7 @@ describe('settings by mode', () => {
       (events) => events.some((event) => /ConflictingMode/.test(event)),
     ));
 
-  it('takes back what was asked for by annotation when the annotation goes', async () => {
+  it('reverts what was asked for by annotation when the annotation goes', async () => {
     const ref = { namespace: PLAIN, name: 'annotated' };
     const annotate = (value: string | null): Promise<unknown> =>
       world.client.patch(SERVICES, ref, 'merge', { metadata: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: value } } });

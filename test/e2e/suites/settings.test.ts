@@ -168,7 +168,7 @@ describe('settings of a seed and a garden', () => {
       await landscape.expectValue([`services ${NS}/kube-apiserver`], SAME_ZONE);
     });
 
-    it('takes up Services that come late, and lets go of those that are excluded', async () => {
+    it('takes up Services that come late, and releases those that are excluded', async () => {
       await world.create(service({ metadata: { name: 'late', namespace: NS, labels: MANAGED } }));
       const late = [`services ${NS}/late`];
       await landscape.expectValue(late, SAME_ZONE);
@@ -182,7 +182,7 @@ describe('settings of a seed and a garden', () => {
       await landscape.expectValue(late, SAME_ZONE);
     });
 
-    it("keeps somebody else's value, and reports it", async () => {
+    it("keeps another writer's value, and reports it", async () => {
       const spec: Service['spec'] = { trafficDistribution: 'PreferSameNode' };
       await world.create(service({ metadata: { name: 'foreign', namespace: NS, labels: MANAGED }, spec }));
       await landscape.hasEvent(NS, /ForeignValue/);
@@ -232,7 +232,7 @@ describe('settings of a seed and a garden', () => {
     });
   });
 
-  describe('taken back', () => {
+  describe('reverted', () => {
     it('with --cleanup leaves every object exactly as it was created', async () => {
       await reconciler.stop();
       await world.client.delete(SERVICES, { namespace: FOUGHT, name: 'etcd-main-client' });

@@ -169,7 +169,7 @@ describe('a seed and a garden runtime side by side', () => {
       const subject = `services ${namespace}/${service}`;
       expect([ofSeed.has(subject), ofRuntime.has(subject)], subject).to.deep.equal([by === SEED, by === RUNTIME]);
     }
-    // What is as it shall be is left alone, also a registration without any webhook.
+    // What is as it should be is left alone, also a registration without any webhook.
     for (const installation of BOTH) {
       const { length } = audit
         .of(userOf(installation, WEBHOOK))
@@ -180,7 +180,7 @@ describe('a seed and a garden runtime side by side', () => {
     expect(shared, 'written by both').to.deep.equal([]);
   });
 
-  it('takes back with --cleanup what is its own, and leaves the rest', async () => {
+  it('reverts with --cleanup what is its own, and leaves the rest', async () => {
     const running = `${RECONCILER}-${SEED.namespace}`;
     await programs.get(running)?.stop();
     programs.delete(running);

@@ -117,7 +117,7 @@ describe('the end of an installation', () => {
       (owners) => owners.join() === `Namespace/${NAMESPACE}`,
     ));
 
-  /** A slice that asks for hints, written by somebody else. */
+  /** A slice that asks for hints, written by another writer. */
   const writeSlice = (strategy = 'same-zone', more: object = {}): Promise<Slice> =>
     bed().api.create<Slice>(slicePath, {
       metadata: { name: `web-${(slices += 1)}`, labels: { [LABEL_STRATEGY]: strategy } },

@@ -67,7 +67,7 @@ describe('the life of a registration', () => {
     expect(happened).to.deep.equal(['keep', 'keep no more']);
   });
 
-  it('goes on after a replica: nothing is taken back', async () => {
+  it('goes on after a replica: nothing is reverted', async () => {
     const { registering, happened, stop, running } = setup({ removed: false });
     await registering.goodbye();
     expect(happened).to.deep.equal([]);
@@ -75,7 +75,7 @@ describe('the life of a registration', () => {
     await running;
   });
 
-  it('ends with the installation: kept no more, then taken back, then the claim given up', async () => {
+  it('ends with the installation: kept no more, then reverted, then the claim given up', async () => {
     const { registering, happened, settledBy, running, clock, logger } = setup();
     settledBy['carrier']?.();
     settledBy['claim']?.();
@@ -90,7 +90,7 @@ describe('the life of a registration', () => {
     expect(clock.pending).to.equal(0);
   });
 
-  it('gives the claim up also where the registration cannot be taken back, and says so', async () => {
+  it('gives the claim up also where the registration cannot be reverted, and says so', async () => {
     const { registering, happened, settledBy, logger } = setup({
       cleanup: () => Promise.reject(new Error('forbidden')),
     });
@@ -101,7 +101,7 @@ describe('the life of a registration', () => {
     expect(logger.entries.map(({ level }) => level)).to.deep.equal(['warn']);
   });
 
-  it('is somebody else’s where the chart registers: nothing is waited for and nothing deleted', async () => {
+  it('is another writer’s where the chart registers: nothing is waited for and nothing deleted', async () => {
     const { registering, happened } = setup({ keeper: undefined });
     expect(registering.readiness).to.deep.equal([]);
     await registering.goodbye();

@@ -60,7 +60,7 @@ describe('the session of a controller', () => {
 
   it('has a client of the cluster', () => expect(open().client.server).to.equal('https://127.0.0.1:6443'));
 
-  it('is somebody else each time', () => {
+  it('is unique each time', () => {
     const [first, second] = [open().identity, open().identity];
     expect(first).to.match(new RegExp(`^${hostname()}_[0-9a-f-]{36}$`));
     expect(second).not.to.equal(first);

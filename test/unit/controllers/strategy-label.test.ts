@@ -96,7 +96,7 @@ const firstWriter = fc.constantFrom(...Object.keys(writers));
 const countingIn = ({ asks, configured, reconciler }: Situation): Strategy | undefined =>
   asks ?? (reconciler === 'on' ? configured : undefined);
 
-/** Whether somebody else than the flow-controller sets the label of a planned strategy. */
+/** Whether another writer than the flow-controller sets the label of a planned strategy. */
 const isSetByOthers = ({ asks, webhook, reconciler }: Situation): boolean =>
   reconciler === 'on' || (webhook && asks !== undefined);
 
@@ -145,7 +145,7 @@ describe('the writers of the strategy label', () => {
           before.asks === after.asks ? {} : { metadata: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: wish ?? null } } };
         const changed = settle(admit(old, mergePatch(old, patch), 'author', after), after, first);
         const fresh = settle(admit(undefined, authored(after), 'author', after), after, first);
-        // Without a settings-reconciler nobody takes back what it once set.
+        // Without a settings-reconciler nobody reverts what it once set.
         if (before.reconciler !== 'absent' && after.reconciler === 'absent') return;
         expect(inForce(changed)).to.equal(inForce(fresh));
       }),

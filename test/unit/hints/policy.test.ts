@@ -140,7 +140,7 @@ describe('hints as admission policies', () => {
       const [, , nobody] = buildAdmissionPolicies({ ...options, flowControllerUsers: [] }).policies;
       expect(JSON.stringify(nobody)).to.contain('in [])');
     });
-    it('needs no parameters: the API server would not let go of those it saw first', () => {
+    it('needs no parameters: the API server never releases those it saw first', () => {
       expect(JSON.stringify([policies, bindings])).to.not.match(/param(Kind|Ref|s\b)/);
     });
   });

@@ -219,7 +219,7 @@ describe('the claim of one of several installations', () => {
   });
 });
 
-describe('a claim that nobody else can have', () => {
+describe('a claim that no one else can have', () => {
   it('is held from the start, without a request', async () => {
     const claim = soleInstallation();
     const { signal } = new AbortController();

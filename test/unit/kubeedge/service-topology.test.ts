@@ -48,7 +48,7 @@ const patched = (subject: Service, options: Partial<ServiceTopologyInput> = {}):
 const labelled = patched(web({}, WISH));
 const mark = labelled.metadata?.annotations?.[ANNOTATION_GROUP_SERVICE] ?? '';
 
-describe('a Service that KubeEdge shall keep in its NodeGroup', () => {
+describe('a Service that KubeEdge should keep in its NodeGroup', () => {
   it('gets the strategy same-zone, and says what hints do not promise', () => {
     const { status, patch } = plan(web({}, WISH));
     expect(status).to.have.property('reason', 'NodeGroupPreferred');
@@ -98,7 +98,7 @@ describe('a Service that KubeEdge shall keep in its NodeGroup', () => {
       reason: 'OwnStrategy',
     },
     {
-      name: 'the control plane shall write hints',
+      name: 'the control plane should write hints',
       annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' },
       reason: 'ConflictingMode',
     },
@@ -127,7 +127,7 @@ describe('a Service that KubeEdge shall keep in its NodeGroup', () => {
   }
 });
 
-describe('a Service that KubeEdge shall not keep in its NodeGroup', () => {
+describe('a Service that KubeEdge should not keep in its NodeGroup', () => {
   for (const { name, annotations } of [
     { name: 'no annotation', annotations: {} },
     { name: 'another value', annotations: { [ANNOTATION_SERVICE_TOPOLOGY]: 'range-node' } },

@@ -58,7 +58,7 @@ const cases: Case[] = [
   { name: 'one condition of a term does not', volume: volume([[inZone('north'), inZone('eu-1a')]]), bound: true },
   { name: 'any zone will do', volume: volume([[{ key: LABEL_ZONE, operator: 'Exists' }]]), bound: false },
   {
-    name: 'any zone will do, and there shall be none',
+    name: 'any zone will do, and there should be none',
     zone: undefined,
     volume: volume([[{ key: LABEL_ZONE, operator: 'Exists' }]]),
     bound: true,

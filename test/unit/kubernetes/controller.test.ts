@@ -198,7 +198,7 @@ describe('createController', () => {
       expect(failure?.fields['error']).to.include({ name: 'ReconcileTimeoutError', timeoutMs: 1_000 });
     });
 
-    it('says at once that a reconcile ignores its signal, and gives the key to nobody else meanwhile', async () => {
+    it('says at once that a reconcile ignores its signal, and gives the key to no other worker meanwhile', async () => {
       const ends: (() => void)[] = [];
       start(() => new Promise((resolve) => ends.push(() => resolve(done))), {
         reconcileTimeoutMs: 1_000,

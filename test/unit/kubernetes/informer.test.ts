@@ -196,7 +196,7 @@ describe('informer', () => {
   });
 
   describe('handlers that throw', () => {
-    it('are logged and counted, and harm nobody else', async () => {
+    it('are logged and counted, and harm no others', async () => {
       const counted: unknown[] = [];
       make({ onHandlerError: (error) => counted.push(error) });
       const broken = new Error('broken handler');

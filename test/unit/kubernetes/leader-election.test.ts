@@ -257,7 +257,7 @@ describe('runLeaderElection', () => {
       await end();
     });
 
-    it('does not touch a Lease that somebody else holds by then', async () => {
+    it('does not touch a Lease that another writer holds by then', async () => {
       const one = start('one');
       await clock.advance(0);
       steal('thief');

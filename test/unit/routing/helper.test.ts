@@ -125,14 +125,14 @@ describe("reconcileTopologyAwareRouting: Gardener's own cases", () => {
       expected: { mode: 'auto', consider: 'true' },
     },
     {
-      name: "somebody's PreferSameNode is overwritten",
+      name: "another writer's PreferSameNode is overwritten",
       prior: { trafficDistribution: 'PreferSameNode' },
       enabled: true,
       version: '1.34.0',
       expected: { trafficDistribution: 'PreferSameZone' },
     },
     {
-      name: "somebody's PreferSameNode is cleared",
+      name: "another writer's PreferSameNode is cleared",
       prior: { trafficDistribution: 'PreferSameNode' },
       enabled: false,
       version: '1.34.0',

@@ -128,7 +128,7 @@ describe('withOldProxies: some kube-proxy is 1.30 or older', () => {
   });
 });
 
-describe('every setting can be taken back', () => {
+describe('every setting can be reverted', () => {
   it('names only labels and annotations that plans know', () => {
     for (const minor of minors(24, 37)) {
       for (const settings of [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds for every plan, whatever object it meets: fixpoint, exact taking back, nobody else's values touched.
+// What holds for every plan, whatever object it meets: fixpoint, exact reverting, no other writer's values touched.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
@@ -193,7 +193,7 @@ describe('the applied annotation', () => {
   });
 });
 
-describe('taking back', () => {
+describe('reverting', () => {
   it('restores the object exactly, after any sequence of versions, strategies and old kubelets', () => {
     fc.assert(
       fc.property(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans for single objects: what is set, what stays, what is taken back, and who is said to own it.
+// Plans for single objects: what is set, what stays, what is reverted, and who is said to own it.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { StringMap } from '../../../pkg/apis/meta.ts';
@@ -301,7 +301,7 @@ describe('planSettings on: resets', () => {
       },
     },
     {
-      name: 'the label somebody else set is not reset on 1.32, where it does no harm',
+      name: 'the label another writer set is not reset on 1.32, where it does no harm',
       object: { labels: { [CONSIDER]: 'true' }, field: 'PreferClose' },
       want: on(32),
       patch: undefined,
@@ -430,7 +430,7 @@ describe('planSettings off', () => {
   check([
     { name: 'nothing of ours: nothing to do', object: {}, want: undefined, patch: undefined },
     {
-      name: 'takes back everything that applied records',
+      name: 'reverts everything that applied records',
       object: {
         labels: { [CONSIDER]: 'true' },
         annotations: { [MODE]: 'auto' },
@@ -507,7 +507,7 @@ describe('planSettings: malformed applied annotation', () => {
     spec: { trafficDistribution: 'PreferClose' },
   });
 
-  it('claims nothing when taking back: the value stays without a warning, the annotation goes', () => {
+  it('claims nothing when reverting: the value stays without a warning, the annotation goes', () => {
     const result = planSettings({ object, want: undefined });
     expect(patchOf(result)).to.deep.equal({ metadata: { annotations: { [APPLIED]: null } } });
     expect(result.foreign).to.deep.equal([reported]);
@@ -537,7 +537,7 @@ describe('planSettings: the report', () => {
     ]);
   });
 
-  it('refuses settings that it could not take back', () => {
+  it('refuses settings that it could not revert', () => {
     expect(() => plan({}, { labels: { app: 'x' }, annotations: {} })).to.throw(RangeError, '"app"');
   });
 });

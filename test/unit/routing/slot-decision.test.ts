@@ -48,7 +48,7 @@ describe('decideSlot', () => {
     { name: 'drifted, unwanted', state: { current: 'y', claimed: 'x' }, result: { next: 'y', foreign: true } },
     { name: 'a claim without value, unwanted', state: { claimed: 'x' }, result: {} },
     {
-      name: "somebody's label, unwanted, harms nobody",
+      name: "another writer's label, unwanted, harms nobody",
       state: { slot: STRATEGY_SLOT, current: 'x' },
       result: { next: 'x' },
     },
@@ -59,12 +59,12 @@ describe('decideSlot', () => {
     },
     { name: "somebody's auto, unwanted", state: { slot: MODE_SLOT, current: 'Auto' }, result: { removed: 'Auto' } },
     {
-      name: "somebody's auto, other wanted",
+      name: "another writer's auto, other wanted",
       state: { slot: MODE_SLOT, current: 'auto', want: 'a/b' },
       result: { next: 'a/b', claim: 'a/b', removed: 'auto' },
     },
     {
-      name: "somebody's Auto, auto wanted",
+      name: "another writer's Auto, auto wanted",
       state: { slot: MODE_SLOT, current: 'Auto', want: 'auto' },
       result: { next: 'Auto' },
     },
@@ -120,7 +120,7 @@ describe('takeBackSlot', () => {
     },
     { name: 'only removed', state: { slot: MODE_SLOT, removed: 'Auto' }, result: { next: 'Auto' } },
     {
-      name: "removed, somebody's there since",
+      name: "removed, another writer's there since",
       state: { slot: MODE_SLOT, current: 'c/d', removed: 'Auto' },
       result: { next: 'c/d' },
     },

@@ -36,7 +36,7 @@ describe('slots', () => {
     expect(valueOf({ trafficDistribution: 'PreferClose' }, { section: 'trafficDistribution' })).to.equal('PreferClose');
   });
 
-  it('cover exactly the settings that can be taken back', () => {
+  it('cover exactly the settings that can be reverted', () => {
     expect(isRoutingKey('labels', CONSIDER)).to.equal(true);
     expect(isRoutingKey('annotations', CONSIDER)).to.equal(false);
     expect(isRoutingKey('labels', 'app')).to.equal(false);

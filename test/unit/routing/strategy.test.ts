@@ -319,7 +319,7 @@ describe('planRelease', () => {
       metadata: undefined,
     })),
     {
-      name: 'takes back all else meanwhile, and remembers whose the label is',
+      name: 'reverts all else meanwhile, and remembers whose the label is',
       object: build(
         { [STRATEGY]: 'load-aware', [CONSIDER]: 'true' },
         { [MODE]: `${PREFIX}load-aware` },
@@ -338,7 +338,7 @@ describe('planRelease', () => {
       metadata: { labels: { [STRATEGY]: null }, annotations: { [APPLIED]: null } },
     },
     {
-      name: 'takes back the label of a strategy that nobody plans',
+      name: 'reverts the label of a strategy that nobody plans',
       object: build({ [STRATEGY]: 'same-zone' }, { [MODE]: `${PREFIX}same-zone` }, claim('same-zone')),
       metadata: { labels: { [STRATEGY]: null }, annotations: { [APPLIED]: null } },
     },
@@ -355,7 +355,7 @@ describe('planRelease', () => {
     });
   }
 
-  it('has nothing to take back of what the flow controller set, so that the two come to an end', () => {
+  it('has nothing to revert of what the flow controller set, so that the two come to an end', () => {
     for (const strategy of ['load-aware', 'proportional']) {
       const before = build({}, { [MODE]: `${PREFIX}${strategy}` });
       const labelled = planStrategyLabel(before);
@@ -365,7 +365,7 @@ describe('planRelease', () => {
     }
   });
 
-  it('is what planSettings takes back everywhere else', () => {
+  it('is what planSettings reverts everywhere else', () => {
     fc.assert(
       fc.property(arbitrarySettings, (settings) => {
         const { [MODE]: _, ...annotations } = settings.annotations;

@@ -178,7 +178,7 @@ describe('mergeRegistration', () => {
     expect(next?.webhooks?.[0]?.namespaceSelector?.matchExpressions).to.have.length(2);
   });
 
-  it('the bundle of somebody else stays where we know none, and ours replaces it where we do', () => {
+  it('the bundle of another writer stays where we know none, and ours replaces it where we do', () => {
     const current = stored(({ clientConfig }) => ({ clientConfig: { ...clientConfig, caBundle: 'b3RoZXI=' } }));
     expect(merge(current, build({ caBundle: undefined }))).to.equal(undefined);
     expect(merge(current)?.webhooks?.[0]?.clientConfig.caBundle).to.equal(Buffer.from('PEM').toString('base64'));

@@ -75,7 +75,7 @@ const VERSION_UNKNOWN: Refusal = {
   message: "the API server's version is not known (yet); nothing is changed until it is",
 };
 
-/** The settings that an enabled object shall have, or what stands in the way of them. */
+/** The settings that an enabled object should have, or what stands in the way of them. */
 type Wanted = { readonly kind: 'want'; readonly want: RoutingSettings } | Refusal;
 
 /** With the label that the flow controller writes as well. */
@@ -147,7 +147,7 @@ const etcdRow = (
   return { ...row, decision, want: { ...want, annotations: needed ? annotations : {} } };
 };
 
-/** Selected, or with something on it that is to be taken back. */
+/** Selected, or with something on it that is to be reverted. */
 const isOurs = ({ kind }: Selection, service: Service): boolean => {
   if (kind === 'writtenByDruid') return false;
   return kind !== 'none' || (carriesApplied(service) && planRelease(service).kind !== 'unchanged');
@@ -201,7 +201,7 @@ const decideEtcds = ({ decision, scope, context, governing, etcds }: ObjectsInpu
   return excludeTogether(rows);
 };
 
-/** One decision for each object that is ours, or was: what carries `applied` without reason is taken back. */
+/** One decision for each object that is ours, or was: what carries `applied` without reason is reverted. */
 export const decideObjects = (input: ObjectsInput): ObjectDecision[] =>
   [...decideServices(input), ...decideEtcds(input)].sort((one, other) => compare(nameOf(one), nameOf(other)));
 

@@ -115,7 +115,7 @@ describe('what is repaired', () => {
   });
 });
 
-describe('what belongs to somebody else', () => {
+describe('what belongs to another writer', () => {
   it('is not touched, and nothing is installed beside it', () => {
     const refused = plan({ foreign: new Set(installed('webhook').slice(2, 3).map(managedKey)) });
     expect(refused.actions).to.deep.equal([]);

@@ -16,7 +16,7 @@ export const wantedPolicies = (overrides: Partial<AdmissionPoliciesOptions> = {}
 export const installed = (says: Carrier, overrides: Partial<AdmissionPoliciesOptions> = {}): Managed[] =>
   managedObjects(buildCarrierObject(NAMESPACE, says), wantedPolicies(overrides));
 
-/** As somebody else would have it: without the mark. */
+/** As another writer would have it: without the mark. */
 export const foreign = ({ resource, object }: Managed): Managed => ({
   resource,
   object: { ...object, metadata: { ...object.metadata, labels: { app: 'theirs' } } },

@@ -39,7 +39,7 @@ describe('the writer of admission policies', () => {
     expect(shown?.object.data).to.deep.equal({ carrier: 'policy' });
   });
 
-  it('does not overwrite what somebody else has under the name, and looks again later', async () => {
+  it('does not overwrite what another writer has under the name, and looks again later', async () => {
     const { server, clock, writer } = setup();
     server.put(policy.resource, foreign(policy).object);
     await writer.perform([{ kind: 'create', ...policy }], never);

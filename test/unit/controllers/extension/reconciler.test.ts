@@ -149,7 +149,7 @@ describe('the extension reconciler', () => {
       change({ metadata: { deletionTimestamp: DELETED, finalizers: [OTHER, EXTENSION_FINALIZER] } });
     });
 
-    it('lets go when everything is taken back', async () => {
+    it('lets go when everything is reverted', async () => {
       world.takingBack = true;
       const process = world.process();
       expect(await process.turn()).to.have.property('kind', 'requeue');
@@ -173,7 +173,7 @@ describe('the extension reconciler', () => {
       expect(world.log.entries.map(({ level }) => level)).to.include('warn');
     });
 
-    it('waits until the cache knows of it, so that nothing is called taken back that is not', async () => {
+    it('waits until the cache knows of it, so that nothing is called reverted that is not', async () => {
       world.cached = { ...world.stored()!, metadata: { ...world.stored()!.metadata } };
       delete world.cached.metadata!.deletionTimestamp;
       world.cached.metadata!.annotations = { [ANNOTATION_OPERATION]: 'reconcile' };

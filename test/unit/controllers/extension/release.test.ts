@@ -61,7 +61,7 @@ describe('releaseExtensions', () => {
     expect(finalizers('a')).to.deep.equal([OTHER, 'example.com/new']);
   });
 
-  it('does not count what is gone meanwhile, or was let go by somebody else', async () => {
+  it('does not count what is gone meanwhile, or was let go by another writer', async () => {
     put('a');
     put('b');
     const count = await release(({ verb }) => {

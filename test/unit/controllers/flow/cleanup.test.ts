@@ -80,7 +80,7 @@ describe('cleanUp of the flow controller', () => {
     expect(await run()).to.deep.equal({ services: 2, slices: 2, policies: 0 });
   });
 
-  it('takes back its label and its hints, and leaves what others wrote', async () => {
+  it('reverts its label and its hints, and leaves what others wrote', async () => {
     expect(await run()).to.deep.equal({ services: 1, slices: 1, policies: 0 });
     expect(calls).to.deep.equal(['patch services/ours', 'patch endpointslices/planned']);
   });
@@ -110,7 +110,7 @@ describe('cleanUp of the flow controller', () => {
     });
   }
 
-  it('reads a slice again whose hints somebody else has taken off meanwhile', async () => {
+  it('reads a slice again whose hints another writer has taken off meanwhile', async () => {
     const message = 'the server rejected our request due to an error in our request';
     failures = { endpointslices: [new ApiError({ status: 422, method: 'PATCH', path: '/x', message })] };
     expect(await run()).to.include({ slices: 1 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the strategy label: set for those who ask by annotation, taken back with it, and never somebody else's.
+// Tests of the strategy label: set for those who ask by annotation, reverted with it, and never another writer's.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
@@ -84,7 +84,7 @@ describe('the strategy label', () => {
     it(name, () => expect(written(labelPlan(given, observeOnly))).to.deep.equal(writes));
   }
 
-  it('is taken back by the cleanup whatever the annotation says', () => {
+  it('is reverted by the cleanup whatever the annotation says', () => {
     expect(written(takeBackLabel(own('load-aware', mode('load-aware'))))).to.deep.include({
       labels: { [LABEL_STRATEGY]: null },
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loop does while it knows too little, and when the wall clock jumps: nothing is taken back, and no time is stood still for.
+// What the loop does while it knows too little, and when the wall clock jumps: nothing is reverted, and no time is stood still for.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { Node } from '../../../../pkg/apis/core.ts';

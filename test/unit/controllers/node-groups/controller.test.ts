@@ -118,7 +118,7 @@ describe('the NodeGroup controllers', () => {
     await end();
   });
 
-  it('take back what earlier groups left, where there are none any more', async () => {
+  it('revert what earlier groups left, where there are none any more', async () => {
     const annotations = { 'topology.extensions.gardener.cloud/node-group-zone': '{"zone":"north"}' };
     served['nodes'] = [node({ zone: 'north', metadata: { name: 'n1', resourceVersion: '5', annotations } })];
     served['nodegroups'] = [];

@@ -89,7 +89,7 @@ describe('applyObjects', () => {
     expect(fighting.map(({ ref }) => ref.name)).to.deep.equal(['a']);
   });
 
-  it('names taking back as the cause', async () => {
+  it('names reverting as the cause', async () => {
     const applied = { [ANNOTATION_APPLIED]: '{"trafficDistribution":"PreferSameZone"}' };
     await applyObjects(
       [serviceDecision('a', refusedFor('SingleZone'), { metadata: { annotations: applied } })],

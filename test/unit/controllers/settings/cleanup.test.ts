@@ -73,7 +73,7 @@ describe('cleanUp', () => {
       signal,
     );
 
-  it('takes back what applied names, under lock, the label, and the mark of a touch; nothing else', async () => {
+  it('reverts what applied names, under lock, the label, and the mark of a touch; nothing else', async () => {
     expect(await run()).to.deep.equal({ services: 1, namespaces: 1, slices: 1, leftToDruid: [], left: [] });
     expect(patches).to.deep.equal([
       {

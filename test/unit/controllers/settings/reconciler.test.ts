@@ -131,7 +131,7 @@ describe('settings reconciler', () => {
       namespace = { metadata: { name: NS } };
     };
 
-    it('waits, then takes back what it managed, tells, and is done with it', async () => {
+    it('waits, then reverts what it managed, tells, and is done with it', async () => {
       await leave();
       expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: 1_000 });
       now = 999;

@@ -18,7 +18,7 @@ describe('summarize', () => {
     );
   });
 
-  it('names objects that are left out, and values of somebody else', () => {
+  it('names objects that are left out, and values of another writer', () => {
     const foreign = serviceDecision('f', ENABLED, { spec: { trafficDistribution: 'PreferSameNode' } });
     const { message } = summarize(
       namespaceDecision({ objects: [serviceDecision('a', refusedFor('Excluded')), foreign] }),

@@ -71,7 +71,7 @@ describe('the patch of a slice', () => {
     expect(patchFor(flowSlice([flowEndpoint('a')], { addressType: 'FQDN' }), OWN)).to.equal(undefined);
   });
 
-  it('takes back hints and mark where there is a mark, and nothing elsewhere', () => {
+  it('reverts hints and mark where there is a mark, and nothing elsewhere', () => {
     const marked = flowSlice([flowEndpoint('a', { forZones: ['a'] })], { mark: 'zones', annotated: true });
     expect(takeBackPatch(marked)).to.deep.equal([
       LOCK,

@@ -42,13 +42,13 @@ describe('governingExtension', () => {
     expect(governingExtension([], 'shoot')).to.equal(undefined);
   });
 
-  it('asks for nothing any more while it is deleted, so that what it asked for is taken back', () => {
+  it('asks for nothing any more while it is deleted, so that what it asked for is reverted', () => {
     const leaving = extensionIn({ metadata: { name: 'one', deletionTimestamp: '2026-01-01T00:00:00Z' } });
     expect(governingExtension([leaving, two], 'shoot')?.name).to.equal('shoot--foo--bar/two');
     expect(governingExtension([leaving], 'shoot')).to.equal(undefined);
   });
 
-  it('still counts while its Shoot moves to another seed: nothing is taken back here', () => {
+  it('still counts while its Shoot moves to another seed: nothing is reverted here', () => {
     const metadata = { name: 'one', deletionTimestamp: '2026-01-01T00:00:00Z' };
     const migrating = extensionIn({ metadata, status: { lastOperation: lastOperation('Migrate') }, reading });
     expect(governingExtension([migrating], 'shoot')?.reading).to.equal(reading);

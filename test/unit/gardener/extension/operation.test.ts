@@ -85,7 +85,7 @@ const cases: Case[] = [
     is: 'migrated',
   },
   {
-    name: 'migrated, then deleted: nothing is taken back',
+    name: 'migrated, then deleted: nothing is reverted',
     of: { metadata: DELETED, finalizer: true, status: { lastOperation: lastOperation('Migrate') } },
     is: 'migrated',
   },

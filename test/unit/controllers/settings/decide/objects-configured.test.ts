@@ -70,13 +70,13 @@ const cases: { name: string; by: Governing | undefined; input: Partial<ObjectsIn
     is: ['kube-apiserver: LayerSevenLoadBalancing, unchanged'],
   },
   {
-    name: 'what left the configuration is taken back',
+    name: 'what left the configuration is reverted',
     by: governing({ services: [] }),
     input: { services: [routed('mine')] },
     is: ['mine: NotInCatalogue, patch'],
   },
   {
-    name: 'what the configuration excludes is taken back, Etcds too',
+    name: 'what the configuration excludes is reverted, Etcds too',
     by: governing({ exclude: [{ name: 'vpa-webhook' }, { name: 'etcd-main-client' }] }),
     input: {
       services: [routed('vpa-webhook')],
@@ -126,7 +126,7 @@ const cases: { name: string; by: Governing | undefined; input: Partial<ObjectsIn
 describe('decideObjects with the configuration of an Extension', () => {
   for (const { name, by, input, is } of cases) it(name, () => expect(outcome(by, input)).to.deep.equal(is));
 
-  it('takes back label and annotation of a strategy, and nothing that others wrote', () => {
+  it('reverts label and annotation of a strategy, and nothing that others wrote', () => {
     const by = governing({ services: [{ name: 'mine', strategy: 'load-aware' }] });
     const mode = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` };
     const [first] = decide(by, { services: [named('mine', { app: 'x' })] });

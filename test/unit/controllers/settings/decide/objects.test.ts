@@ -86,7 +86,7 @@ describe('decideObjects', () => {
       result: {},
     },
     {
-      name: 'what was labelled is taken back',
+      name: 'what was labelled is reverted',
       input: { services: [named('mine', {}, applied)] },
       result: { 'Service/mine': 'NotInCatalogue' },
     },
@@ -177,7 +177,7 @@ describe('planService', () => {
     expect(decided.plan.kind).to.equal('unchanged');
   });
 
-  it('takes back what is refused', () => {
+  it('reverts what is refused', () => {
     const of = service({
       metadata: { name: 'a', namespace: NS, annotations: applied },
       spec: { trafficDistribution: 'PreferSameZone' },
