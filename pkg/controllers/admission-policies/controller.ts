@@ -70,7 +70,7 @@ export interface AdmissionOptions extends Installed {
   random: () => number;
   readonly logger: Logger;
   readonly cache: Pick<Cache<EndpointSlice>, 'list'>;
-  readonly planner: Pick<LeaseWatch, 'alive' | 'known' | 'installation' | 'onChange'>;
+  readonly planner: Pick<LeaseWatch, 'alive' | 'known' | 'installation' | 'onChange' | 'run'>;
 }
 
 /** Keeps the admission backend in place: the webhook, or policies of the API server. */
@@ -142,6 +142,7 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
     // Whether this process can change slices at all is part of the choice.
     follows: [
       store,
+      planner,
       { run: (signal) => aborted(AbortSignal.any([signal, choice.signal])).then(() => lock.run(signal)) },
     ],
   };
