@@ -80,6 +80,14 @@ export const FLOW_POLICY_STATUS_SCHEMA: SchemaObject = object('What the flow con
     integralityPercent: integer('As it is divided: evenly over a whole number of endpoints.'),
   }),
   zones,
+  learned: object(
+    'What one of the things that a TrafficMeter source counts takes, as learned from the CPU of the Pods.',
+    {
+      unit: text('`Connection`, or `Megabyte` of requests and answers.'),
+      cores: text('For one a second.'),
+      uncertaintyPercent: integer('Standard deviation; above 30 the load of the endpoints decides instead.'),
+    },
+  ),
   plan,
   conditions,
   lastChanges: list(

@@ -99,6 +99,15 @@ export interface FlowPolicyStatus {
     /** Endpoints that would be listed as well, were there room. */
     omitted?: number;
   };
+  /** What one of the things that a TrafficMeter source counts takes, as learned from the CPU of the Pods. */
+  learned?: {
+    /** `Connection` or `Megabyte`. */
+    unit: string;
+    /** For one a second; decimal text. */
+    cores: string;
+    /** Standard deviation, percent of it; above 30 the load of the endpoints decides instead. */
+    uncertaintyPercent: number;
+  };
   conditions?: FlowPolicyCondition[];
   /** The newest first. */
   lastChanges?: { time: string; reason: string; message: string; sampleAgeSeconds?: number }[];

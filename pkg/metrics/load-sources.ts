@@ -5,11 +5,12 @@ import type { MetricSourceConfiguration } from '../apis/config/load-sources.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 import { createPrometheus } from './prometheus.ts';
 import { createResourceMetrics } from './resource-metrics.ts';
+import { createTrafficSource } from './traffic-source.ts';
 import type { LoadSource } from './types.ts';
 
 export interface LoadSourcesOptions {
   /** Client of the cluster whose Pods are measured. */
-  client: Pick<Client, 'pages'>;
+  client: Pick<Client, 'pages' | 'text' | 'create'>;
   clock: Clock;
   /** `<command> (<platform>)`, for queries to Prometheus. */
   userAgent: string;
@@ -32,6 +33,13 @@ export const createLoadSources = (
   for (const config of configured) {
     if (config.type === 'Prometheus') {
       const source = createPrometheus({ config, clock, userAgent });
+      sources.set(config.name, source);
+      closers.push(source.close);
+      continue;
+    }
+    if (config.type === 'TrafficMeter') {
+      const cpu = createResourceMetrics({ name: RESOURCE_METRICS, client, clock });
+      const source = createTrafficSource({ config, client, clock, userAgent, cpu });
       sources.set(config.name, source);
       closers.push(source.close);
       continue;

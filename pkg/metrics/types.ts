@@ -25,7 +25,19 @@ export interface ZonePairSample {
 /** Nothing was measured is an empty list, not an error. */
 export type LoadReading =
   | { readonly kind: 'pods'; readonly samples: readonly PodSample[]; readonly problems: readonly string[] }
-  | { readonly kind: 'zone-pairs'; readonly samples: readonly ZonePairSample[]; readonly problems: readonly string[] };
+  | {
+      readonly kind: 'zone-pairs';
+      readonly samples: readonly ZonePairSample[];
+      /**
+       * Samples count these a second instead of load in the unit of the capacity, with the load of the Pods beside them, from which
+       * what one of them takes is learned.
+       */
+      readonly counts?: { readonly unit: CountedUnit; readonly pods: readonly PodSample[] };
+      readonly problems: readonly string[];
+    };
+
+/** What a meter counts: new connections, or megabytes (10⁶) of requests and answers. */
+export type CountedUnit = 'Connection' | 'Megabyte';
 
 /** Whose load is asked for. */
 export interface LoadQuery {

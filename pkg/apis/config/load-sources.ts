@@ -63,8 +63,9 @@ const common = {
     maxLength: 63,
     pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
   }),
-  type: oneOf(['ResourceMetrics', 'Prometheus'], {
-    description: '`ResourceMetrics`: CPU of Pods from metrics.k8s.io; `Prometheus`: what a query yields.',
+  type: oneOf(['ResourceMetrics', 'Prometheus', 'TrafficMeter'], {
+    description:
+      '`ResourceMetrics`: CPU of Pods from metrics.k8s.io; `Prometheus`: what a query yields; `TrafficMeter`: what traffic-meters count.',
   }),
   timeoutSeconds: whole(1, 60, 'Longest time for one answer.', { default: 8 }),
   cacheSeconds: whole(0, 300, 'An answer read at most so long ago serves other Services as well.', { default: 10 }),
@@ -114,6 +115,15 @@ const source = object({
     flag('Prometheus: whether FlowPolicies may bring queries of their own. Default `true`.'),
   ),
   labels: Type.Optional(labels),
+  count: Type.Optional(
+    oneOf(['Connections', 'Bytes'], {
+      description:
+        'TrafficMeter: what demand is counted in; what one of them takes is learned from the CPU of Pods. Default `Connections`.',
+    }),
+  ),
+  meterNamespace: Type.Optional(
+    text('TrafficMeter without url: namespace of the meters. Default `topology-traffic-meter`.', { maxLength: 63 }),
+  ),
 });
 
 type SourceConfiguration = Static<typeof source>;
@@ -127,12 +137,21 @@ export type ResourceMetricsSourceConfiguration = Pick<
 };
 
 /** Instant queries to Prometheus, or to whatever answers `/api/v1/query` as it does. */
-export type PrometheusSourceConfiguration = Omit<SourceConfiguration, 'type' | 'url'> & {
+export type PrometheusSourceConfiguration = Omit<SourceConfiguration, 'type' | 'url' | 'count' | 'meterNamespace'> & {
   type: 'Prometheus';
   url: string;
 };
 
-export type MetricSourceConfiguration = ResourceMetricsSourceConfiguration | PrometheusSourceConfiguration;
+/** Traffic-meters: read one by one, or with a url from a Prometheus that scrapes them. */
+export type TrafficMeterSourceConfiguration = Omit<
+  SourceConfiguration,
+  'type' | 'query' | 'sampleTimeQuery' | 'policyQueries' | 'labels'
+> & {
+  type: 'TrafficMeter';
+};
+
+export type MetricSourceConfiguration =
+  ResourceMetricsSourceConfiguration | PrometheusSourceConfiguration | TrafficMeterSourceConfiguration;
 
 /** Schema of `metricSources`. */
 export const METRIC_SOURCES_SCHEMA = Type.Unsafe<MetricSourceConfiguration[]>({
@@ -199,11 +218,34 @@ const prometheusProblems = (configured: PrometheusSourceConfiguration): Problem[
   return problems;
 };
 
+const OF_METERS: ReadonlySet<string> = new Set(['count', 'meterNamespace']);
+/** What a query says is fixed where meters are asked about. */
+const FIXED = ['query', 'sampleTimeQuery', 'policyQueries', 'labels'];
+
+const meterProblems = (configured: TrafficMeterSourceConfiguration): Problem[] => {
+  const fixed = FIXED.filter((field) => Object.hasOwn(configured, field)).map((field) => ({
+    path: [field],
+    message: 'is for type Prometheus only.',
+  }));
+  const { url } = configured;
+  if (url !== undefined) return [...fixed, ...prometheusProblems({ ...configured, url, type: 'Prometheus' })];
+  const needless = Object.keys(configured)
+    .filter((field) => !COMMON.has(field) && !OF_METERS.has(field) && !FIXED.includes(field))
+    .map((field) => ({ path: [field], message: 'is of no use without url.' }));
+  return [...fixed, ...needless];
+};
+
 const problemsOf = (configured: MetricSourceConfiguration): Problem[] => {
-  if (configured.type === 'Prometheus') return prometheusProblems(configured);
-  return Object.keys(configured)
-    .filter((field) => !COMMON.has(field))
-    .map((field) => ({ path: [field], message: 'is for type Prometheus only.' }));
+  if (configured.type === 'TrafficMeter') return meterProblems(configured);
+  const strangers =
+    configured.type === 'Prometheus' ? [...OF_METERS] : Object.keys(configured).filter((field) => !COMMON.has(field));
+  const others = strangers
+    .filter((field) => Object.hasOwn(configured, field))
+    .map((field) => ({
+      path: [field],
+      message: `is for type ${OF_METERS.has(field) ? 'TrafficMeter' : 'Prometheus'} only.`,
+    }));
+  return configured.type === 'Prometheus' ? [...prometheusProblems(configured), ...others] : others;
 };
 
 /** What the schema cannot say; `field` is the name of the list. */

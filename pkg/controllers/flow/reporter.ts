@@ -142,6 +142,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
       now: timeOf(),
       change: decision?.changed === true ? decision.reason : undefined,
       sampleAge: turn?.state?.belief ? outcome.time - turn.state.freshAt : undefined,
+      counting: turn?.state?.counting,
     };
     if (newsIn(previous, statusOf(input)) === 'no' && snapshot.policy !== undefined) return;
     await status.write({ key, service: snapshot.service, policy: snapshot.policy }, statusOf(input), signal);

@@ -22,7 +22,12 @@ interface Windowed {
 /** Load as sources give it. */
 export type Load =
   | { readonly kind: 'pods'; readonly samples: readonly (Windowed & { readonly pod: string })[] }
-  | { readonly kind: 'zone-pairs'; readonly samples: readonly (Windowed & { readonly sourceZone: string })[] };
+  | {
+      readonly kind: 'zone-pairs';
+      readonly samples: readonly (Windowed & { readonly sourceZone: string; readonly destinationZone: string })[];
+      /** Samples count these a second, and the load of Pods stands beside them. */
+      readonly counts?: { readonly unit: string; readonly pods: readonly (Windowed & { readonly pod: string })[] };
+    };
 
 export interface ObservationInput {
   /** Seconds since 1970; never goes back. */
@@ -54,23 +59,38 @@ const capacityOf = ({ capacity, podCpu }: ObservationInput, { pod }: SliceView):
   return capacity.from === 'Requests' ? cpu?.requests : cpu?.limits;
 };
 
+const sumsBy = <T extends Windowed>(samples: readonly T[], zoneOf: (sample: T) => string): Demand => {
+  const sums = new Map<string, number>();
+  for (const sample of samples) sums.set(zoneOf(sample), (sums.get(zoneOf(sample)) ?? 0) + sample.load);
+  return Object.fromEntries(sums);
+};
+
+/** Load by Pod, where a source gives it. */
+const podsOf = (load: Load | undefined): readonly (Windowed & { readonly pod: string })[] =>
+  load?.kind === 'pods' ? load.samples : (load?.counts?.pods ?? []);
+
 /** What clients of each zone ask for, over all zones that serve them. */
 const measuredOf = (load: Extract<Load, { kind: 'zone-pairs' }>): MeasuredDemand | undefined => {
   if (load.samples.length === 0) return undefined;
-  const demand = new Map<string, number>();
-  for (const { sourceZone, load: cores } of load.samples) demand.set(sourceZone, (demand.get(sourceZone) ?? 0) + cores);
-  return { demand: Object.fromEntries(demand), sampledAt: Math.max(...load.samples.map(({ sampledAt }) => sampledAt)) };
+  const newest = Math.max(...load.samples.map(({ sampledAt }) => sampledAt));
+  const from = sumsBy(load.samples, ({ sourceZone }) => sourceZone);
+  if (load.counts === undefined) return { demand: from, sampledAt: newest };
+  const to = sumsBy(load.samples, ({ destinationZone }) => destinationZone);
+  const window = load.samples.reduce((longest, sample) => Math.max(longest, sample.window), 0);
+  return { demand: from, sampledAt: newest, counts: { unit: load.counts.unit, to, window } };
 };
 
-const windowOf = (load: Load | undefined): number =>
-  load === undefined || load.samples.length === 0
-    ? DEFAULT_WINDOW_SECONDS
-    : load.samples.reduce((longest, { window }) => Math.max(longest, window), 0) || DEFAULT_WINDOW_SECONDS;
+/** Of the samples of Pods where there are any: those of pairs bring their own. */
+const windowOf = (load: Load | undefined): number => {
+  const pods = podsOf(load);
+  const samples: readonly Windowed[] = pods.length > 0 ? pods : (load?.samples ?? []);
+  return samples.reduce((longest, { window }) => Math.max(longest, window), 0) || DEFAULT_WINDOW_SECONDS;
+};
 
 /** The observation, or which endpoints keep it from being made. An endpoint whose Pod is not known yet is left out for now. */
 export const observationOf = (input: ObservationInput): ObservationResult => {
   const { time, endpoints, zones, weights, load } = input;
-  const samples = new Map(load?.kind === 'pods' ? load.samples.map((sample) => [sample.pod, sample]) : []);
+  const samples = new Map(podsOf(load).map((sample) => [sample.pod, sample]));
   const observed: ObservedEndpoint[] = [];
   const without: string[] = [];
   for (const endpoint of endpoints) {

@@ -4,6 +4,8 @@ import type { FlowPolicyCondition, FlowPolicyStatus, FlowPolicyZoneStatus } from
 import { isZoneName, MAX_HINTS } from '../../hints/names.ts';
 import { hintsOf } from '../demand/in-force.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
+import { coresPerUnit } from '../demand/arrivals.ts';
+import type { Counting } from '../loop/types.ts';
 import type { Bounds, PlannedEndpoint } from '../types.ts';
 import type { Findings } from './conditions.ts';
 import type { TurnFigures } from './figures.ts';
@@ -25,6 +27,8 @@ export interface StatusInput {
   readonly change: string | undefined;
   /** Age of the newest sample that the turn rested on, seconds; undefined where nothing was measured. */
   readonly sampleAge?: number | undefined;
+  /** With a source that counts. */
+  readonly counting?: Counting | undefined;
 }
 
 const MAX_ENDPOINTS = 100;
@@ -110,6 +114,13 @@ const changesOf = ({
   );
 };
 
+const learnedStatus = (counting: Counting | undefined): Pick<FlowPolicyStatus, 'learned'> => {
+  const known = coresPerUnit(counting?.known ?? null);
+  if (counting === undefined || known === undefined) return {};
+  const { cores, uncertainty } = known;
+  return { learned: { unit: counting.unit, cores: decimal(cores), uncertaintyPercent: percent(uncertainty) } };
+};
+
 const figuresStatus = (figures: TurnFigures): Partial<FlowPolicyStatus> => ({
   demand: decimal(figures.demand),
   inZonePercent: percent(figures.inZoneShare),
@@ -129,6 +140,7 @@ export const statusOf = (input: StatusInput): FlowPolicyStatus => {
       ? {}
       : { bounds: { lpPercent: percent(bounds.lp), integralityPercent: percent(bounds.integrality) } }),
     ...(plan === undefined ? {} : { plan: planStatus(plan, endpoints) }),
+    ...learnedStatus(input.counting),
     conditions: conditionsOf(input),
     ...(changes.length === 0 ? {} : { lastChanges: changes }),
   };

@@ -44,14 +44,16 @@ export const firstBelief = (zones: readonly string[], total: number, weights: De
   };
 };
 
-/** Demand that was measured: nothing to doubt but noise. Zones that it does not name have none. */
-export const exactly = (zones: readonly string[], demand: Demand, time: number): Belief => {
+/** Demand that was measured: nothing to doubt but noise, and `doubt`, as a fraction of it. Zones that it does not name have none. */
+export const exactly = (zones: readonly string[], demand: Demand, time: number, doubt = 0): Belief => {
   const sorted = [...zones].sort();
   const mean = sorted.map((zone) => amountOf(demand, zone));
   return {
     zones: sorted,
     mean,
-    covariance: matrixOf(sorted.length, (row, column) => (row === column ? (NOISE * (mean[row] ?? 0)) ** 2 : 0)),
+    covariance: matrixOf(sorted.length, (row, column) =>
+      row === column ? (Math.max(NOISE, doubt) * (mean[row] ?? 0)) ** 2 : 0,
+    ),
     time,
   };
 };

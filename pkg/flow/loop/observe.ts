@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From an observation to what the loop believes: which samples count, and what they say about demand.
+import { coresPerUnit, learnFrom, remembered, steadyRate } from '../demand/arrivals.ts';
+import type { ZoneCpu } from '../demand/arrivals.ts';
 import { aged, exactly, firstBelief, forZones } from '../demand/belief.ts';
 import type { Belief } from '../demand/belief.ts';
 import { estimateDemand } from '../demand/estimate.ts';
@@ -8,7 +10,7 @@ import { rowsOf, SATURATION } from '../demand/rows.ts';
 import type { LoadRow, LoadSample } from '../demand/rows.ts';
 import type { Demand } from '../types.ts';
 import { observedZones, readyOf, sharesBetween } from './topology.ts';
-import type { LoopPolicy, LoopState, MeasuredDemand, Observation, ObservedEndpoint } from './types.ts';
+import type { Counting, LoopPolicy, LoopState, MeasuredDemand, Observation, ObservedEndpoint } from './types.ts';
 import { ownValue } from '../own.ts';
 
 /** What the samples of one observation add. */
@@ -29,6 +31,8 @@ export interface Observed {
   readonly rank: number;
   /** Of the equations, ≥ 1; null where the samples do not tell all zones apart. */
   readonly condition: number | null;
+  /** With a source that counts. */
+  readonly counting?: Counting;
 }
 
 interface Counted extends LoadSample {
@@ -79,12 +83,13 @@ const observeMeasured = (
   zones: readonly string[],
   { demand, sampledAt }: MeasuredDemand,
   before: Observed,
+  uncertainty = 0,
 ): Observed =>
   sampledAt <= (before.belief?.time ?? -Infinity)
     ? before
     : {
         ...before,
-        belief: exactly(zones, demand, sampledAt),
+        belief: exactly(zones, demand, sampledAt, uncertainty),
         freshAt: Math.max(before.freshAt, sampledAt),
         countedAt: sampledAt,
         rank: zones.length,
@@ -151,6 +156,74 @@ const sampledOf = (state: LoopState, counted: readonly Counted[]): Readonly<Reco
   return Object.fromEntries([...known, ...counted.map(({ name, sampledAt }) => [name, sampledAt] as const)]);
 };
 
+/** Load of the endpoints of each zone of which every endpoint has a sample that is newer than the last one learned from. */
+const zoneCpu = (observation: Observation, learnedAt: Demand, idle: number): ZoneCpu[] =>
+  [...Map.groupBy(readyOf(observation), ({ zone }) => zone)].flatMap(([zone, endpoints]) => {
+    const ends = endpoints.map(({ load, sampledAt }) => (load === null ? null : sampledAt));
+    if (ends.includes(null)) return [];
+    const [first, last] = [Math.min(...ends.map(Number)), Math.max(...ends.map(Number))];
+    if (first <= (ownValue(learnedAt, zone) ?? -Infinity) || last > observation.time) return [];
+    const cores = sumOf(endpoints.map(({ load }) => Math.max(0, (load ?? 0) - idle)));
+    return [{ zone, cores, at: last, window: observation.window + last - first }];
+  });
+
+/** Windows are remembered for as long as late samples of load may be about them. */
+const KEPT_SECONDS = 180;
+
+/** What a source counted, and what the load of the endpoints teaches of it. */
+const countingOf = (
+  policy: LoopPolicy,
+  before: Counting | undefined,
+  observation: Observation,
+): Counting | undefined => {
+  const { measured } = observation;
+  if (measured?.counts === undefined || measured.sampledAt > observation.time) return before;
+  const { unit, to, window } = measured.counts;
+  // Another unit begins anew.
+  const own = before?.unit === unit ? before : { unit, past: [], known: null, learnedAt: {} };
+  const newest = { at: measured.sampledAt, window, from: measured.demand, to };
+  const past = remembered(own.past, newest, KEPT_SECONDS);
+  const cpu = zoneCpu(observation, own.learnedAt, policy.idleCores);
+  const learnedAt = Object.fromEntries([
+    ...Object.entries(own.learnedAt),
+    ...cpu.map(({ zone, at }) => [zone, at] as const),
+  ]);
+  return { unit, past, known: learnFrom(own.known, past, cpu), learnedAt };
+};
+
+/** Less sure than this, demand is estimated from the load of the endpoints as without a meter. */
+const SURE_ENOUGH = 0.3;
+
+/** Demand in the unit of capacity by what was counted; undefined while it is not known well enough what one of it takes. */
+const countedDemand = (
+  counting: Counting | undefined,
+): { readonly measured: MeasuredDemand; readonly rose: boolean; readonly uncertainty: number } | undefined => {
+  const [each, rate, newest] = [
+    coresPerUnit(counting?.known ?? null),
+    steadyRate(counting?.past ?? []),
+    counting?.past.at(-1),
+  ];
+  if (each === undefined || each.uncertainty > SURE_ENOUGH || rate === undefined || newest === undefined)
+    return undefined;
+  const demand = Object.fromEntries(Object.entries(rate.rates).map(([zone, value]) => [zone, value * each.cores]));
+  return { measured: { demand, sampledAt: newest.at }, rose: rate.rose, uncertainty: each.uncertainty };
+};
+
+/** By what was counted; a rise needs no guess, it is all there. */
+const observeCounted = (
+  policy: LoopPolicy,
+  observation: Observation,
+  { measured, rose, uncertainty }: NonNullable<ReturnType<typeof countedDemand>>,
+  nothing: Observed,
+): Observed => {
+  const seen = observeMeasured(observedZones(observation), measured, nothing, uncertainty);
+  if (seen.countedAt === null) return seen;
+  const ready = readyOf(observation);
+  const demand = sumOf(Object.values(measured.demand));
+  const full = demand >= SATURATION * sumOf(ready.map(({ capacity }) => capacity));
+  return { ...seen, full, surge: rose ? measured.demand : null };
+};
+
 /** Counts the new samples of an observation; `state` is of the hints, zones and endpoints in force up to now. */
 export const observe = (policy: LoopPolicy, state: LoopState, observation: Observation): Observed => {
   const zones = observedZones(observation);
@@ -167,9 +240,20 @@ export const observe = (policy: LoopPolicy, state: LoopState, observation: Obser
     rank: 0,
     condition: null,
   };
+  const counting = countingOf(policy, state.counting, observation);
+  if (counting !== undefined) {
+    const known = countedDemand(counting);
+    if (known !== undefined) return { ...observeCounted(policy, observation, known, nothing), counting };
+    return { ...observeLoads(policy, state, observation, nothing), counting };
+  }
   if (measured !== undefined) return measured.sampledAt > time ? nothing : observeMeasured(zones, measured, nothing);
+  return observeLoads(policy, state, observation, nothing);
+};
+
+/** By the load of endpoints. */
+const observeLoads = (policy: LoopPolicy, state: LoopState, observation: Observation, nothing: Observed): Observed => {
   const seen = { ...nothing, freshAt: Math.max(state.freshAt, newestSample(observation)) };
   const counted = countedSamples(observation, state, policy);
-  if (counted.length === 0 || zones.length === 0) return seen;
+  if (counted.length === 0 || observedZones(observation).length === 0) return seen;
   return { ...observeSamples(policy, observation, counted, seen), sampled: sampledOf(state, counted) };
 };

@@ -142,6 +142,7 @@ export const step = (
       fellAt: input.fellAt,
       quickAt: choice.quick === true ? time : before.quickAt,
       safe: choice.safe,
+      ...(observed.counting === undefined ? {} : { counting: observed.counting }),
     },
     decision: decisionOf(policy, observation, observed, choice, changed),
   };

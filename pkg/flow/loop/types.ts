@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop's one function as data: what it is told, what it remembers and what it answers.
+import type { Arrivals, CoresPerUnit } from '../demand/arrivals.ts';
 import type { Belief } from '../demand/belief.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
 import type { Demand, PlannedEndpoint, ZoneCost } from '../types.ts';
@@ -70,6 +71,14 @@ export interface MeasuredDemand {
   readonly demand: Demand;
   /** End of the window, seconds. */
   readonly sampledAt: number;
+  /** Demand counts these a second instead of load in the unit of the capacity: what one takes is learned from endpoints' load. */
+  readonly counts?: {
+    readonly unit: string;
+    /** The same by zone of the endpoints that they arrived at. */
+    readonly to: Demand;
+    /** Seconds that they were counted over. */
+    readonly window: number;
+  };
 }
 
 /** Demand as it was believed at a time. */
@@ -132,6 +141,17 @@ export interface LoopState {
   /** When the plan last went back without waiting for the down dwell, seconds. */
   readonly quickAt: number | null;
   readonly safe: boolean;
+  /** What was counted of late, and what one of it takes; only with a source that counts. */
+  readonly counting?: Counting;
+}
+
+/** Of a source that counts connections or bytes. */
+export interface Counting {
+  readonly unit: string;
+  readonly past: readonly Arrivals[];
+  readonly known: CoresPerUnit | null;
+  /** End of the newest window of load that was learned from, by zone. */
+  readonly learnedAt: Demand;
 }
 
 export type LoopReason =

@@ -22,7 +22,11 @@ const client: Pick<Client, 'pages'> = {
     yield { metadata: {}, items: [item] };
   } as unknown as Client['pages'],
 };
-const dependencies = { client, clock: systemClock, userAgent: 'unit/1.0' };
+const dependencies = {
+  client: client as Pick<Client, 'pages' | 'text' | 'create'>,
+  clock: systemClock,
+  userAgent: 'unit/1.0',
+};
 const common = { timeoutSeconds: 8, cacheSeconds: 10 };
 const query = { namespace: 'shop', service: 'web', pods: new Set(['a']) };
 

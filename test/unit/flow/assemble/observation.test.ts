@@ -73,6 +73,7 @@ describe('an observation', () => {
   it('has demand as it is measured between zones, summed by the zone of the clients', () => {
     const sample = (sourceZone: string, load: number, sampledAt: number) => ({
       sourceZone,
+      destinationZone: 'b',
       load,
       sampledAt,
       window: 60,
@@ -83,6 +84,20 @@ describe('an observation', () => {
     expect(observation.measured).to.deep.equal({ demand: { a: 1.5, b: 2 }, sampledAt: 90 });
     const nothing = observationOf(input({ load: { kind: 'zone-pairs', samples: [] } }));
     expect(nothing).to.deep.equal(observationOf(input()));
+  });
+
+  it('has what meters count by both zones, and the load of Pods beside it', () => {
+    const pair = { sourceZone: 'a', destinationZone: 'b', load: 30, sampledAt: 90, window: 2 };
+    const samples = [pair, { ...pair, destinationZone: 'a', load: 10 }, { ...pair, sourceZone: 'b', load: 5 }];
+    const counts = { unit: 'Connection', pods: [{ pod: 'web-0', load: 0.25, sampledAt: 80, window: 15 }] };
+    const result = observationOf(input({ load: { kind: 'zone-pairs', samples, counts } }));
+    const { observation } = result as Extract<typeof result, { kind: 'observation' }>;
+    expect(observation.measured).to.deep.equal({
+      demand: { a: 40, b: 5 },
+      sampledAt: 90,
+      counts: { unit: 'Connection', to: { a: 10, b: 35 }, window: 2 },
+    });
+    expect(observation.window, 'of the load of Pods').to.equal(15);
   });
 });
 
@@ -117,7 +132,7 @@ describe('names that every object has from its prototype', () => {
   const ZONE = 'constructor';
 
   it('are zones like others: of load between zones', () => {
-    const sample = { sourceZone: ZONE, load: 0.5, sampledAt: 90, window: 15 };
+    const sample = { sourceZone: ZONE, destinationZone: ZONE, load: 0.5, sampledAt: 90, window: 15 };
     const load = { kind: 'zone-pairs' as const, samples: [sample, { ...sample, load: 0.25 }] };
     const result = observationOf(input({ load }));
     expect(result.kind === 'observation' && result.observation.measured?.demand).to.deep.equal({ [ZONE]: 0.75 });

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Demand as traffic-meters count it, whatever the hints in force: connections or megabytes a second by pair of zones, from the meters
+// themselves or from a Prometheus that scrapes them; with the CPU of the Pods, from which what one of them takes is learned.
+import type { TrafficMeterSourceConfiguration } from '../apis/config/load-sources.ts';
+import { METER_NAMESPACE } from '../apis/names.ts';
+import type { Client, Clock } from '../kubernetes/types.ts';
+import { bytesOf, hasZones } from '../traffic/measured.ts';
+import type { MeasuredFlow } from '../traffic/measured.ts';
+import { averageBetween } from '../traffic/meter-reading.ts';
+import { createMeterReader } from './measured-traffic.ts';
+import type { MeterReadings } from './measured-traffic.ts';
+import { createPrometheus } from './prometheus.ts';
+import { createSharedReads } from './shared-reads.ts';
+import { LoadError } from './types.ts';
+import type { CountedUnit, LoadQuery, LoadReading, LoadSource, ZonePairSample } from './types.ts';
+
+export interface TrafficSourceOptions {
+  config: TrafficMeterSourceConfiguration;
+  client: Pick<Client, 'pages' | 'text' | 'create'>;
+  clock: Clock;
+  userAgent: string;
+  /** CPU of Pods. */
+  cpu: LoadSource;
+}
+
+export interface TrafficSource extends LoadSource {
+  close(): Promise<void>;
+}
+
+type Pairs = { readonly samples: readonly ZonePairSample[]; readonly problems: readonly string[] };
+
+/** Reads of all Services share one look at the meters; of more meters than these a Prometheus is the better reader. */
+const MOST_METERS = 100;
+const MEGABYTE = 1e6;
+
+const METRICS: Readonly<Record<CountedUnit, string>> = {
+  Connection: 'topology_traffic_connections_total',
+  Megabyte: 'topology_traffic_bytes_total',
+};
+
+const templateOf = (unit: CountedUnit, seconds: number): string => {
+  const filter = '{service_namespace="$namespace", service_name="$service"}';
+  const sum = `sum by (source_zone, destination_zone) (rate(${METRICS[unit]}${filter}[${seconds}s]))`;
+  return unit === 'Megabyte' ? `${sum} / ${MEGABYTE}` : sum;
+};
+
+/** Two looks at all meters, one after the other. */
+interface Looks {
+  readonly before: MeterReadings | undefined;
+  readonly now: MeterReadings;
+  /** Seconds since 1970. */
+  readonly at: number;
+}
+
+const rateOf = (flow: MeasuredFlow, unit: CountedUnit): number =>
+  unit === 'Megabyte' ? bytesOf(flow) / MEGABYTE : (flow.connections ?? 0);
+
+const pairsOf = ({ before, now, at }: Looks, { namespace, service }: LoadQuery, unit: CountedUnit): Pairs => {
+  if (before === undefined) return { samples: [], problems: [] };
+  const measured = averageBetween(before.readings, now.readings, now.notes);
+  const own = measured.flows.filter((flow) => flow.service === `${namespace}/${service}` && hasZones(flow));
+  const samples = own.map((flow) => ({
+    sourceZone: flow.source,
+    destinationZone: flow.destination,
+    load: rateOf(flow, unit),
+    sampledAt: at,
+    window: measured.seconds,
+  }));
+  return { samples, problems: measured.notes };
+};
+
+const fromMeters = (options: TrafficSourceOptions, unit: CountedUnit) => {
+  const { client, clock, config } = options;
+  const reader = createMeterReader({
+    client,
+    namespace: config.meterNamespace ?? METER_NAMESPACE,
+    now: () => clock.now(),
+  });
+  const reads = createSharedReads<Looks>({ clock, concurrency: 1 });
+  const look = async (previous: Looks | undefined, signal: AbortSignal): Promise<Looks> => {
+    const now = await reader.read(signal);
+    if (now.readings.length > MOST_METERS) {
+      const message = `${now.readings.length} meters are too many to be read one by one (${MOST_METERS} at most): give the source the url of a Prometheus`;
+      throw new LoadError('BadQuery', message);
+    }
+    return { before: previous?.now, now, at: clock.now() / 1_000 };
+  };
+  const read = async (query: LoadQuery, signal: AbortSignal): Promise<Pairs> => {
+    const maxAgeMs = Math.min(config.cacheSeconds, query.maxAgeSeconds ?? Infinity) * 1_000;
+    return pairsOf(await reads.read('meters', maxAgeMs, look, signal), query, unit);
+  };
+  return { read, close: () => Promise.resolve() };
+};
+
+const DEFAULT_WINDOW_SECONDS = 60;
+
+const fromPrometheus = ({ config, clock, userAgent }: TrafficSourceOptions, url: string, unit: CountedUnit) => {
+  const { type: _, count: __, meterNamespace: ___, windowSeconds = DEFAULT_WINDOW_SECONDS, ...rest } = config;
+  const query = templateOf(unit, windowSeconds);
+  const source = createPrometheus({
+    config: { ...rest, url, type: 'Prometheus', query, windowSeconds, policyQueries: false },
+    clock,
+    userAgent,
+  });
+  const read = async (asked: LoadQuery, signal: AbortSignal): Promise<Pairs> => {
+    const reading = await source.read(asked, signal);
+    return reading.kind === 'zone-pairs'
+      ? reading
+      : { samples: [], problems: reading.samples.length === 0 ? [] : reading.problems };
+  };
+  return { read, close: () => source.close() };
+};
+
+/** Without CPU nothing new is learned, and what was learned stays good for a while. */
+const cpuOf = async (cpu: LoadSource, query: LoadQuery, signal: AbortSignal): Promise<LoadReading> => {
+  try {
+    return await cpu.read(query, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof LoadError)) throw error;
+    return { kind: 'pods', samples: [], problems: [`CPU of Pods: ${error.message}`] };
+  }
+};
+
+export const createTrafficSource = (options: TrafficSourceOptions): TrafficSource => {
+  const { config, cpu } = options;
+  const unit: CountedUnit = config.count === 'Bytes' ? 'Megabyte' : 'Connection';
+  const traffic = config.url === undefined ? fromMeters(options, unit) : fromPrometheus(options, config.url, unit);
+  return {
+    name: config.name,
+    async read(query, signal) {
+      if (query.promql !== undefined)
+        throw new LoadError('BadQuery', `the source ${config.name} takes no query of a FlowPolicy`);
+      const [{ samples, problems }, load] = await Promise.all([traffic.read(query, signal), cpuOf(cpu, query, signal)]);
+      const pods = load.kind === 'pods' ? load.samples : [];
+      return { kind: 'zone-pairs', samples, counts: { unit, pods }, problems: [...problems, ...load.problems] };
+    },
+    close: traffic.close,
+  };
+};
