@@ -6,7 +6,7 @@ import { COMMANDS } from './commands/index.ts';
 import type { Io } from './io.ts';
 
 const EXIT_CODES =
-  '\nExit codes: 0 fine, 1 findings (with --fail-on, of status, or no to audit --without), 2 the question\ncannot be answered, 3 nothing is installed (status).';
+  '\nExit codes: 0 fine, 1 findings (with --fail-on, of status), no (audit --without), refused or not done yet\n(evacuate, return), 2 the question cannot be answered, 3 nothing is installed (status, evacuate).';
 
 const OVERVIEW = `
 Examples:

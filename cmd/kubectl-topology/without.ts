@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import type { ClusterSnapshot, CollectionName } from '../../pkg/diagnosis/snapshot.ts';
 import { itemsOf } from '../../pkg/diagnosis/snapshot.ts';
 import { survival, unknownZone } from '../../pkg/diagnosis/survival/survival.ts';
-import type { SurvivalOptions, SurvivalReport } from '../../pkg/diagnosis/survival/types.ts';
+import type { SurvivalOptions } from '../../pkg/diagnosis/survival/types.ts';
 import { renderSurvival } from '../../pkg/report/survival.ts';
 import type { ExitCode } from './command.ts';
 import { UsageError } from './errors.ts';
@@ -13,6 +13,9 @@ import { percent } from './flags.ts';
 import type { InputFlags, OutputFlags, VersionFlags } from './flags.ts';
 import { wantsColor } from './io.ts';
 import type { Io } from './io.ts';
+import { readMeasured } from './measured-flags.ts';
+import type { MeasuredFlags } from './measured-flags.ts';
+import type { PriceFlags } from './price-flags.ts';
 import { print } from './print.ts';
 import { statedBy } from './proxy-flags.ts';
 import type { ProxyFlags } from './proxy-flags.ts';
@@ -26,7 +29,7 @@ export interface LimitFlags {
   maxOverload?: number;
 }
 
-export interface WithoutFlags extends InputFlags, VersionFlags, ProxyFlags, OutputFlags, LimitFlags {
+export interface WithoutFlags extends InputFlags, VersionFlags, ProxyFlags, OutputFlags, LimitFlags, MeasuredFlags {
   without?: readonly string[];
   html?: string;
 }
@@ -88,29 +91,22 @@ export const loadForSurvival = async (flags: InputFlags, io: Io): Promise<Loaded
 };
 
 /** @throws UsageError for a zone that nothing is in. */
-export const askSurvival = (
-  { snapshot, namespace }: Loaded,
-  flags: VersionFlags & ProxyFlags & LimitFlags,
-  more: Pick<SurvivalOptions, 'zones' | 'selects'> & { readonly now: number },
-): SurvivalReport => {
-  const stranger = unknownZone(snapshot, more.zones);
+export const refuseUnknownZone = (snapshot: ClusterSnapshot, zones: readonly string[]): void => {
+  const stranger = unknownZone(snapshot, zones);
   if (stranger !== undefined) throw new UsageError(stranger);
-  const { maxUtilization, maxOverload } = flags;
-  return survival(snapshot, {
-    ...more,
-    ...statedBy(flags),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(maxUtilization === undefined ? {} : { maxUtilization }),
-    ...(maxOverload === undefined ? {} : { maxOverload }),
-  });
 };
 
-const EXCLUDED = ['failOn', 'gbPerDay', 'measured', 'prices', 'prometheus', 'reverse'] as const;
+export const limitsOf = ({ maxUtilization, maxOverload }: LimitFlags): Pick<SurvivalOptions, keyof LimitFlags> => ({
+  ...(maxUtilization === undefined ? {} : { maxUtilization }),
+  ...(maxOverload === undefined ? {} : { maxOverload }),
+});
+
+const EXCLUDED = ['failOn', 'gbPerDay', 'prices', 'reverse'] as const;
 
 /** Answers by its exit code as well: 0 yes, 1 no. `flags`: of `audit`, with a namespace or all. */
 export const answerWithout = async (
   io: Io,
-  flags: WithoutFlags & Partial<Record<(typeof EXCLUDED)[number], unknown>>,
+  flags: WithoutFlags & PriceFlags & { readonly failOn?: unknown; readonly reverse?: unknown },
   zones: readonly string[],
 ): Promise<ExitCode> => {
   const other = EXCLUDED.find((name) => flags[name] !== undefined);
@@ -118,7 +114,17 @@ export const answerWithout = async (
     const flag = other.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     throw new UsageError(`--without asks another question than --${flag}: leave one of them out`);
   }
-  const report = askSurvival(await loadForSurvival(flags, io), flags, { zones, now: io.now() });
+  const { snapshot, namespace } = await loadForSurvival(flags, io);
+  refuseUnknownZone(snapshot, zones);
+  const measured = await readMeasured(snapshot, flags, io);
+  const report = survival(snapshot, {
+    zones,
+    now: io.now(),
+    ...statedBy(flags),
+    ...limitsOf(flags),
+    ...(measured === undefined ? {} : { measured }),
+    ...(namespace === undefined ? {} : { namespace }),
+  });
   await print(io, flags.output, report, (wide) =>
     renderSurvival(report, { wide, color: wantsColor(io), columns: io.out.columns }),
   );

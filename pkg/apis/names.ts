@@ -29,6 +29,8 @@ export const LABEL_MANAGED_BY = 'app.kubernetes.io/managed-by';
 export const MANAGED_BY_DRUID = 'etcd-druid';
 /** Annotation: what the settings reconciler set on this object, so that it reverts exactly that. */
 export const ANNOTATION_APPLIED = `${GROUP}/applied`;
+/** Node annotation: `evacuate --cordon` made it unschedulable, and `return` takes that back. Value: the zone. */
+export const ANNOTATION_CORDONED = `${GROUP}/cordoned`;
 /** Slice annotation that a touch after a webhook outage writes: without a change there would be no write to admit. */
 export const ANNOTATION_TOUCHED = `${GROUP}/touched-at`;
 /** Slice annotation written by the flow controller; value `spread` means: no hints on purpose. */

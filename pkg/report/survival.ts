@@ -70,22 +70,28 @@ export const answerText = ({ survives, zones, sum }: SurvivalReport): string => 
   return `No: without ${names} ${parts.join(', ')}.`;
 };
 
+/** By which figures clients and loads are taken. */
+const basisText = ({ measured, clientsMeasured, clientsBy }: SurvivalSum): string => {
+  const others = `clients ${clientsBy === 'cpu' ? 'where the CPU of the Nodes is' : 'alike on every Node'}`;
+  const load =
+    measured === 0
+      ? "No load is measured: shares are of today's endpoints"
+      : `${countText(measured, 'Service')} by the load that a FlowPolicy measured, the others by shares of today's endpoints`;
+  const placed = clientsMeasured - measured;
+  return placed === 0
+    ? `${load}, ${others}.`
+    : `${load}; clients of ${countText(placed, 'Service')} as measured, else ${others}.`;
+};
+
 /** What is in the zone, by which figures, and what it takes. */
-export const sumText = ({
-  answers,
-  services,
-  endpoints,
-  nodes,
-  measured,
-  clientsBy,
-  replicas,
-}: SurvivalSum): string[] => [
-  `${countText(services, 'Service')}: ${answers.Survives} with enough elsewhere, ${answers.NoEndpointThere} without an endpoint there, ${answers.NotTouched} not judged. ${endpoints.count} of ${countText(endpoints.of, 'ready endpoint')} and ${nodes.count} of ${countText(nodes.of, 'ready Node')} are there.`,
-  measured === 0
-    ? `No load is measured: shares are of today's endpoints, clients ${clientsBy === 'cpu' ? 'where the CPU of the Nodes is' : 'alike on every Node'}.`
-    : `${countText(measured, 'Service')} by the load that a FlowPolicy measured; the others by shares of today's endpoints.`,
-  ...(replicas === 0 ? [] : [`${replicas} more ${replicas === 1 ? 'replica' : 'replicas'} would be enough.`]),
-];
+export const sumText = (sum: SurvivalSum): string[] => {
+  const { answers, services, endpoints, nodes, replicas } = sum;
+  return [
+    `${countText(services, 'Service')}: ${answers.Survives} with enough elsewhere, ${answers.NoEndpointThere} without an endpoint there, ${answers.NotTouched} not judged. ${endpoints.count} of ${countText(endpoints.of, 'ready endpoint')} and ${nodes.count} of ${countText(nodes.of, 'ready Node')} are there.`,
+    basisText(sum),
+    ...(replicas === 0 ? [] : [`${replicas} more ${replicas === 1 ? 'replica' : 'replicas'} would be enough.`]),
+  ];
+};
 
 const groupText = ({ reason, services, evidence, remedy }: UnmovedGroup, columns: number, paint: Paint): string =>
   [
@@ -104,26 +110,39 @@ export const unseenText = ({ unseen }: Pick<SurvivalReport, 'unseen'>): string =
 const row = (service: ServiceSurvival, columns: readonly Column[]): string[] =>
   columns.map(([, cell]) => cell(service));
 
+/** A row each, in the order given; empty without any. */
+export const servicesText = (services: readonly ServiceSurvival[], wide: boolean): string => {
+  const shown = wide ? [...COLUMNS, ...WIDE] : COLUMNS;
+  const headers = shown.map(([title]) => title);
+  return services.length === 0
+    ? ''
+    : `${renderTable(
+        headers,
+        services.map((service) => row(service, shown)),
+      )}\n`;
+};
+
+/** What hints do not move, and what that leaves open. */
+export const unmovedText = (report: SurvivalReport, columns: number, paint: Paint): string => {
+  const groups = report.unmoved.map((group) => groupText(group, columns, paint)).join('');
+  const unseen = unseenText(report);
+  const note = 'Connections that exist stay where they are until they end; hints decide new ones.';
+  return [
+    groups === '' ? '' : `\n${paint.strong('What hints do not move, in an evacuation')}\n${groups}`,
+    wrapText(note, columns, groups === '' ? '' : '  '),
+    unseen === '' ? '' : `\n${paint.faint(wrapText(clean(unseen), columns, '').trimEnd())}\n`,
+  ].join('');
+};
+
 /** Services come in the order of the report. */
 export const renderSurvival = (report: SurvivalReport, { color, wide, columns }: SurvivalStyle): string => {
   const paint = paintFor(color);
   const width = Math.max(columns, 60);
-  const shown = wide ? [...COLUMNS, ...WIDE] : COLUMNS;
-  const rows = report.services.map((service) => row(service, shown));
-  const headers = shown.map(([title]) => title);
   const answer = answerText(report);
-  const groups = report.unmoved.map((group) => groupText(group, width, paint)).join('');
-  const unseen = unseenText(report);
   return [
-    rows.length === 0 ? '' : `${renderTable(headers, rows)}\n`,
+    servicesText(report.services, wide),
     `${report.survives ? paint.good(answer) : paint.bad(answer)}\n`,
     ...sumText(report.sum).map((text) => wrapText(text, width, '')),
-    groups === '' ? '' : `\n${paint.strong('What hints do not move, in an evacuation')}\n${groups}`,
-    wrapText(
-      'Connections that exist stay where they are until they end; hints decide new ones.',
-      width,
-      groups === '' ? '' : '  ',
-    ),
-    unseen === '' ? '' : `\n${paint.faint(wrapText(clean(unseen), width, '').trimEnd())}\n`,
+    unmovedText(report, width, paint),
   ].join('');
 };

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the project's own commands in a bed as a cluster would: own namespace, own user, reached through a Service.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
+import { COMMANDS } from '../../pkg/apis/names.ts';
 import { exposeProgram } from './bed/expose.ts';
 import type { Bed } from './bed/index.ts';
 import { mastersGroup } from './bed/kubeconfig.ts';
@@ -66,4 +70,34 @@ export const startWebhook = async (bed: Bed, options: WebhookOptions = {}): Prom
 export const restartWebhook = async (webhook: Component): Promise<void> => {
   webhook.start();
   await commandReady(webhook, webhookHealthPort);
+};
+
+const reconcilerHealthPort = 18_081;
+
+/** Starts it again after a kill. */
+export const restartReconciler = async (reconciler: Component): Promise<void> => {
+  reconciler.start();
+  await commandReady(reconciler, reconcilerHealthPort);
+};
+
+/** Starts `settings-reconciler` for any cluster, beside a webhook: its namespace is there. */
+export const startReconciler = async (bed: Bed): Promise<Component> => {
+  const file = join(bed.directory, 'settings-reconciler.json');
+  const config = {
+    apiVersion: CONFIG_API_VERSION,
+    kind: 'SettingsReconcilerConfiguration',
+    modes: { cluster: {} },
+    health: { port: reconcilerHealthPort },
+    metrics: { port: reconcilerHealthPort + 1 },
+  };
+  writeFileSync(file, JSON.stringify(config));
+  const name = COMMANDS.settingsReconciler;
+  const user = `system:serviceaccount:${ownNamespace}:${name}`;
+  const reconciler = bed.program({
+    name,
+    command: [process.execPath, sourceOf(name), '--config', file],
+    environment: { POD_NAMESPACE: ownNamespace, KUBECONFIG: await bed.kubeconfig({ user, groups: [mastersGroup] }) },
+  });
+  await restartReconciler(reconciler);
+  return reconciler;
 };

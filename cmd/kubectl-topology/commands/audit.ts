@@ -21,7 +21,6 @@ import { addInputFlags, addVersionFlags } from '../flags.ts';
 import { wantsColor } from '../io.ts';
 import type { Io } from '../io.ts';
 import { addMeasuredFlags, readMeasured } from '../measured-flags.ts';
-import type { MeasuredFlags } from '../measured-flags.ts';
 import { writePage } from '../page.ts';
 import { addPriceFlags, readPrices } from '../price-flags.ts';
 import type { PriceFlags } from '../price-flags.ts';
@@ -30,7 +29,7 @@ import { load } from '../session.ts';
 import { addWithoutFlags, answerWithout } from '../without.ts';
 import type { WithoutFlags } from '../without.ts';
 
-interface Flags extends Omit<WithoutFlags, 'output'>, PriceFlags, MeasuredFlags {
+interface Flags extends Omit<WithoutFlags, 'output'>, PriceFlags {
   output: FindingsFormat;
   sortBy: SortKey;
   reverse?: boolean;

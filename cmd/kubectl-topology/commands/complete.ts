@@ -3,6 +3,7 @@
 import { Command } from 'commander';
 import type { Option } from 'commander';
 import { keyOf, refOf, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
+import { zonesOf } from '../../../pkg/diagnosis/survival/survival.ts';
 import { topologyCommand } from '../command.ts';
 import type { TopologyCommand } from '../command.ts';
 import type { InputFlags } from '../flags.ts';
@@ -70,6 +71,12 @@ const services = async (flags: InputFlags, word: string, io: Io): Promise<Candid
   );
 };
 
+/** Of Nodes, and of endpoints where files have no Nodes. */
+const zones = async (flags: InputFlags, io: Io): Promise<Candidate[]> => {
+  const { snapshot } = await load({ ...flags, allNamespaces: flags.namespace === undefined }, ['nodes'], io);
+  return named(zonesOf(snapshot), 'Zone');
+};
+
 const valuesOf = async (option: Option, flags: InputFlags, word: string, io: Io): Promise<Candidate[] | undefined> => {
   if (option.argChoices !== undefined) return option.argChoices.map((value) => ({ value, description: '' }));
   switch (option.attributeName()) {
@@ -77,6 +84,8 @@ const valuesOf = async (option: Option, flags: InputFlags, word: string, io: Io)
       return named(await namespaceNames(flags, io), 'Namespace');
     case 'service':
       return services(flags, word, io);
+    case 'without':
+      return zones(flags, io);
     default:
       return undefined;
   }
@@ -107,6 +116,7 @@ const candidatesFor = async (
   command.define(probe);
   const [argument] = probe.registeredArguments;
   if (argument?.argChoices !== undefined) return argument.argChoices.map((value) => ({ value, description: '' }));
+  if (argument?.name() === 'zone') return zones(flags, io);
   return argument?.name() === 'service' ? services(flags, last, io) : [];
 };
 

@@ -5,10 +5,13 @@ import { audit } from './audit.ts';
 import { check } from './check.ts';
 import { createComplete } from './complete.ts';
 import { completion } from './completion.ts';
+import { evacuate } from './evacuate.ts';
+import { evacuations } from './evacuations.ts';
 import { explain } from './explain.ts';
 import { hints } from './hints.ts';
 import { plan } from './plan.ts';
 import { replay } from './replay.ts';
+import { returnZone } from './return.ts';
 import { route } from './route.ts';
 import { simulate } from './simulate.ts';
 import { snapshot } from './snapshot.ts';
@@ -24,6 +27,9 @@ export const COMMANDS: readonly TopologyCommand[] = [
   check,
   traffic,
   status,
+  evacuate,
+  evacuations,
+  returnZone,
   snapshot,
   hints,
   route,

@@ -22,6 +22,10 @@ export const ANSWERS = {
     sentence: 'No ready endpoint of the Service is in the zone: nothing changes for it.',
     remedy: 'Nothing to do.',
   },
+  TooFewEndpoints: {
+    sentence: 'The share that is to leave is less than one endpoint, and is rounded down: nothing leaves.',
+    remedy: 'Nothing to do, or `--round up`.',
+  },
   NotTouched: {
     sentence:
       'Nothing can be said, and no evacuation touches it: it has no endpoints, or it is the Service of the API server itself.',

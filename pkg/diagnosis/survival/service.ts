@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One Service without a zone: which endpoints are left, what the busiest of them gets, and how many more it takes.
+import type { Leave } from '../../evacuation/decide.ts';
+import type { MeasuredFlow } from '../../traffic/measured.ts';
+import { bytesOf } from '../../traffic/measured.ts';
 import type { Facts } from '../explain/types.ts';
 import { counted } from '../explain/cause.ts';
 import { readyEndpoints } from '../simulate/outcome.ts';
@@ -50,6 +53,7 @@ const keepsOf = ({ routes, planned }: Facts): ReadonlyMap<string, number> => {
 
 interface Scale {
   readonly basis: LoadReport['basis'];
+  readonly clientsMeasured: boolean;
   readonly demand: ReadonlyMap<string, number>;
   /** Load of an endpoint of a zone in what the report speaks of. */
   readonly weigh: (load: number, zone: string) => number;
@@ -58,17 +62,36 @@ interface Scale {
 
 const sumOf = (amounts: ReadonlyMap<string, number>): number => [...amounts.values()].reduce((a, b) => a + b, 0);
 
-/** Clients by the CPU of the Nodes, or alike on every Node; a fair share of today's endpoints is 1. */
+/** Measured flows by the Service that they are of. */
+export type FlowsOf = ReadonlyMap<string, readonly MeasuredFlow[]>;
+
+/** By connections where the source knows them, else by bytes; without any where nothing of the Service was measured. */
+const measuredClients = (flows: readonly MeasuredFlow[]): ReadonlyMap<string, number> => {
+  const byConnections = flows.every(({ connections }) => connections !== null);
+  const amounts = Map.groupBy(flows, ({ source }) => source);
+  const amountOf = (flow: MeasuredFlow): number => (byConnections ? (flow.connections ?? 0) : bytesOf(flow));
+  return new Map([...amounts].map(([zone, own]) => [zone, own.reduce((sum, flow) => sum + amountOf(flow), 0)]));
+};
+
+/** By the CPU of the Nodes, or alike on every Node. */
+const assumedClients = ({ index }: Facts): ReadonlyMap<string, number> => {
+  const known =
+    index.weights === undefined ? countBy(index.readyNodes, zoneOfNode) : new Map(Object.entries(index.weights));
+  return sumOf(known) > 0 ? known : new Map([['', 1]]);
+};
+
+/** A fair share of today's endpoints is 1. */
 const fairShare = (
-  { index }: Facts,
+  facts: Facts,
   { endpoints }: Path,
   { maxOverload = DEFAULT_OVERLOAD }: SurvivalOptions,
+  flows: FlowsOf,
 ): Scale => {
-  const nodes = countBy(index.readyNodes, zoneOfNode);
-  const known = index.weights === undefined ? nodes : new Map(Object.entries(index.weights));
-  const demand = sumOf(known) > 0 ? known : new Map([['', 1]]);
+  const measuredHere = measuredClients(flows.get(facts.name) ?? []);
+  const clientsMeasured = sumOf(measuredHere) > 0;
+  const demand = clientsMeasured ? measuredHere : assumedClients(facts);
   const fair = sumOf(demand) / endpoints.length;
-  return { basis: 'fairShare', demand, weigh: (load) => load / fair, limit: 1 + maxOverload };
+  return { basis: 'fairShare', clientsMeasured, demand, weigh: (load) => load / fair, limit: 1 + maxOverload };
 };
 
 const policyOf = ({ snapshot, name }: Facts): FlowPolicySummary | undefined =>
@@ -89,6 +112,7 @@ const measured = (facts: Facts, { endpoints }: Path, { maxUtilization }: Surviva
   }
   return {
     basis: 'measured',
+    clientsMeasured: true,
     demand: new Map(Object.entries(policy.demand)),
     weigh: (load, zone) => load / (zones.get(zone) ?? least),
     limit: maxUtilization ?? DEFAULT_UTILIZATION,
@@ -97,15 +121,24 @@ const measured = (facts: Facts, { endpoints }: Path, { maxUtilization }: Surviva
 
 interface Judged {
   readonly path: Path;
+  /** Endpoints in the zones, and those of them that leave. */
   readonly there: number;
+  readonly leaving: number;
   readonly load: LoadReport;
   readonly replicas: Readonly<Record<string, number>>;
   readonly answer: Exclude<Answer, 'NotTouched'>;
 }
 
-const answerOf = (there: number, left: number, { now, after, limit }: LoadReport): Judged['answer'] => {
+interface Counts {
+  readonly all: number;
+  readonly there: number;
+  readonly leaving: number;
+}
+
+const answerOf = ({ all, there, leaving }: Counts, { now, after, limit }: LoadReport): Judged['answer'] => {
   if (there === 0) return 'NoEndpointThere';
-  if (left === 0) return 'NoEndpointElsewhere';
+  if (leaving === 0) return 'TooFewEndpoints';
+  if (leaving === all) return 'NoEndpointElsewhere';
   return after !== null && after > limit + ROUNDING && after > now + ROUNDING ? 'Overloaded' : 'Survives';
 };
 
@@ -113,29 +146,56 @@ const answerOf = (there: number, left: number, { now, after, limit }: LoadReport
 const otherZones = ({ index, clientZones }: Facts, zones: ReadonlySet<string>): string[] =>
   (clientZones.length > 0 ? clientZones : [...index.zones]).filter((zone) => zone !== '' && !zones.has(zone));
 
-const judge = (facts: Facts, path: Path, zones: ReadonlySet<string>, options: SurvivalOptions): Judged => {
-  const { basis, demand, weigh, limit } = measured(facts, path, options) ?? fairShare(facts, path, options);
+/** Of so many endpoints of the zone; where several evacuations are about it, by the one that takes most. */
+const leavingOf = (zone: string, count: number, leaves: readonly Leave[]): number =>
+  leaves
+    .filter((leave) => leave.zone === zone)
+    .map(
+      ({ percent, rounding }) =>
+        (count * Math.min(percent, HUNDRED)) / HUNDRED + (rounding === 'Up' ? 1 - ROUNDING : 0),
+    )
+    .reduce((most, share) => Math.max(most, Math.floor(share)), 0);
+
+const judge = (
+  facts: Facts,
+  path: Path,
+  leaves: readonly Leave[],
+  options: SurvivalOptions,
+  flows: FlowsOf,
+): Judged => {
+  const scale = measured(facts, path, options) ?? fairShare(facts, path, options, flows);
+  const { basis, clientsMeasured, demand, weigh, limit } = scale;
+  const zones = new Set(leaves.map(({ zone }) => zone));
   const all = countBy(path.endpoints, ({ zone }) => zone);
-  const left = new Map([...all].filter(([zone]) => !zones.has(zone)));
+  const left = new Map([...all].map(([zone, count]) => [zone, count - leavingOf(zone, count, leaves)]));
   const keeps = keepsOf(facts);
   const before: ZoneLoad = { endpoints: all, demand, keeps };
   const after: ZoneLoad = { ...before, endpoints: left };
   const peak = peakOf(after, weigh);
   const load: LoadReport = {
     basis,
+    clientsMeasured,
     now: peakOf(before, weigh).load,
     after: Number.isFinite(peak.load) ? peak.load : null,
     limit,
     zone: peak.zone,
   };
-  const there = path.endpoints.length - sumOf(left);
-  const answer = answerOf(there, sumOf(left), load);
+  const there = path.endpoints.filter(({ zone }) => zones.has(zone)).length;
+  const leaving = path.endpoints.length - sumOf(left);
+  const answer = answerOf({ all: path.endpoints.length, there, leaving }, load);
   const short = answer === 'Overloaded' || answer === 'NoEndpointElsewhere';
   const replicas = short ? (replicasToAdd(after, otherZones(facts, zones), limit, weigh) ?? {}) : {};
-  return { path, there, load, replicas, answer };
+  return { path, there, leaving, load, replicas, answer };
 };
 
-const RANK = { NoEndpointElsewhere: 0, Overloaded: 1, Survives: 2, NoEndpointThere: 3, NotTouched: 4 } as const;
+const RANK = {
+  NoEndpointElsewhere: 0,
+  Overloaded: 1,
+  Survives: 2,
+  TooFewEndpoints: 3,
+  NoEndpointThere: 4,
+  NotTouched: 5,
+} as const satisfies Record<Answer, number>;
 
 export const rankOf = (answer: Answer): number => RANK[answer];
 
@@ -149,13 +209,15 @@ const amount = ({ basis }: LoadReport, value: number): string =>
     ? `${Math.round(value * HUNDRED)} % of its capacity`
     : `${value.toFixed(1)} times a fair share of today`;
 
-const sentenceOf = ({ answer, load, there, path }: Judged, zones: readonly string[]): string => {
+const sentenceOf = ({ answer, load, there, leaving, path }: Judged, zones: readonly string[]): string => {
   const names = zones.join(', ');
   const all = counted(path.endpoints.length, 'ready endpoint');
+  const part = there === leaving ? '' : `, ${leaving} of which leave`;
   if (answer === 'NoEndpointElsewhere') return `All of ${all} (${path.label}) are in ${names}.`;
   if (answer === 'NoEndpointThere') return `None of ${all} is in ${names}.`;
+  if (answer === 'TooFewEndpoints') return `${there} of ${all} in ${names}: less than one leaves, rounded down.`;
   const where = load.zone === '' ? 'no zone' : load.zone;
-  return `${there} of ${all} are in ${names}; the busiest of the others, in ${where}, then gets ${amount(load, load.after ?? 0)}, the limit is ${amount(load, load.limit)}.`;
+  return `${there} of ${all} are in ${names}${part}; the busiest that stays, in ${where}, then gets ${amount(load, load.after ?? 0)}, the limit is ${amount(load, load.limit)}.`;
 };
 
 /** Never evacuated: API servers write its endpoints themselves, most without a zone. */
@@ -174,25 +236,27 @@ const untouched = ({ ref, service }: Facts, message: string): ServiceSurvival =>
   unmoved: [],
 });
 
-export const survivalOf = (facts: Facts, options: SurvivalOptions): ServiceSurvival => {
+export const survivalOf = (facts: Facts, options: SurvivalOptions, flows: FlowsOf): ServiceSurvival => {
   const { ref, service } = facts;
   if (isApiServer(ref))
     return untouched(facts, 'It is the Service of the API server itself, which writes its endpoints.');
   if (service.spec?.type === 'ExternalName') return untouched(facts, 'It is a name in DNS and has no endpoints.');
-  const zones = new Set(options.zones);
+  const leaves =
+    options.leavesOf?.(service) ?? options.zones.map((zone) => ({ zone, percent: HUNDRED, rounding: 'Up' }) as const);
   const paths = pathsOf(facts).filter(({ endpoints }) => endpoints.length > 0);
-  const worst = worstOf(paths.map((path) => judge(facts, path, zones, options)));
+  const worst = worstOf(paths.map((path) => judge(facts, path, leaves, options, flows)));
   if (worst === undefined) return untouched(facts, 'No endpoint is ready.');
-  const { path, there, load, replicas, answer } = worst;
+  const { path, leaving, load, replicas, answer } = worst;
+  const moves = leaving > 0 && leaving < path.endpoints.length;
+  const zones = leaves.map(({ zone }) => zone);
   const zoneless = path.endpoints.filter(({ zone }) => zone === '').length;
   return {
-    ...untouched(facts, sentenceOf(worst, options.zones)),
+    ...untouched(facts, sentenceOf(worst, zones)),
     answer,
-    endpoints: { count: there, of: path.endpoints.length },
+    endpoints: { count: leaving, of: path.endpoints.length },
     zoneless,
     load,
     replicas,
-    // Nothing leaves where nothing is there, or nothing else is left.
-    unmoved: there === 0 || there === path.endpoints.length ? [] : unmovedOf(facts, zones, zoneless),
+    unmoved: moves ? unmovedOf(facts, new Set(zones), zoneless) : [],
   };
 };

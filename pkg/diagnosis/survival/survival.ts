@@ -58,10 +58,12 @@ const sumUp = (
       NoEndpointElsewhere: count('NoEndpointElsewhere'),
       Overloaded: count('Overloaded'),
       Survives: count('Survives'),
+      TooFewEndpoints: count('TooFewEndpoints'),
       NoEndpointThere: count('NoEndpointThere'),
       NotTouched: count('NotTouched'),
     },
     measured: services.filter(({ load }) => load?.basis === 'measured').length,
+    clientsMeasured: services.filter(({ load }) => load?.clientsMeasured === true).length,
     clientsBy: weights === undefined ? 'nodes' : 'cpu',
     replicas: total(services, ({ replicas }) => total(Object.values(replicas), (own) => own)),
     endpoints: {
@@ -94,11 +96,12 @@ const SEEN: ReadonlySet<CollectionName> = new Set(['pods', 'routers', 'ingresses
 export const survival = (snapshot: ClusterSnapshot, options: SurvivalOptions): SurvivalReport => {
   const { namespace, zones, selects = () => true } = options;
   const index = indexSnapshot(snapshot, options);
+  const flows = Map.groupBy(options.measured?.flows ?? [], ({ service }) => service);
   const chosen = sortedServices(snapshot).filter(
     (service) => (namespace === undefined || refOf(service).namespace === namespace) && selects(service),
   );
   const services = chosen
-    .map((service) => survivalOf(gatherFacts(snapshot, service, options, index), options))
+    .map((service) => survivalOf(gatherFacts(snapshot, service, options, index), options, flows))
     .sort(worstFirst);
   const sum = sumUp(services, index, zones);
   return {

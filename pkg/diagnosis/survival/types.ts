@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology audit --without` takes and answers.
 import type { Service } from '../../apis/core.ts';
+import type { Leave } from '../../evacuation/decide.ts';
+import type { Measured } from '../../traffic/measured.ts';
 import type { Part } from '../audit/types.ts';
 import type { CauseReason, Explanation, ExplainOptions } from '../explain/types.ts';
 import type { RoutersReport } from '../routers/report.ts';
@@ -9,6 +11,10 @@ import type { Answer, UnmovedReason } from './reasons.ts';
 export interface SurvivalOptions extends ExplainOptions {
   /** That are lost, at least one. */
   readonly zones: readonly string[];
+  /** What leaves of a Service, where that is not all of those zones. */
+  readonly leavesOf?: (service: Service) => readonly Leave[];
+  /** Where clients of Services are, as measured. Default: by the CPU of the Nodes. */
+  readonly measured?: Measured;
   /** Services of this namespace only. Default: of all. */
   readonly namespace?: string;
   /** Default: every Service. */
@@ -27,6 +33,8 @@ export interface LoadReport {
   /** Null where no endpoint is left. */
   readonly after: number | null;
   readonly limit: number;
+  /** Clients of the Service are where they were measured. */
+  readonly clientsMeasured: boolean;
   /** Zone of the busiest afterwards; empty where no endpoint is left, or where it has none. */
   readonly zone: string;
 }
@@ -48,7 +56,7 @@ export interface ServiceSurvival {
   readonly answer: Answer;
   /** The answer as a sentence, with figures. */
   readonly message: string;
-  /** Ready endpoints in the zones, of all of the Service's. Of the port and family that is worst off. */
+  /** Ready endpoints that leave, of all of the Service's. Of the port and family that is worst off. */
   readonly endpoints: Part;
   /** Ready endpoints without a zone; they count as being elsewhere. */
   readonly zoneless: number;
@@ -73,6 +81,8 @@ export interface SurvivalSum {
   readonly answers: Readonly<Record<Answer, number>>;
   /** Services whose load is measured. */
   readonly measured: number;
+  /** Services whose clients are where they were measured. */
+  readonly clientsMeasured: number;
   /** How clients of the others are taken to be spread. */
   readonly clientsBy: 'cpu' | 'nodes';
   /** To add, of all Services. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which clients of a Service go to endpoints of a zone although hints send them elsewhere, by routers, bypasses and the Service itself.
 import type { EndpointSlice } from '../../apis/core.ts';
+import { NOWHERE } from '../../apis/names.ts';
 import { REASONS } from '../../upstream/index.ts';
 import type { Reason } from '../../upstream/index.ts';
 import { counted } from '../explain/cause.ts';
@@ -10,9 +11,6 @@ import type { GroupRoute } from '../models/routes.ts';
 import { UNMOVED } from './reasons.ts';
 import type { UnmovedReason } from './reasons.ts';
 import type { Unmoved } from './types.ts';
-
-/** No zone has such a name: labels begin and end with a letter or digit. */
-const NOWHERE = '-';
 
 /** As an evacuation leaves them: endpoints of the zones for no client, all others for clients of every zone. */
 export const evacuatedSlices = (

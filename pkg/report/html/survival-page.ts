@@ -15,6 +15,7 @@ const BADGES = {
   NoEndpointElsewhere: 'Ineffective',
   Overloaded: 'Ineffective',
   Survives: 'Effective',
+  TooFewEndpoints: 'NotWanted',
   NoEndpointThere: 'NotWanted',
   NotTouched: 'NotWanted',
 } as const;

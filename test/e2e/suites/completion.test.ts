@@ -56,7 +56,16 @@ describe('completion', () => {
 
       it('offers all commands, and none that is hidden', async () => {
         const { candidates } = await type('kubectl-topology ');
-        expect(candidates).to.include.members(['explain', 'hints', 'plan', 'route', 'watch']);
+        expect(candidates).to.include.members([
+          'evacuate',
+          'evacuations',
+          'explain',
+          'hints',
+          'plan',
+          'return',
+          'route',
+          'watch',
+        ]);
         expect(candidates).not.to.include('__complete');
       });
 
@@ -78,6 +87,11 @@ describe('completion', () => {
         expect(all.line.trimEnd()).to.equal(`kubectl-topology explain -f ${file} shop/web`);
         const within = await type(`kubectl-topology explain -f ${file} -n shop w`);
         expect(within.line.trimEnd()).to.equal(`kubectl-topology explain -f ${file} -n shop web`);
+      });
+
+      it('completes the zones of a file', async () => {
+        const { candidates } = await type(`kubectl-topology audit -f ${file} --without eu-`);
+        expect(candidates).to.deep.equal(['eu-1a', 'eu-1b', 'eu-1c']);
       });
 
       it('completes files where a file is meant, quoted', async () => {

@@ -11,6 +11,7 @@ export const PAGES_RUN: Readonly<Record<string, readonly string[]>> = {
   'docs/usage/diagnose.md': ['test/integration/diagnose-doc.test.ts', 'test/e2e/suites/topology.test.ts'],
   'docs/concepts/admission-policies.md': [OPERATOR],
   'docs/operations/alerts/': [OPERATOR],
+  'docs/operations/evacuate.md': ['test/integration/evacuate-doc.test.ts'],
   'docs/operations/first-hour.md': [OPERATOR, 'test/e2e/suites/gardener-first-hour.test.ts'],
   'docs/operations/install.md': [OPERATOR],
   'docs/usage/audit.md': [OPERATOR],

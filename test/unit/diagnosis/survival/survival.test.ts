@@ -7,7 +7,9 @@ import type { Endpoint, EndpointSlice, Node, Service } from '../../../../pkg/api
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { survival, unknownZone } from '../../../../pkg/diagnosis/survival/survival.ts';
 import type { ServiceSurvival, SurvivalOptions, SurvivalReport } from '../../../../pkg/diagnosis/survival/types.ts';
-import { evacuatedSlices } from '../../../../pkg/diagnosis/survival/unmoved.ts';
+import { baseOf } from '../../../../pkg/evacuation/base-hints.ts';
+import { decideInOrder } from '../../../../pkg/evacuation/decide.ts';
+import { evacuatedHints } from '../../../../pkg/evacuation/slice.ts';
 import { routeFor, trafficOf } from '../../../../pkg/upstream/index.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
@@ -64,6 +66,32 @@ describe('survival: the answer for one Service', () => {
   for (const [name, zones, options, expected] of cases) {
     it(name, () => expect(answered(web(zones), options)).to.deep.include(expected));
   }
+
+  const shares: readonly (readonly [percent: number, rounding: 'Up' | 'Down', leaving: number, answer: string])[] = [
+    [100, 'Down', 3, 'Survives'],
+    [50, 'Up', 2, 'Survives'],
+    [50, 'Down', 1, 'Survives'],
+    [67, 'Down', 2, 'Survives'],
+    [1, 'Up', 1, 'Survives'],
+    [33, 'Down', 0, 'TooFewEndpoints'],
+  ];
+  for (const [percent, rounding, leaving, answer] of shares) {
+    it(`${percent} % of three, rounded ${rounding.toLowerCase()}, are ${leaving}`, () => {
+      const found = answered(web([A, A, A, B, B, C]), { leavesOf: () => [{ zone: A, percent, rounding }] });
+      expect([found.endpoints, found.answer]).to.deep.equal([{ count: leaving, of: 6 }, answer]);
+    });
+  }
+
+  it('two evacuations of one zone take what the larger of them takes', () => {
+    const leaves = [25, 50].map((percent) => ({ zone: A, percent, rounding: 'Up' }) as const);
+    expect(answered(web([A, A, A, A, B]), { leavesOf: () => leaves }).endpoints).to.deep.equal({ count: 2, of: 5 });
+  });
+
+  it('clients of the zone that keep to it go to the endpoints that stay there', () => {
+    const objects = web([A, A, B, C], SAME_ZONE, true);
+    const { load } = answered(objects, { leavesOf: () => [{ zone: A, percent: 50, rounding: 'Up' }] });
+    expect([load?.now.toFixed(6), load?.after?.toFixed(6)]).to.deep.equal([(4 / 3).toFixed(6), (4 / 3).toFixed(6)]);
+  });
 
   it('keeps clients at home where they are kept now, and spreads those of the lost zone', () => {
     const { load } = answered(web([A, B, C, C], SAME_ZONE, true));
@@ -154,6 +182,35 @@ describe('survival: measured load', () => {
       expect(answered([...web([A, B, C]), own]).load?.basis).to.equal('fairShare');
     });
   }
+});
+
+describe('survival: measured clients', () => {
+  const flow = (source: string, connections: number | null, bytes = 0) => ({
+    service: 'default/web',
+    source,
+    destination: B,
+    connections,
+    requestBytes: bytes,
+    responseBytes: 0,
+  });
+  const askWith = (...flows: ReturnType<typeof flow>[]): ServiceSurvival =>
+    answered(web([A, B, C], SAME_ZONE, true), { measured: { by: 'test', seconds: 60, flows, notes: [] } });
+
+  it('are where connections began: what the CPU of the Nodes says of them does not count', () => {
+    const { load } = askWith(flow(A, 1), flow(B, 7), flow(B, 1), flow(C, 1));
+    expect([load?.basis, load?.clientsMeasured, load?.zone]).to.deep.equal(['fairShare', true, B]);
+    // 8 of 10 stay in b, and half of one from a: 8.5 on one of three endpoints.
+    expect([load?.now.toFixed(6), load?.after?.toFixed(6)]).to.deep.equal([(2.4).toFixed(6), (2.55).toFixed(6)]);
+  });
+
+  it('are where bytes began, where one source counts no connections', () => {
+    expect(askWith(flow(A, null, 1), flow(B, 5, 9)).load?.now).to.be.closeTo(2.7, 1e-9);
+  });
+
+  it('are assumed where nothing of the Service was measured', () => {
+    const { load } = askWith({ ...flow(A, 5), service: 'default/other' });
+    expect([load?.clientsMeasured, load?.now]).to.deep.equal([false, 1]);
+  });
 });
 
 const reasonsOf = ({ unmoved }: ServiceSurvival): string[] => unmoved.map(({ reason }) => reason);
@@ -274,30 +331,33 @@ describe('survival: the whole', () => {
   });
 });
 
-/** What the models of the proxies make of the Service when the zone's endpoints are hinted away and others for their own zone. */
-const modelled = (nodes: readonly Node[], own: Service, stored: EndpointSlice, homes: boolean): number => {
-  const zones = [A, B, C];
-  const left = (stored.endpoints ?? []).filter(({ zone }) => zone !== A);
-  const populated = new Set(left.map(({ zone }) => zone));
-  const strangers = zones.filter((zone) => !populated.has(zone));
-  const [hinted] = evacuatedSlices([stored], new Set([A]), zones);
-  for (const each of homes ? (hinted?.endpoints ?? []) : []) {
-    if (each.zone !== A) each.hints = { forZones: [each.zone ?? '', ...strangers].map((name) => ({ name })) };
-  }
+/** Load of the busiest endpoint, in fair shares of today, by the models of the proxies on the slice that the leader would store. */
+const modelled = (nodes: readonly Node[], own: Service, stored: EndpointSlice): number => {
+  const { decision } = decideInOrder({
+    slices: [stored],
+    clientZones: [A, B, C],
+    leaves: [{ zone: A, percent: 100, rounding: 'Up' }],
+  });
+  if (decision.kind !== 'moved') throw new Error(decision.kind);
+  const mark = { ...decision, was: { usual: 'none' as const, except: new Map<string, string>() } };
+  const endpoints = (stored.endpoints ?? []).map((each) => ({
+    ...each,
+    hints: evacuatedHints(each, baseOf(each.hints), mark),
+  }));
   const traffic = trafficOf({
     nodes,
     endpointsFor: (each) =>
       routeFor({
         node: each,
         service: own,
-        slices: hinted === undefined ? [] : [hinted],
+        slices: [{ ...stored, endpoints }],
         version: { major: 1, minor: 34 },
       }).used,
   });
-  return Math.max(...traffic.endpoints.values()) * (stored.endpoints ?? []).length;
+  return Math.max(...traffic.endpoints.values()) * endpoints.length;
 };
 
-describe('survival: the forecast is what the models of the proxies make of an evacuation', () => {
+describe('survival: the forecast is what the models of the proxies make of what the leader writes', () => {
   for (const homes of [false, true]) {
     it(homes ? 'where clients keep to their zone' : 'where clients spread', () => {
       const counts = fc.tuple(fc.integer({ min: 1, max: 4 }), fc.nat(4), fc.nat(4)).filter(([, b, c]) => b + c > 0);
@@ -312,7 +372,7 @@ describe('survival: the forecast is what the models of the proxies make of an ev
           const own = service({ metadata: { name: 'web' }, spec: homes ? SAME_ZONE : {} });
           const stored = slice({ service: 'web', endpoints: endpointsIn(zones, homes) });
           const report = ask([...nodes, kubeProxy(), own, stored]);
-          expect(report.services[0]?.load?.after).to.be.closeTo(modelled(nodes, own, stored, homes), 1e-9);
+          expect(report.services[0]?.load?.after).to.be.closeTo(modelled(nodes, own, stored), 1e-9);
         }),
       );
     });

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// `kubectl topology evacuations`: what is evacuated, how far it is, what stays, and until when.
+import { renderEvacuations, renderLeft } from '../../../pkg/report/evacuation.ts';
+import { topologyCommand } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import { addClusterFlags } from '../evacuation/flags.ts';
+import type { ClusterFlags } from '../evacuation/flags.ts';
+import { listEvacuations } from '../evacuation/objects.ts';
+import { saysNotInstalled, withClient } from '../evacuation/session.ts';
+import { addOutputFlag } from '../flags.ts';
+import type { OutputFlags } from '../flags.ts';
+import { print } from '../print.ts';
+
+type Flags = ClusterFlags & OutputFlags;
+
+export const evacuations = topologyCommand<Flags>({
+  name: 'evacuations',
+  summary: 'Which zones are evacuated, how far that is, which Services stay and why, and when it ends',
+  examples: [
+    ['All of them', 'evacuations'],
+    ['One, with the Services that stay as they are', 'evacuations eu-1a'],
+  ],
+  define(command) {
+    addOutputFlag(addClusterFlags(command.argument('[zone]', 'only those of this zone, or of this name')));
+  },
+  run(io, flags, [zone]) {
+    const show = async (client: Parameters<typeof listEvacuations>[0]): Promise<0> => {
+      const all = await listEvacuations(client, io.signal);
+      const chosen = all.filter(
+        ({ metadata, spec }) => zone === undefined || spec.zone === zone || metadata.name === zone,
+      );
+      if (zone !== undefined && chosen.length === 0) throw new UsageError(`no evacuation of ${zone}`);
+      await print(io, flags.output, chosen, (wide) => {
+        if (chosen.length === 0) return 'No zone is evacuated.\n';
+        const left = zone === undefined ? '' : chosen.map(renderLeft).join('');
+        return `${renderEvacuations(chosen, { wide, now: io.now() })}${left === '' ? '' : `\n${left}`}`;
+      });
+      return 0;
+    };
+    return withClient(flags, show).catch((error: unknown) => saysNotInstalled(error, io));
+  },
+});

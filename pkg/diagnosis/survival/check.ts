@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The check before a zone is evacuated: together with the evacuations that run already, can the other zones take over?
+import type { Service } from '../../apis/core.ts';
+import { byText } from '../../apis/order.ts';
+import type { Leave } from '../../evacuation/decide.ts';
+import { isNodeReady, keyOf, slicesByService, zoneOfNode } from '../models/lookup.ts';
+import { itemsOf } from '../snapshot.ts';
+import type { ClusterSnapshot } from '../snapshot.ts';
+import { survival, zonesOf } from './survival.ts';
+import type { SurvivalOptions, SurvivalReport } from './types.ts';
+import { evacuatedSlices } from './unmoved.ts';
+import { estimateWrites } from './writes.ts';
+import type { WritesEstimate } from './writes.ts';
+
+/** An evacuation as far as the check looks at it. */
+export interface Evacuation extends Leave {
+  readonly name: string;
+  readonly concerns: (service: Service) => boolean;
+}
+
+export const REFUSALS = {
+  LastZone: 'No other zone with ready Nodes would be left. This cannot be forced.',
+  NothingToMove: 'No Service in scope has endpoints in the zone. This cannot be forced: there is nothing to do.',
+  TogetherNoEndpoint:
+    'With the evacuations that run already a Service would have no endpoint left. It stays as it is if forced.',
+  Overloaded: 'Endpoints of other zones would get more than the limit.',
+  ConnectionsFail: 'Some routers leave no endpoint at all where hints miss a zone.',
+} as const satisfies Readonly<Record<string, string>>;
+
+export interface Refusal {
+  readonly reason: keyof typeof REFUSALS;
+  readonly message: string;
+  /** `--force` goes on all the same. */
+  readonly forcible: boolean;
+}
+
+export interface EvacuationCheck {
+  /** Of the Services in scope. */
+  readonly survival: SurvivalReport;
+  /** Empty: it can go on. */
+  readonly refusals: readonly Refusal[];
+  /** Names of evacuations of other zones that run already and about which the check is as well. */
+  readonly beside: readonly string[];
+  readonly writes: WritesEstimate;
+}
+
+const lastZone = (snapshot: ClusterSnapshot, all: readonly Evacuation[]): Refusal[] => {
+  const out = new Set(all.filter(({ percent }) => percent >= 100).map(({ zone }) => zone));
+  const nodes = itemsOf(snapshot.nodes).filter(isNodeReady).map(zoneOfNode);
+  const zones = nodes.length > 0 ? [...new Set(nodes)].filter((zone) => zone !== '') : zonesOf(snapshot);
+  if (out.size === 0 || zones.some((zone) => !out.has(zone))) return [];
+  const message = `No ready Node would be in another zone than ${[...out].sort(byText).join(', ')}.`;
+  return [{ reason: 'LastZone', message, forcible: false }];
+};
+
+const MANY = 3;
+
+const named = (services: SurvivalReport['services']): string => {
+  const names = services.slice(0, MANY).map(keyOf);
+  return services.length > MANY ? `${names.join(', ')} and ${services.length - MANY} more` : names.join(', ');
+};
+
+const byServices = ({ services }: SurvivalReport): Refusal[] => {
+  const busy = services.filter(({ answer }) => answer === 'Overloaded');
+  const moving = services.filter(({ answer }) => answer === 'Survives' || answer === 'Overloaded');
+  return [
+    ...(moving.length > 0
+      ? []
+      : [
+          {
+            reason: 'NothingToMove' as const,
+            message: 'No Service in scope has endpoints that could leave.',
+            forcible: false,
+          },
+        ]),
+    ...(busy.length === 0
+      ? []
+      : [
+          {
+            reason: 'Overloaded' as const,
+            message: `Too much for the endpoints that stay: ${named(busy)}.`,
+            forcible: true,
+          },
+        ]),
+  ];
+};
+
+/** By what the routers of the Nodes do where no hint names the zone of a client: a Node that joins later may be in such a zone. */
+const byRouters = ({ routers }: SurvivalReport): Refusal[] =>
+  routers
+    .filter(({ behaviour }) => behaviour.unmatched === 'none')
+    .map(({ title, version, nodes }) => ({
+      reason: 'ConnectionsFail',
+      message: `${title}${version === null ? '' : ` ${version}`} on ${nodes} ${nodes === 1 ? 'Node' : 'Nodes'} leaves no endpoint where hints miss a zone.`,
+      forcible: true,
+    }));
+
+/** Services that this evacuation alone would leave with endpoints, and together with the others not. */
+const together = (both: SurvivalReport, alone: SurvivalReport): Refusal[] => {
+  const fine = new Set(alone.services.filter(({ answer }) => answer !== 'NoEndpointElsewhere').map(keyOf));
+  const lost = both.services.filter((service) => service.answer === 'NoEndpointElsewhere' && fine.has(keyOf(service)));
+  if (lost.length === 0) return [];
+  return [{ reason: 'TogetherNoEndpoint', message: `No endpoint would be left: ${named(lost)}.`, forcible: true }];
+};
+
+/** Every slice of a Service that moves is written: the endpoints that stay take over the clients of the zone. */
+const writesOf = (
+  snapshot: ClusterSnapshot,
+  { services }: SurvivalReport,
+  zones: ReadonlySet<string>,
+): WritesEstimate => {
+  const slices = slicesByService(itemsOf(snapshot.slices));
+  const moving = services.filter(({ answer }) => answer === 'Survives' || answer === 'Overloaded');
+  const written = moving.flatMap((service) =>
+    evacuatedSlices(slices.get(keyOf(service)) ?? [], zones, zonesOf(snapshot)),
+  );
+  return estimateWrites(written, { proxies: itemsOf(snapshot.nodes).filter(isNodeReady).length });
+};
+
+/** `running`: the others; one of the same zone and scope counts as well, and the larger share of both. */
+export const checkEvacuation = (
+  snapshot: ClusterSnapshot,
+  wanted: Evacuation,
+  running: readonly Evacuation[],
+  options: Omit<SurvivalOptions, 'zones' | 'leavesOf' | 'selects'>,
+): EvacuationCheck => {
+  const all = [wanted, ...running];
+  const ask = (evacuations: readonly Evacuation[]): SurvivalReport =>
+    survival(snapshot, {
+      ...options,
+      zones: [wanted.zone],
+      selects: wanted.concerns,
+      leavesOf: (service) => evacuations.filter(({ concerns }) => concerns(service)),
+    });
+  const report = ask(all);
+  const beside = running.filter(({ zone }) => zone !== wanted.zone).map(({ name }) => name);
+  return {
+    survival: report,
+    refusals: [
+      ...lastZone(snapshot, all),
+      ...(beside.length === 0 ? [] : together(report, ask([wanted]))),
+      ...byServices(report),
+      ...byRouters(report),
+    ],
+    beside,
+    writes: writesOf(snapshot, report, new Set([wanted.zone])),
+  };
+};

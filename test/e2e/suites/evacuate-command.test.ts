@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// `kubectl topology evacuate`, `evacuations` and `return` on a real API server with real kube-proxies and both commands: from what is typed to
+// what connections do, with rights and without, and the way back with nothing of ours alive.
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { EndpointSlice } from '../../../pkg/apis/core.ts';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { ANNOTATION_EVACUATED } from '../../../pkg/apis/names.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
+import { zoneEvacuationDefinition } from '../../../pkg/apis/zone-evacuation-crd.ts';
+import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
+import type { SurvivalReport } from '../../../pkg/diagnosis/survival/types.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { runTopology } from '../../fixtures/topology-command.ts';
+import type { Ran, World } from '../../fixtures/topology-command.ts';
+import type { Component } from '../bed/component.ts';
+import type { BedNode, BedService } from '../bed/index.ts';
+import { mastersGroup } from '../bed/kubeconfig.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { describeProxies, startReconciler, startWebhook } from '../commands.ts';
+import { connectAs } from '../hints-support.ts';
+
+type ByZone = Readonly<Record<string, number>>;
+type Stored = ZoneEvacuation & KubernetesObject;
+
+describe('the commands that evacuate a zone', function commands() {
+  this.timeout(120_000);
+  const bed = useBed();
+  const nodes: BedNode[] = [];
+  let web: BedService;
+  let client: Client;
+  let webhook: Component;
+  let reconciler: Component;
+  let operator: string;
+
+  const topology = (words: readonly string[], world: World = {}, kubeconfig = operator): Promise<Ran> =>
+    runTopology([...words, '--kubeconfig', kubeconfig], { now: () => Date.now(), ...world });
+  const run = (line: string, world: World = {}): Promise<Ran> => topology(line.split(' '), world);
+
+  const slices = async (): Promise<EndpointSlice[]> => (await client.list<EndpointSlice>(ENDPOINT_SLICES)).items;
+  const marked = async (): Promise<EndpointSlice[]> =>
+    (await slices()).filter(({ metadata }) => metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined);
+
+  const settles = (node: BedNode, what: string, accept: (byZone: ByZone) => boolean) =>
+    waitFor(
+      `from ${node.name}: ${what}`,
+      () => bed().connect({ node, service: web, count: 60, timeoutMs: 1_000 }),
+      ({ total, byZone }) => total === 60 && accept(byZone),
+    );
+  const leavesA = (byZone: ByZone): boolean => byZone['a'] === undefined;
+
+  before('three zones, one Service, and both commands', async () => {
+    client = await connectAs(bed(), 'helper');
+    operator = await bed().kubeconfig({ user: 'operator', groups: [mastersGroup] });
+    await describeProxies(bed());
+    await client.create(CUSTOM_RESOURCE_DEFINITIONS, zoneEvacuationDefinition());
+    await waitFor(
+      'ZoneEvacuations served',
+      () => client.list(ZONE_EVACUATIONS),
+      () => true,
+    );
+    webhook = await startWebhook(bed());
+    reconciler = await startReconciler(bed());
+    for (const zone of ['a', 'b', 'c']) nodes.push(await bed().node({ name: `${zone}1`, zone }));
+    for (const node of nodes) for (let count = 0; count < 2; count += 1) await bed().pod({ node, app: 'web' });
+    web = await bed().service({ name: 'web' });
+    await waitFor(
+      'six endpoints',
+      () => web.endpoints(),
+      ({ length }) => length === 6,
+    );
+    await settles(nodes[0]!, 'reaches zone a', ({ a = 0 }) => a > 0);
+  });
+  after('the client', () => client?.close());
+
+  it('audit --without answers, and forecasts what the others get', async () => {
+    const { code, out } = await run('audit --without a -o json');
+    const report = JSON.parse(out) as SurvivalReport;
+    const found = report.services.find(({ name }) => name === 'web');
+    expect([code, report.survives, found?.answer]).to.deep.equal([0, true, 'Survives']);
+    expect(found?.load?.after).to.be.closeTo(1.5, 1e-9);
+    expect(found?.unmoved).to.deep.equal([]);
+  });
+
+  it('a dry run asks the API server, rules of the definition included, and leaves nothing', async () => {
+    expect((await run('evacuate a --for 2h --dry-run')).code).to.equal(0);
+    const { code, err } = await run('evacuate a --for 8d --dry-run');
+    expect([code, err.includes('must be between 1m and 168h')], err).to.deep.equal([2, true]);
+    expect((await client.list(ZONE_EVACUATIONS)).items).to.deep.equal([]);
+  });
+
+  it('without the right to evacuate it is refused', async () => {
+    const viewer = await bed().kubeconfig({ user: 'viewer', groups: [] });
+    const { code, err } = await topology(['evacuate', 'a', '--for', '2h'], {}, viewer);
+    expect([code, /forbidden|may not/i.test(err)], err).to.deep.equal([2, true]);
+    expect((await client.list(ZONE_EVACUATIONS)).items).to.deep.equal([]);
+  });
+
+  it('evacuate ends when it is done: then no new connection goes there, and the others get what was forecast', async () => {
+    const started = performance.now();
+    const ran = run('evacuate a --for 2h --reason test');
+    await settles(nodes[0]!, 'leaves zone a', leavesA);
+    const last = performance.now() - started;
+    const { code, out, err } = await ran;
+    expect(code, `${out}${err}`).to.equal(0);
+    console.log(
+      `      from the command to the last new connection: ${Math.round(last)} ms; to its end: ${Math.round(performance.now() - started)} ms`,
+    );
+    expect(out).to.contain('kubectl topology return a');
+    for (const node of nodes) await settles(node, 'leaves zone a', leavesA);
+    const counts = new Map<string, number>();
+    for (const node of nodes) {
+      const { byZone } = await bed().connect({ node, service: web, count: 600, timeoutMs: 1_000 });
+      for (const [zone, count] of Object.entries(byZone)) counts.set(zone, (counts.get(zone) ?? 0) + count);
+    }
+    const busiest = Math.max(...counts.values()) / 2 / (1_800 / 6);
+    console.log(`      busiest zone's endpoints: ${busiest.toFixed(3)} times a fair share, 1.5 was forecast`);
+    expect(busiest).to.be.within(1.5 * 0.9, 1.5 * 1.1);
+    const list = await run('evacuations');
+    expect(list.out).to.match(/^a +a +100 % +Evacuated /m);
+  });
+
+  it('a second operator is refused, and another zone is possible while one is left', async () => {
+    const second = await run('evacuate a --for 1h --force');
+    expect([second.code, second.err.includes('a is evacuated already (test)')], second.err).to.deep.equal([2, true]);
+    const last = await run('evacuate b --for 1h');
+    expect([last.code, last.out.includes('Overloaded')], last.out).to.deep.equal([1, true]);
+  });
+
+  it('return --percent brings a share back, and return all of it', async () => {
+    const half = await run('return a --percent 50');
+    expect(half.code, half.err).to.equal(0);
+    await settles(nodes[0]!, 'reaches one endpoint of zone a', ({ a = 0 }) => a > 0);
+    const ran = await run('return a');
+    expect([ran.code, ran.out], ran.err).to.deep.equal([0, 'a has returned: no slice shows an evacuation of it.\n']);
+    expect(await marked()).to.deep.equal([]);
+    await settles(nodes[1]!, 'reaches zone a', ({ a = 0 }) => a > 0);
+  });
+
+  it('Ctrl-C leaves it running and says so; it is done all the same', async () => {
+    const away = new AbortController();
+    const { code, err } = await run('evacuate a --for 2h', { signal: away.signal, onErr: () => away.abort() });
+    expect([code, err.includes('still going on: ZoneEvacuation a was made')], err).to.deep.equal([1, true]);
+    await waitFor(
+      'a is Evacuated',
+      () => client.get<Stored>(ZONE_EVACUATIONS, { name: 'a' }),
+      ({ status }) => status?.phase === 'Evacuated',
+    );
+    await settles(nodes[0]!, 'leaves zone a', leavesA);
+  });
+
+  it('return --direct needs the API server alone: both commands are dead', async () => {
+    await Promise.all([webhook.kill(), reconciler.kill()]);
+    const started = performance.now();
+    const { code, out, err } = await run('return a --direct');
+    expect([code, out], err).to.deep.equal([0, 'a has returned: no slice shows an evacuation of it.\n']);
+    await settles(nodes[0]!, 'reaches zone a', ({ a = 0 }) => a > 0);
+    console.log(
+      `      with everything of ours dead, connections return ${Math.round(performance.now() - started)} ms after the command`,
+    );
+    expect(await marked()).to.deep.equal([]);
+    expect(JSON.stringify(await slices())).not.to.contain('evacuated.topology');
+  });
+});

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+// `kubectl topology evacuate`, `evacuations` and `return` on a cluster: the check, what is made and followed, and the way back.
+import { expect } from 'chai';
+import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
+import type { EndpointSlice } from '../../pkg/apis/core.ts';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
+import { ANNOTATION_EVACUATED, NOWHERE } from '../../pkg/apis/names.ts';
+import { ENDPOINT_SLICES, NODES, ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
+import { zoneEvacuationDefinition } from '../../pkg/apis/zone-evacuation-crd.ts';
+import type { ZoneEvacuation } from '../../pkg/apis/zone-evacuation.ts';
+import { decideInOrder } from '../../pkg/evacuation/decide.ts';
+import { evacuationPatch } from '../../pkg/evacuation/slice.ts';
+import { createClient } from '../../pkg/kubernetes/client.ts';
+import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
+import { endpoint, kubeProxy, node, service, slice } from '../fixtures/core.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { runTopology } from '../fixtures/topology-command.ts';
+import type { Ran, World } from '../fixtures/topology-command.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
+import type { Sandbox } from '../sandbox/types.ts';
+
+const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'] as const;
+
+const endpointsIn = (zones: readonly string[]) =>
+  zones.map((zone, index) => endpoint({ zone, addresses: [`10.0.0.${index + 1}`] }));
+
+const pair = (name: string, zones: readonly string[], labels = {}): KubernetesObject[] => [
+  service({ metadata: { name, labels } }),
+  slice({ service: name, metadata: { name: `${name}-x` }, endpoints: endpointsIn(zones) }),
+];
+
+describe('kubectl topology evacuate, evacuations, return', function onCluster() {
+  this.timeout(60_000);
+  let folder: TemporaryFolder;
+  let sandbox: Sandbox;
+  let client: Client;
+  let access: readonly string[];
+  before(() => {
+    folder = temporaryFolder();
+  });
+  after(() => folder.remove());
+  beforeEach(async () => {
+    sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2', endpointSliceController: false });
+    await sandbox.apply(zoneEvacuationDefinition());
+    const file = folder.write('controller.kubeconfig', sandbox.kubeconfig('controller'));
+    client = createClient({ config: loadKubeConfig({ kubeconfig: file }), userAgent: 'test' });
+    sandbox.seed([...ZONES.map((zone) => node({ zone })), kubeProxy(), ...pair('web', ZONES)]);
+    access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('operator'))];
+  });
+  afterEach(async () => {
+    await client.close();
+    await sandbox.stop();
+  });
+
+  const run = (line: string, world: World = {}): Promise<Ran> =>
+    runTopology([...line.split(' '), ...access], { now: Date.now(), ...world });
+
+  const all = async (): Promise<ZoneEvacuation[]> => (await client.list<ZoneEvacuation>(ZONE_EVACUATIONS)).items;
+
+  const sliceOf = (name: string): Promise<EndpointSlice> =>
+    client.get<EndpointSlice>(ENDPOINT_SLICES, { namespace: 'default', name });
+
+  const hintsOf = async (name: string): Promise<string[]> =>
+    ((await sliceOf(name)).endpoints ?? []).map(({ hints }) =>
+      (hints?.forZones ?? []).map((zone) => zone.name).join('+'),
+    );
+
+  /** What the leader writes on a slice. */
+  const evacuateSlice = async (name: string, zone = 'eu-1a'): Promise<void> => {
+    const found = await sliceOf(name);
+    const { decision } = decideInOrder({
+      slices: [found],
+      clientZones: [...ZONES],
+      leaves: [{ zone, percent: 100, rounding: 'Up' }],
+    });
+    if (decision.kind !== 'moved') throw new Error(JSON.stringify(decision));
+    const content = { endpoints: found.endpoints ?? [], annotations: found.metadata?.annotations };
+    await client.patch(
+      ENDPOINT_SLICES,
+      { namespace: 'default', name },
+      'json',
+      evacuationPatch(content, undefined, decision),
+    );
+  };
+
+  const setStatus = (status: object, name = 'eu-1a'): Promise<unknown> =>
+    client.patch(ZONE_EVACUATIONS, { name }, 'merge', { status }, { subresource: 'status' });
+
+  const services = (moved: number, pending: number, left: number) => ({
+    total: moved + pending + left,
+    moved,
+    pending,
+    left,
+  });
+
+  /** Answers each step of the progress with the next status, as the controller would. */
+  const answering = (...statuses: readonly object[]): World => {
+    const waiting = [...statuses];
+    return {
+      onErr: () => {
+        const next = waiting.shift();
+        if (next !== undefined) void setStatus(next);
+      },
+    };
+  };
+
+  describe('before anything is written', () => {
+    it('a dry run shows the check and the estimate, asks the API server, and stores nothing', async () => {
+      const { code, out, err } = await run('evacuate eu-1a --for 2h --dry-run');
+      expect([code, err]).to.deep.equal([0, '']);
+      expect(out)
+        .to.contain('1 of 1 Service would leave eu-1a')
+        .and.to.contain('1 of 3 ready endpoints get no new connections');
+      expect(out.replaceAll('\n', ' ')).to.match(
+        /1 slice would be written, about \d+ B as JSON; the proxies of 3 Nodes receive about [\d.]+ kB/,
+      );
+      expect(out.replaceAll('\n', ' ')).to.contain(
+        'answers with 1 write that changes nothing: 0.1 s of its 20 requests a second',
+      );
+      expect(out).to.contain('Dry run: the API server would take it');
+      expect(await all()).to.deep.equal([]);
+      const writes = sandbox.requests.filter(({ user, method }) => user === 'operator' && method !== 'GET');
+      expect(writes.map(({ resource, query }) => [resource, query['dryRun']])).to.deep.equal([
+        ['zoneevacuations', 'All'],
+      ]);
+    });
+
+    const refused: readonly (readonly [
+      name: string,
+      more: readonly KubernetesObject[],
+      flags: string,
+      expected: string,
+      forced: number,
+    ])[] = [
+      [
+        'endpoints that would be overloaded',
+        pair('busy', ['eu-1a', 'eu-1a', 'eu-1a', 'eu-1b']),
+        '',
+        'Overloaded: Too much',
+        0,
+      ],
+      ['a stricter limit', [], '--max-overload 20', 'Overloaded: Too much', 0],
+      ['nothing to move', [], '-l app=none', 'NothingToMove', 1],
+    ];
+    for (const [name, more, flags, expected, forced] of refused) {
+      it(`refuses ${name} with exit code 1${forced === 0 ? ', unless forced' : ', forced or not'}`, async () => {
+        sandbox.seed(more);
+        const line = `evacuate eu-1a --for 2h --dry-run ${flags}`.trim();
+        const { code, out, err } = await run(line);
+        expect([code, out.includes(expected)]).to.deep.equal([1, true]);
+        expect(err).to.contain('refused, nothing was written');
+        expect((await run(`${line} --force`)).code).to.equal(forced);
+        expect(await all()).to.deep.equal([]);
+      });
+    }
+
+    it('never evacuates the last zone, forced or not', async () => {
+      sandbox.seed(pair('other', ZONES));
+      for (const zone of ['eu-1b', 'eu-1c']) {
+        expect((await run(`evacuate ${zone} --for 2h --no-wait --force`)).code, zone).to.equal(0);
+      }
+      const { code, out } = await run('evacuate eu-1a --for 2h --force');
+      expect([
+        code,
+        out.includes('LastZone: No ready Node would be in another zone than eu-1a, eu-1b, eu-1c.'),
+      ]).to.deep.equal([1, true]);
+      expect((await all()).map(({ spec }) => spec.zone)).to.deep.equal(['eu-1b', 'eu-1c']);
+    });
+
+    it('refuses two evacuations that together leave a Service without endpoints', async () => {
+      sandbox.seed(pair('two', ['eu-1a', 'eu-1b']));
+      expect((await run('evacuate eu-1a --for 2h --no-wait')).code).to.equal(0);
+      const { code, out } = await run('evacuate eu-1b --for 2h');
+      expect(code).to.equal(1);
+      expect(out).to.contain('TogetherNoEndpoint: No endpoint would be left: default/two.');
+      expect(out).to.contain('Evacuations that run already count as well: eu-1a.');
+    });
+
+    const wrong: readonly (readonly [string, string, string])[] = [
+      ['no time', 'evacuate eu-1a', "required option '--for"],
+      ['a time that is none', 'evacuate eu-1a --for soon', 'expected a duration such as 30m'],
+      ['a share that is none', 'evacuate eu-1a --for 2h --percent 0', 'expected a whole percentage'],
+      ['a zone that nothing is in', 'evacuate eu-1d --for 2h', 'did you mean "eu-1a"?'],
+      ['labels that are none', 'evacuate eu-1a --for 2h -l app==(x', 'expected labels such as'],
+      ['--cordon of a part', 'evacuate eu-1a --for 2h --cordon -n default', '--cordon is about whole Nodes'],
+      ['a zone that is not evacuated', 'return eu-1b', 'no evacuation of eu-1b, and no slice shows one'],
+      ['an evacuation that is not there', 'evacuations eu-1b', 'no evacuation of eu-1b'],
+      ['a share of everything', 'return eu-1a --direct --percent 50', '--direct returns everything'],
+    ];
+    for (const [name, line, message] of wrong) {
+      it(`exit code 2: ${name}`, async () => {
+        const { code, err } = await run(line);
+        expect([code, err.includes(message)], err).to.deep.equal([2, true]);
+      });
+    }
+  });
+
+  describe('evacuate', () => {
+    it('makes the object, shows how far it is, and ends when it is done', async () => {
+      const world = answering(
+        { phase: 'Moving', services: services(0, 1, 0) },
+        {
+          phase: 'Evacuated',
+          services: services(1, 0, 1),
+          left: [
+            { namespace: 'shop', name: 'solo', reason: 'NoEndpointElsewhere', message: 'no ready endpoint elsewhere' },
+          ],
+        },
+      );
+      const { code, out, err } = await run('evacuate eu-1a --for 2h --reason incident-4711', world);
+      expect(code).to.equal(0);
+      expect(err.split('\n').slice(0, 3)).to.deep.equal([
+        'accepted by the API server; waiting for the settings-reconciler',
+        'Moving: 0 of 1 Service moved, 1 pending, 0 left',
+        'Evacuated: 1 of 2 Services moved, 0 pending, 1 left',
+      ]);
+      expect(out).to.match(/shop +solo +NoEndpointElsewhere +no ready endpoint elsewhere/);
+      expect(out).to.contain('It ends by itself 2h after it began; earlier: kubectl topology return eu-1a');
+      const [made] = await all();
+      expect(made?.spec).to.deep.equal({
+        zone: 'eu-1a',
+        duration: '2h',
+        percent: 100,
+        rounding: 'Up',
+        force: false,
+        reason: 'incident-4711',
+      });
+    });
+
+    it('ends with exit code 1 where the controller refuses', async () => {
+      const refusal = {
+        type: 'Accepted',
+        status: 'False',
+        reason: 'NoAdmission',
+        message: 'no webhook of ours',
+        lastTransitionTime: '2026-11-22T00:00:00Z',
+      };
+      const { code, out } = await run(
+        'evacuate eu-1a --for 2h',
+        answering({ phase: 'Refused', conditions: [refusal] }),
+      );
+      expect([code, out.includes('Refused: NoAdmission: no webhook of ours')]).to.deep.equal([1, true]);
+    });
+
+    it('goes on where the person goes away, and says so', async () => {
+      const ended = new AbortController();
+      const { code, err } = await run('evacuate eu-1a --for 2h', { signal: ended.signal, onErr: () => ended.abort() });
+      expect(code).to.equal(1);
+      expect(err)
+        .to.contain('still going on: ZoneEvacuation eu-1a was made.')
+        .and.to.contain('kubectl topology return eu-1a');
+      expect(await all()).to.have.lengthOf(1);
+    });
+
+    it('prints check and object as JSON', async () => {
+      const { out } = await run('evacuate eu-1a --for 1d --no-wait -o json');
+      const report = JSON.parse(out) as {
+        check: { refusals: unknown[]; writes: { slices: number } };
+        evacuation: ZoneEvacuation;
+      };
+      expect([report.check.refusals, report.check.writes.slices]).to.deep.equal([[], 1]);
+      expect(report.evacuation.spec.duration).to.equal('24h');
+    });
+
+    it('of a part of the Services gets a name of its own and selectors', async () => {
+      sandbox.seed(pair('db', ZONES, { app: 'db' }));
+      const line = [
+        'evacuate',
+        'eu-1a',
+        '--for',
+        '30m',
+        '--percent',
+        '50',
+        '--round',
+        'down',
+        '-n',
+        'default',
+        '-l',
+        'app in (db, web),!old',
+      ];
+      const { code, out } = await runTopology([...line, '--no-wait', '--round', 'up', ...access], { now: Date.now() });
+      expect(code, out).to.equal(0);
+      const [made] = await all();
+      expect(made?.metadata.name).to.match(/^eu-1a-/);
+      expect(made?.spec).to.deep.include({
+        percent: 50,
+        rounding: 'Up',
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'default' } },
+      });
+      expect(made?.spec.serviceSelector).to.deep.equal({
+        matchExpressions: [
+          { key: 'app', operator: 'In', values: ['db', 'web'] },
+          { key: 'old', operator: 'DoesNotExist' },
+        ],
+      });
+    });
+
+    it('by a second operator is refused while the first runs, and makes room for itself when that is over', async () => {
+      await run('evacuate eu-1a --for 1m --reason first --no-wait');
+      const second = await run('evacuate eu-1a --for 2h --no-wait --force');
+      expect([second.code, second.err.includes('eu-1a is evacuated already (first)')], second.err).to.deep.equal([
+        2,
+        true,
+      ]);
+      expect((await run('evacuate eu-1a --for 2h --no-wait', { now: Date.now() + 120_000 })).code).to.equal(0);
+      expect((await all()).map(({ spec }) => spec.duration)).to.deep.equal(['2h']);
+    });
+
+    it('cordons the Nodes of the zone, and return takes that back from those that were schedulable before', async () => {
+      const cordonedBefore = node({ zone: 'eu-1a', metadata: { name: 'old' } }) as unknown as { spec: object };
+      cordonedBefore.spec = { unschedulable: true };
+      sandbox.seed([cordonedBefore as unknown as KubernetesObject]);
+      const unschedulable = async (): Promise<string[]> =>
+        (await client.list(NODES)).items
+          .filter((one) => (one as { spec?: { unschedulable?: boolean } }).spec?.unschedulable === true)
+          .map(({ metadata }) => metadata?.name ?? '');
+      expect((await run('evacuate eu-1a --for 2h --cordon --no-wait')).err).to.contain('cordoned Nodes: 1');
+      expect(await unschedulable()).to.have.members(['node-eu-1a', 'old']);
+      expect((await run('return eu-1a')).err).to.contain('uncordoned Nodes: 1');
+      expect(await unschedulable()).to.deep.equal(['old']);
+    });
+
+    it('without the right to it says what is missing', async () => {
+      sandbox.addFault({ kind: 'status', match: { resource: 'zoneevacuations', verb: 'create' }, code: 403 });
+      const { code, err } = await run('evacuate eu-1a --for 2h');
+      expect([code, /^error: /m.test(err)]).to.deep.equal([2, true]);
+    });
+  });
+
+  describe('evacuations', () => {
+    it('lists them with what is left of each', async () => {
+      expect((await run('evacuations')).out).to.equal('No zone is evacuated.\n');
+      await run('evacuate eu-1a --for 2h --reason why --no-wait');
+      await setStatus({
+        phase: 'Evacuated',
+        expiresAt: new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+/, ''),
+        services: services(1, 0, 0),
+      });
+      const { out } = await run('evacuations');
+      expect(out.split('\n')[0]?.split(/ {2,}/)).to.deep.equal([
+        'NAME',
+        'ZONE',
+        'PERCENT',
+        'PHASE',
+        'MOVED',
+        'PENDING',
+        'LEFT',
+        'ENDS IN',
+        'REASON',
+      ]);
+      expect(out).to.match(/eu-1a +eu-1a +100 % +Evacuated +1 +0 +0 +(?:59m|1h0m) +why/);
+      expect(JSON.parse((await run('evacuations -o json')).out)).to.have.lengthOf(1);
+      expect((await run('evacuations eu-1a')).code).to.equal(0);
+    });
+
+    it('gives no orders to the terminal, whatever a reason says', async () => {
+      const reason = '\u001B[2J\u202Ebad';
+      const args = ['evacuate', 'eu-1a', '--for', '2h', '--no-wait', '--reason', reason, ...access];
+      expect((await runTopology(args, { now: Date.now() })).code).to.equal(0);
+      expect((await run('evacuations')).out).not.to.match(/[\u001B\u202E]/u);
+    });
+  });
+
+  describe('return', () => {
+    const begin = async (): Promise<void> => {
+      await run('evacuate eu-1a --for 2h --no-wait');
+      await evacuateSlice('web-x');
+      expect(await hintsOf('web-x')).to.deep.equal([NOWHERE, 'eu-1a+eu-1b+eu-1c', 'eu-1a+eu-1b+eu-1c']);
+    };
+
+    it('deletes the object and waits until no slice shows it', async () => {
+      await begin();
+      const undo = (): void => {
+        const path = `/metadata/annotations/${ANNOTATION_EVACUATED.replace('/', '~1')}`;
+        void client.patch(ENDPOINT_SLICES, { namespace: 'default', name: 'web-x' }, 'json', [{ op: 'remove', path }]);
+      };
+      const { code, out, err } = await run('return eu-1a', {
+        onErr: (text) => text.startsWith('returning: 1 slice') && undo(),
+      });
+      expect([code, out]).to.deep.equal([0, 'eu-1a has returned: no slice shows an evacuation of it.\n']);
+      expect(err).to.contain('deleted ZoneEvacuation eu-1a');
+      expect(await all()).to.deep.equal([]);
+    });
+
+    it('--direct gives every slice its hints back with nothing of ours alive', async () => {
+      await begin();
+      sandbox.seed(pair('other', ZONES));
+      const untouched = (await sliceOf('other-x')).endpoints;
+      await evacuateSlice('other-x');
+      const { code, out } = await run('return eu-1a --direct');
+      expect([code, out]).to.deep.equal([0, 'eu-1a has returned: no slice shows an evacuation of it.\n']);
+      expect(await hintsOf('web-x')).to.deep.equal(['', '', '']);
+      const { endpoints, metadata } = await sliceOf('other-x');
+      expect([endpoints, metadata?.annotations?.[ANNOTATION_EVACUATED]]).to.deep.equal([untouched, undefined]);
+    });
+
+    it('--direct works where the kind is gone, and keeps what a slice shows of another zone', async () => {
+      sandbox.seed(pair('two', ZONES));
+      await evacuateSlice('two-x', 'eu-1a');
+      await client.delete(
+        {
+          group: 'apiextensions.k8s.io',
+          version: 'v1',
+          kind: 'CustomResourceDefinition',
+          plural: 'customresourcedefinitions',
+          namespaced: false,
+        },
+        { name: 'zoneevacuations.topology.extensions.gardener.cloud' },
+      );
+      expect((await run('return eu-1b --direct')).code).to.equal(0);
+      expect((await hintsOf('two-x'))[0]).to.equal(NOWHERE);
+      expect((await run('return eu-1a --direct')).code).to.equal(0);
+      expect((await hintsOf('two-x'))[0]).to.equal('');
+      const missing = await run('evacuations');
+      expect([missing.code, missing.err.includes('serves no ZoneEvacuations')]).to.deep.equal([3, true]);
+    });
+
+    it('--direct names what it could not write, and ends with exit code 1', async () => {
+      await begin();
+      sandbox.addFault({ kind: 'status', match: { resource: 'endpointslices', verb: 'patch' }, code: 403 });
+      const { code, err } = await run('return eu-1a --direct');
+      expect([code, err.includes('1 slice still show')], err).to.deep.equal([1, true]);
+    });
+
+    it('--direct returns the slices where Nodes may not be read', async () => {
+      await begin();
+      sandbox.addFault({ kind: 'status', match: { resource: 'nodes' }, code: 403 });
+      const { code, err } = await run('return eu-1a --direct');
+      expect([code, err.includes('warning: Nodes that were cordoned stay so')], err).to.deep.equal([0, true]);
+    });
+
+    it('--percent returns a share, as a canary', async () => {
+      await begin();
+      const observe = async (): Promise<void> => {
+        await setStatus({ phase: 'Evacuated', observedGeneration: 2, services: services(1, 0, 0) });
+      };
+      const { code, out } = await run('return eu-1a --percent 25', { onErr: () => void observe() });
+      expect([code, out]).to.deep.equal([0, 'Evacuated: 1 of 1 Service moved, 0 pending, 0 left\n']);
+      expect((await all())[0]?.spec.percent).to.equal(75);
+    });
+
+    it('goes on where the person goes away, and says so', async () => {
+      await begin();
+      const ended = new AbortController();
+      const onErr = (text: string): void => (text.startsWith('returning') ? ended.abort() : undefined);
+      const { code, err } = await run('return eu-1a', { signal: ended.signal, onErr });
+      expect([code, err.includes('still returning: the evacuation is ended')], err).to.deep.equal([1, true]);
+    });
+  });
+});

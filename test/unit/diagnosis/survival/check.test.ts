@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// The check before an evacuation: what is refused, what counts beside it, and what it costs the control plane.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
+import { checkEvacuation } from '../../../../pkg/diagnosis/survival/check.ts';
+import type { Evacuation, EvacuationCheck } from '../../../../pkg/diagnosis/survival/check.ts';
+import { estimateWrites } from '../../../../pkg/diagnosis/survival/writes.ts';
+import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
+import { snapshotOf } from '../../../fixtures/snapshot.ts';
+
+const [A, B, C] = ['eu-1a', 'eu-1b', 'eu-1c'] as const;
+
+const evacuation = (zone: string, more: Partial<Evacuation> = {}): Evacuation => ({
+  name: zone,
+  zone,
+  percent: 100,
+  rounding: 'Up',
+  concerns: () => true,
+  ...more,
+});
+
+const named = (name: string, zones: readonly string[]): KubernetesObject[] => [
+  service({ metadata: { name } }),
+  slice({
+    service: name,
+    metadata: { name: `${name}-x` },
+    endpoints: zones.map((zone, index) => endpoint({ zone, addresses: [`10.0.${name.length}.${index + 1}`] })),
+  }),
+];
+
+const check = (
+  objects: readonly KubernetesObject[],
+  wanted: Evacuation,
+  running: readonly Evacuation[] = [],
+  nodes: readonly string[] = [A, B, C],
+): EvacuationCheck =>
+  checkEvacuation(snapshotOf(...nodes.map((zone) => node({ zone })), kubeProxy(), ...objects), wanted, running, {
+    now: 0,
+  });
+
+const cilium = (version: string): KubernetesObject => {
+  const containers = [{ name: 'cilium-agent', image: `quay.io/cilium/cilium:${version}` }];
+  const template = { metadata: { labels: { 'k8s-app': 'cilium' } }, spec: { containers } };
+  const metadata = { name: 'cilium', namespace: 'kube-system', labels: { 'k8s-app': 'cilium' } };
+  return { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata, spec: { template } } as KubernetesObject;
+};
+
+const reasonsOf = ({ refusals }: EvacuationCheck): string[] => refusals.map(({ reason }) => reason);
+
+describe('survival: the check before an evacuation', () => {
+  const web = named('web', [A, B, C]);
+  const cases: readonly (readonly [string, EvacuationCheck, readonly string[]])[] = [
+    ['goes on where the others can take over', check(web, evacuation(A)), []],
+    ['the last of all zones', check(named('web', [A]), evacuation(A), [], [A]), ['LastZone', 'NothingToMove']],
+    [
+      'the last beside others that run',
+      check(web, evacuation(A), [evacuation(B), evacuation(C)]),
+      ['LastZone', 'TogetherNoEndpoint', 'NothingToMove'],
+    ],
+    ['a part of the last zone is allowed', check(named('web', [A, A]), evacuation(A, { percent: 50 }), [], [A]), []],
+    ['nothing is in the zone', check(named('web', [B, C]), evacuation(A)), ['NothingToMove']],
+    ['nothing in scope is in the zone', check(web, evacuation(A, { concerns: () => false })), ['NothingToMove']],
+    ['too much for the others', check(named('web', [A, A, A, B]), evacuation(A)), ['Overloaded']],
+    [
+      'less than that for a share',
+      check(named('web', [A, A, A, B]), evacuation(A, { percent: 34, rounding: 'Down' })),
+      [],
+    ],
+    [
+      'too much only together with another',
+      check(named('web', [A, A, B, B, C]), evacuation(A), [evacuation(B)]),
+      ['Overloaded'],
+    ],
+    [
+      'no endpoint left only together with another',
+      check([...web, ...named('two', [A, B])], evacuation(A), [evacuation(B)]),
+      ['TogetherNoEndpoint', 'Overloaded'],
+    ],
+  ];
+  for (const [name, found, expected] of cases) {
+    it(name, () => expect(reasonsOf(found)).to.deep.equal(expected));
+  }
+
+  it('looks at another evacuation only for the Services that it is about', () => {
+    const other = evacuation(B, { concerns: ({ metadata }) => metadata?.name === 'else' });
+    expect(reasonsOf(check(named('web', [A, A, B, B, C]), evacuation(A), [other]))).to.deep.equal([]);
+  });
+
+  it('refuses where a router leaves no endpoint if hints miss a zone; that can be forced', () => {
+    const config = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'cilium-config', namespace: 'kube-system' },
+      data: { 'enable-service-topology': 'true', 'kube-proxy-replacement': 'true' },
+    };
+    const { refusals } = check([...web, cilium('v1.18.0'), config], evacuation(A));
+    expect(refusals).to.deep.equal([
+      {
+        reason: 'ConnectionsFail',
+        message: 'Cilium 1.18.0 on 3 Nodes leaves no endpoint where hints miss a zone.',
+        forcible: true,
+      },
+    ]);
+  });
+
+  it('says nothing can be forced where no zone would be left', () => {
+    const { refusals } = check(named('web', [A]), evacuation(A), [], [A]);
+    expect(refusals.map(({ forcible }) => forcible)).to.deep.equal([false, false]);
+  });
+
+  it('never lets the last zone go, whatever else is evacuated', () => {
+    const zones = fc.subarray([A, B, C], { minLength: 1 });
+    fc.assert(
+      fc.property(zones, fc.constantFrom(A, B, C), (running, zone) => {
+        const others = running.filter((other) => other !== zone).map((other) => evacuation(other));
+        const found = check(web, evacuation(zone), others);
+        expect(reasonsOf(found).includes('LastZone')).to.equal(others.length === 2);
+      }),
+    );
+  });
+});
+
+describe('survival: what an evacuation costs the control plane', () => {
+  it('counts slices of Services that move, all of them, and none else', () => {
+    const { writes } = check(
+      [...named('web', [A, B]), ...named('elsewhere', [B, C]), ...named('solo', [A])],
+      evacuation(A),
+    );
+    expect(writes).to.deep.include({ slices: 1, proxies: 3, fanOutBytes: writes.bytes * 3 });
+    expect(writes.echo).to.deep.equal({ puts: 1, requestsPerSecond: 20, seconds: 1 / 20 });
+  });
+
+  it('counts answers of the EndpointSlice controller for its own slices only', () => {
+    const labels = { 'endpointslice.kubernetes.io/managed-by': 'someone-else' };
+    const slices = [slice(), slice({ metadata: { labels } })];
+    expect(estimateWrites(slices, { proxies: 10, requestsPerSecond: 100 }).echo).to.deep.equal({
+      puts: 1,
+      requestsPerSecond: 100,
+      seconds: 0.01,
+    });
+  });
+});
