@@ -45,6 +45,57 @@ describe('kubectl topology snapshot', () => {
     });
   }
 
+  /** Names of API resources in the line of kubectl that help shows. */
+  const namesInHelp = async (): Promise<Set<string>> => {
+    const { out } = await runTopology(['snapshot', '--help']);
+    return new Set((/grep -xE '([^']+)'/.exec(out.replace(/\s*\n\s*/g, ''))?.[1] ?? '').split('|'));
+  };
+  /** As the API calls them: the test knows it from Kubernetes, not from the command. */
+  const RESOURCES: Readonly<Record<string, string>> = {
+    Node: 'nodes',
+    Service: 'services',
+    EndpointSlice: 'endpointslices.discovery.k8s.io',
+    Pod: 'pods',
+    Event: 'events',
+    ConfigMap: 'configmaps',
+    Deployment: 'deployments.apps',
+    StatefulSet: 'statefulsets.apps',
+    DaemonSet: 'daemonsets.apps',
+    HorizontalPodAutoscaler: 'horizontalpodautoscalers.autoscaling',
+    MutatingWebhookConfiguration: 'mutatingwebhookconfigurations.admissionregistration.k8s.io',
+    ValidatingWebhookConfiguration: 'validatingwebhookconfigurations.admissionregistration.k8s.io',
+    MutatingAdmissionPolicy: 'mutatingadmissionpolicies.admissionregistration.k8s.io',
+    APIService: 'apiservices.apiregistration.k8s.io',
+    Ingress: 'ingresses.networking.k8s.io',
+    IngressClass: 'ingressclasses.networking.k8s.io',
+    Gateway: 'gateways.gateway.networking.k8s.io',
+    GatewayClass: 'gatewayclasses.gateway.networking.k8s.io',
+    HTTPRoute: 'httproutes.gateway.networking.k8s.io',
+    FelixConfiguration: 'felixconfigurations.crd.projectcalico.org',
+    Installation: 'installations.operator.tigera.io',
+    CiliumNodeConfig: 'ciliumnodeconfigs.cilium.io',
+    Network: 'networks.operator.openshift.io',
+    FlowPolicy: 'flowpolicies.topology.extensions.gardener.cloud',
+  };
+
+  it('has a line of kubectl in its help that collects objects with the same answers, for every fixture', async () => {
+    const names = await namesInHelp();
+    for (const file of readdirSync(CLUSTERS).sort()) {
+      const name = file.replace(/\.yaml$/, '');
+      const flat = objectsOf(name).flatMap((object) => {
+        const { items } = object as { items?: unknown[] };
+        return items ?? [object];
+      }) as { kind: string }[];
+      const left = flat.filter(({ kind }) => !names.has(RESOURCES[kind] ?? kind));
+      // The plug-in's own kinds are what other commands of it have written.
+      expect(
+        [...new Set(left.map(({ kind }) => kind))].filter((kind) => !kind.startsWith('Topology')),
+        name,
+      ).to.deep.equal([]);
+    }
+    expect(names).to.include.members(Object.values(RESOURCES));
+  });
+
   it('is made of a cluster, says what could not be read, and holds no secret', async () => {
     const folder = temporaryFolder();
     const sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2' });

@@ -9,6 +9,7 @@ import { UsageError } from '../errors.ts';
 import { parseServiceName } from '../find-service.ts';
 import { addInputFlags } from '../flags.ts';
 import type { InputFlags } from '../flags.ts';
+import { SOURCES } from '../input/resources.ts';
 import { addMeasuredFlags, readMeasured } from '../measured-flags.ts';
 import type { MeasuredFlags } from '../measured-flags.ts';
 import { checkInputFlags, withConnection } from '../session.ts';
@@ -17,9 +18,15 @@ interface Flags extends InputFlags, MeasuredFlags {
   service?: string;
 }
 
-/** What a plain kubectl collects to the same end; ConfigMaps come whole, secrets in them too. */
-const BY_HAND =
-  'kubectl get nodes,services,endpointslices,pods,deployments,statefulsets,daemonsets,hpa,configmaps,ingresses,ingressclasses,mutatingwebhookconfigurations,events -A -o json > cluster.json';
+/** As `kubectl api-resources -o name` prints them. */
+const NAMES = new Set(
+  Object.values(SOURCES).flatMap((sources) =>
+    sources.map(({ resource: { plural, group } }) => (group === '' ? plural : `${plural}.${group}`)),
+  ),
+);
+
+/** What a plain kubectl collects to the same end, of what the cluster serves; ConfigMaps come whole, secrets in them too. */
+const BY_HAND = `kubectl get "$(kubectl api-resources --verbs=list -o name | grep -xE '${[...NAMES].join('|')}' | paste -sd, -)" -A -o json > cluster.json`;
 
 export const snapshot = topologyCommand<Flags>({
   name: 'snapshot',
