@@ -4,6 +4,7 @@ import type { Namespace } from '../../pkg/apis/core.ts';
 import { removePolicies } from '../../pkg/controllers/admission-policies/cleanup.ts';
 import { createPolicyWriter } from '../../pkg/controllers/admission-policies/writer.ts';
 import { classesOf } from '../../pkg/controllers/settings/homes.ts';
+import { returnSlices } from '../../pkg/controllers/evacuation/cleanup.ts';
 import { releaseExtensions } from '../../pkg/controllers/extension/release.ts';
 import { createRouterEvidence } from '../../pkg/controllers/routers/evidence.ts';
 import { isOwnedElsewhere } from '../../pkg/controllers/settings/ownership.ts';
@@ -56,6 +57,8 @@ export const runCleanup = async (session: Session, signal: AbortSignal): Promise
     const shared = config.installation.claim !== undefined;
     const leaves = (of: Namespace): boolean => shared && isOwnedElsewhere(of, config);
     const settings = await cleanUp({ client, leaves, clock, logger }, workSignal);
+    const returned = await returnSlices({ client, clock }, workSignal);
+    if (returned > 0) session.print(`${returned} evacuated EndpointSlice(s) returned\n`);
     const writer = createPolicyWriter({ client, clock, logger });
     const { name } = config.policies;
     const policies = await removePolicies({ client, name, namespace, writer }, workSignal);

@@ -60,7 +60,12 @@ export const baseUnder = (endpoint: HintedEndpoint, mark: EvacuationMark | undef
   if (equal(endpoint.hints, evacuatedHints(endpoint, recorded, mark))) return recorded;
   const sent = baseOf(endpoint.hints);
   // A hint for nowhere is nobody's wish: it was made under another mark.
-  return sent.zones.includes(NOWHERE) ? recorded : sent;
+  if (sent.zones.includes(NOWHERE) || textOfBase(sent) === textOfBase(recorded)) return recorded;
+  if (isLeaving(endpoint, mark)) return sent;
+  // The flow controller writes its plan with what has to be covered: that is no part of the plan.
+  const covers = mark.cover.length > 0 && mark.cover.every((zone) => sent.zones.includes(zone));
+  const planned = covers ? sent.zones.filter((zone) => !mark.cover.includes(zone)) : [];
+  return planned.length === 0 ? sent : { ...sent, zones: planned };
 };
 
 const record = (endpoints: readonly HintedEndpoint[], bases: readonly BaseHints[]): Recorded => {

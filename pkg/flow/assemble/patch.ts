@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON Patch that brings a plan to one slice, and the one that reverts what was written.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
-import { ANNOTATION_PLAN, PLAN_SPREAD, PLAN_ZONES } from '../../apis/names.ts';
+import { ANNOTATION_PLAN, NOWHERE, PLAN_SPREAD, PLAN_ZONES } from '../../apis/names.ts';
+import { stayingZones } from '../../evacuation/slice.ts';
 import { hintsOf } from '../demand/in-force.ts';
 import type { HintsInForce, HintsOf } from '../demand/in-force.ts';
 import { endpointName, isSpread } from './slice.ts';
@@ -26,11 +27,19 @@ const markOperation = ({ mark, annotated }: FlowSlice, wanted: string | undefine
 const same = (left: readonly string[], right: readonly string[]): boolean =>
   left.length === right.length && [...left].sort().join('\n') === [...right].sort().join('\n');
 
-/** Planned zones of an endpoint; one that is not ready yet begins in its own zone, as admission has it. */
-const wantedZones = (endpoint: FlowSliceEndpoint, hints: HintsOf): readonly string[] => {
-  const { zone, ready } = endpoint;
-  const zones = ready ? hints({ name: endpointName(endpoint), zone }) : [zone];
-  return zones.filter((name) => name !== '');
+/**
+ * Planned zones of an endpoint; one that is not ready yet begins in its own zone, as admission has it. While a zone is evacuated, what
+ * leaves stays so, and the others serve what has to be covered, as admission would make it.
+ */
+const wantedZones = (
+  endpoint: FlowSliceEndpoint,
+  hints: HintsOf,
+  { cover }: Pick<FlowSlice, 'cover'>,
+): readonly string[] => {
+  const { zone, ready, leaving } = endpoint;
+  if (leaving === true) return [NOWHERE];
+  const zones = (ready ? hints({ name: endpointName(endpoint), zone }) : [zone]).filter((name) => name !== '');
+  return cover === undefined ? zones : stayingZones(zone, zones, cover);
 };
 
 const hintOperation = (
@@ -49,7 +58,9 @@ export const differs = (slice: FlowSlice, plan: HintsInForce): boolean => {
   if (slice.addressType === 'FQDN') return false;
   if (isSpread(slice) !== plan.spread) return true;
   const hints = hintsOf(plan);
-  return slice.endpoints.some((endpoint) => endpoint.ready && !same(endpoint.forZones, wantedZones(endpoint, hints)));
+  return slice.endpoints.some(
+    (endpoint) => endpoint.ready && !same(endpoint.forZones, wantedZones(endpoint, hints, slice)),
+  );
 };
 
 /** The patch for a slice that differs from the plan; undefined where nothing is to be written. */
@@ -58,7 +69,9 @@ export const patchFor = (slice: FlowSlice, plan: HintsInForce): JsonPatchOperati
   const hints = hintsOf(plan);
   return [
     lockOf(slice),
-    ...slice.endpoints.flatMap((endpoint, index) => hintOperation(index, endpoint, wantedZones(endpoint, hints))),
+    ...slice.endpoints.flatMap((endpoint, index) =>
+      hintOperation(index, endpoint, wantedZones(endpoint, hints, slice)),
+    ),
     ...markOperation(slice, plan.spread ? PLAN_SPREAD : PLAN_ZONES),
   ];
 };

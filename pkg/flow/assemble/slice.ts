@@ -3,7 +3,16 @@
 import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
 import { isZoneName } from '../../hints/names.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { ANNOTATION_PLAN, LABEL_SERVICE_NAME, LABEL_STRATEGY, PLAN_SPREAD } from '../../apis/names.ts';
+import {
+  ANNOTATION_EVACUATED,
+  ANNOTATION_PLAN,
+  LABEL_SERVICE_NAME,
+  LABEL_STRATEGY,
+  PLAN_SPREAD,
+} from '../../apis/names.ts';
+import type { EvacuationMark } from '../../evacuation/mark.ts';
+import { parseMark } from '../../evacuation/mark.ts';
+import { isLeaving } from '../../evacuation/slice.ts';
 
 export interface FlowSliceEndpoint {
   /** Name of the Pod behind it; empty where there is none. */
@@ -13,6 +22,8 @@ export interface FlowSliceEndpoint {
   /** Empty where it has none, or one that no hint could name. */
   readonly zone: string;
   readonly ready: boolean;
+  /** Its zone is being evacuated, and it gets no new connections: no plan counts on it. */
+  readonly leaving?: true;
   /** Zones of its hints; empty without. */
   readonly forZones: readonly string[];
   /** It has hints of any kind, also empty ones. */
@@ -28,6 +39,8 @@ export interface FlowSlice extends KubernetesObject {
   readonly mark: string | undefined;
   /** It has annotations, ours or others'. */
   readonly annotated: boolean;
+  /** While a zone is evacuated: zones that its endpoints serve beside those of the plan. */
+  readonly cover?: readonly string[];
   readonly addressType: string;
   /** In the order of the slice. */
   readonly endpoints: readonly FlowSliceEndpoint[];
@@ -52,17 +65,26 @@ const createPool = () => {
 /** A function that reduces slices; what they have in common it holds once. */
 export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) => {
   const pooled = createPool();
-  const project = ({ addresses, conditions, zone, targetRef, hints }: Endpoint): FlowSliceEndpoint => ({
-    pod: targetRef?.kind === 'Pod' ? (targetRef.name ?? '') : '',
-    address: addresses[0] ?? '',
-    // Nobody checks it but whoever hints for it: the API server takes any text.
-    zone: isZoneName(zone) ? (pooled([zone])[0] ?? '') : '',
-    ready: conditions?.ready !== false,
-    forZones: pooled((hints?.forZones ?? []).map(({ name }) => name)),
-    hinted: hints !== undefined && hints !== null,
-  });
+  const project = (
+    { addresses, conditions, zone, targetRef, hints }: Endpoint,
+    evacuated: EvacuationMark | undefined,
+  ): FlowSliceEndpoint => {
+    const leaving =
+      evacuated !== undefined && isLeaving({ addresses, ...(zone === undefined ? {} : { zone }) }, evacuated);
+    return {
+      pod: targetRef?.kind === 'Pod' ? (targetRef.name ?? '') : '',
+      address: addresses[0] ?? '',
+      // Nobody checks it but whoever hints for it: the API server takes any text.
+      zone: isZoneName(zone) ? (pooled([zone])[0] ?? '') : '',
+      ready: conditions?.ready !== false && !leaving,
+      ...(leaving ? { leaving } : {}),
+      forZones: pooled((hints?.forZones ?? []).map(({ name }) => name)),
+      hinted: hints !== undefined && hints !== null,
+    };
+  };
   return ({ metadata = {}, addressType, endpoints }) => {
     const { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp } = metadata;
+    const evacuated = parseMark(annotations?.[ANNOTATION_EVACUATED]);
     return {
       metadata: {
         ...(name === undefined ? {} : { name }),
@@ -76,7 +98,8 @@ export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) =
       mark: annotations?.[ANNOTATION_PLAN],
       annotated: annotations !== undefined && annotations !== null,
       addressType: addressType ?? 'IPv4',
-      endpoints: (endpoints ?? []).map(project),
+      ...(evacuated === undefined ? {} : { cover: pooled(evacuated.cover) }),
+      endpoints: (endpoints ?? []).map((endpoint) => project(endpoint, evacuated)),
     };
   };
 };

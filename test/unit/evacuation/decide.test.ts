@@ -281,6 +281,20 @@ describe('admission of an evacuated slice', () => {
     expect(hintsIn([after])).to.deep.equal([[NOWHERE], ['a', 'b'], ['a', 'b', 'c']]);
   });
 
+  it('takes a plan that the flow controller writes with what is covered for the plan alone', () => {
+    const before = [sliceOf(routed('a'), routed('b'), routed('c'))];
+    const [one] = moved(before, [ALL]);
+    const [leaving, , other] = one!.endpoints!;
+    const planned = {
+      ...one!,
+      endpoints: [leaving!, { ...one!.endpoints![1]!, hints: hintsFor('a', 'b', 'c') }, other!],
+    };
+    const kept = decideEvacuated(planned, () => true);
+    const stored = applyJsonPatch(planned, kept.kind === 'patch' ? kept.operations : []);
+    expect(hintsIn([stored])).to.deep.equal([[NOWHERE], ['a', 'b', 'c'], ['a', 'c']]);
+    expect(moved([stored], [ALL]), 'the leader agrees').to.deep.equal([stored]);
+  });
+
   it('keeps hints for nodes of those that stay, and names no node for those that leave', () => {
     const onNode = (zone: string) => at(zone, { hints: { ...hintsFor(zone), forNodes: [{ name: `node-${zone}` }] } });
     const before = [sliceOf(onNode('a'), onNode('b'))];

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
+import { NOWHERE } from '../../../../pkg/apis/names.ts';
 import { differs, patchFor, takeBackPatch } from '../../../../pkg/flow/assemble/patch.ts';
 import { createSliceProjection } from '../../../../pkg/flow/assemble/slice.ts';
 import type { HintsInForce } from '../../../../pkg/flow/demand/in-force.ts';
@@ -17,6 +18,31 @@ const OWN: HintsInForce = { spread: false, endpoints: [] };
 const SHARED: HintsInForce = { spread: false, endpoints: [{ name: 'b1', forZones: ['a', 'b'] }] };
 
 describe('the patch of a slice', () => {
+  it('leaves what is evacuated as it is, and has the others serve what has to be covered', () => {
+    const evacuated = { out: { a: true }, cover: ['a'], was: 'own' };
+    const slice = (...forZones: string[]): EndpointSlice => ({
+      metadata: {
+        name: 's',
+        resourceVersion: '7',
+        annotations: {
+          'topology.extensions.gardener.cloud/evacuated': JSON.stringify(evacuated),
+          'topology.extensions.gardener.cloud/plan': 'zones',
+        },
+      },
+      endpoints: [
+        { addresses: ['198.18.0.1'], zone: 'a', hints: { forZones: [{ name: NOWHERE }] } },
+        { addresses: ['198.18.0.2'], zone: 'b', hints: { forZones: forZones.map((name) => ({ name })) } },
+      ],
+    });
+    const project = createSliceProjection();
+    const plan = { spread: false, endpoints: [{ name: '198.18.0.2', forZones: ['b', 'c'] }] };
+    expect(patchFor(project(slice('a', 'b', 'c')), plan)).to.equal(undefined);
+    expect(patchFor(project(slice('a', 'b')), plan)).to.deep.equal([
+      LOCK,
+      { op: 'add', path: '/endpoints/1/hints', value: { forZones: [{ name: 'a' }, { name: 'b' }, { name: 'c' }] } },
+    ]);
+  });
+
   it('is none where proxies route as planned, whatever endpoints that are not ready carry', () => {
     const slice = flowSlice([
       flowEndpoint('a', { forZones: ['a'] }),
