@@ -65,6 +65,15 @@ describe('buildRegistration', () => {
     ]);
   });
 
+  it('asks about evacuated slices last, wherever they are, while a zone is evacuated', () => {
+    expect(namesOf({ evacuating: true })).to.deep.equal([...namesOf(), 'zone-evacuation']);
+    expect(namesOf({ evacuating: true, carrier: 'policy' })).to.include('zone-evacuation');
+    expect(namesOf({ evacuating: true, claimed: false })).not.to.include('zone-evacuation');
+    const entry = byName('zone-evacuation', { evacuating: true, failurePolicy: 'Fail' });
+    expect(entry).to.deep.include({ namespaceSelector: {}, objectSelector: {}, failurePolicy: 'Ignore' });
+    expect(entry.matchConditions?.at(-1)?.expression).to.contain('topology.extensions.gardener.cloud/evacuated');
+  });
+
   it('fails open, fast, without side effects, and is asked once', () => {
     for (const webhook of webhooksOf()) {
       expect(webhook, webhook.name).to.include({
