@@ -7,8 +7,11 @@ import { createFlowController } from '../../pkg/controllers/flow/controller.ts';
 import { createRouterEvidence } from '../../pkg/controllers/routers/evidence.ts';
 import { openNodeGroupCaches } from '../../pkg/controllers/node-groups/caches.ts';
 import { createNodeGroupControllers } from '../../pkg/controllers/node-groups/controller.ts';
+import { createAggregator } from '../../pkg/controllers/traffic-proof/aggregator.ts';
+import { createConditionWriter } from '../../pkg/controllers/traffic-proof/condition-writer.ts';
 import { createManager } from '../../pkg/kubernetes/manager.ts';
 import { createLoadSources } from '../../pkg/metrics/load-sources.ts';
+import { createMeterReader } from '../../pkg/metrics/measured-traffic.ts';
 import type { LoadSources } from '../../pkg/metrics/load-sources.ts';
 import { runController } from '../shared/run-controller.ts';
 import { candidateOf, openSession, userAgentOf } from '../shared/session.ts';
@@ -22,7 +25,7 @@ const command = COMMANDS.flowController;
 
 /** Resolves after a clean stop; rejects when leadership is lost or a port cannot be opened. */
 export const serve = async (session: Session, signal: AbortSignal): Promise<void> => {
-  const { nodeGroups, excludedNamespaces } = session.config;
+  const { nodeGroups, trafficProof, excludedNamespaces } = session.config;
   const manager = createManager({ ...candidateOf(session), ...session, component: command });
   const { client, events, metrics } = manager;
   const common = { ...session, client, events, metrics };
@@ -37,6 +40,21 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
     const { touchesPerSecond } = nodeGroups;
     const options = { ...common, caches: openNodeGroupCaches(manager.cache), touchesPerSecond, excludedNamespaces };
     for (const [name, spec] of Object.entries(createNodeGroupControllers(options))) manager.controller(name, spec);
+  }
+  if (trafficProof.enabled) {
+    const { clock, logger } = session;
+    const { namespace, intervalSeconds } = trafficProof;
+    const meters = createMeterReader({ client, namespace, now: () => clock.monotonic() });
+    const aggregator = createAggregator({
+      read: async (reading) => new Map((await meters.read(reading)).readings.map(({ node, judged }) => [node, judged])),
+      services: () => caches.services.list(),
+      excludedNamespaces,
+      writer: createConditionWriter({ client, clock, logger }),
+      clock,
+      intervalMs: intervalSeconds * 1_000,
+      logger,
+    });
+    manager.whileLeading(aggregator.run);
   }
   await manager.run(signal);
 };

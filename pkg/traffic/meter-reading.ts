@@ -2,8 +2,10 @@
 // What one meter's /metrics says, and what several of them come to: averages since they began, or between two readings.
 import { parseExposition } from './exposition.ts';
 import type { ExposedSample } from './exposition.ts';
+import { OUTCOMES } from './hints.ts';
 import { addUp } from './measured.ts';
 import type { Measured, MeasuredFlow } from './measured.ts';
+import type { OutcomeCounts, ServiceCounts } from './proof.ts';
 
 /** Counters of one Service and pair of zones. */
 export interface CounterRow {
@@ -24,6 +26,8 @@ export interface MeterReading {
   /** By reason. */
   readonly lost: Readonly<Record<string, number>>;
   readonly rows: readonly CounterRow[];
+  /** New connections against the hints of their moment. */
+  readonly judged: ServiceCounts;
 }
 
 export const METER_METRICS = {
@@ -32,6 +36,7 @@ export const METER_METRICS = {
   seconds: 'topology_traffic_counting_seconds',
   state: 'topology_traffic_state',
   lost: 'topology_traffic_lost_total',
+  judged: 'topology_traffic_judged_connections_total',
 } as const;
 
 type Draft = { -readonly [K in keyof CounterRow]: CounterRow[K] };
@@ -59,6 +64,18 @@ const rowsOf = (samples: ReadonlyMap<string, readonly ExposedSample[]>): Counter
   return [...rows.values()];
 };
 
+/** Outcomes that this version does not know are passed over. */
+const judgedOf = (samples: readonly ExposedSample[]): ServiceCounts => {
+  const services = new Map<string, OutcomeCounts>();
+  for (const { labels, value } of samples) {
+    const outcome = OUTCOMES.find((known) => known === labels['outcome']);
+    if (outcome === undefined) continue;
+    const service = serviceOf(labels);
+    services.set(service, { ...services.get(service), [outcome]: value });
+  }
+  return services;
+};
+
 /** Undefined where the text is not a meter's, or it has not begun to count. */
 export const readMeter = (node: string, text: string): MeterReading | undefined => {
   const samples = parseExposition(text, Object.values(METER_METRICS));
@@ -71,6 +88,7 @@ export const readMeter = (node: string, text: string): MeterReading | undefined 
     state: of('state').find(({ value }) => value === 1)?.labels['state'] ?? '',
     lost: Object.fromEntries(of('lost').map(({ labels, value }) => [labels['reason'] ?? '', value])),
     rows: rowsOf(samples),
+    judged: judgedOf(of('judged')),
   };
 };
 

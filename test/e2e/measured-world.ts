@@ -2,6 +2,7 @@
 // Meters on every node of a bed as the chart installs them: over TLS with a token for them alone, found by their Pods (ADR 0021).
 import { METER_AUDIENCE, METER_NAMESPACE, METER_READER, TRAFFIC_METER } from '../../pkg/apis/names.ts';
 import type { Bed, BedNode, BedPod } from './bed/index.ts';
+import type { NodeOptions } from './bed/node.ts';
 import { runningStatus } from './bed/pod.ts';
 import { inside, startMeter, startServers } from './traffic-meter-world.ts';
 import type { Meter } from './traffic-meter-world.ts';
@@ -10,7 +11,7 @@ export const SECURE_PORT = 9_518;
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
 /** The account that may read meters, and the role of who may become it. */
-const createReader = async ({ api }: Bed): Promise<void> => {
+export const createMeterAccount = async ({ api }: Bed): Promise<void> => {
   const metadata = { name: METER_READER, namespace: METER_NAMESPACE };
   await api.create('/api/v1/namespaces', {
     apiVersion: 'v1',
@@ -99,23 +100,30 @@ export interface MeasuredBed {
   readonly meters: readonly Meter[];
 }
 
+/** A node whose meter has a Pod, as the chart's DaemonSet makes it. */
+export const startMeasuredNode = async (bed: Bed, options: NodeOptions): Promise<{ node: BedNode; meter: Meter }> => {
+  const node = await bed.node(options);
+  await inside(node, 'sysctl', '-qw', 'net.netfilter.nf_conntrack_acct=1');
+  const meter = await startMeter(bed, node, `--secure-port=${SECURE_PORT}`);
+  await createPod(bed, node);
+  return { node, meter };
+};
+
 /** A node in each zone with a meter and a server of `shop/web`, whose Service the caller makes. */
 export const startMeasured = async (bed: Bed, zones: readonly string[]): Promise<MeasuredBed> => {
   const { api } = bed;
   await api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
-  await createReader(bed);
+  await createMeterAccount(bed);
   const nodes: BedNode[] = [];
   const pods: BedPod[] = [];
   const meters: Meter[] = [];
   for (const zone of zones) {
-    const node = await bed.node({ name: `${zone}1`, zone });
-    await inside(node, 'sysctl', '-qw', 'net.netfilter.nf_conntrack_acct=1');
+    const { node, meter } = await startMeasuredNode(bed, { name: `${zone}1`, zone });
     nodes.push(node);
+    meters.push(meter);
     const pod = await bed.pod({ node, app: 'web', namespace: 'shop', serve: false });
     startServers(bed, pod);
     pods.push(pod);
-    meters.push(await startMeter(bed, node, `--secure-port=${SECURE_PORT}`));
-    await createPod(bed, node);
   }
   return { nodes, pods, meters };
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs inside the network namespace of a node: a server that sends as many bytes as it is asked for, a client that asks for
-// mixed sizes, and a reader of a page; `hack/node test/e2e/traffic-load.ts serve|connect|read …`.
+// mixed sizes, one that connects several times a second, and a reader of a page; `… traffic-load.ts serve|connect|pulse|read …`.
 import { createConnection, createServer } from 'node:net';
 
 /** A request is a line with a number; the answer has so many bytes, and the connection ends. */
@@ -37,7 +37,21 @@ const connect = async (address: string, port: number, count: number): Promise<vo
   process.stdout.write(JSON.stringify({ connections: count, payload }));
 };
 
+const PULSE_MS = 300;
+
+/** Opens a connection again and again until the process ends, from an address of the node where one is named. */
+const pulse = (address: string, port: number, from: string): void => {
+  setInterval(() => {
+    const options = { host: address, port, timeout: 2_000, ...(from === '' ? {} : { localAddress: from }) };
+    const socket = createConnection(options, () => socket.end());
+    socket.on('timeout', () => socket.destroy());
+    socket.on('error', () => socket.destroy());
+    socket.resume();
+  }, PULSE_MS);
+};
+
 const [task, first = '', port = '0', count = '0'] = process.argv.slice(2);
 if (task === 'serve') serve(first, Number(port));
+else if (task === 'pulse') pulse(first, Number(port), count === '0' ? '' : count);
 else if (task === 'connect') await connect(first, Number(port), Number(count));
 else process.stdout.write(await (await fetch(first)).text());

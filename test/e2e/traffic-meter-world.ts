@@ -87,6 +87,16 @@ export const startServers = (bed: Bed, pod: BedPod): Component[] =>
     return server;
   });
 
+/** Opens three connections a second from a node to an address, from one of its Pods where that is named. */
+export const startPulse = (bed: Bed, node: BedNode, address: string, port: number, from = '0'): Component => {
+  const client = bed.program({
+    name: `client on ${node.name} of ${address}`,
+    command: [...enterPrefix(node.namespace), process.execPath, load, 'pulse', address, String(port), from],
+  });
+  client.start();
+  return client;
+};
+
 export interface Load {
   readonly connections: number;
   /** Bytes that the client read. */

@@ -37,6 +37,22 @@ const nodeGroups = object(
   { default: {}, description: "KubeEdge's NodeGroups; nothing happens where they are not installed." },
 );
 
+const trafficProof = object(
+  {
+    enabled: flag(
+      'Read the traffic-meters, and write the condition TrafficDistributionHonored on Services that ask for routing by zone.',
+      { default: false },
+    ),
+    namespace: Type.String({
+      minLength: 1,
+      default: 'topology-traffic-meter',
+      description: 'Namespace of the meters.',
+    }),
+    intervalSeconds: whole(5, 300, 'Time between two readings of all meters.', { default: 10 }),
+  },
+  { default: {}, description: 'Whether measured connections go where hints say.' },
+);
+
 const schema = Type.Object({
   // Several controllers share a cluster this way.
   namespaceSelector: labelSelector({
@@ -47,6 +63,7 @@ const schema = Type.Object({
   metricSources: METRIC_SOURCES_SCHEMA,
   status,
   nodeGroups,
+  trafficProof,
   installation: INSTALLATION_SCHEMA,
   leaderElection: leaderElectionSchema(COMMANDS.flowController),
   health: endpointSchema(8081),

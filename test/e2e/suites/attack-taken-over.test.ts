@@ -69,7 +69,7 @@ describe('attack: a component that was taken over', () => {
     await apply(bed(), 'flowpolicies.yaml', readFileSync(join(root, 'example/flow/crd.yaml'), 'utf8'));
     const helm = await openHelm();
     try {
-      const values = { flowController: { enabled: true, nodeGroups: true } };
+      const values = { flowController: { enabled: true, nodeGroups: true, trafficProof: true } };
       await apply(bed(), 'chart.yaml', await helm.template({ ...INJECTED['seed and runtime'], ...values }));
     } finally {
       helm.close();

@@ -32,6 +32,7 @@ const reading = (
   state: 'Measuring',
   lost: {},
   rows,
+  judged: new Map(),
   ...more,
 });
 
@@ -44,6 +45,9 @@ describe('a reading of a meter', () => {
     'topology_traffic_state{state="Measuring"} 1',
     'topology_traffic_state{state="Unsupported"} 0',
     'topology_traffic_lost_total{reason="End"} 2',
+    'topology_traffic_judged_connections_total{service_namespace="shop",service_name="web",outcome="Honored"} 3',
+    'topology_traffic_judged_connections_total{service_namespace="shop",service_name="web",outcome="Ignored"} 1',
+    'topology_traffic_judged_connections_total{service_namespace="shop",service_name="web",outcome="OfTheFuture"} 1',
   ].join('\n');
 
   it('holds counters by Service and pair of zones, the state and the losses', () => {
@@ -56,6 +60,7 @@ describe('a reading of a meter', () => {
         { service: 'shop/web', source: 'a', destination: 'b', connections: 3, requestBytes: 10, responseBytes: 20 },
         { service: '', source: 'a', destination: 'external', connections: 0, requestBytes: 7, responseBytes: 0 },
       ],
+      judged: new Map([['shop/web', { Honored: 3, Ignored: 1 }]]),
     });
   });
 

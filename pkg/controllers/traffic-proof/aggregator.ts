@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads all meters now and then, and writes a condition on each Service that asks for routing by zone: do its connections go there?
+import type { Service } from '../../apis/core.ts';
+import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
+import { LABEL_CONSIDER, LABEL_STRATEGY } from '../../apis/names.ts';
+import { sleep } from '../../kubernetes/sleep.ts';
+import type { Clock } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import { createProofWindow, verdictOf } from '../../traffic/proof.ts';
+import type { NodeCounts, ServiceCounts, Verdict } from '../../traffic/proof.ts';
+import type { ConditionWriter } from './condition-writer.ts';
+
+export interface AggregatorOptions {
+  /** What each Node's meter judged since it began; rejects where none can be read. */
+  read(signal: AbortSignal): Promise<ReadonlyMap<string, ServiceCounts>>;
+  /** All Services of the cluster. */
+  services(): readonly Service[];
+  /** Namespaces whose Services are never written. */
+  readonly excludedNamespaces: readonly string[];
+  readonly writer: ConditionWriter;
+  readonly clock: Clock;
+  readonly intervalMs: number;
+  readonly logger: Logger;
+}
+
+/** A verdict holds for a Service that is quiet for less than this. */
+const HOLDS_MS = 600_000;
+
+const keyOf = ({ metadata }: Service): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+
+/** Whether anything that the project recognises asks for hints. */
+export const asksForHints = ({ metadata = {}, spec = {} }: Service): boolean => {
+  const { labels = {}, annotations = {} } = metadata;
+  const mode = annotations[ANNOTATION_TOPOLOGY_MODE] ?? annotations[ANNOTATION_TOPOLOGY_AWARE_HINTS] ?? '';
+  return (
+    (spec.trafficDistribution ?? '') !== '' ||
+    labels[LABEL_STRATEGY] !== undefined ||
+    labels[LABEL_CONSIDER] === 'true' ||
+    mode.toLowerCase() === 'auto'
+  );
+};
+
+export const createAggregator = (options: AggregatorOptions) => {
+  const { read, services, excludedNamespaces, writer, clock, intervalMs, logger } = options;
+  const window = createProofWindow();
+  const seenAt = new Map<string, number>();
+
+  /** Undefined: what was said stays. */
+  const decide = (key: string, nodes: NodeCounts | undefined): Verdict | undefined => {
+    const now = clock.monotonic();
+    if (nodes !== undefined) {
+      seenAt.set(key, now);
+      return verdictOf(nodes);
+    }
+    const seen = seenAt.get(key);
+    if (seen === undefined || now - seen < HOLDS_MS) return undefined;
+    seenAt.delete(key);
+    return verdictOf(new Map());
+  };
+
+  const judge = (): void => {
+    const evidence = window.evidence();
+    const present = new Set<string>();
+    for (const service of services()) {
+      const key = keyOf(service);
+      present.add(key);
+      if (excludedNamespaces.includes(service.metadata?.namespace ?? '')) continue;
+      if (!asksForHints(service)) {
+        writer.withdraw(key);
+        seenAt.delete(key);
+        continue;
+      }
+      const verdict = decide(key, evidence.get(key));
+      if (verdict !== undefined) writer.set(key, verdict);
+    }
+    writer.keep(present);
+    for (const key of seenAt.keys()) if (!present.has(key)) seenAt.delete(key);
+  };
+
+  const once = async (signal: AbortSignal): Promise<void> => {
+    // Without a reading verdicts grow old like those of quiet Services.
+    const readings = await read(signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      logger.warn('cannot read the traffic-meters', { error });
+      return new Map<string, ServiceCounts>();
+    });
+    window.add(clock.monotonic(), readings);
+    judge();
+  };
+
+  return {
+    /** Reads and judges until the signal aborts. */
+    async run(signal: AbortSignal): Promise<void> {
+      const writing = writer.run(signal);
+      try {
+        while (!signal.aborted) {
+          await once(signal);
+          await sleep(clock, intervalMs, signal);
+        }
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      } finally {
+        await writing;
+      }
+    },
+  };
+};

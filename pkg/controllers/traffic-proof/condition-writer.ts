@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the condition TrafficDistributionHonored: server-side apply of that one condition, when it changes, and slowly.
+//
+// Each write of a Service makes the EndpointSlice controller sync it (pkg/controller/endpointslice of Kubernetes), so a change of
+// one Service is written at most once a minute, and five changes a second of all.
+import type { Service } from '../../apis/core.ts';
+import type { Condition } from '../../apis/meta.ts';
+import { CONDITION_HONORED } from '../../apis/names.ts';
+import { SERVICES } from '../../apis/resources.ts';
+import { isNotFound } from '../../kubernetes/errors.ts';
+import { createTokenBucket } from '../../kubernetes/rate-limiter.ts';
+import { sleep } from '../../kubernetes/sleep.ts';
+import type { Client, Clock } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import type { Verdict } from '../../traffic/proof.ts';
+
+/** Of server-side apply: what it owns is the one condition. */
+export const FIELD_MANAGER = 'topology-traffic-proof';
+const RATE = { ratePerSecond: 5, burst: 5 };
+const LEAST_BETWEEN_MS = 60_000;
+const LOOK_MS = 500;
+
+export interface ConditionWriterOptions {
+  readonly client: Pick<Client, 'get' | 'patch'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface ConditionWriter {
+  /** Asks for the condition of a Service (`namespace/name`). */
+  set(key: string, verdict: Verdict): void;
+  /** Asks for its removal, where this process wrote it. */
+  withdraw(key: string): void;
+  /** Forgets Services that are gone. */
+  keep(present: ReadonlySet<string>): void;
+  /** Writes until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+interface Entry {
+  wanted: Verdict | undefined;
+  /** What the Service is known to say; undefined before it was read. */
+  written: { readonly condition: Condition | undefined; readonly nodes: string } | undefined;
+  writtenAt: number | undefined;
+}
+
+interface ServiceStatus {
+  readonly conditions?: readonly Condition[];
+}
+
+const conditionOf = ({ status }: Service): Condition | undefined =>
+  (status as ServiceStatus | undefined)?.conditions?.find(({ type }) => type === CONDITION_HONORED);
+
+/** Nodes come and go in a message; numbers alone are no news. */
+const isNews = ({ wanted, written }: Entry): boolean => {
+  if (written === undefined) return wanted !== undefined;
+  const { condition, nodes } = written;
+  if (wanted === undefined || condition === undefined) return wanted !== undefined || condition !== undefined;
+  return wanted.status !== condition.status || wanted.reason !== condition.reason || wanted.nodes.join() !== nodes;
+};
+
+const refOf = (key: string): { namespace: string; name: string } => {
+  const [namespace = '', name = ''] = key.split('/');
+  return { namespace, name };
+};
+
+export const createConditionWriter = ({ client, clock, logger }: ConditionWriterOptions): ConditionWriter => {
+  const entries = new Map<string, Entry>();
+  const bucket = createTokenBucket({ clock, ...RATE });
+
+  const entryOf = (key: string): Entry => {
+    const known = entries.get(key);
+    if (known !== undefined) return known;
+    const entry: Entry = { wanted: undefined, written: undefined, writtenAt: undefined };
+    entries.set(key, entry);
+    return entry;
+  };
+
+  /** What a leader before this one wrote is not written again. */
+  const look = async (key: string, entry: Entry, signal: AbortSignal): Promise<void> => {
+    const condition = conditionOf(await client.get<Service>(SERVICES, refOf(key), signal));
+    const isSame = condition?.status === entry.wanted?.status && condition?.reason === entry.wanted?.reason;
+    entry.written = { condition, nodes: isSame ? (entry.wanted?.nodes.join() ?? '') : '' };
+  };
+
+  const next = (wanted: Verdict, before: Condition | undefined): Condition => ({
+    type: CONDITION_HONORED,
+    status: wanted.status,
+    reason: wanted.reason,
+    message: wanted.message,
+    lastTransitionTime:
+      before?.status === wanted.status && before.lastTransitionTime !== undefined
+        ? before.lastTransitionTime
+        : new Date(clock.now()).toISOString(),
+  });
+
+  const write = async (key: string, entry: Entry, signal: AbortSignal): Promise<void> => {
+    if (entry.written === undefined) await look(key, entry, signal);
+    if (!isNews(entry)) return;
+    const { wanted, written } = entry;
+    const condition = wanted === undefined ? undefined : next(wanted, written?.condition);
+    const patch = {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: refOf(key),
+      // Without the condition apply takes off what this manager owned.
+      ...(condition === undefined ? {} : { status: { conditions: [condition] } }),
+    };
+    const options = { fieldManager: FIELD_MANAGER, force: true, subresource: 'status' as const };
+    await client.patch(SERVICES, refOf(key), 'apply', patch, options, signal);
+    entry.written = { condition, nodes: wanted?.nodes.join() ?? '' };
+    entry.writtenAt = clock.monotonic();
+    logger.info('traffic distribution judged', { service: key, status: condition?.status, reason: condition?.reason });
+  };
+
+  const isDue = (entry: Entry): boolean =>
+    isNews(entry) && (entry.writtenAt === undefined || clock.monotonic() - entry.writtenAt >= LEAST_BETWEEN_MS);
+
+  const pass = async (signal: AbortSignal): Promise<void> => {
+    for (const [key, entry] of entries) {
+      if (!isDue(entry)) continue;
+      await sleep(clock, bucket.reserve(), signal);
+      try {
+        await write(key, entry, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (isNotFound(error)) entries.delete(key);
+        else {
+          // As after a write: what is refused once a minute does no harm.
+          entry.writtenAt = clock.monotonic();
+          logger.warn('cannot write the condition of a Service', { service: key, error });
+        }
+      }
+      if (entry.wanted === undefined && entry.written?.condition === undefined) entries.delete(key);
+    }
+  };
+
+  return {
+    set: (key, verdict) => void (entryOf(key).wanted = verdict),
+    withdraw(key) {
+      const entry = entries.get(key);
+      if (entry !== undefined) entry.wanted = undefined;
+    },
+    keep(present) {
+      for (const key of entries.keys()) if (!present.has(key)) entries.delete(key);
+    },
+    async run(signal) {
+      try {
+        while (!signal.aborted) {
+          await pass(signal);
+          await sleep(clock, LOOK_MS, signal);
+        }
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+    },
+  };
+};
