@@ -187,9 +187,12 @@ export const MEASURED: Row = {
       ],
     },
     {
-      title: 'Age of the bytes of living flows: the oldest',
+      title: 'Age of the bytes of living flows, and of the youngest meter',
       unit: 's',
-      queries: one(`max(${M}list_age_seconds)`, 'since the last list'),
+      queries: [
+        { expr: `max(${M}list_age_seconds)`, legend: 'since the last list' },
+        { expr: `min(${M}counting_seconds)`, legend: 'the youngest meter' },
+      ],
     },
   ],
 };
