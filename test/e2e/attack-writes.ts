@@ -23,6 +23,8 @@ import type { Component } from './chart.ts';
 export const VICTIM = 'victim';
 export const ROLE = 'gardener-extension-topology-aware-routing-runtime';
 export const SERVICE: ObjectRef = { namespace: VICTIM, name: 'bank' };
+/** Of type LoadBalancer: only these may have addresses in their status. */
+export const GATE: ObjectRef = { namespace: VICTIM, name: 'gate' };
 export const SLICE: ObjectRef = { namespace: VICTIM, name: 'bank-1' };
 export const EXTENSION: ObjectRef = { namespace: VICTIM, name: 'routing' };
 export const ALIEN: ObjectRef = { namespace: VICTIM, name: 'dns' };
@@ -57,7 +59,7 @@ const conditionOf = (type: string): object => ({
 /** What RBAC allows and no component needs. */
 export const ATTACKS: readonly Write[] = [
   // CVE-2020-8554: traffic to these addresses goes to the Service on every Node.
-  ...of(FLOW, SERVICES, SERVICE, {
+  ...of(FLOW, SERVICES, GATE, {
     'takes an address of somebody else for a Service': {
       status: { loadBalancer: { ingress: [{ ip: '192.0.2.53' }] } },
     },

@@ -129,7 +129,7 @@ describe('proof in the data plane', () => {
       addressType: 'IPv4',
       ports: [{ name: '', port: 8080, protocol: 'TCP' }],
       endpoints: [{ addresses: [address], conditions: { ready: true }, nodeName: 'b1', zone: 'b' }],
-    } as never);
+    });
     await becomes('hintless', 'False HintsIncomplete', FOUND_WITHIN_SECONDS);
   });
 

@@ -191,7 +191,7 @@ describe('traffic proof: who asks', () => {
     [false, 'nothing', { metadata: {} }],
   ] as const) {
     it(`${wanted ? 'asks' : 'does not ask'}: ${name}`, () => {
-      expect(asksForHints(service as Service)).to.equal(wanted);
+      expect(asksForHints(service)).to.equal(wanted);
     });
   }
 });
