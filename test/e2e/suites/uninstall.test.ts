@@ -57,6 +57,7 @@ describe('the end of an installation', () => {
     admission,
     endpointsliceWebhook: { failurePolicy: 'Fail', timeoutSeconds: 5 },
     flowController: { enabled: true, definition: false },
+    evacuation: { definition: false },
   });
 
   const stopAll = async (): Promise<void> => {
@@ -140,7 +141,8 @@ describe('the end of an installation', () => {
     helm = await openHelm();
     await bed().api.create('/api/v1/namespaces', { metadata: { name: 'shop' } });
     await makeNamespace();
-    await apply(bed(), 'flowpolicies.yaml', readFileSync(join(root, 'example/flow/crd.yaml'), 'utf8'));
+    for (const kind of ['flow', 'evacuation'])
+      await apply(bed(), `${kind}.yaml`, readFileSync(join(root, `example/${kind}/crd.yaml`), 'utf8'));
   });
   after(async () => {
     await stopAll();
