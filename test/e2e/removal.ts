@@ -30,12 +30,12 @@ export const acting = async ({ api }: Bed): Promise<string[]> => {
 };
 
 /** ClusterRoles for people, which no process acts with: they go with the release, and give no rights unless somebody is bound to them. */
-const FOR_PEOPLE = [`${EXTENSION_NAME}:evacuate`, `${EXTENSION_NAME}:read-evacuations`];
+const FOR_PEOPLE = new Set([`${EXTENSION_NAME}:evacuate`, `${EXTENSION_NAME}:read-evacuations`]);
 
 /** Kind and name of the one owner of each object of a collection of ours. */
 export const ownersOf = async ({ api }: Bed, path: string): Promise<Set<string>> => {
   const items = (await api.list<Named>(path)).filter(
-    ({ metadata: { name } }) => name.startsWith(EXTENSION_NAME) && !FOR_PEOPLE.includes(name),
+    ({ metadata: { name } }) => name.startsWith(EXTENSION_NAME) && !FOR_PEOPLE.has(name),
   );
   return new Set(
     items.map(({ metadata }) => (metadata.ownerReferences ?? []).map(({ kind, name }) => `${kind}/${name}`).join()),
