@@ -22,7 +22,7 @@ export type ServiceDecision =
   | { readonly kind: 'left'; readonly reason: LeftReason; readonly message: string }
   | ({ readonly kind: 'moved' } & Pick<EvacuationMark, 'out' | 'cover'>);
 
-export type LeftReason = 'NoEndpointElsewhere' | 'TooFewEndpoints' | 'TooManyZones';
+export type LeftReason = 'NoEndpointElsewhere' | 'LessThanOne' | 'TooManyZones';
 
 export interface ServiceInput {
   /** Of the Service; those without endpoints or of host names do not matter. */
@@ -107,7 +107,7 @@ const decideService = ({ slices, clientZones, leaves }: ServiceInput): ServiceDe
   const out = outOf(seen, leaves);
   const leaving = new Set(seen.filter(({ endpoint }) => isLeaving(endpoint, { out })));
   if (leaving.size === 0)
-    return left('TooFewEndpoints', `${inZones.length} endpoint(s) there: less than one leaves, rounded down`);
+    return left('LessThanOne', `${inZones.length} endpoint(s) there: less than one leaves, rounded down`);
   const cover = new Set<string>();
   for (const group of new Set([...leaving].map((one) => one.group))) {
     const members = seen.filter((one) => one.group === group);

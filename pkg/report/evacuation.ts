@@ -28,17 +28,17 @@ export const writesText = ({ slices, bytes, proxies, fanOutBytes, echo }: Writes
 
 /** What becomes of the Services in scope, in one sentence. */
 const scopeText = ({ survival: { zones, sum } }: EvacuationCheck): string => {
-  const { Survives, Overloaded, NoEndpointElsewhere, TooFewEndpoints, NoEndpointThere } = sum.answers;
+  const { Survives, Overloaded, NoEndpointElsewhere, LessThanOne, NoEndpointThere } = sum.answers;
   const parts = [
     `${Survives + Overloaded} of ${countText(sum.services, 'Service')} would leave ${zones.join(', ')}`,
     ...(NoEndpointElsewhere === 0 ? [] : [`${NoEndpointElsewhere} stay, having no endpoint elsewhere`]),
-    ...(TooFewEndpoints === 0 ? [] : [`${TooFewEndpoints} stay, having too few endpoints for the share`]),
+    ...(LessThanOne === 0 ? [] : [`${LessThanOne} stay, having too few endpoints for the share`]),
     `${NoEndpointThere} have none there`,
   ];
   return `${parts.join(', ')}; ${sum.endpoints.count} of ${countText(sum.endpoints.of, 'ready endpoint')} get no new connections.`;
 };
 
-const NOTEWORTHY: ReadonlySet<string> = new Set(['Overloaded', 'NoEndpointElsewhere', 'TooFewEndpoints']);
+const NOTEWORTHY: ReadonlySet<string> = new Set(['Overloaded', 'NoEndpointElsewhere', 'LessThanOne']);
 
 /** The check, with what speaks against it at the end; of Services those that are not simply fine, or all where it is wide. */
 export const renderCheck = (check: EvacuationCheck, { color, wide, columns }: SurvivalStyle): string => {

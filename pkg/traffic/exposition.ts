@@ -8,13 +8,13 @@ export interface ExposedSample {
 }
 
 // One label; a value ends at the first quote that is not escaped.
-const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)/y;
-const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?\s+([^\s}]+)(?:\s+-?\d+)?\s*$/;
+const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)/sy;
+const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?\s+([^\s}]+)(?:\s+-?\d+)?\s*$/s;
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', '"': '"', '\\': '\\' };
 
 const unescaped = (text: string): string =>
-  text.replaceAll(/\\(.)/g, (whole, character: string) => ESCAPES[character] ?? whole);
+  text.replaceAll(/\\(.)/gs, (whole, character: string) => ESCAPES[character] ?? whole);
 
 /** Undefined where the text is not a list of labels. */
 const labelsOf = (text: string): Record<string, string> | undefined => {

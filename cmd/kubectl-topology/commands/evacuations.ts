@@ -5,8 +5,6 @@ import { topologyCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addClusterFlags } from '../evacuation/flags.ts';
 import type { ClusterFlags } from '../evacuation/flags.ts';
-import { listEvacuations } from '../evacuation/objects.ts';
-import { saysNotInstalled, withClient } from '../evacuation/session.ts';
 import { addOutputFlag } from '../flags.ts';
 import type { OutputFlags } from '../flags.ts';
 import { print } from '../print.ts';
@@ -23,7 +21,9 @@ export const evacuations = topologyCommand<Flags>({
   define(command) {
     addOutputFlag(addClusterFlags(command.argument('[zone]', 'only those of this zone, or of this name')));
   },
-  run(io, flags, [zone]) {
+  async run(io, flags, [zone]) {
+    const { listEvacuations } = await import('../evacuation/objects.ts');
+    const { saysNotInstalled, withClient } = await import('../evacuation/session.ts');
     const show = async (client: Parameters<typeof listEvacuations>[0]): Promise<0> => {
       const all = await listEvacuations(client, io.signal);
       const chosen = all.filter(

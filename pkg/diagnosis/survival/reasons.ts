@@ -22,7 +22,7 @@ export const ANSWERS = {
     sentence: 'No ready endpoint of the Service is in the zone: nothing changes for it.',
     remedy: 'Nothing to do.',
   },
-  TooFewEndpoints: {
+  LessThanOne: {
     sentence: 'The share that is to leave is less than one endpoint, and is rounded down: nothing leaves.',
     remedy: 'Nothing to do, or `--round up`.',
   },

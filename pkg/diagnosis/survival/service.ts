@@ -137,7 +137,7 @@ interface Counts {
 
 const answerOf = ({ all, there, leaving }: Counts, { now, after, limit }: LoadReport): Judged['answer'] => {
   if (there === 0) return 'NoEndpointThere';
-  if (leaving === 0) return 'TooFewEndpoints';
+  if (leaving === 0) return 'LessThanOne';
   if (leaving === all) return 'NoEndpointElsewhere';
   return after !== null && after > limit + ROUNDING && after > now + ROUNDING ? 'Overloaded' : 'Survives';
 };
@@ -192,7 +192,7 @@ const RANK = {
   NoEndpointElsewhere: 0,
   Overloaded: 1,
   Survives: 2,
-  TooFewEndpoints: 3,
+  LessThanOne: 3,
   NoEndpointThere: 4,
   NotTouched: 5,
 } as const satisfies Record<Answer, number>;
@@ -215,7 +215,7 @@ const sentenceOf = ({ answer, load, there, leaving, path }: Judged, zones: reado
   const part = there === leaving ? '' : `, ${leaving} of which leave`;
   if (answer === 'NoEndpointElsewhere') return `All of ${all} (${path.label}) are in ${names}.`;
   if (answer === 'NoEndpointThere') return `None of ${all} is in ${names}.`;
-  if (answer === 'TooFewEndpoints') return `${there} of ${all} in ${names}: less than one leaves, rounded down.`;
+  if (answer === 'LessThanOne') return `${there} of ${all} in ${names}: less than one leaves, rounded down.`;
   const where = load.zone === '' ? 'no zone' : load.zone;
   return `${there} of ${all} are in ${names}${part}; the busiest that stays, in ${where}, then gets ${amount(load, load.after ?? 0)}, the limit is ${amount(load, load.limit)}.`;
 };

@@ -58,7 +58,7 @@ const sumUp = (
       NoEndpointElsewhere: count('NoEndpointElsewhere'),
       Overloaded: count('Overloaded'),
       Survives: count('Survives'),
-      TooFewEndpoints: count('TooFewEndpoints'),
+      LessThanOne: count('LessThanOne'),
       NoEndpointThere: count('NoEndpointThere'),
       NotTouched: count('NotTouched'),
     },

@@ -15,7 +15,7 @@ const BADGES = {
   NoEndpointElsewhere: 'Ineffective',
   Overloaded: 'Ineffective',
   Survives: 'Effective',
-  TooFewEndpoints: 'NotWanted',
+  LessThanOne: 'NotWanted',
   NoEndpointThere: 'NotWanted',
   NotTouched: 'NotWanted',
 } as const;

@@ -15,7 +15,18 @@ const ROWS = [...reference.matchAll(/^\| `(\w+)` \| (.+) \| (.+) \|$/gm)].map(
 const DOCUMENTED = new Set(ROWS.map(({ reason }) => reason));
 
 /** Reasons that are not causes: what Kubernetes calls its events, and why a function has no answer. */
-const OTHER = new Set(['TopologyAwareHintsEnabled', 'TopologyAwareHintsDisabled', 'FewerThanTwoZones']);
+const OTHER = new Set([
+  'TopologyAwareHintsEnabled',
+  'TopologyAwareHintsDisabled',
+  'FewerThanTwoZones',
+  // What conditions and events say: docs/reference/events.md, docs/reference/routers.md.
+  'HintsNotFollowed',
+  'RouterAssumed',
+  // Why `kubectl topology evacuate` refuses: its answer says it in a sentence.
+  'LastZone',
+  'NothingToMove',
+  'TogetherNoEndpoint',
+]);
 
 const sources = (folder: string): { path: string; text: string }[] =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })

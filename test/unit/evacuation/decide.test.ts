@@ -114,7 +114,7 @@ describe('what an evacuation makes of a Service', () => {
       name: 'of which less than one leaves, rounded down, stays',
       slices: [sliceOf(routed('a'), routed('b'))],
       leaves: [{ zone: 'a', percent: 50, rounding: 'Down' }],
-      want: 'TooFewEndpoints',
+      want: 'LessThanOne',
     },
     {
       name: 'with more zones than hints can name stays',

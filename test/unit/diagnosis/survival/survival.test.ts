@@ -73,7 +73,7 @@ describe('survival: the answer for one Service', () => {
     [50, 'Down', 1, 'Survives'],
     [67, 'Down', 2, 'Survives'],
     [1, 'Up', 1, 'Survives'],
-    [33, 'Down', 0, 'TooFewEndpoints'],
+    [33, 'Down', 0, 'LessThanOne'],
   ];
   for (const [percent, rounding, leaving, answer] of shares) {
     it(`${percent} % of three, rounded ${rounding.toLowerCase()}, are ${leaving}`, () => {

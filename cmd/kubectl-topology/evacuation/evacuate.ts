@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `kubectl topology evacuate ZONE` does: checks that the other zones can take over, makes the ZoneEvacuation, and shows how far it is.
+import type { LabelSelector } from '../../../pkg/apis/admission.ts';
+import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
+import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
+import { checkEvacuation } from '../../../pkg/diagnosis/survival/check.ts';
+import type { EvacuationCheck } from '../../../pkg/diagnosis/survival/check.ts';
+import { isAlreadyExists } from '../../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { acceptedText, progressText, renderCheck, renderLeft } from '../../../pkg/report/evacuation.ts';
+import type { ExitCode } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import { cordonZone } from './cordon.ts';
+import type { ClusterFlags } from './flags.ts';
+import { followEvacuation } from './follow.ts';
+import { asEvacuation, evacuationOf, listEvacuations, namespaceLabels, runningOf } from './objects.ts';
+import { createProgress, saysNotInstalled, withClient } from './session.ts';
+import type { OutputFlags } from '../flags.ts';
+import { wantsColor } from '../io.ts';
+import type { Io } from '../io.ts';
+import { print } from '../print.ts';
+import { limitsOf, loadForSurvival, refuseUnknownZone } from '../without.ts';
+import type { LimitFlags } from '../without.ts';
+
+export interface EvacuateFlags extends ClusterFlags, OutputFlags, LimitFlags {
+  for: string;
+  percent: number;
+  round: 'up' | 'down';
+  reason?: string;
+  namespace?: string;
+  selector?: LabelSelector;
+  dryRun?: boolean;
+  force?: boolean;
+  cordon?: boolean;
+  /** `--no-wait` makes it false. */
+  wait: boolean;
+}
+
+/** What `-o json` prints. */
+interface Report {
+  readonly check: EvacuationCheck;
+  /** Null where it was refused before it was made. */
+  readonly evacuation: ZoneEvacuation | null;
+}
+
+const wishOf = (zone: string, flags: EvacuateFlags): ZoneEvacuation =>
+  evacuationOf({
+    zone,
+    duration: flags.for,
+    percent: flags.percent,
+    rounding: flags.round === 'up' ? 'Up' : 'Down',
+    force: flags.force ?? false,
+    reason: flags.reason,
+    namespace: flags.namespace,
+    selector: flags.selector,
+  });
+
+const checkFlags = ({ cordon, namespace, selector, percent }: EvacuateFlags): void => {
+  if (cordon !== true || (namespace === undefined && selector === undefined && percent === 100)) return;
+  throw new UsageError('--cordon is about whole Nodes: leave out --namespace, --selector and --percent');
+};
+
+/** Reads, and asks before anything is written. */
+const check = async (client: Client, wish: ZoneEvacuation, flags: EvacuateFlags, io: Io): Promise<EvacuationCheck> => {
+  const [loaded, all, namespaces] = await Promise.all([
+    loadForSurvival({ ...flags, allNamespaces: flags.namespace === undefined }, io),
+    listEvacuations(client, io.signal),
+    namespaceLabels(client, io.signal),
+  ]);
+  refuseUnknownZone(loaded.snapshot, [wish.spec.zone]);
+  const running = runningOf(all, io.now()).map((evacuation) => asEvacuation(evacuation, namespaces));
+  const { namespace } = flags;
+  return checkEvacuation(loaded.snapshot, asEvacuation(wish, namespaces), running, {
+    now: io.now(),
+    ...limitsOf(flags),
+    ...(namespace === undefined ? {} : { namespace }),
+  });
+};
+
+const isAllowed = ({ refusals }: EvacuationCheck, force = false): boolean =>
+  refusals.every(({ forcible }) => force && forcible);
+
+/** One that is over makes room for another of its name; one that runs does not. */
+const create = async (client: Client, wish: ZoneEvacuation, dryRun: boolean, io: Io): Promise<ZoneEvacuation> => {
+  const send = (): Promise<ZoneEvacuation> => client.create(ZONE_EVACUATIONS, wish, { dryRun }, io.signal);
+  try {
+    return await send();
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const name = wish.metadata.name ?? '';
+    const there = await client.get<ZoneEvacuation>(ZONE_EVACUATIONS, { name }, io.signal);
+    if (runningOf([there], io.now()).length > 0) {
+      const why = there.spec.reason === undefined ? '' : ` (${there.spec.reason})`;
+      throw new UsageError(
+        `${wish.spec.zone} is evacuated already${why}: see \`kubectl topology evacuations\`; \`kubectl topology return ${wish.spec.zone}\` ends it`,
+      );
+    }
+    if (dryRun) return there;
+    const { uid } = there.metadata;
+    await client.delete(ZONE_EVACUATIONS, { name }, uid === undefined ? {} : { preconditions: { uid } }, io.signal);
+    return send();
+  }
+};
+
+const DONE: ReadonlySet<unknown> = new Set(['Evacuated', 'Refused', 'Returning', 'Returned']);
+
+/** Undefined: the person went away, and it goes on. */
+const follow = async (client: Client, made: ZoneEvacuation, io: Io): Promise<ZoneEvacuation | undefined> => {
+  const name = made.metadata.name ?? '';
+  const progress = createProgress(io);
+  try {
+    const last = await followEvacuation({
+      client,
+      name,
+      onState(evacuation) {
+        progress.show(progressText(evacuation));
+        return DONE.has(evacuation.status?.phase);
+      },
+      signal: io.signal,
+    });
+    if (last === undefined) throw new UsageError(`ZoneEvacuation ${name} was deleted meanwhile: the zone returns`);
+    return last;
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    return undefined;
+  } finally {
+    progress.clear();
+  }
+};
+
+const endText = ({ spec: { zone, duration } }: ZoneEvacuation): string =>
+  `It ends by itself ${duration} after it began; earlier: kubectl topology return ${zone}\n`;
+
+const finalText = (evacuation: ZoneEvacuation): string => {
+  if (evacuation.status?.phase === 'Refused')
+    return `Refused: ${acceptedText(evacuation)}\nThe ZoneEvacuation stays and begins as soon as that is mended; kubectl topology return ${evacuation.spec.zone} removes it.\n`;
+  return `${progressText(evacuation)}\n${renderLeft(evacuation)}${endText(evacuation)}`;
+};
+
+/** Prints as text at once, as JSON and YAML at the end. */
+const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): Promise<ExitCode> => {
+  const wish = wishOf(zone, flags);
+  const checked = await check(client, wish, flags, io);
+  const text = flags.output === 'table' || flags.output === 'wide';
+  const report = (evacuation: ZoneEvacuation | null): Promise<void> =>
+    text ? Promise.resolve() : print(io, flags.output, { check: checked, evacuation } satisfies Report, () => '');
+  if (text) {
+    const style = { wide: flags.output === 'wide', color: wantsColor(io), columns: io.out.columns };
+    io.out.write(renderCheck(checked, style));
+  }
+  if (!isAllowed(checked, flags.force)) {
+    const hint = checked.refusals.every(({ forcible }) => forcible) ? '; --force goes on all the same' : '';
+    io.err.write(`error: refused, nothing was written${hint}\n`);
+    await report(null);
+    return 1;
+  }
+  const made = await create(client, wish, flags.dryRun ?? false, io);
+  if (flags.dryRun === true) {
+    await report(made);
+    if (text) io.out.write('\nDry run: the API server would take it, and nothing was written.\n');
+    return 0;
+  }
+  if (flags.cordon === true) io.err.write(`cordoned Nodes: ${await cordonZone(client, zone, io.signal)}\n`);
+  const last = flags.wait ? await follow(client, made, io) : made;
+  if (last === undefined) {
+    io.err.write(`still going on: ZoneEvacuation ${made.metadata.name ?? ''} was made. ${endText(made)}`);
+    return 1;
+  }
+  await report(last);
+  if (text)
+    io.out.write(
+      `\n${flags.wait ? finalText(last) : `ZoneEvacuation ${last.metadata.name ?? ''} was made. ${endText(last)}`}`,
+    );
+  return last.status?.phase === 'Refused' ? 1 : 0;
+};
+
+/** @throws UsageError where flags contradict each other, or the zone is evacuated already. */
+export const evacuateZone = async (io: Io, zone: string, flags: EvacuateFlags): Promise<ExitCode> => {
+  checkFlags(flags);
+  return withClient(flags, (client) => run(client, zone, flags, io)).catch((error: unknown) =>
+    saysNotInstalled(error, io),
+  );
+};

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `kubectl topology return ZONE` does: ends the evacuations of a zone, all or in part; with --direct without any of our components.
+import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
+import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
+import { isForbidden, isNotFound } from '../../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { progressText } from '../../../pkg/report/evacuation.ts';
+import { countText } from '../../../pkg/report/figures.ts';
+import type { ExitCode } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import { uncordonZone } from './cordon.ts';
+import type { ClusterFlags } from './flags.ts';
+import { followEvacuation, followReturn, markedSlices } from './follow.ts';
+import { listEvacuations, NotInstalledError } from './objects.ts';
+import { createProgress, withClient } from './session.ts';
+import { undoSlices } from './undo.ts';
+import type { Io } from '../io.ts';
+
+export interface ReturnFlags extends ClusterFlags {
+  direct?: boolean;
+  percent?: number;
+  wait: boolean;
+}
+
+const slicesText = (count: number): string => countText(count, 'slice');
+
+/** Those of the zone; none where the cluster does not even know the kind: slices may show one all the same. */
+const evacuationsOf = async (client: Client, zone: string, io: Io): Promise<ZoneEvacuation[]> => {
+  const all = await listEvacuations(client, io.signal).catch((error: unknown) => {
+    if (!(error instanceof NotInstalledError)) throw error;
+    return [];
+  });
+  return all.filter(({ spec }) => spec.zone === zone);
+};
+
+const remove = async (client: Client, evacuations: readonly ZoneEvacuation[], io: Io): Promise<void> => {
+  for (const { metadata } of evacuations) {
+    const { name = '', uid } = metadata;
+    const options = uid === undefined ? {} : { preconditions: { uid } };
+    await client.delete(ZONE_EVACUATIONS, { name }, options, io.signal).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+    io.err.write(`deleted ZoneEvacuation ${name}\n`);
+  }
+};
+
+/** Where Nodes are not the person's to change, the zone returns all the same. */
+const uncordon = async (client: Client, zone: string, io: Io): Promise<void> => {
+  try {
+    const count = await uncordonZone(client, zone, io.signal);
+    if (count > 0) io.err.write(`uncordoned Nodes: ${count}\n`);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    io.err.write(`warning: Nodes that were cordoned stay so: ${error.message}\n`);
+  }
+};
+
+const HUNDRED = 100;
+
+/** A part of the endpoints returns: the share that leaves becomes smaller. */
+const returnPart = async (
+  client: Client,
+  own: readonly ZoneEvacuation[],
+  percent: number,
+  io: Io,
+): Promise<ExitCode> => {
+  const [only] = own;
+  if (only === undefined || own.length > 1) {
+    throw new UsageError(`--percent needs one evacuation of the zone, and there are ${own.length}`);
+  }
+  const name = only.metadata.name ?? '';
+  const patch = { spec: { percent: HUNDRED - percent } };
+  const changed = await client.patch<ZoneEvacuation>(ZONE_EVACUATIONS, { name }, 'merge', patch, {}, io.signal);
+  const generation = changed.metadata.generation ?? 0;
+  const progress = createProgress(io);
+  const last = await followEvacuation({
+    client,
+    name,
+    onState(evacuation) {
+      progress.show(progressText(evacuation));
+      const { observedGeneration = 0, phase } = evacuation.status ?? {};
+      return observedGeneration >= generation && (phase === 'Evacuated' || phase === 'Refused');
+    },
+    signal: io.signal,
+  }).finally(() => progress.clear());
+  if (last === undefined) throw new UsageError(`ZoneEvacuation ${name} was deleted meanwhile`);
+  io.out.write(`${progressText(last)}\n`);
+  return last.status?.phase === 'Evacuated' ? 0 : 1;
+};
+
+const wait = async (client: Client, zone: string, io: Io): Promise<ExitCode> => {
+  const progress = createProgress(io);
+  try {
+    await followReturn({
+      client,
+      zone,
+      onCount: (count) => progress.show(`returning: ${slicesText(count)} left`),
+      signal: io.signal,
+    });
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    progress.clear();
+    io.err.write('still returning: the evacuation is ended, and the slices follow\n');
+    return 1;
+  } finally {
+    progress.clear();
+  }
+  io.out.write(`${zone} has returned: no slice shows an evacuation of it.\n`);
+  return 0;
+};
+
+/** More than once: slices that were made meanwhile, or that a component which had not heard of the end wrote again. */
+const ROUNDS = 5;
+
+const direct = async (client: Client, zone: string, io: Io): Promise<ExitCode> => {
+  const progress = createProgress(io);
+  let errors: readonly Error[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const { slices } = await markedSlices(client, zone, io.signal);
+    if (slices.length === 0) {
+      io.out.write(`${zone} has returned: no slice shows an evacuation of it.\n`);
+      return 0;
+    }
+    errors = await undoSlices({
+      client,
+      zone,
+      slices,
+      onDone: (count) => progress.show(`returning directly: ${count} of ${slicesText(slices.length)}`),
+      signal: io.signal,
+    }).finally(() => progress.clear());
+    if (errors.length > 0) break;
+  }
+  const { slices } = await markedSlices(client, zone, io.signal);
+  const why = errors[0]?.message ?? 'something writes them again: stop the settings-reconciler, and try again';
+  io.err.write(`error: ${slicesText(slices.length)} still show the evacuation: ${why}\n`);
+  return 1;
+};
+
+const run = async (client: Client, zone: string, flags: ReturnFlags, io: Io): Promise<ExitCode> => {
+  const own = await evacuationsOf(client, zone, io);
+  if (flags.percent !== undefined && flags.percent < HUNDRED) return returnPart(client, own, flags.percent, io);
+  if (own.length === 0 && flags.direct !== true) {
+    const { slices } = await markedSlices(client, zone, io.signal);
+    if (slices.length === 0) throw new UsageError(`no evacuation of ${zone}, and no slice shows one`);
+  }
+  await remove(client, own, io);
+  await uncordon(client, zone, io);
+  if (flags.direct === true) return direct(client, zone, io);
+  return flags.wait ? wait(client, zone, io) : 0;
+};
+
+/** @throws UsageError where flags contradict each other, or nothing of the zone is evacuated. */
+export const returnZone = async (io: Io, zone: string, flags: ReturnFlags): Promise<ExitCode> => {
+  if (flags.direct === true && flags.percent !== undefined) {
+    throw new UsageError('--direct returns everything: leave out --percent');
+  }
+  return withClient(flags, (client) => run(client, zone, flags, io));
+};
