@@ -20,6 +20,14 @@ const POLICY_OBJECTS = ['mutatingadmissionpolicies', 'mutatingadmissionpolicybin
 
 export const ELSEWHERE: readonly Elsewhere[] = [
   {
+    permissions: [`${RECONCILER} patch zoneevacuations/status.topology.extensions.gardener.cloud`],
+    why: 'no zone is evacuated while the chart is installed',
+    shownBy: {
+      file: 'test/e2e/suites/evacuate.test.ts',
+      test: 'sends no new connection there, from anywhere, in any family',
+    },
+  },
+  {
     permissions: [`${RECONCILER} get services`],
     why: '--cleanup reads again what somebody else wrote at the same moment',
     shownBy: {
