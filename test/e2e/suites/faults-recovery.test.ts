@@ -23,6 +23,9 @@ const FROZEN_MS = 30_000;
 const OUTAGES = ['killed', 'frozen', 'etcd', 'expired', 'throttled'] as const;
 type Outage = (typeof OUTAGES)[number];
 
+/** What settings are written to. */
+const SETTINGS: ReadonlySet<string> = new Set(['namespaces', 'services']);
+
 describe('recovery of both commands', () => {
   let installed: Installed;
   let supervisor: Supervisor;
@@ -156,10 +159,10 @@ describe('recovery of both commands', () => {
       );
     const occupant = await occupySeat(bed(), userOf(RECONCILER));
     await outage('throttled');
-    // One of them twice, so that there is a pause between tries to look at.
+    // One of them twice, so that there is a pause between tries to look at. The label of the namespace comes before its Services.
     await waitFor(
-      'writes of Services are refused',
-      () => refused().filter(({ verb, objectRef }) => verb === 'patch' && objectRef?.resource === 'services'),
+      'writes of settings are refused',
+      () => refused().filter(({ verb, objectRef }) => verb === 'patch' && SETTINGS.has(objectRef?.resource ?? '')),
       (patches) => patches.length > new Set(patches.map(subjectOf)).size,
     );
     await liftLimit(installed.world.client);
