@@ -3,6 +3,7 @@
 import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
 import { followingOf } from '../../diagnosis/models/follow.ts';
 import type { Clients } from '../../diagnosis/models/follow.ts';
+import { markOf } from '../../evacuation/decide.ts';
 
 /** Why routing by zone has no (full) effect; stable words for metrics, events and docs. */
 export type IneffectiveReason =
@@ -20,7 +21,9 @@ export type Effectiveness =
   | { readonly kind: 'effective' }
   | { readonly kind: 'ineffective'; readonly reason: IneffectiveReason; readonly message: string }
   /** Hints are there, but nothing shows that whoever routes follows them. */
-  | { readonly kind: 'assumed'; readonly reason: 'RouterAssumed'; readonly message: string };
+  | { readonly kind: 'assumed'; readonly reason: 'RouterAssumed'; readonly message: string }
+  /** Hints are complete, and send clients elsewhere on purpose. */
+  | { readonly kind: 'evacuated'; readonly reason: 'Evacuated'; readonly message: string };
 
 export interface AssessInput {
   /** `namespace/name`, for messages. */
@@ -81,6 +84,14 @@ const assessRouters = (name: string, service: Service, clients: readonly Clients
   return reason === 'RouterAssumed' ? { kind: 'assumed', reason, message } : ineffective(reason, message);
 };
 
+/** What an operator asked for is no fault; what keeps the evacuation itself from working was found before. */
+const assessEvacuation = (name: string, slices: readonly EndpointSlice[]): Effectiveness | undefined => {
+  const zones = new Set(slices.flatMap((slice) => [...(markOf(slice)?.out.keys() ?? [])]));
+  if (zones.size === 0) return undefined;
+  const message = `Service ${name}: ${[...zones].sort().join(', ')} is evacuated, its clients use other zones; kubectl topology evacuations says until when`;
+  return { kind: 'evacuated', reason: 'Evacuated', message };
+};
+
 const byFamily = (slices: readonly EndpointSlice[]): Map<string, Endpoint[]> => {
   const families = new Map<string, Endpoint[]>();
   for (const { addressType = 'IPv4', endpoints } of slices) {
@@ -105,5 +116,6 @@ export const assessEffectiveness = (input: AssessInput): Effectiveness => {
     const found = assessFamily(family, endpoints, input);
     if (found !== undefined) return found;
   }
-  return assessRouters(name, service, input.clients);
+  const routed = assessRouters(name, service, input.clients);
+  return routed.kind === 'ineffective' ? routed : (assessEvacuation(name, slices) ?? routed);
 };

@@ -165,6 +165,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
         losing,
         following: options.following(outcome.snapshot.service),
         limited,
+        evacuated: outcome.snapshot.slices.some(({ cover }) => cover !== undefined),
         figures,
       });
       const before = known.get(key);

@@ -41,6 +41,8 @@ export interface FindingsInput {
   readonly losing: boolean;
   /** Whether whoever routes follows hints. */
   readonly following: { readonly kind: 'followed' } | (Problem & { readonly kind: 'ignored' | 'unknown' });
+  /** A zone of the Service is being evacuated: the plan is that of the endpoints that stay. */
+  readonly evacuated?: boolean | undefined;
   /** Of the plan in force; undefined where its search came to its end. */
   readonly limited?: PlanLimit | undefined;
   /** Undefined while nothing is known of demand. */
@@ -101,7 +103,7 @@ const LIMITED: Readonly<Record<PlanLimit, string>> = {
   PlanTimedOut: 'planning did not end in time: own zones, no hints and the plan before are all that is compared',
 };
 
-const effectiveOf = ({ settings, turn, inForce, losing, following, limited }: FindingsInput): Finding => {
+const effectiveOf = ({ settings, turn, inForce, losing, following, limited, evacuated }: FindingsInput): Finding => {
   const spread = turn?.plan.spread === true;
   const zones = turn?.observation?.zones.length ?? 0;
   if (settings.mode === 'Observe') return no('ObserveOnly', 'mode is Observe: nothing is written');
@@ -114,9 +116,14 @@ const effectiveOf = ({ settings, turn, inForce, losing, following, limited }: Fi
   if (!inForce) return no('NotWritten', 'the plan is not on all EndpointSlices yet');
   if (spread && zones > MAX_ZONES && turn?.state?.safe !== true)
     return no('TooManyZones', `${zones} zones have clients, and hints name ${MAX_ZONES} at most: no hints`);
-  // A plan without hints needs nobody to follow them.
-  if (following.kind !== 'followed' && !spread)
+  // A plan without hints needs nobody to follow them; an evacuation writes hints under every plan.
+  if (following.kind !== 'followed' && (!spread || evacuated === true))
     return (following.kind === 'ignored' ? no : unknown)(following.reason, following.message);
+  if (evacuated === true)
+    return yes(
+      'Evacuated',
+      'a zone is evacuated: the plan is in force on the endpoints that stay, and they serve its clients',
+    );
   if (limited !== undefined) return yes(limited, LIMITED[limited]);
   return spread
     ? yes('Spread', 'no hints: every endpoint serves every zone')

@@ -14,7 +14,7 @@ export interface SeenService {
   /** The decision for it, or for the Etcd that it is made from. */
   readonly decision: RoutingDecision;
   /** Undefined: on, but nobody has looked yet. */
-  readonly effect?: { readonly kind: 'effective' } | Trouble | Doubt | undefined;
+  readonly effect?: { readonly kind: 'effective' } | Trouble | Doubt | Evacuated | undefined;
 }
 
 interface Trouble {
@@ -27,6 +27,13 @@ interface Trouble {
 /** Nothing is wrong with it, and nothing shows that it has effect. */
 interface Doubt {
   readonly kind: 'assumed';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** An operator sends its clients to other zones for a time. */
+interface Evacuated {
+  readonly kind: 'evacuated';
   readonly reason: string;
   readonly message: string;
 }
@@ -136,6 +143,8 @@ export const decideCondition = (input: ConditionInput): ConditionState => {
   }
   const [doubt] = services.flatMap(({ effect }) => (effect?.kind === 'assumed' ? [effect] : []));
   if (doubt !== undefined) return state('Unknown', doubt.reason, doubt.message);
+  const [evacuated] = services.flatMap(({ effect }) => (effect?.kind === 'evacuated' ? [effect] : []));
+  if (evacuated !== undefined) return state('True', evacuated.reason, evacuated.message);
   const count = services.length === 1 ? '1 Service is' : `${services.length} Services are`;
   return state('True', 'Effective', `${count} routed by zone: ${listOf(namesOf(on), ', ')}`);
 };

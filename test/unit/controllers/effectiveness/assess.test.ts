@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Endpoint, EndpointSlice } from '../../../../pkg/apis/core.ts';
+import { ANNOTATION_EVACUATED, NOWHERE } from '../../../../pkg/apis/names.ts';
 import { clientsOf } from '../../../../pkg/diagnosis/models/follow.ts';
 import { assessEffectiveness } from '../../../../pkg/controllers/effectiveness/assess.ts';
 import type { AssessInput } from '../../../../pkg/controllers/effectiveness/assess.ts';
@@ -15,6 +16,15 @@ const hinted = (zone: string, overrides: Partial<Endpoint> = {}): Endpoint =>
   endpoint({ zone, hints: { forZones: [{ name: zone }] }, ...overrides });
 const of = (endpoints: Endpoint[], addressType = 'IPv4'): EndpointSlice => slice({ endpoints, addressType });
 const ALL = [hinted('a'), hinted('b')];
+/** A slice under the mark of an evacuation of a: its endpoint is hinted for no zone that has Nodes, the other serves a too. */
+const evacuated = (...more: Endpoint[]): EndpointSlice => ({
+  ...of([
+    hinted('a', { hints: { forZones: [{ name: NOWHERE }] } }),
+    hinted('b', { hints: { forZones: [{ name: 'a' }, { name: 'b' }] } }),
+    ...more,
+  ]),
+  metadata: { annotations: { [ANNOTATION_EVACUATED]: '{"out":{"a":true},"cover":["a"],"was":"own"}' } },
+});
 const notReady = { conditions: { ready: false } };
 
 const cases: { name: string; input: Partial<AssessInput>; state: string; says?: RegExp }[] = [
@@ -124,6 +134,32 @@ const cases: { name: string; input: Partial<AssessInput>; state: string; says?: 
   {
     name: 'k3s, which shows itself',
     input: { clients: clientsOf([node({ zone: 'a', kubeletVersion: 'v1.34.1+k3s1' })]) },
+    state: 'Effective',
+  },
+  {
+    name: 'a zone is evacuated',
+    input: { slices: [evacuated()] },
+    state: 'Evacuated',
+    says: /^Service n\/s: a is evacuated, its clients use other zones/,
+  },
+  {
+    name: 'a zone is evacuated, and who routes is assumed',
+    input: { slices: [evacuated()], clients: clientsOf(NODES) },
+    state: 'Evacuated',
+  },
+  {
+    name: 'a zone is evacuated, and an endpoint without a hint brings connections back',
+    input: { slices: [evacuated(endpoint({ zone: 'a' }))] },
+    state: 'HintsMissing',
+  },
+  {
+    name: 'a zone is evacuated, and proxies do not look at hints',
+    input: { slices: [evacuated()], clients: clientsOf(NODES, routerObjects(kubeProxy('v1.30.4'))) },
+    state: 'HintsNotFollowed',
+  },
+  {
+    name: 'an annotation that no evacuation wrote',
+    input: { slices: [{ ...of(ALL), metadata: { annotations: { [ANNOTATION_EVACUATED]: 'a' } } }] },
     state: 'Effective',
   },
   { name: 'druid has not acted', input: { pending: true }, state: 'Pending' },

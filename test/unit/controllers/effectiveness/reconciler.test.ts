@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts';
+import { ANNOTATION_EVACUATED } from '../../../../pkg/apis/names.ts';
 import { createEffectivenessReconciler, readyZones } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
 import type { Effects } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
 import type { EnabledSettings, NamespaceDecision } from '../../../../pkg/controllers/settings/types.ts';
@@ -70,6 +71,24 @@ describe('effectiveness report', () => {
   });
   const reconcile = () => report.reconcile(NS, signal);
   const infos = () => log.entries.filter(({ level }) => level === 'info');
+
+  it('an evacuation is counted, and is no event however long it lasts', async () => {
+    await reconcile();
+    slices = withHints().map(({ metadata, ...rest }) => ({
+      ...rest,
+      metadata: {
+        ...metadata,
+        annotations: { [ANNOTATION_EVACUATED]: '{"out":{"a":true},"cover":["a"],"was":"own"}' },
+      },
+    }));
+    await reconcile();
+    now += 2 * GRACE;
+    expect(await reconcile(), 'nothing to wait for').to.deep.equal({ kind: 'done' });
+    expect(report.counts()).to.deep.equal([{ state: 'Evacuated', services: 2 }]);
+    slices = withHints();
+    await reconcile();
+    expect(events).to.deep.equal([]);
+  });
 
   it('counts Services by state and tells changes once', async () => {
     await reconcile();

@@ -148,6 +148,21 @@ const tables: Record<'Observed' | 'Effective' | 'Stable', Case[]> = {
       is: 'False/NotWritten',
     },
     { name: 'slices carry the plan', more: {}, is: 'True/PlanInForce' },
+    { name: 'a zone is evacuated', more: { evacuated: true }, is: 'True/Evacuated', says: /endpoints that stay/ },
+    {
+      name: 'a zone is evacuated, and the plan is not written',
+      more: { evacuated: true, inForce: false },
+      is: 'False/NotWritten',
+    },
+    {
+      name: 'a zone is evacuated under a plan without hints, and the data plane ignores those of the evacuation',
+      more: {
+        evacuated: true,
+        turn: turn({}, { plan: { spread: true, endpoints: [] } }),
+        following: { kind: 'ignored', reason: 'HintsNotFollowed', message: 'x' },
+      },
+      is: 'False/HintsNotFollowed',
+    },
     {
       name: 'the plan is to spread',
       more: { turn: turn({}, { plan: { spread: true, endpoints: [] } }) },

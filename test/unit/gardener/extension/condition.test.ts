@@ -15,6 +15,11 @@ const bad = (name: string, reason: string): SeenService => ({
   decision: ON,
   effect: { kind: 'ineffective', reason, message: `Service ${name}: ${reason}` },
 });
+const evacuated: SeenService = {
+  name: 'e',
+  decision: ON,
+  effect: { kind: 'evacuated', reason: 'Evacuated', message: 'Service e: eu-1a is evacuated' },
+};
 const place = (services: SeenService[], overrides: Partial<SeenNamespace> = {}): SeenNamespace => ({
   name: 'shoot--foo--bar',
   decision: ON,
@@ -37,6 +42,16 @@ const cases: { name: string; input: Partial<ConditionInput>; is: [string, string
     name: 'many are counted, not listed',
     input: { namespaces: [place(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map(good))] },
     is: ['True', 'Effective', '7 Services are routed by zone: a, b, c, d, e, 2 more'],
+  },
+  {
+    name: 'a zone is evacuated',
+    input: { namespaces: [place([good('a'), evacuated])] },
+    is: ['True', 'Evacuated', 'Service e: eu-1a is evacuated'],
+  },
+  {
+    name: 'a zone is evacuated, and another Service has a fault',
+    input: { namespaces: [place([evacuated, bad('b', 'HintsMissing')])] },
+    is: ['False', 'HintsMissing', 'Service b: HintsMissing'],
   },
   {
     name: 'one has none',
