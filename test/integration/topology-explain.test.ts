@@ -106,6 +106,8 @@ const CASES: readonly Case[] = [
     /1 of 4 .* 10\.1\.0\.20 in slice web-extra of team\.example\.com/,
   ],
   ['endpoint-without-zone', 'Ineffective', 'EndpointWithoutZone', /10\.1\.0\.12 on Node node-eu-1c has no zone/],
+  ['evacuated', 'Effective', 'Evacuated', /^eu-1a is evacuated: 1 of 1 ready endpoint there get no new/],
+  ['evacuated-in-part', 'NotWanted', 'Evacuated', /^eu-1a is evacuated: 1 of 2 ready endpoints there/],
   ['external-name', 'NotWanted', 'ExternalName', /type ExternalName/],
   ['gke-dataplane-v2-unknown', 'Unknown', 'RouterUnknown', /Who load-balances Service shop\/web/],
   ['headless', 'Ineffective', 'Headless', /clusterIP None/],
@@ -283,6 +285,14 @@ describe('kubectl topology explain, on files', () => {
     const { out } = await runTopology(['explain', 'web', '-f', clusterFile('dual-stack-too-few-endpoints')]);
     expect(out).to.match(/ZONE +NODES +FAMILY +PORT/);
     expect((await runTopology(['explain', 'web', '-f', clusterFile('effective')])).out).not.to.match(/NODES +FAMILY/);
+  });
+
+  it('names the command that ends an evacuation, and takes its hints for no balance of the CPU heuristic', async () => {
+    const [routed, other] = [await explain('evacuated'), await explain('evacuated-in-part')];
+    expect(routed.causes.map(({ reason }) => reason)).to.deep.equal(['Evacuated']);
+    expect(routed.causes[0]?.fix).to.deep.equal(['kubectl topology return eu-1a']);
+    expect(other.causes.map(({ reason }) => reason)).to.deep.equal(['Evacuated']);
+    expect(routed.effective.inZoneShare).to.be.closeTo(2 / 3, 1e-12);
   });
 
   it('names causes behind the first one too', async () => {

@@ -25,6 +25,7 @@ export const auditGroup = (service: Grouped): AuditGroup => {
   const { cause, alsoFound, bypasses, endpoints, verdict, saving, crossZoneShare } = service;
   const reasons = cause === null ? [] : [cause.reason, ...alsoFound];
   if (reasons.some((reason) => BROKEN.has(reason))) return 'Fails';
+  if (reasons.includes('Evacuated') && verdict !== 'Ineffective') return 'NotSavable';
   if (isApiServer(service) || bypasses.length > 0 || reasons.some((reason) => UNROUTED.has(reason))) {
     return 'NotSavable';
   }

@@ -8,6 +8,7 @@ import type { RouterAnswer } from '../routers/types.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { balanceCauses, meanInZoneShare } from './balance.ts';
 import { cause, firstOfEach, listed } from './cause.ts';
+import { evacuatedZones, evacuationCauses } from './evacuated.ts';
 import { fixOf } from './fix.ts';
 import { gatherFacts, indexSnapshot } from './facts.ts';
 import { givenCauses } from './given.ts';
@@ -146,10 +147,12 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const kind = kindCauses(facts);
   const loop = loopCauses(facts);
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
-  // The loop measures what is only assumed here.
-  const balance = loopReport(facts)?.inForce === true ? [] : balanceCauses(facts);
+  const evacuation = evacuationCauses(facts);
+  // The loop measures what is only assumed here; an evacuation lends endpoints and shifts load on purpose.
+  const balance = loopReport(facts)?.inForce === true || evacuation.length > 0 ? [] : balanceCauses(facts);
   const found = [
     ...trivialCauses(facts).filter(({ reason }) => reason === 'NoNodes'),
+    ...evacuation,
     ...kind,
     ...(kind.some(({ reason }) => reason === 'ExternalName') ? [] : asked),
     ...withLoop(facts, loop, givenCauses(facts)),
@@ -204,6 +207,8 @@ export const diagnose = (
   const effective = effectiveReport(facts);
   const certainty = leastCertain(facts.nodes.map((node) => index.routers.of(node).certainty));
   const verdict = ((): Verdict => {
+    // Under an evacuation every Service has hints, also one that asks for none.
+    if (!wanted.wanted && evacuatedZones(facts).length > 0) return 'NotWanted';
     if (effective.effective) return certainty === 'seen' ? 'Effective' : 'Assumed';
     if (!wanted.wanted) return 'NotWanted';
     return certainty === 'unknown' && onlyUnknown(facts) ? 'Unknown' : 'Ineffective';

@@ -8,6 +8,7 @@ import { readsPreferCloseOnly } from '../../upstream/proxy/cilium.ts';
 import { distributionOf } from '../../upstream/index.ts';
 import type { Proxy } from '../../upstream/index.ts';
 import { zoneOfNode } from '../models/lookup.ts';
+import { evacuatedZones } from './evacuated.ts';
 import type { CauseReason, Facts } from './types.ts';
 
 /** Data planes of this kind look at hints of annotated Services only. */
@@ -110,6 +111,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, (facts: Facts) => readonly str
   EndpointWithoutZone: unlabelled,
   CiliumServiceTopologyOff: () => CILIUM_TOPOLOGY,
   SingleEndpoint: scale,
+  Evacuated: (facts) => evacuatedZones(facts).map((zone) => `kubectl topology return ${zone}`),
   PodsNotSpread: (facts) => [...scale(facts), ...spreadOut(facts)],
 };
 

@@ -24,6 +24,12 @@ export const DIAGNOSIS_REASONS = {
     remedy:
       'Whoever writes the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
   },
+  Evacuated: {
+    sentence:
+      'A zone of the Service is being evacuated: its endpoints there get no new connections, and its clients there use other zones on purpose.',
+    remedy:
+      'Nothing to do: `kubectl topology evacuations` says why and until when, and `kubectl topology return` with the zone ends it.',
+  },
   NodeWithoutZone: {
     sentence:
       'A ready worker Node has no zone label, which makes the control plane give proportional hints to no Service at all.',

@@ -273,6 +273,16 @@ describe('admission of an evacuated slice', () => {
     expect(hintsIn([applyJsonPatch(grown, operations)]).slice(3)).to.deep.equal([[NOWHERE], ['a', 'b']]);
   });
 
+  it('leaves a slice that is new to the leader, which marks it with its next write', () => {
+    const [old] = moved([sliceOf(routed('a'), routed('b'), routed('c'))], [ALL]);
+    const fresh = sliceOf(routed('a'));
+    expect(
+      decideEvacuated(fresh, () => true),
+      'admission sees no mark',
+    ).to.deep.equal({ kind: 'unchanged' });
+    expect(hintsIn(moved([old!, fresh], [ALL])).at(-1)).to.deep.equal([NOWHERE]);
+  });
+
   it('returns one of two zones when only its evacuation has ended', () => {
     const leaves = [ALL, { ...ALL, zone: 'b' }];
     const [one] = moved([sliceOf(routed('a'), routed('b'), routed('c'))], leaves);

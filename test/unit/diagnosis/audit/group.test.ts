@@ -50,6 +50,12 @@ const rows: readonly { name: string; more: Partial<Grouped>; is: string }[] = [
     is: 'Costs',
   },
   { name: 'no other way of routing keeps more', more: { saving: { routing: 0, endpoints: 0 } }, is: 'NotSavable' },
+  { name: 'a zone is evacuated', more: { cause: cause('Evacuated'), verdict: 'Effective' }, is: 'NotSavable' },
+  {
+    name: 'a zone is evacuated, and hints are ignored',
+    more: { cause: cause('Evacuated'), verdict: 'Ineffective' },
+    is: 'Fails',
+  },
   { name: 'who routes is not known', more: { verdict: 'Unknown', saving: null }, is: 'Costs' },
   {
     name: 'all traffic stays',
