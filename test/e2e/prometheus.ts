@@ -50,6 +50,7 @@ export interface InstantSample {
 
 /** A rule as Prometheus sees it. */
 export interface RuleState {
+  readonly type: 'alerting' | 'recording';
   readonly name: string;
   /** `unknown` before its first evaluation. */
   readonly health: 'ok' | 'err' | 'unknown';
