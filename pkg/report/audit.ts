@@ -101,7 +101,8 @@ export const verdictsText = ({ services, verdicts, nodes, unpredicted }: AuditSu
   const counts = [`${Effective} effective`, ...unsure, `${Ineffective} ineffective`, `${NotWanted} not wanted`].join(
     ', ',
   );
-  const without = unpredicted === 0 ? '' : `; ${unpredicted} without prediction (no proxy routes them)`;
+  const without =
+    unpredicted === 0 ? '' : `; ${unpredicted} without prediction (no proxy routes them, or who does is not known)`;
   return `${countText(services, 'Service')}, ${countText(nodes, 'ready Node')}: ${counts}${without}.`;
 };
 
@@ -137,7 +138,7 @@ const sumText = (report: AuditReport, columns: number, paint: Paint): string => 
   const { sum } = report;
   const shares =
     sum.inZoneShare === null
-      ? 'Nothing can be predicted: no proxy routes any of them, or no ready Node is known.'
+      ? 'Nothing can be predicted: no proxy routes any of them, who does is not known, or no ready Node is.'
       : `${percentText(sum.inZoneShare)} of connections stay in their zone, ${percentText(sum.crossZoneShare)} cross (Services weighted by their ready endpoints, ${clientsText(sum)}).`;
   const sentences = [
     shares,
@@ -154,6 +155,7 @@ export const GROUP_TITLES: Readonly<Record<AuditGroup, string>> = {
   Fails: 'Fails: asked for in vain, or connections fail',
   Costs: 'Costs: crosses zones and could stay',
   NotSavable: 'Cannot be saved by zone routing: one endpoint, the API server, clients that go around the proxies',
+  NotKnown: 'Not known: who routes, or where clients are',
   Kept: 'Besides, where nothing crosses that could stay',
 };
 
@@ -162,8 +164,8 @@ const causesText = ({ causes }: AuditReport, columns: number, paint: Paint): str
     reason,
     String(services),
     percentText(crossZoneShare),
-    percentText(saving.routing),
-    percentText(saving.endpoints),
+    percentText(saving?.routing ?? null),
+    percentText(saving?.endpoints ?? null),
   ];
   const headers = ['FIRST CAUSE', 'SERVICES', 'CROSSES', 'SAVES', 'NEEDS ENDPOINTS'];
   return AUDIT_GROUPS.map((group) => {

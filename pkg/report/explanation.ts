@@ -47,7 +47,15 @@ const ROUNDING = 0.005;
 
 /** Every zone keeps to its hints, and those lend endpoints across zones. */
 const lends = ({ effective, loop }: Explanation): boolean =>
-  effective.effective && loop === undefined && effective.inZoneShare !== null && effective.inZoneShare < 1 - ROUNDING;
+  effective.effective &&
+  loop?.inForce !== true &&
+  effective.inZoneShare !== null &&
+  effective.inZoneShare < 1 - ROUNDING;
+
+/** Some of its served zones do, beside others that are not served. */
+const lendsSome = ({ effective: { unserved }, loop, used }: Explanation): boolean =>
+  loop?.inForce !== true &&
+  used.some(({ zone, mode, inZone }) => mode !== '' && (inZone ?? 1) < 1 && !unserved.includes(zone));
 
 const keptText = (report: Explanation): string => {
   const share = spillText(report) ?? shareText(report.effective);
@@ -85,9 +93,10 @@ const wantedText = ({ wanted }: Explanation, paint: Paint): string => {
 };
 
 const givenText = ({ given, loop }: Explanation, paint: Paint): string => {
-  const lines = given.map(
-    ({ addressType, ready, hinted }) =>
-      `${mark(ready > 0 && hinted === (loop?.spreadOnPurpose === true ? 0 : ready), paint)} ${addressType}: ${hinted} of ${ready} ready endpoints carry a zone hint\n`,
+  const lines = given.map(({ addressType, ready, hinted }) =>
+    ready === 0
+      ? `${mark(false, paint)} ${addressType}: no ready endpoint\n`
+      : `${mark(hinted === (loop?.spreadOnPurpose === true ? 0 : ready), paint)} ${addressType}: ${hinted} of ${ready} ready endpoints carry a zone hint\n`,
   );
   const rows = given.flatMap(({ addressType, zones }) =>
     Object.entries(zones).map(([zone, { endpoints, hinted }]) => [
@@ -111,7 +120,7 @@ const usedRow = (row: UsedReport, nodes: string, dual: boolean): string[] => {
     version,
     dash(mode),
     String(endpoints),
-    percent(inZone),
+    inZone === null ? '-' : percent(inZone),
     reason,
   ];
 };
@@ -133,7 +142,13 @@ const usedRows = (used: readonly UsedReport[], wide: boolean, dual: boolean): st
 
 const usedText = ({ used, loop }: Explanation, { wide }: ExplanationStyle, paint: Paint): string => {
   const filtered = used.filter(({ mode }) => mode !== '').length;
-  const line = `${mark(used.length > 0 && filtered === (loop?.spreadOnPurpose === true ? 0 : used.length), paint)} ${filtered} of ${used.length} routes keep to hints\n`;
+  const unknown = used.filter(({ reason }) => reason === 'RouterUnknown').length;
+  const good = filtered === (loop?.spreadOnPurpose === true ? 0 : used.length);
+  const kept = `${filtered} of ${used.length} routes keep to hints`;
+  const line =
+    unknown === 0
+      ? `${mark(good, paint)} ${kept}\n`
+      : `${certaintyMark('unknown', paint)} ${unknown < used.length ? `${kept}, ` : ''}${unknown} not known: who routes cannot be seen\n`;
   const none = `${mark(false, paint)} no route: no ready Node is known\n`;
   if (used.length === 0) return `${paint.strong('USED')}       ${none}`;
   const dual = new Set(used.map(({ addressType }) => addressType)).size > 1;
@@ -153,9 +168,13 @@ const effectiveText = (report: Explanation, paint: Paint): string => {
   const planned = loop?.inForce === true && effective.effective;
   const what = planned
     ? 'have their traffic as the plan wants it'
-    : lends(report)
+    : lends(report) || lendsSome(report)
       ? 'keep to their hints, which lend endpoints to other zones'
       : 'keep their traffic';
+  if (report.verdict === 'Unknown') {
+    const rest = served === 0 ? '' : `${served} of ${clientZones.length} client zones ${what}; `;
+    return `${title}  ${certaintyMark('unknown', paint)} ${rest}not known of ${unserved.join(', ')}\n`;
+  }
   const sure = effective.effective && report.certainty !== 'seen' ? certaintyMark(report.certainty, paint) : undefined;
   return `${title}  ${sure ?? mark(effective.effective, paint)} ${served} of ${clientZones.length} client zones ${what}${left}\n`;
 };

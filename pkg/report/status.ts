@@ -55,7 +55,7 @@ const clusterText = ({ cluster }: StatusReport, drawing: Drawing): string => {
   const { version, mechanism, nodes } = cluster;
   const zones = nodes === null ? '' : Object.keys(nodes.zones).filter((zone) => zone !== '');
   const seen =
-    nodes === null
+    nodes === null || nodes.count === 0
       ? 'Nodes not seen'
       : `${nodes.ready} of ${countText(nodes.count, 'Node')} ready in ${countText(zones.length, 'zone')}${
           nodes.zones[''] === undefined ? '' : ` (${nodes.zones['']} without)`

@@ -83,11 +83,14 @@ const basisText = ({ measured, clientsMeasured, clientsBy }: SurvivalSum): strin
     : `${load}; clients of ${countText(placed, 'Service')} as measured, else ${others}.`;
 };
 
+const partText = ({ count, of }: SurvivalSum['nodes'], what: string): string =>
+  of === 0 ? `no ${what}` : `${count} of ${countText(of, what)}`;
+
 /** What is in the zone, by which figures, and what it takes. */
 export const sumText = (sum: SurvivalSum): string[] => {
   const { answers, services, endpoints, nodes, replicas } = sum;
   return [
-    `${countText(services, 'Service')}: ${answers.Survives} with enough elsewhere, ${answers.NoEndpointThere} without an endpoint there, ${answers.NotTouched} not judged. ${endpoints.count} of ${countText(endpoints.of, 'ready endpoint')} and ${nodes.count} of ${countText(nodes.of, 'ready Node')} are there.`,
+    `${countText(services, 'Service')}: ${answers.Survives} with enough elsewhere, ${answers.NoEndpointThere} without an endpoint there, ${answers.NotTouched} not judged. ${partText(endpoints, 'ready endpoint')} and ${partText(nodes, 'ready Node')} are there.`,
     basisText(sum),
     ...(replicas === 0 ? [] : [`${replicas} more ${replicas === 1 ? 'replica' : 'replicas'} would be enough.`]),
   ];

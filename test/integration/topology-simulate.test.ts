@@ -205,7 +205,8 @@ describe('kubectl topology simulate, its screens', () => {
         '1',
       ]);
       if (code === 0) expect(out, file).to.match(/^Service shop\/web/);
-      else expect(err, file).to.match(/^error: (?:Service shop\/web (?:is|has)|no ready Node) /);
+      else
+        expect(err, file).to.match(/^error: (?:Service shop\/web (?:is|has)|no ready Node|who routes is not known) /);
     }
   });
 });

@@ -7,6 +7,7 @@ const SEVERITY: Readonly<Record<AuditGroup, Severity>> = {
   Fails: 'error',
   Costs: 'warning',
   NotSavable: 'note',
+  NotKnown: 'note',
   Kept: 'note',
 };
 

@@ -73,8 +73,8 @@ const groupOf = (services: readonly ServiceAudit[], { group, cause: { reason, re
   group,
   reason,
   services: services.length,
-  crossZoneShare: crossingOf(services),
-  saving: savingOf(services),
+  crossZoneShare: services.every(({ crossZoneShare }) => crossZoneShare === null) ? null : crossingOf(services),
+  saving: services.every(({ saving }) => saving === null) ? null : savingOf(services),
   ...costOf(services),
   remedy,
 });
@@ -86,6 +86,9 @@ export const causeGroups = (services: readonly ServiceAudit[]): CauseGroup[] => 
     .flatMap((own) => (own[0] === undefined ? [] : [groupOf(own, own[0])]))
     .sort(
       (a, b) =>
-        byGroup(a, b) || b.crossZoneShare - a.crossZoneShare || b.services - a.services || byText(a.reason, b.reason),
+        byGroup(a, b) ||
+        (b.crossZoneShare ?? 0) - (a.crossZoneShare ?? 0) ||
+        b.services - a.services ||
+        byText(a.reason, b.reason),
     );
 };

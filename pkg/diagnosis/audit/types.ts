@@ -46,9 +46,9 @@ export interface Part {
 /**
  * In the order in which to look: `Fails`: connections fail, or the Service asks for routing by zone in vain; `Costs`: traffic crosses
  * that could stay; `NotSavable`: routing by zone cannot keep it (one endpoint, the API server, clients that go around the proxies);
- * `Kept`: nothing crosses that could stay.
+ * `NotKnown`: who routes, or where clients are; `Kept`: nothing crosses that could stay.
  */
-export type AuditGroup = 'Fails' | 'Costs' | 'NotSavable' | 'Kept';
+export type AuditGroup = 'Fails' | 'Costs' | 'NotSavable' | 'NotKnown' | 'Kept';
 
 export interface ServiceAudit {
   readonly group: AuditGroup;
@@ -94,10 +94,10 @@ export interface CauseGroup {
   readonly group: AuditGroup;
   readonly reason: CauseReason;
   readonly services: number;
-  /** Of all connections: those of these Services that cross zones. */
-  readonly crossZoneShare: number;
-  /** Fractions of all connections. */
-  readonly saving: Saving;
+  /** Of all connections: those of these Services that cross zones; null where nothing is predicted of any of them. */
+  readonly crossZoneShare: number | null;
+  /** Fractions of all connections; null where nothing is predicted or promised of any of them. */
+  readonly saving: Saving | null;
   readonly monthlyCost?: MonthlyCost;
   readonly remedy: string;
 }

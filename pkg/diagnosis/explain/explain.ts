@@ -69,7 +69,7 @@ const usedReport = ({ routes, families, index }: Facts): UsedReport[] => {
         ...routerFields(index.routers.of(node)),
         mode,
         endpoints: used.length,
-        inZone: used.length === 0 ? 0 : inside / used.length,
+        inZone: used.length === 0 || reason === 'RouterUnknown' ? null : inside / used.length,
         reason,
       }));
     })

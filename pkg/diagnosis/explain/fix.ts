@@ -9,6 +9,7 @@ import { distributionOf } from '../../upstream/index.ts';
 import type { Proxy } from '../../upstream/index.ts';
 import { zoneOfNode } from '../models/lookup.ts';
 import { evacuatedZones } from './evacuated.ts';
+import { isBarred } from './spread.ts';
 import type { CauseReason, Facts } from './types.ts';
 
 /** Data planes of this kind look at hints of annotated Services only. */
@@ -40,10 +41,11 @@ const presentAnnotation = ({ service }: Facts): string | undefined =>
 const patchField = (facts: Facts, value: string): string =>
   `kubectl patch ${target(facts)} --type merge -p '{"spec":{"trafficDistribution":"${value}"}}'`;
 
-const annotate = (facts: Facts): string => {
-  const key = atLeast(facts.version, 27) ? ANNOTATION_TOPOLOGY_MODE : ANNOTATION_TOPOLOGY_AWARE_HINTS;
-  return `kubectl annotate ${target(facts)} --overwrite ${key}=${atLeast(facts.version, 27) ? 'Auto' : 'auto'}`;
-};
+const annotationKey = ({ version }: Facts): string =>
+  atLeast(version, 27) ? ANNOTATION_TOPOLOGY_MODE : ANNOTATION_TOPOLOGY_AWARE_HINTS;
+
+const annotate = (facts: Facts): string =>
+  `kubectl annotate ${target(facts)} --overwrite ${annotationKey(facts)}=${atLeast(facts.version, 27) ? 'Auto' : 'auto'}`;
 
 /** Asks in words that count everywhere; an annotation in the way of the field is removed. */
 const ask = (facts: Facts): string[] => {
@@ -63,13 +65,22 @@ const unlabelled = ({ nodes }: Facts): string[] =>
     .slice(0, 1)
     .map(({ metadata }) => `kubectl label node ${metadata?.name ?? ''} ${LABEL_ZONE}=<zone of the Node>`);
 
-const scale = ({ workloads, clientZones, ref }: Facts): string[] =>
+/** A HorizontalPodAutoscaler would undo another number of replicas. */
+const scale = ({ workloads, autoscalers, clientZones, ref }: Facts): string[] =>
   workloads
     .filter(({ replicas }) => replicas < clientZones.length)
-    .map(
-      ({ kind, name }) =>
-        `kubectl scale ${kind.toLowerCase()} ${name} -n ${ref.namespace} --replicas=${clientZones.length}`,
-    );
+    .map(({ kind, name }) => {
+      const own = autoscalers.find(
+        (each) => each.kind === 'HorizontalPodAutoscaler' && each.targetKind === kind && each.targetName === name,
+      );
+      return own === undefined
+        ? `kubectl scale ${kind.toLowerCase()} ${name} -n ${ref.namespace} --replicas=${clientZones.length}`
+        : `kubectl patch hpa ${own.name} -n ${ref.namespace} --type merge -p '{"spec":{"minReplicas":${clientZones.length}}}'`;
+    });
+
+/** Where Nodes keep the Pods away, a constraint would leave them pending. */
+const BARRED_NOTE =
+  '# Nodes keep the Pods away: give the Pods a toleration or other affinity, or add Nodes that take them';
 
 const spreadOut = (facts: Facts): string[] =>
   facts.workloads
@@ -85,7 +96,8 @@ const spreadOut = (facts: Facts): string[] =>
         labelSelector: selector,
       };
       const patch = { spec: { template: { spec: { topologySpreadConstraints: [constraint] } } } };
-      return `kubectl patch ${kind.toLowerCase()} ${name} -n ${facts.ref.namespace} --type merge -p '${JSON.stringify(patch)}'`;
+      // Strategic: constraints on other keys stay.
+      return `kubectl patch ${kind.toLowerCase()} ${name} -n ${facts.ref.namespace} -p '${JSON.stringify(patch)}'`;
     });
 
 const CILIUM_TOPOLOGY = [
@@ -112,7 +124,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, (facts: Facts) => readonly str
   CiliumServiceTopologyOff: () => CILIUM_TOPOLOGY,
   SingleEndpoint: scale,
   Evacuated: (facts) => evacuatedZones(facts).map((zone) => `kubectl topology return ${zone}`),
-  PodsNotSpread: (facts) => [...scale(facts), ...spreadOut(facts)],
+  PodsNotSpread: (facts) => (isBarred(facts) ? [BARRED_NOTE] : [...scale(facts), ...spreadOut(facts)]),
 };
 
 /** Helm values by chart that were read in its templates. */
@@ -122,26 +134,44 @@ const CHART_VALUES: Readonly<Record<string, string>> = {
   istiod: 'trafficDistribution (chart from 1.27)',
 };
 
+/** Names that the DNS add-on's Service has had. */
+const DNS_ADD_ON: ReadonlySet<string> = new Set(['coredns', 'kube-dns']);
+/** First minor that serves `v1`, KEP-3962. */
+const MUTATING_POLICIES_SINCE = 36;
+
+/** What the commands change, as JSON pointer. */
+const pointerOf = (facts: Facts): string => {
+  const key = presentAnnotation(facts) ?? annotationKey(facts);
+  return distributionFor(facts) === undefined
+    ? `/metadata/annotations/${key.replaceAll('/', '~1')}`
+    : '/spec/trafficDistribution';
+};
+
 /** Who would write the Service anew, and what to tell it; undefined where nothing shows an owner. */
 const ownerNote = (facts: Facts): string | undefined => {
   const { labels = {}, annotations = {} } = facts.service.metadata ?? {};
-  const value = distributionFor(facts) ?? 'PreferClose';
-  if (labels['eks.amazonaws.com/component'] !== undefined) {
+  const value = distributionFor(facts);
+  const addOn = labels['eks.amazonaws.com/component'];
+  if (addOn !== undefined && !DNS_ADD_ON.has(addOn)) {
+    return '# EKS owns it: an update of the add-on may undo the command, unless its configuration has a value for it (aws eks describe-addon-configuration)';
+  }
+  if (addOn !== undefined) {
     return `# EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`;
   }
   if (labels['addonmanager.kubernetes.io/mode'] === 'Reconcile') {
-    return '# the add-on manager rewrites it: use a MutatingAdmissionPolicy (v1 from Kubernetes 1.36) or a Kyverno rule on Services instead';
+    const policy = atLeast(facts.version, MUTATING_POLICIES_SINCE) ? 'a MutatingAdmissionPolicy or ' : '';
+    return `# the add-on manager rewrites it: use ${policy}a Kyverno rule on Services instead (Kyverno has to be installed)`;
   }
   if (labels['kustomize.toolkit.fluxcd.io/name'] !== undefined) {
     return `# Flux owns it: the same change under spec.patches of Kustomization ${labels['kustomize.toolkit.fluxcd.io/name'] ?? ''}`;
   }
   if (annotations['argocd.argoproj.io/tracking-id'] !== undefined) {
-    return '# Argo CD owns it: change the source, or ignoreDifferences jsonPointers: [/spec/trafficDistribution] with syncOptions: [RespectIgnoreDifferences=true]';
+    return `# Argo CD owns it: change the source, or ignoreDifferences jsonPointers: [${pointerOf(facts)}] with syncOptions: [RespectIgnoreDifferences=true]`;
   }
   if (labels['app.kubernetes.io/managed-by'] !== 'Helm') return undefined;
   const chart = (labels['helm.sh/chart'] ?? '').replace(/-v?\d.*$/, '');
   const known = CHART_VALUES[chart];
-  return known === undefined
+  return known === undefined || value === undefined
     ? '# Helm owns it: set it in the values of the chart where it has one, or in a post-renderer; an upgrade may undo the command'
     : `# Helm owns it: value ${known}: ${value}`;
 };

@@ -70,6 +70,17 @@ const barredText = ({ nodes }: Facts, workload: Workload, zones: readonly string
   return reasons.length === 0 ? '' : `${named(workload)}: ${reasons.join('; ')}.`;
 };
 
+/** Some zone with clients and without endpoints may not run the Pods, by its Nodes or by theirs. */
+export const isBarred = (facts: Facts): boolean => {
+  const { clientZones, endpoints, workloads } = facts;
+  const empty = clientZones.filter((zone) => !endpoints.some((endpoint) => endpoint.zone === zone));
+  return workloads.some(
+    (workload) =>
+      barredText(facts, workload, empty) !== '' ||
+      empty.some((zone) => workload.allowedZones?.includes(zone) === false),
+  );
+};
+
 const rollingText = (workload: Workload): string =>
   workload.updatedReplicas === undefined
     ? ''
@@ -121,7 +132,9 @@ const familySpread = (facts: Facts, family: FamilyFacts): Cause[] => {
   if (endpoints.length === 0 || clientZones.length < 2) return [];
   const served = new Set(
     facts.idealRoutes
-      .filter((route) => route.family === family.family && route.reason !== 'ZoneNotHinted')
+      .filter(({ family: own, reason }) => own === family.family && reason !== 'ZoneNotHinted')
+      // Also where the router is not known, as on a virtual kubelet: a zone without endpoint is not served by its own.
+      .filter(({ reason, zone }) => reason !== 'RouterUnknown' || endpoints.some((endpoint) => endpoint.zone === zone))
       .map(({ zone }) => zone),
   );
   const empty = clientZones.filter((zone) => !served.has(zone));

@@ -168,8 +168,8 @@ export interface UsedReport {
   readonly mode: string;
   /** Endpoints that a connection from here is spread over. */
   readonly endpoints: number;
-  /** Fraction of them in the node's own zone. */
-  readonly inZone: number;
+  /** Fraction of them in the node's own zone; null where nothing is routed or who routes is not known. */
+  readonly inZone: number | null;
   readonly reason: Reason;
 }
 

@@ -54,7 +54,7 @@ export const wantedReport = (facts: Facts): WantedReport => {
   return { wanted: false, source: 'none', by: '' };
 };
 
-const LABEL_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
+export const LABEL_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
 const OTHER_PROXY = 'Ask the documentation of that proxy what it does with hints, or remove the label.';
 
 /** The policy, and before it what the policy breaks. */

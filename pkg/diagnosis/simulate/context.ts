@@ -6,6 +6,7 @@ import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import { zoneShares } from '../../upstream/index.ts';
 import type { ProxyEndpoint, ZoneShares } from '../../upstream/index.ts';
+import { LABEL_PROXY_NAME } from '../explain/wanted.ts';
 import { controlPlaneVersion, familyOf, keyOf, refOf, slicesByService } from '../models/lookup.ts';
 import { groupNodes } from '../models/routes.ts';
 import { BUILT_IN_PRICES, DEFAULT_PRICES, tariffOf } from '../prices.ts';
@@ -50,7 +51,7 @@ export interface Context {
   readonly limit: Limit;
 }
 
-const checkKind = ({ spec }: Service, name: string): void => {
+const checkKind = ({ spec, metadata }: Service, name: string): void => {
   if (spec?.type === 'ExternalName') {
     throw new SimulationError('ExternalName', `Service ${name} is an ExternalName: it has no endpoints to route to`);
   }
@@ -59,6 +60,10 @@ const checkKind = ({ spec }: Service, name: string): void => {
       'Headless',
       `Service ${name} is headless: its clients choose by DNS, and no proxy looks at hints`,
     );
+  }
+  if (metadata?.labels?.[LABEL_PROXY_NAME] !== undefined) {
+    const message = `Service ${name} has the label ${LABEL_PROXY_NAME}: no proxy of the cluster routes it`;
+    throw new SimulationError('NotProxied', message);
   }
 };
 
@@ -107,6 +112,10 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
       `Service ${name} has no ready ${family} endpoint${port === '' ? '' : ` for port ${port}`}`,
     );
   }
+  if (ready.every(({ zone }) => zone === '')) {
+    const message = `no ready ${family} endpoint of Service ${name} has a zone, so nothing can be said about what stays`;
+    throw new SimulationError('EndpointWithoutZone', message);
+  }
   const addresses = new Set(ready.map(({ address }) => address));
   const capacity =
     given === undefined
@@ -114,6 +123,10 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
       : capacityOf({ addresses, slices, pods: itemsOf(snapshot.pods), given: options.capacity, policy: observing });
   const version = controlPlaneVersion(snapshot, options.version);
   const routers = routersOf(snapshot, options);
+  if (clients.every((node) => routers.of(node).routing.proxy.kind === 'unknown')) {
+    const message = 'who routes is not known on any Node with clients: name the data plane with --proxy';
+    throw new SimulationError('RouterUnknown', message);
+  }
   const demand = demandReport(weighed, clients, countByZone(ready));
   const { targetUtilization = observing?.targetUtilization ?? DEFAULT_TARGET, maxOverload = DEFAULT_OVERLOAD } =
     options;

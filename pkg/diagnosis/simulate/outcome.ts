@@ -66,7 +66,8 @@ export const flowOf = (service: Service, slices: readonly EndpointSlice[], frame
   const routeOf = new Map(routes.map((route) => [route.node, route]));
   const of = ({ metadata }: Node): GroupRoute | undefined => routeOf.get(metadata?.name ?? '');
   const traffic = trafficOf({
-    nodes: routes.flatMap(({ nodes }) => nodes.slice(0, 1)),
+    // Of clients whose router is not known nothing is predicted.
+    nodes: routes.flatMap(({ nodes, reason }) => (reason === 'RouterUnknown' ? [] : nodes.slice(0, 1))),
     weights,
     countOf: (node) => of(node)?.nodes.length ?? 0,
     endpointsFor: (node) => of(node)?.used ?? [],

@@ -167,7 +167,16 @@ export interface SimulationReport extends RoutersReport {
 
 /** Why there is nothing to simulate. */
 export type RefusalReason =
-  'ExternalName' | 'Headless' | 'NoNodes' | 'NoReadyEndpoints' | 'UnknownZone' | 'UnknownNode' | 'NoDemand';
+  | 'ExternalName'
+  | 'Headless'
+  | 'NotProxied'
+  | 'NoNodes'
+  | 'RouterUnknown'
+  | 'NoReadyEndpoints'
+  | 'EndpointWithoutZone'
+  | 'UnknownZone'
+  | 'UnknownNode'
+  | 'NoDemand';
 
 export type Simulation =
   | { readonly kind: 'simulated'; readonly report: SimulationReport }

@@ -103,7 +103,7 @@ const causeRow = (group: CauseGroup, { prices }: AuditReport): Markup => {
     prices === undefined
       ? NOTHING
       : markup`<td role="cell" class="number" data-label="Saves a month (estimate)">
-          ${monthlyCost === undefined ? '–' : moneyText(monthlyCost.saving.routing, prices.currency)}
+          ${monthlyCost === undefined || saving === null ? '–' : moneyText(monthlyCost.saving.routing, prices.currency)}
         </td>`;
   return markup`<tr role="row">
     <td role="cell" class="service">
@@ -113,8 +113,8 @@ const causeRow = (group: CauseGroup, { prices }: AuditReport): Markup => {
     </td>
     <td role="cell" class="number" data-label="Services">${services}</td>
     <td role="cell" class="number" data-label="Crosses">${percentText(crossZoneShare)}</td>
-    <td role="cell" class="number" data-label="Saved by routing">${percentText(saving.routing)}</td>
-    <td role="cell" class="number" data-label="Needs endpoints">${percentText(saving.endpoints)}</td>
+    <td role="cell" class="number" data-label="Saved by routing">${percentText(saving?.routing ?? null)}</td>
+    <td role="cell" class="number" data-label="Needs endpoints">${percentText(saving?.endpoints ?? null)}</td>
     ${money}
     <td role="cell" class="why remedy">${sentence(remedy)}</td>
   </tr>`;

@@ -278,7 +278,7 @@ describe('audit: any cluster', () => {
           cells.filter((cell) => cell.stays === stays).reduce((sum, { share }) => sum + share, 0);
         close(sumOf(true), inZoneShare);
         close(sumOf(false), crossZoneShare);
-        const byCause = report.causes.reduce((sum, cause) => sum + cause.crossZoneShare, 0);
+        const byCause = report.causes.reduce((sum, cause) => sum + (cause.crossZoneShare ?? 0), 0);
         close(byCause, crossZoneShare);
       }),
       { numRuns: upTo(300) },

@@ -56,7 +56,17 @@ const rows: readonly { name: string; more: Partial<Grouped>; is: string }[] = [
     more: { cause: cause('Evacuated'), verdict: 'Ineffective' },
     is: 'Fails',
   },
-  { name: 'who routes is not known', more: { verdict: 'Unknown', saving: null }, is: 'Costs' },
+  { name: 'who routes is not known on some Nodes', more: { verdict: 'Unknown', saving: null }, is: 'Costs' },
+  {
+    name: 'who routes is known on no Node',
+    more: { verdict: 'Unknown', saving: null, crossZoneShare: null },
+    is: 'NotKnown',
+  },
+  {
+    name: 'no Node is known',
+    more: { cause: cause('NoNodes'), verdict: 'Ineffective', saving: null, crossZoneShare: null },
+    is: 'NotKnown',
+  },
   {
     name: 'all traffic stays',
     more: { verdict: 'Effective', crossZoneShare: 0, saving: { routing: 0, endpoints: 0 } },

@@ -25,11 +25,13 @@ const zones: fc.Arbitrary<ClusterCase['zones']> = fc
   )
   .map(([count, sizes]) => Object.fromEntries(ZONES.slice(0, count).map((zone, index) => [zone, sizes[index]!])));
 
-/** Services in use: at least one ready endpoint, hints of any kind or none, of any mode. */
+/** Services in use: at least one ready endpoint with a zone, hints of any kind or none, of any mode. */
 const clusters: fc.Arbitrary<ClusterCase> = fc
   .record({
     zones,
-    endpoints: fc.array(fc.constantFrom(...ZONES, ''), { minLength: 1, maxLength: 8 }),
+    endpoints: fc
+      .array(fc.constantFrom(...ZONES, ''), { minLength: 1, maxLength: 8 })
+      .filter((own) => own.some((zone) => zone !== '')),
     kubeletVersion: fc.constantFrom(...VERSIONS),
     hints: fc.array(fc.subarray(ZONES), { maxLength: 8 }),
     trafficDistribution: fc.constantFrom(undefined, 'PreferClose', 'PreferSameZone', 'PreferSameNode'),

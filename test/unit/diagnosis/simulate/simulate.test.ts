@@ -122,13 +122,6 @@ describe('simulate: modes side by side', () => {
       reason: 'MostInZone',
     },
     {
-      name: 'no endpoint has a zone',
-      cluster: { zones: EQUAL, endpoints: ['', ''] },
-      verdicts: { PreferSameZone: 'EndpointWithoutZone', 'same-zone': 'EndpointWithoutZone' },
-      recommended: 'none',
-      reason: 'NothingToGain',
-    },
-    {
       name: 'a Node without CPU: Auto knows no shares, clients are counted by Nodes',
       cluster: { zones: { a: 4, b: 0, c: 4 }, endpoints: ['a', 'b', 'c'] },
       verdicts: { Auto: 'InsufficientNodeInformation', PreferSameZone: 'KeepsAll', proportional: 'KeepsAll' },
@@ -505,6 +498,28 @@ describe('simulate: refusals', () => {
       cluster: { zones: EQUAL, endpoints: [] },
       reason: 'NoReadyEndpoints',
       message: /default\/server has no ready IPv4 endpoint for port https/,
+    },
+    {
+      name: 'routed by a proxy of its own',
+      cluster: {
+        ...ONE_EACH,
+        service: { metadata: { labels: { 'service.kubernetes.io/service-proxy-name': 'mesh' } } },
+      },
+      reason: 'NotProxied',
+      message: /service-proxy-name: no proxy of the cluster routes it/,
+    },
+    {
+      name: 'no endpoint has a zone',
+      cluster: { zones: EQUAL, endpoints: ['', ''] },
+      reason: 'EndpointWithoutZone',
+      message: /no ready IPv4 endpoint of Service default\/server has a zone/,
+    },
+    {
+      name: 'nothing known of who routes',
+      cluster: ONE_EACH,
+      options: { proxy: { kind: 'unknown', name: 'x' } },
+      reason: 'RouterUnknown',
+      message: /who routes is not known on any Node with clients: .*--proxy/,
     },
     {
       name: 'what-if takes the last endpoint',
