@@ -27,7 +27,10 @@ const literalsOf = (path: string): Set<string> =>
 const VALUES: Readonly<Record<string, ReadonlySet<string>>> = {
   command: new Set(Object.values(COMMANDS)),
   outcome: new Set([...OUTCOMES, ...JUDGED, ...literalsOf('pkg/kubernetes/controller.ts')]),
-  state: literalsOf('pkg/controllers/effectiveness/assess.ts'),
+  state: new Set([
+    ...literalsOf('pkg/controllers/effectiveness/assess.ts'),
+    ...literalsOf('pkg/evacuation/progress.ts'),
+  ]),
   cause: literalsOf('pkg/controllers/settings/apply.ts'),
   condition: new Set(['Observed', 'Effective', 'Stable']),
   reason: new Set(
