@@ -73,7 +73,9 @@ export const createLeaseLock = (options: LeaseLockOptions): LeaseLock => {
       observe(stored);
       return { kind: 'held', sentAt };
     } catch (error) {
-      if (isConflict(error) || isAlreadyExists(error) || isNotFound(error)) {
+      // A Lease that cannot be created for something that is not found has no namespace.
+      const isGone = isNotFound(error) && current !== undefined;
+      if (isConflict(error) || isAlreadyExists(error) || isGone) {
         lease = undefined;
         return { kind: 'contended' };
       }

@@ -44,17 +44,32 @@ export const createAggregator = (options: AggregatorOptions) => {
   const { read, services, excludedNamespaces, writer, clock, intervalMs, logger } = options;
   const window = createProofWindow();
   const seenAt = new Map<string, number>();
+  /** Services that one reading found honored. */
+  const honoredOnce = new Set<string>();
+
+  /** True after two readings: the first may hold a handful of connections, and what is written stands for a minute. */
+  const confirmed = (key: string, verdict: Verdict): Verdict | undefined => {
+    const isSecond = honoredOnce.has(key);
+    if (verdict.status === 'True') honoredOnce.add(key);
+    else honoredOnce.delete(key);
+    return verdict.status === 'True' && !isSecond ? undefined : verdict;
+  };
+
+  const forget = (key: string): void => {
+    seenAt.delete(key);
+    honoredOnce.delete(key);
+  };
 
   /** Undefined: what was said stays. */
   const decide = (key: string, nodes: NodeCounts | undefined): Verdict | undefined => {
     const now = clock.monotonic();
     if (nodes !== undefined) {
       seenAt.set(key, now);
-      return verdictOf(nodes);
+      return confirmed(key, verdictOf(nodes));
     }
     const seen = seenAt.get(key);
     if (seen === undefined || now - seen < HOLDS_MS) return undefined;
-    seenAt.delete(key);
+    forget(key);
     return verdictOf(new Map());
   };
 
@@ -67,14 +82,14 @@ export const createAggregator = (options: AggregatorOptions) => {
       if (excludedNamespaces.includes(service.metadata?.namespace ?? '')) continue;
       if (!asksForHints(service)) {
         writer.withdraw(key);
-        seenAt.delete(key);
+        forget(key);
         continue;
       }
       const verdict = decide(key, evidence.get(key));
       if (verdict !== undefined) writer.set(key, verdict);
     }
     writer.keep(present);
-    for (const key of seenAt.keys()) if (!present.has(key)) seenAt.delete(key);
+    for (const key of seenAt.keys()) if (!present.has(key)) forget(key);
   };
 
   const once = async (signal: AbortSignal): Promise<void> => {

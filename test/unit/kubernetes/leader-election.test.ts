@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { beforeEach, describe, it } from 'mocha';
 import { LEASES } from '../../../pkg/apis/resources.ts';
+import { ApiError } from '../../../pkg/kubernetes/errors.ts';
 import { runLeaderElection } from '../../../pkg/kubernetes/leader-election.ts';
 import type { LeaderElectionOptions, LeaderElectionResult } from '../../../pkg/kubernetes/leader-election.ts';
 import { holderOf } from '../../../pkg/kubernetes/lease.ts';
@@ -152,6 +153,21 @@ describe('runLeaderElection', () => {
       renewTime: '2026-01-01T00:00:00.000000Z',
       leaseTransitions: 0,
     });
+    await end();
+  });
+
+  it('says that the namespace of the Lease is missing, and leads once it is there', async () => {
+    const one = start('one');
+    one.before = ({ verb }) => {
+      if (verb === 'create') throw new ApiError({ status: 404, method: 'POST', path: '/leases' });
+    };
+    await clock.advance(0);
+    expect(one.logger.entries.map(({ level, message }) => `${level}: ${message}`)).to.deep.equal([
+      'warn: cannot reach the lease',
+    ]);
+    one.before = () => undefined;
+    await clock.advance(5_000);
+    expect(one.leading).to.equal(true);
     await end();
   });
 

@@ -125,6 +125,14 @@ describe('traffic proof: conditions of Services', () => {
     expect(writes).to.have.lengthOf(3);
   });
 
+  it('a reading that by chance holds honored connections only does not hide a fault for a minute', async () => {
+    start();
+    await pass(20, { n1: { 'shop/web': { Honored: 0 } } });
+    await pass(10, { n1: { 'shop/web': { Honored: 2 } } });
+    await pass(20, { n1: { 'shop/web': { Honored: 9, Ignored: 9 } } });
+    expect(writes.map(({ condition }) => condition?.reason)).to.deep.equal(['HintsIgnored']);
+  });
+
   it('a fault that comes and goes is written once a minute', async () => {
     start();
     for (let round = 0; round < 10; round += 1) {
