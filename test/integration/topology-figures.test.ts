@@ -159,6 +159,11 @@ describe('figures of kubectl topology', () => {
     expect(await textOf(['audit', ...on('gke-dataplane-v2-unknown')])).to.match(/Not known: who routes/);
   });
 
+  it('count no endpoints in a zone that is evacuated and has none', async () => {
+    const stdin = changed('evacuated', /ready: true, serving: true/g, 'ready: false, serving: false');
+    expect(await textOf(['explain', 'shop/web', '-f', '-'], stdin)).to.match(/evacuated: no endpoint is ready there\./);
+  });
+
   it('weigh clients alike in audit, explain and simulate, or say by what else', async () => {
     const different: string[] = [];
     for (const file of FILES) {

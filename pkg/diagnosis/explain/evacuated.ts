@@ -15,6 +15,10 @@ export const evacuationCauses = (facts: Facts): Cause[] => {
   if (zones.length === 0) return [];
   const inZones = facts.endpoints.filter(({ zone }) => zones.includes(zone));
   const leaving = inZones.filter(({ forZones }) => forZones.length === 1 && forZones[0] === NOWHERE);
-  const evidence = `${listed(zones)} is evacuated: ${leaving.length} of ${counted(inZones.length, 'ready endpoint')} there get no new connections. Until when and why: kubectl topology evacuations.`;
+  const what =
+    inZones.length === 0
+      ? 'no endpoint is ready there'
+      : `${leaving.length} of ${counted(inZones.length, 'ready endpoint')} there get no new connections`;
+  const evidence = `${listed(zones)} is evacuated: ${what}. Until when and why: kubectl topology evacuations.`;
   return [cause('effective', 'Evacuated', evidence)];
 };
