@@ -9,6 +9,7 @@ import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { COMPONENTS, openHelm } from '../chart.ts';
+import { describeProxies } from '../commands.ts';
 import type { Helm } from '../chart.ts';
 import { startKubelet } from '../kubelet.ts';
 import { startMetricsApi } from '../metrics-api/index.ts';
@@ -235,6 +236,7 @@ describe('a new operator', () => {
 
   describe('of a Gardener landscape, in the first hour', () => {
     before('a landscape', async () => {
+      await describeProxies(bed());
       routed = await createOperatorLandscape(bed(), nodes);
       seedsKubeconfig = await letSeedsBeRead(bed());
       const kubeconfig = await bed().kubeconfig({ user: 'operator', groups: [mastersGroup] });
