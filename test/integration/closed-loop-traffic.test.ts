@@ -70,12 +70,14 @@ describe('traffic of the closed-loop suite', () => {
     });
 
     it('fails requests that wait when it ends, and takes no more', async () => {
-      const pod = await serve(1, 5);
+      // As slow as a client waits for: still at it when the Pod ends, however late that is noticed.
+      const pod = await serve(0.7, 5);
       const waiting = ask(1);
       await waitFor(
         'the request has arrived',
         () => ledger.complete(now() + 60_000).some(({ pods }) => (pods['web-1']?.served ?? 0) > 0),
         (arrived) => arrived,
+        { intervalMs: 10 },
       );
       await pod.end();
       expect(await waiting).to.deep.equal([{ kind: 'failed', code: 'ECONNRESET' }]);

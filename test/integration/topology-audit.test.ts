@@ -155,7 +155,7 @@ describe('docs/usage/audit.md', () => {
     const found = [...text.matchAll(pattern)];
     expect(found).to.have.lengthOf(2);
     for (const [, path = '', flags = '', shown = ''] of found) {
-      const more = flags.split(' ').filter((flag) => flag !== '');
+      const more = (flags.split('#')[0] ?? '').split(' ').filter((flag) => flag !== '');
       const { out } = await runTopology(['audit', '-f', resolve(root, path), ...more]);
       expect(out.trimEnd()).to.equal(shown);
     }
