@@ -200,7 +200,7 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
       installation.claim === undefined
         ? soleInstallation()
         : createClusterLock({ ...connection, lease: installation.claim, installation: namespace, owner });
-    // Whoever registers evacuated slices has to follow the evacuations, and may read them.
+    // The replica that registers the entry for evacuated slices follows the evacuations, and needs the right to read them.
     const evacuations = registration.mode === 'self' ? createEvacuationWatch(connection) : undefined;
     const deployment = { namespace, name: registration.deployment ?? '' };
     const registering = createRegistering({

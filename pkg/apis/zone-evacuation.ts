@@ -70,7 +70,7 @@ const spec = object('What leaves, and until when.', {
   }),
   namespaceSelector: Type.Optional(selector('Only Services of namespaces with these labels. Default: all.')),
   serviceSelector: Type.Optional(selector('Only Services with these labels. Default: all.')),
-  reason: Type.Optional(text(1024, 'Why, for whoever reads this later.')),
+  reason: Type.Optional(text(1024, 'Why the zone is evacuated, for later readers.')),
   force: Type.Boolean({
     default: false,
     description: 'Go on although routers of the cluster drop connections where no hint names the zone of the client.',

@@ -18,7 +18,7 @@ const isPassing = (error: unknown): boolean => error instanceof ConnectionError 
 export interface FollowOptions {
   readonly client: Client;
   readonly name: string;
-  /** Told every state, the first included; true ends. */
+  /** Called with every state, the first included; true ends. */
   readonly onState: (evacuation: ZoneEvacuation) => boolean;
   readonly signal: AbortSignal;
 }
@@ -61,7 +61,7 @@ export const marks = (slice: EndpointSlice, zone: string): boolean => markOf(sli
 export interface ReturnOptions {
   readonly client: Client;
   readonly zone: string;
-  /** Told how many slices still show the evacuation. */
+  /** Called with how many slices still show the evacuation. */
   readonly onCount: (count: number) => void;
   readonly signal: AbortSignal;
 }

@@ -44,7 +44,7 @@ export interface UndoOptions {
   readonly client: Client;
   readonly zone: string;
   readonly slices: readonly EndpointSlice[];
-  /** Told how many are done. */
+  /** Called with how many are done. */
   readonly onDone: (count: number) => void;
   readonly signal: AbortSignal;
 }
