@@ -94,6 +94,13 @@ export interface PolicyFacts {
   readonly namespaceSelector: LabelSelector;
 }
 
+/** By which namespace label an installation has its settings kept at admission, and when it gives the label. */
+export interface KeepingFacts {
+  readonly keep: string;
+  /** Value of the label. */
+  readonly label: string;
+}
+
 /** What a ConfigMap of an installation says. */
 export interface ConfigFacts {
   readonly namespace: string;
@@ -102,6 +109,8 @@ export interface ConfigFacts {
   readonly carrier?: string;
   /** Modes of the settings-reconciler that are on. */
   readonly modes?: readonly string[];
+  /** Where the settings-reconciler has its settings kept at admission. */
+  readonly keeping?: KeepingFacts;
   readonly leases: readonly LeaseUse[];
 }
 

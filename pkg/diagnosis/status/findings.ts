@@ -6,6 +6,7 @@ import type { DeployedComponent, StatusEvidence } from './evidence.ts';
 import { DEAD_MANS_SWITCH_SECONDS } from './leases.ts';
 import { STATUS_REASONS } from './reasons.ts';
 import type { StatusReason } from './reasons.ts';
+import { unkeptNamespaces } from './services.ts';
 import type {
   AdmissionStatus,
   ClusterStatus,
@@ -215,6 +216,7 @@ export const statusFindings = (
       .map(({ namespace, name, lastError }) =>
         finding('ExtensionFailing', `Extension ${namespace}/${name}: ${lastError}`),
       ),
+    ...unkeptNamespaces(evidence).map((message) => finding('NamespaceNotKept', message)),
     ...serviceFindings(services),
     ...clusterFindings(cluster),
   ];

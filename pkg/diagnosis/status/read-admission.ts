@@ -8,6 +8,7 @@ import { DEFAULT_NAMESPACE, metadataOf } from '../project/metadata.ts';
 import type {
   ConfigFacts,
   ExtensionFacts,
+  KeepingFacts,
   LeaseUse,
   NamespaceFacts,
   PolicyFacts,
@@ -66,6 +67,21 @@ const leaseUse = (named: Fields, use: Pick<LeaseUse, 'component' | 'purpose' | '
 
 const COMPONENTS: ReadonlySet<string> = new Set(Object.values(COMMANDS));
 
+const KEEPING: KeepingFacts = { keep: 'auto', label: 'true' };
+
+/** Only the settings-reconciler labels namespaces. */
+const keepingOf = (component: string, config: unknown): { keeping?: KeepingFacts } => {
+  if (component !== COMMANDS.settingsReconciler || !isFields(config)) return {};
+  const { keep } = config;
+  const { routingLabel } = fieldsAt(config, 'installation');
+  return {
+    keeping: {
+      keep: typeof keep === 'string' ? keep : KEEPING.keep,
+      label: typeof routingLabel === 'string' ? routingLabel : KEEPING.label,
+    },
+  };
+};
+
 /** What the ConfigMap says that a status needs; undefined for all others. */
 export const configOf = (object: Fields, parse: ParseYaml): ConfigFacts | undefined => {
   const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
@@ -79,6 +95,7 @@ export const configOf = (object: Fields, parse: ParseYaml): ConfigFacts | undefi
     namespace,
     name,
     ...(modes.length === 0 ? {} : { modes }),
+    ...keepingOf(name, config),
     leases: [
       ...leaseUse(fieldsAt(config, 'leaderElection'), { component: name, purpose: 'leader', namespace }),
       ...leaseUse(claim, { component: name, purpose: 'claim', namespace }),

@@ -75,6 +75,12 @@ export const STATUS_REASONS = {
     sentence: 'The API server warns of a policy, or a policy lacks its binding.',
     remedy: 'See the log of the settings-reconciler, which installs policies and bindings.',
   },
+  NamespaceNotKept: {
+    sentence:
+      'A namespace holds settings, but not the label by which admission keeps them when another writer drops them; they come back within a minute only.',
+    remedy:
+      'See what removes or changes the label, and the log of the settings-reconciler, which writes it: `kubectl get namespaces -L topology.extensions.gardener.cloud/routing`.',
+  },
   ServicesIneffective: {
     sentence: 'Services that ask for routing by zone do not get it.',
     remedy: 'See `kubectl topology audit` for all of them, or `kubectl topology explain` for one.',

@@ -3,6 +3,7 @@
 import type { Service } from '../../apis/core.ts';
 import {
   ANNOTATION_APPLIED,
+  ANNOTATION_ORIGIN,
   ANNOTATION_TOPOLOGY_MODE,
   GROUP,
   LABEL_CONSIDER,
@@ -13,7 +14,8 @@ import {
 import { audit } from '../audit/audit.ts';
 import { itemsOf, known } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
-import type { StatusEvidence } from './evidence.ts';
+import { refOf } from '../models/lookup.ts';
+import type { KeepingFacts, StatusEvidence } from './evidence.ts';
 import type { FlowStatus, ServicesStatus } from './types.ts';
 import { byText } from '../../apis/order.ts';
 
@@ -49,6 +51,42 @@ export const servicesStatus = (evidence: StatusEvidence): ServicesStatus | null 
       ? null
       : namespaces.filter(({ labels }) => labels[LABEL_ROUTING] !== undefined).length,
   };
+};
+
+const holdsSettings = (service: Service): boolean =>
+  isManaged(service) && service.metadata?.annotations?.[ANNOTATION_APPLIED] !== undefined;
+
+const hasOrigin = ({ metadata }: Service): boolean => metadata?.annotations?.[ANNOTATION_ORIGIN] !== undefined;
+
+/** What is wrong with the label of a namespace that holds settings of ours; undefined: nothing, as far as objects tell. */
+const labelProblem = (
+  label: string | undefined,
+  services: readonly Service[],
+  keeping: readonly KeepingFacts[],
+): string | undefined => {
+  const values = [...new Set(keeping.map((one) => one.label))].sort(byText).join(' or ');
+  if (label !== undefined) {
+    return keeping.some((one) => one.label === label)
+      ? undefined
+      : `has the label ${LABEL_ROUTING}=${label}, by which no installation here keeps settings (${values})`;
+  }
+  const expected = keeping.every(({ keep }) => keep === 'on' || (keep === 'auto' && services.some(hasOrigin)));
+  return expected ? `lacks the label ${LABEL_ROUTING}=${values}` : undefined;
+};
+
+/** Sentences about namespaces with settings that admission does not keep, for want of the label by which it is to. */
+export const unkeptNamespaces = ({ snapshot, namespaces, configs, namespace, unseen }: StatusEvidence): string[] => {
+  const keeping = configs.flatMap((config) => config.keeping ?? []);
+  // Where one namespace was looked at, another installation may be the one that keeps.
+  if (keeping.length === 0 || namespace !== undefined || unseen.some(({ what }) => what === 'namespaces')) return [];
+  const own = Map.groupBy(itemsOf(snapshot.services).filter(holdsSettings), (service) => refOf(service).namespace);
+  return namespaces.flatMap(({ name, labels }) => {
+    const services = own.get(name) ?? [];
+    const problem = services.length === 0 ? undefined : labelProblem(labels[LABEL_ROUTING], services, keeping);
+    return problem === undefined
+      ? []
+      : [`Namespace ${name}, ${services.length} of its Services with settings of ours, ${problem}.`];
+  });
 };
 
 export const flowStatus = ({ flowPolicies }: ClusterSnapshot): FlowStatus | null => {

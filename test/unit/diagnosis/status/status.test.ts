@@ -2,12 +2,18 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
-import { COMMANDS, EXTENSION_NAME, HEARTBEAT_LEASE } from '../../../../pkg/apis/names.ts';
+import {
+  ANNOTATION_APPLIED,
+  ANNOTATION_ORIGIN,
+  COMMANDS,
+  EXTENSION_NAME,
+  HEARTBEAT_LEASE,
+} from '../../../../pkg/apis/names.ts';
 import type { ExtensionFacts, StatusEvidence } from '../../../../pkg/diagnosis/status/evidence.ts';
 import { status } from '../../../../pkg/diagnosis/status/status.ts';
 import type { StatusReport } from '../../../../pkg/diagnosis/status/types.ts';
-import { installationDefaults } from '../../../fixtures/installation.ts';
-import { node } from '../../../fixtures/core.ts';
+import { installationDefaults, namespaceObject } from '../../../fixtures/installation.ts';
+import { node, service } from '../../../fixtures/core.ts';
 import { changed, DAY_MS, STATUS_NOW, statusEvidence, WEBHOOK_POD } from '../../../fixtures/status-evidence.ts';
 
 const { namespace: OWN } = installationDefaults;
@@ -197,6 +203,55 @@ describe('status', () => {
       expect(report.verdict).to.equal(verdict);
     });
   }
+
+  describe('the label by which a namespace is kept', () => {
+    const LABEL = 'topology.extensions.gardener.cloud/routing';
+    const cluster =
+      (label: string | undefined, config: string, annotations: Record<string, string> = {}) =>
+      (objects: KubernetesObject[]): KubernetesObject[] => [
+        ...changed('ConfigMap', COMMANDS.settingsReconciler, () => ({ data: { 'config.yaml': config } }))(objects),
+        namespaceObject('shop', label === undefined ? {} : { [LABEL]: label }),
+        service({
+          metadata: { namespace: 'shop', name: 'web', annotations: { [ANNOTATION_APPLIED]: '{}', ...annotations } },
+        }),
+      ];
+    const SHOP = 'NamespaceNotKept: Namespace shop, 1 of its Services with settings of ours,';
+    const lacks = `${SHOP} lacks the label ${LABEL}=true.`;
+    const managed = { [ANNOTATION_ORIGIN]: 'bed:garden/x' };
+    const LABELS: readonly [string, Parameters<typeof cluster>, string[]][] = [
+      ['nothing where the label is as it should be', ['true', 'keep: on'], []],
+      ['that it is missing where settings are always kept', [undefined, 'keep: on'], [lacks]],
+      ['nothing where settings are kept after a fight only', [undefined, 'keep: auto'], []],
+      ['that it is missing where a ManagedResource holds a Service', [undefined, 'keep: auto', managed], [lacks]],
+      ['the same where the configuration does not say', [undefined, 'modes: {}', managed], [lacks]],
+      ['nothing where settings are never kept', [undefined, 'keep: off', managed], []],
+      [
+        'a value that no installation gives',
+        ['runtime', 'keep: auto'],
+        [`${SHOP} has the label ${LABEL}=runtime, by which no installation here keeps settings (true).`],
+      ],
+      [
+        "an installation's own value",
+        ['true', 'installation: { routingLabel: runtime }'],
+        [`${SHOP} has the label ${LABEL}=true, by which no installation here keeps settings (runtime).`],
+      ],
+    ];
+    const labelFindings = (report: StatusReport): string[] =>
+      found(report).filter((text) => text.startsWith('NamespaceNotKept'));
+    for (const [name, given, wanted] of LABELS) {
+      it(`says ${name}`, () => {
+        const report = reportOf({}, cluster(...given));
+        expect(labelFindings(report)).to.deep.equal(wanted);
+        expect(report.verdict).to.equal(wanted.length === 0 ? 'Healthy' : 'Degraded');
+      });
+    }
+
+    it('is not judged where other installations, or namespaces, were not looked at', () => {
+      const wrong = cluster('runtime', 'keep: on');
+      expect(labelFindings(reportOf({ namespace: OWN }, wrong))).to.deep.equal([]);
+      expect(labelFindings(reportOf({ unseen: [{ what: 'namespaces', why: 'forbidden' }] }, wrong))).to.deep.equal([]);
+    });
+  });
 
   it('judges nothing by what could not be seen', () => {
     const unseen = ['pods', 'leases', 'webhooks', 'namespaces', 'extensions'].map((what) => ({
