@@ -14,12 +14,12 @@ import { openPorts } from '../../pkg/telemetry/ports.ts';
 import { createProcessMetrics } from '../../pkg/telemetry/process-metrics.ts';
 import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
 import { createApp } from '../../pkg/webhook/app.ts';
+import { createReclaim } from '../../pkg/webhook/body-buffers.ts';
 import { createBudget } from '../../pkg/webhook/budget.ts';
 import { certificateCheck } from '../../pkg/webhook/certificates/holder.ts';
 import { CHOSEN_HINTS_PATH, HINTS_KINDS, HINTS_NAME, HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
 import { createEndpointSliceHintsHandler } from '../../pkg/webhook/endpoint-slice-hints/handler.ts';
 import { createAdmissionMetrics } from '../../pkg/webhook/metrics.ts';
-import { createReclaim } from '../../pkg/webhook/reclaim.ts';
 import {
   ETCD_CLIENTS_PATH,
   ETCD_CLIENTS_RELEASED_PATH,
@@ -27,8 +27,7 @@ import {
   SETTINGS_NAME,
   SETTINGS_PATH,
 } from '../../pkg/webhook/routing-settings/add.ts';
-import { createEtcdClientsHandler } from '../../pkg/webhook/routing-settings/etcd-clients.ts';
-import { createRoutingSettingsHandler } from '../../pkg/webhook/routing-settings/handler.ts';
+import { createEtcdClientsHandler, createRoutingSettingsHandler } from '../../pkg/webhook/routing-settings/handler.ts';
 import { startAdmissionServer } from '../../pkg/webhook/server.ts';
 import type { AdmissionHandler, AdmissionRoute } from '../../pkg/webhook/types.ts';
 import { EVACUATION_NAME, EVACUATION_PATH } from '../../pkg/webhook/zone-evacuation/add.ts';

@@ -1,12 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs kubectl-topology: parses, runs the command, turns errors of the person who calls into exit code 2.
 import { CommanderError } from 'commander';
+import { unsafeCharacters } from '../../pkg/report/unsafe.ts';
 import { EXIT_USAGE } from '../shared/exit.ts';
 import type { ExitCode } from './command.ts';
 import { InputError, UsageError } from './errors.ts';
-import type { Io } from './io.ts';
+import { wantsColor } from './io.ts';
+import type { Io, Output } from './io.ts';
 import { createProgram } from './program.ts';
-import { throughScreen } from './screen.ts';
+
+/** The colours of pkg/report/paint.ts: nothing else that begins with an escape is ours. */
+const OWN_COLOR = /\u001B\[(?:1|2|22|31|32|39)m/g;
+
+const cleanText = (text: string): string => text.replaceAll(unsafeCharacters(), ' ');
+
+const cleanColored = (text: string): string => {
+  let [result, from] = ['', 0];
+  for (const { 0: sequence, index } of text.matchAll(OWN_COLOR)) {
+    result += cleanText(text.slice(from, index)) + sequence;
+    from = index + sequence.length;
+  }
+  return result + cleanText(text.slice(from));
+};
+
+const cleanOutput = (output: Output, color: boolean): Output => ({
+  write: (text) => output.write(color ? cleanColored(text) : cleanText(text)),
+  // Constants of the program, and only for a terminal.
+  control: (sequence) => output.control(sequence),
+  terminal: output.terminal,
+  get columns() {
+    return output.columns;
+  },
+});
+
+/** The same world, in which nothing but text, line breaks, tabs and our own colours reaches standard output and standard error. */
+export const throughScreen = (io: Io): Io => ({
+  ...io,
+  out: cleanOutput(io.out, wantsColor(io)),
+  err: cleanOutput(io.err, false),
+});
 
 /** Named, not imported: the cluster's client is loaded only by what needs it. */
 const OTHER_ERRORS: ReadonlySet<string> = new Set(['KubeConfigError', 'ApiError', 'ConnectionError']);

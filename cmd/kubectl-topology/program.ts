@@ -2,8 +2,44 @@
 // The command line of kubectl-topology, from the table of its commands.
 import { Command } from 'commander';
 import type { ExitCode, TopologyCommand } from './command.ts';
-import { COMMANDS } from './commands/index.ts';
+import { audit } from './commands/audit.ts';
+import { check } from './commands/check.ts';
+import { createComplete } from './commands/complete.ts';
+import { completion } from './commands/completion.ts';
+import { evacuate } from './commands/evacuate.ts';
+import { evacuations } from './commands/evacuations.ts';
+import { explain } from './commands/explain.ts';
+import { hints } from './commands/hints.ts';
+import { plan } from './commands/plan.ts';
+import { replay } from './commands/replay.ts';
+import { returnZone } from './commands/return.ts';
+import { route } from './commands/route.ts';
+import { simulate } from './commands/simulate.ts';
+import { snapshot } from './commands/snapshot.ts';
+import { status } from './commands/status.ts';
+import { traffic } from './commands/traffic.ts';
+import { watch } from './commands/watch.ts';
 import type { Io } from './io.ts';
+
+const COMMANDS: readonly TopologyCommand[] = [
+  explain,
+  watch,
+  simulate,
+  audit,
+  check,
+  traffic,
+  status,
+  evacuate,
+  evacuations,
+  returnZone,
+  snapshot,
+  hints,
+  route,
+  plan,
+  replay,
+  completion,
+  createComplete(() => COMMANDS),
+];
 
 const EXIT_CODES =
   '\nExit codes: 0 fine, 1 findings (with --fail-on, of status), no (audit --without), refused or not done yet\n(evacuate, return), 2 the question cannot be answered, 3 nothing is installed (status, evacuate).';

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs controllers: their caches in every replica, their work in the one that leads, health and metrics in all; what controller-runtime's manager does.
 import type { EndpointConfiguration } from '../apis/config/common.ts';
-import type { KubernetesObject } from '../apis/meta.ts';
+import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
+import type { Resource } from '../apis/resources.ts';
 import { countFailures, showStaleness } from '../telemetry/cache-metrics.ts';
 import { createControllerMetrics } from '../telemetry/controller-metrics.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { openPorts } from '../telemetry/ports.ts';
 import { createEventMetrics, createProcessMetrics } from '../telemetry/process-metrics.ts';
+import type { HealthCheck } from '../telemetry/types.ts';
 import type { Cache } from './cache.ts';
 import { createCaches } from './caches.ts';
 import type { OpenCache } from './caches.ts';
@@ -15,13 +17,71 @@ import { createController } from './controller.ts';
 import { createDeadline } from './deadline.ts';
 import { createEventRecorder } from './events.ts';
 import { createFencedClient } from './guarded-client.ts';
-import { cachesListed, informerFreshness } from './freshness.ts';
 import { workWhileLeading } from './leadership.ts';
 import type { Candidate, Fence } from './leadership.ts';
-import type { Client, EventRecorder, Reconciler } from './types.ts';
+import type { Client, EventRecorder, Informer, Reconciler, WriteOptions } from './types.ts';
 import type { Enqueue, Watch } from './watches.ts';
 import { createWorkQueue } from './work-queue.ts';
-import { createWriteThroughClient } from './write-through-client.ts';
+
+/** What the client needs of a cache, whatever its objects. */
+type WrittenCache = Pick<Cache<never>, 'resource' | 'beginWrite'>;
+
+/**
+ * Does as `client` does, and hands what the API server stored for a write to each cache of the resource; the answer of a dry run
+ * goes to none.
+ */
+const createWriteThroughClient = (client: Client, caches: Iterable<WrittenCache>): Client => {
+  const through = async <T extends KubernetesObject>(
+    { group, plural }: Resource,
+    ref: ObjectRef,
+    { dryRun }: WriteOptions,
+    write: () => Promise<T>,
+  ): Promise<T> => {
+    const concerned = [...caches].filter(({ resource }) => resource.group === group && resource.plural === plural);
+    const writes = dryRun === true ? [] : concerned.map((cache) => cache.beginWrite(ref));
+    const answer = await write();
+    for (const end of writes) end(answer);
+    return answer;
+  };
+  return {
+    ...client,
+    update: (resource, object, options = {}, signal) =>
+      through(resource, { name: '', ...object.metadata }, options, () =>
+        client.update(resource, object, options, signal),
+      ),
+    patch: (resource, ref, type, patch, options = {}, signal) =>
+      through(resource, ref, options, () => client.patch(resource, ref, type, patch, options, signal)),
+  };
+};
+
+/** What the check looks at; any informer fits, whatever its objects. */
+type FreshnessSubject = Pick<Informer<never>, 'resource' | 'stalenessMs'>;
+
+/** Not ready before every cache was listed once, or its resource known to be absent. */
+export const cachesListed = (caches: readonly Pick<Cache<never>, 'resource' | 'state'>[]): HealthCheck => ({
+  name: 'informer-sync',
+  check() {
+    const pending = caches.filter(({ state }) => state === 'pending').map(({ resource }) => resource.plural);
+    return pending.length === 0 ? undefined : `still listing ${pending.join(', ')}`;
+  },
+});
+
+/**
+ * Fails once an informer has heard nothing that proves its cache current for longer than `maxStalenessMs`.
+ *
+ * Choose it well above a minute, the interval of the server's bookmarks: short outages are the informer's business, and
+ * a restart does not help against them.
+ */
+export const informerFreshness = (informers: readonly FreshnessSubject[], maxStalenessMs: number): HealthCheck => ({
+  name: 'informer-freshness',
+  check() {
+    const stale = informers
+      .map(({ resource, stalenessMs }) => ({ plural: resource.plural, age: stalenessMs() }))
+      .filter(({ age }) => age > maxStalenessMs)
+      .map(({ plural, age }) => `${plural} for ${Math.round(age / 1000)} s`);
+    return stale.length === 0 ? undefined : `no news of ${stale.join(', ')}`;
+  },
+});
 
 export interface ManagerOptions extends Candidate {
   client: Client;

@@ -1,17 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU of Pods from metrics.k8s.io/v1beta1: one list of a namespace serves all its Services for a while.
+import type { LabelSelector, LabelSelectorRequirement } from '../apis/admission.ts';
 import type { Resource } from '../apis/resources.ts';
 import { createDeadline } from '../kubernetes/deadline.ts';
+import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
+import type { ConnectionErrorReason } from '../kubernetes/errors.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
-import { apiFailure } from './api-failure.ts';
 import { createListScope } from './list-scope.ts';
 import { createProblems, sayMissing } from './problems.ts';
-import { selectorText } from './selector-text.ts';
 import { createSharedReads } from './shared-reads.ts';
 import { LoadError } from './types.ts';
-import type { LoadQuery, LoadReading, LoadSource, PodSample } from './types.ts';
+import type { LoadFailure, LoadQuery, LoadReading, LoadSource, PodSample } from './types.ts';
 import { buildUsageTable } from './usage-table.ts';
 import type { UsageTable } from './usage-table.ts';
+
+const BY_STATUS: Readonly<Record<number, LoadFailure>> = {
+  400: 'BadQuery',
+  401: 'Forbidden',
+  403: 'Forbidden',
+  // The API server does not know the group; or knows it, and nobody stands behind it.
+  404: 'NotInstalled',
+  503: 'NotInstalled',
+  408: 'Timeout',
+  504: 'Timeout',
+};
+
+const BY_REASON: Readonly<Record<ConnectionErrorReason, LoadFailure>> = {
+  Unreachable: 'Unreachable',
+  Cut: 'Unreachable',
+  Timeout: 'Timeout',
+  InvalidResponse: 'BadAnswer',
+  Credentials: 'Forbidden',
+};
+
+const ADVICE: Partial<Record<LoadFailure, string>> = {
+  NotInstalled: ' (is metrics-server installed, and its APIService available?)',
+  Forbidden: ' (needed: get and list of pods in metrics.k8s.io)',
+};
+
+const MAX_LENGTH = 500;
+
+const reasonOf = (error: unknown): LoadFailure => {
+  if (error instanceof ApiError) return BY_STATUS[error.status] ?? 'Unreachable';
+  if (error instanceof ConnectionError) return BY_REASON[error.reason];
+  // Nothing else than reading the answer throws here.
+  return 'BadAnswer';
+};
+
+/** The LoadError of a list that failed. */
+const apiFailure = (error: unknown): LoadError => {
+  if (error instanceof LoadError) return error;
+  const reason = reasonOf(error);
+  const known = error instanceof ApiError || error instanceof ConnectionError;
+  const message = known ? error.message.slice(0, MAX_LENGTH) : 'the answer is not a list of PodMetrics';
+  return new LoadError(reason, `${message}${ADVICE[reason] ?? ''}`, { cause: error });
+};
+
+const requirementText = ({ key, operator, values = [] }: LabelSelectorRequirement): string => {
+  switch (operator) {
+    case 'In':
+      return `${key} in (${[...values].sort().join(',')})`;
+    case 'NotIn':
+      return `${key} notin (${[...values].sort().join(',')})`;
+    case 'Exists':
+      return key;
+    case 'DoesNotExist':
+      return `!${key}`;
+  }
+};
+
+/** `a=b,c in (d,e)`, in an order that depends on the content alone; undefined where the selector selects everything. */
+export const selectorText = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string | undefined => {
+  const equalities = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
+  const parts = [...equalities, ...matchExpressions.map(requirementText)].sort();
+  return parts.length === 0 ? undefined : parts.join(',');
+};
 
 export interface ResourceMetricsOptions {
   /** Default `metrics.k8s.io`. */

@@ -1,11 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two ports of every long-running command: health for the kubelet, metrics for Prometheus.
 import type { EndpointConfiguration } from '../apis/config/common.ts';
-import { startHealthServer } from './health.ts';
-import type { RunningServer, SecureServing } from './http.ts';
-import { startMetricsServer } from './metrics-server.ts';
+import { startHttpServer, text } from './http.ts';
+import type { Answer, Route, RunningServer, SecureServing } from './http.ts';
 import type { Metrics } from './metrics.ts';
 import type { HealthCheck, Logger } from './types.ts';
+
+interface HealthServerOptions {
+  /** Address to bind. */
+  address: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** Behind /healthz: the process should be restarted if one fails. */
+  liveness: readonly HealthCheck[];
+  /** Behind /readyz: no traffic while one fails. */
+  readiness: readonly HealthCheck[];
+  logger: Logger;
+}
+
+/** A check that throws is a check that fails. */
+const runCheck = (check: HealthCheck): string | undefined => {
+  try {
+    return check.check();
+  } catch (error) {
+    return `check failed: ${error instanceof Error ? error.message : String(error)}`;
+  }
+};
+
+/** All checks in order; a failure is 503 and names each failing check with its reason, `verbose` also those that are well. */
+const answerChecks = (checks: readonly HealthCheck[], verbose: boolean): Answer => {
+  const results = checks.map((check) => ({ name: check.name, problem: runCheck(check) }));
+  const failed = results.some(({ problem }) => problem !== undefined);
+  if (!failed && !verbose) return text(200, 'ok\n');
+  const lines = results.map(({ name, problem }) =>
+    problem === undefined ? `[+]${name} ok` : `[-]${name} failed: ${problem}`,
+  );
+  return text(failed ? 503 : 200, `${[...lines, failed ? 'check failed' : 'check passed'].join('\n')}\n`);
+};
+
+/** The health paths, for a server that serves more than them. */
+const healthRoutes = ({
+  liveness,
+  readiness,
+}: Pick<HealthServerOptions, 'liveness' | 'readiness'>): Record<string, Route> => ({
+  '/healthz': (query) => answerChecks(liveness, 'verbose' in query),
+  '/readyz': (query) => answerChecks(readiness, 'verbose' in query),
+});
+
+/** Over plain HTTP, /healthz and /readyz: runs named checks and lists those that fail, in the format of Kubernetes' own components. */
+export const startHealthServer = (options: HealthServerOptions): Promise<RunningServer> => {
+  const { address, port, logger } = options;
+  return startHttpServer({ address, port, logger, routes: healthRoutes(options) });
+};
+
+interface MetricsServerOptions {
+  /** Address to bind. */
+  address: string;
+  /** 0 takes a free one. */
+  port: number;
+  metrics: Pick<Metrics, 'text' | 'contentType'>;
+  logger: Logger;
+  /** See HttpServerOptions. */
+  secure?: SecureServing | undefined;
+}
+
+/** The metrics path, for a server that serves more than it. */
+const metricsRoutes = (metrics: MetricsServerOptions['metrics']): Record<string, Route> => ({
+  '/metrics': async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.text() }),
+});
+
+export const startMetricsServer = ({ metrics, ...options }: MetricsServerOptions): Promise<RunningServer> =>
+  startHttpServer({ ...options, routes: metricsRoutes(metrics) });
 
 export interface PortsOptions {
   config: { health: EndpointConfiguration; metrics: EndpointConfiguration };

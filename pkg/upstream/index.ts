@@ -11,7 +11,7 @@ export { EVENT_SOURCE, controllerEvent, eventText } from './controller/events.ts
 export type { ControllerEvent, Occurrence } from './controller/events.ts';
 export { planLending } from './controller/lending.ts';
 export type { Lending } from './controller/lending.ts';
-export { isOverloaded } from './controller/overload.ts';
+export { isOverloaded } from './controller/allocation.ts';
 export { endpointConditions } from './controller/pod-endpoint.ts';
 export type { EndpointConditions, PodState } from './controller/pod-endpoint.ts';
 export { hintProportionally } from './controller/proportional.ts';

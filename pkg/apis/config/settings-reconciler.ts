@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings-reconciler's configuration file: its schema and type, with defaults and the checks between fields.
-import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
 import type { Seed } from '../gardener.ts';
-import { COMMANDS, EXTENSION_NAME } from '../names.ts';
-import { admissionSchema, FLOW_CONTROLLER_SCHEMA, SERVED_NAMESPACES, servedNamespacesProblems } from './admission.ts';
-import { LOG_SCHEMA, endpointSchema, leaderElectionProblems, leaderElectionSchema } from './common.ts';
+import { COMMANDS, EXTENSION_NAME, EXTENSION_TYPE } from '../names.ts';
+import { FLOW_CONTROLLER_SCHEMA, SERVED_NAMESPACES, admissionSchema, servedNamespacesProblems } from './admission.ts';
+import { LOG_SCHEMA, endpointSchema, leaderElectionProblems, leaderElectionSchema, seconds } from './common.ts';
 import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './config-kind.ts';
-import { EXTENSIONS_SCHEMA, HEARTBEAT_SCHEMA } from './extensions.ts';
 import { SHARING_INSTALLATION_SCHEMA } from './installation.ts';
 import {
   flag,
@@ -22,7 +21,36 @@ import {
   whole,
 } from './schema.ts';
 
-const seconds = (minimum: number, maximum: number, value: number, description: string) =>
+const EXTENSIONS_SCHEMA = object(
+  {
+    enabled: flag('Follow Extension resources of our type.', { default: true }),
+    conditionIntervalSeconds: seconds(30, 'At least so long between two writes of a condition by itself.'),
+  },
+  {
+    default: {},
+    description:
+      "Gardener's Extension resources: classes shoot and seed with mode seed, class garden with mode garden.",
+  },
+);
+
+const HEARTBEAT_SCHEMA = object(
+  {
+    enabled: Type.Optional(flag('Unset: with mode seed or garden.')),
+    extension: text('Name of the extension: the holder of the heartbeat Lease.', {
+      maxLength: 253,
+      default: EXTENSION_TYPE,
+    }),
+    // As for every extension of Gardener.
+    renewIntervalSeconds: seconds(30, 'How often it is renewed.'),
+  },
+  {
+    default: {},
+    description:
+      'The Lease `gardener-extension-heartbeat` in our namespace, by which gardenlet sees that we are alive.',
+  },
+);
+
+const secondsWithin = (minimum: number, maximum: number, value: number, description: string) =>
   whole(minimum, maximum, description, { default: value });
 
 const gardener = object(
@@ -108,9 +136,9 @@ const modes = object(
 
 const drift = object(
   {
-    minIntervalSeconds: seconds(60, 86_400, 60, 'Least time between two writes of the same object.'),
+    minIntervalSeconds: secondsWithin(60, 86_400, 60, 'Least time between two writes of the same object.'),
     fightAfterRepairs: whole(2, 100, 'Repairs of one object within the window that count as a fight.', { default: 3 }),
-    fightWindowSeconds: seconds(60, 86_400, 900, 'Window in which repairs are counted.'),
+    fightWindowSeconds: secondsWithin(60, 86_400, 900, 'Window in which repairs are counted.'),
   },
   { default: {}, description: 'How often an object that others rewrite is repaired.' },
 );
@@ -118,9 +146,9 @@ const drift = object(
 const kubernetesVersion = object(
   {
     override: Type.Optional(text('Taken instead of what /version answers.')),
-    rereadSeconds: seconds(5, 3_600, 60, 'Time between two reads of /version.'),
+    rereadSeconds: secondsWithin(5, 3_600, 60, 'Time between two reads of /version.'),
     // A rolling upgrade answers with both.
-    stableSeconds: seconds(
+    stableSeconds: secondsWithin(
       0,
       86_400,
       300,
@@ -134,7 +162,7 @@ const hintRepair = object(
   {
     enabled: flag('Touch slices that came back unhinted after an outage.', { default: true }),
     writesPerSecond: whole(1, 20, 'Most resyncs per second.', { default: 20 }),
-    backoffSeconds: seconds(10, 3_600, 60, 'Pause after a resync that brought no hints; doubled up to an hour.'),
+    backoffSeconds: secondsWithin(10, 3_600, 60, 'Pause after a resync that brought no hints; doubled up to an hour.'),
   },
   { default: {}, description: 'Recovery of slices written while the webhook was away.' },
 );

@@ -9,11 +9,11 @@ import type { SeenNamespace } from '../../gardener/extension/condition.ts';
 import { extensionNameOf, isResponsible } from '../../gardener/extension/governing.ts';
 import { decideOperation } from '../../gardener/extension/operation.ts';
 import type { OperationDecision } from '../../gardener/extension/operation.ts';
-import { decideOutcome } from '../../gardener/extension/outcome.ts';
 import {
   beginPatch,
   conditionOf,
   conditionPatch,
+  decideOutcome,
   endPatch,
   letGoPatch,
   takeUpPatch,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Repairs hints after an outage of admission, and removes those that nothing asks for any more: of plans and of Etcds' clients.
-import type { EndpointSlice } from '../../apis/core.ts';
-import type { Namespace } from '../../apis/core.ts';
+import type { EndpointSlice, Namespace } from '../../apis/core.ts';
 import { LABEL_ETCD_CLIENTS, LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
+import type { Clock, Reconciler, Result } from '../../kubernetes/types.ts';
 import { changes, objects, signals } from '../../kubernetes/watches.ts';
 import type { KeysOf, Watch } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -13,10 +13,56 @@ import { createHintRelease, isChosen } from './etcd-clients.ts';
 import type { EtcdClientView, HintReleaseOptions } from './etcd-clients.ts';
 import { showRepair } from './metrics.ts';
 import type { ResyncOutcome } from './metrics.ts';
-import { createPlanRetirement } from './plan-retirement.ts';
-import { createResync, UNHINTED } from './resync.ts';
-import type { ResyncOptions } from './resync.ts';
-import { needsTouch } from './select.ts';
+import { UNHINTED, createResync } from './resync.ts';
+import type { ResyncOptions, TouchTask } from './resync.ts';
+import { holdsPlan, needsTouch } from './select.ts';
+
+interface PlanRetirementOptions extends Omit<ResyncOptions, 'task'> {
+  /** The flow controller's Lease: dead once it was not renewed for 10 minutes, or where there is none. */
+  planner: Pick<LeaseWatch, 'alive' | 'known'>;
+  clock: Clock;
+}
+
+/** Poll interval: no event fires when a Lease grows old. */
+const LOOK_MS = 15_000;
+
+/**
+ * From seeing the planner dead to the first touch: every replica of the webhook and every API server that holds the
+ * policies must know it too, or else the touch changes nothing.
+ */
+export const GRACE_MS = 30_000;
+
+const PLANS: TouchTask = {
+  needsTouch: holdsPlan,
+  failed: { reason: 'PlansRemain', summary: 'planned hints outlive their planner' },
+  symptom:
+    'keeps its planned hints although no flow-controller is alive: admission does not act; check the webhook or the policies',
+  done: 'planned hints removed, their planner is gone',
+  recovered: 'planned hints are removed again',
+};
+
+/** Looks for ever, and does nothing while the planner lives. */
+export const createPlanRetirement = (options: PlanRetirementOptions): Reconciler => {
+  const { planner, clock } = options;
+  const resync = createResync({ ...options, task: PLANS });
+  let deadSince: number | undefined;
+
+  const later = (result: Result): Result =>
+    result.kind === 'requeue' ? result : { kind: 'requeue', afterMs: LOOK_MS };
+
+  return {
+    async reconcile(key, signal) {
+      if (!planner.known() || planner.alive()) {
+        deadSince = undefined;
+        return { kind: 'requeue', afterMs: LOOK_MS };
+      }
+      const now = clock.monotonic();
+      deadSince ??= now;
+      const wait = deadSince + GRACE_MS - now;
+      return wait > 0 ? { kind: 'requeue', afterMs: wait } : later(await resync.reconcile(key, signal));
+    },
+  };
+};
 
 /** What is watched. */
 interface Caches {

@@ -1,24 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gathers the snapshot of a namespace from the caches and has it decided by its one owner; dry run and controller share it.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
+import type { Namespace, Service } from '../../apis/core.ts';
 import type { ExtensionClass } from '../../apis/extension.ts';
 import type { Cluster } from '../../apis/gardener.ts';
-import { LABEL_ZONE } from '../../apis/names.ts';
+import { LABEL_ETCD_CLIENTS, LABEL_ZONE } from '../../apis/names.ts';
 import type { Governing } from '../../gardener/extension/types.ts';
 import { classifyNamespace } from '../../gardener/namespaces.ts';
-import { governingOf } from './homes.ts';
+import type { RoutingDecision } from '../../gardener/types.ts';
 import { etcdsIn, servicesIn } from './caches.ts';
 import type { SettingsCaches } from './caches.ts';
 import { decideClusterSettings } from './decide/cluster.ts';
 import { decideExtensionSettings } from './decide/extension.ts';
 import { decideGardenSettings } from './decide/garden.ts';
+import { carriesApplied, planService } from './decide/objects.ts';
 import { chooseSeed } from './decide/seed-source.ts';
 import type { SeedReading } from './decide/seed-source.ts';
 import { decideShootSettings } from './decide/shoot.ts';
-import { isOrphaned, ownersIn } from './ownership.ts';
+import { governingOf } from './homes.ts';
+import { isOrphaned, isRoutingLabelled, ownersIn } from './ownership.ts';
 import type { OrphanRules, Owner } from './ownership.ts';
-import { decideRelease } from './release.ts';
-import type { Decider, RoutingContext } from './types.ts';
+import type { Decider, NamespaceDecision, RoutingContext } from './types.ts';
+
+interface ReleaseSnapshot {
+  readonly namespace: Namespace;
+  /** Value of the routing label by which this installation marks namespaces. */
+  readonly label: string;
+  readonly services: readonly Service[];
+  readonly context: RoutingContext;
+}
+
+/** Undefined where nothing of ours is left: no settings, and no label. */
+export const decideRelease = (snapshot: ReleaseSnapshot): NamespaceDecision | undefined => {
+  const { namespace, label, services, context } = snapshot;
+  const name = namespace.metadata?.name ?? '';
+  const message = `Namespace ${name} does not have the role or name by which a mode owns it; what was set there is released`;
+  const decision: RoutingDecision = { kind: 'refused', reason: 'NamespaceNotOwned', message };
+  const objects = services
+    .filter(carriesApplied)
+    .map((service) => planService(service, decision, context))
+    // A strategy label that follows the annotation of a Service is admission's, in every namespace.
+    .filter(({ plan }) => plan.kind === 'patch');
+  const labelled =
+    isRoutingLabelled(namespace, label) || namespace.metadata?.labels?.[LABEL_ETCD_CLIENTS] !== undefined;
+  if (objects.length === 0 && !labelled) return undefined;
+  return {
+    owner: 'none',
+    namespace: name,
+    decision,
+    regarding: { apiVersion: 'v1', kind: 'Namespace', name },
+    source: 'none',
+    objects,
+  };
+};
 
 export interface DeciderOptions {
   readonly caches: SettingsCaches;

@@ -2,14 +2,38 @@
 // Silent failures of a whole cluster: what stops routing by zone although Services and slices look right.
 import type { EndpointSlice } from '../../apis/core.ts';
 import { REASONS } from '../../upstream/index.ts';
+import type { Finding, Severity } from '../check/types.ts';
 import { counted, listed } from '../explain/cause.ts';
 import { DIAGNOSIS_REASONS } from '../explain/reasons.ts';
+import type { SnapshotIndex } from '../explain/types.ts';
 import { zoneOfNode } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { AUDIT_REASONS } from './reasons.ts';
-import type { ClusterFinding } from './types.ts';
-import type { SnapshotIndex } from '../explain/types.ts';
+import type { AuditGroup, AuditReport, ClusterFinding } from './types.ts';
+
+const SEVERITY: Readonly<Record<AuditGroup, Severity>> = {
+  Fails: 'error',
+  Costs: 'warning',
+  NotSavable: 'note',
+  NotKnown: 'note',
+  Kept: 'note',
+};
+
+/** One for the first cause of each Service, and one for what is seen of the cluster as a whole; `file`: what was read. */
+export const findingsOf = ({ services, findings }: AuditReport, file: string | undefined): Finding[] => {
+  const place = file === undefined ? {} : { place: { file, line: 1 } };
+  const ofServices = services.flatMap(({ group, namespace, name, cause }): Finding[] => {
+    if (cause === null) return [];
+    const { reason, evidence: message, remedy } = cause;
+    return [{ severity: SEVERITY[group], reason, kind: 'Service', namespace, name, message, remedy, ...place }];
+  });
+  const ofCluster = findings.map(({ reason, certainty, evidence: message, remedy }): Finding => {
+    const severity = certainty === 'seen' ? 'warning' : 'note';
+    return { severity, reason, kind: 'Cluster', namespace: '', name: '', message, remedy, ...place };
+  });
+  return [...ofServices, ...ofCluster];
+};
 
 const nameOf = ({ metadata }: { readonly metadata?: { readonly name?: string } }): string => metadata?.name ?? '';
 

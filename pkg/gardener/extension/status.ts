@@ -2,7 +2,45 @@
 // The patches that an operation writes on an Extension: its status, its finalizer, its annotation. Pure: time is an argument.
 import type { Extension, ExtensionCondition, LastOperation, OperationType } from '../../apis/extension.ts';
 import { ANNOTATION_OPERATION, CONDITION_EFFECTIVE, EXTENSION_FINALIZER } from '../../apis/names.ts';
+import { assessReading, describeProblems } from './assess.ts';
+import { extensionClassOf, extensionNameOf } from './governing.ts';
 import { hasFinalizer, operationOf } from './operation.ts';
+import type { Governing, ReadExtension } from './types.ts';
+
+export interface OutcomeInput {
+  readonly extension: ReadExtension;
+  readonly type: OperationType;
+  /** Where the class of this Extension is read from. */
+  readonly home: string;
+  /** The Extension whose configuration counts there; undefined while the cache has none yet. */
+  readonly governing: Governing | undefined;
+}
+
+const SUCCEEDED: Outcome = { kind: 'succeeded' };
+
+const misconfigured = (description: string): Outcome => ({
+  kind: 'failed',
+  description,
+  code: 'ERR_CONFIGURATION_PROBLEM',
+});
+
+/**
+ * Effect is not waited for: routing that does nothing is what the condition tells. Who leaves (Delete, Migrate) leaves,
+ * whatever the configuration says.
+ */
+export const decideOutcome = ({ extension, type, home, governing }: OutcomeInput): Outcome => {
+  if (type === 'Delete' || type === 'Migrate') return SUCCEEDED;
+  const name = extensionNameOf(extension);
+  const own = extensionClassOf(extension) ?? 'shoot';
+  if (extension.metadata?.namespace !== home) {
+    return misconfigured(`Extension ${name}: class ${own} counts in namespace ${home} only`);
+  }
+  if (governing !== undefined && governing.name !== name) {
+    return misconfigured(`Extension ${name}: Extension ${governing.name} of the same class counts here; remove one`);
+  }
+  const reading = assessReading(extension.reading ?? { kind: 'absent' }, own);
+  return reading.kind === 'invalid' ? misconfigured(describeProblems(name, reading.problems)) : SUCCEEDED;
+};
 
 /** How an operation ended. `code` is one of Gardener's error codes. */
 export type Outcome =

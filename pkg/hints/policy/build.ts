@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the MutatingAdmissionPolicies that carry admission where no webhook should run.
-import { EXTENSION_NAME } from '../../apis/names.ts';
+import { ANNOTATION_PROBE, EXTENSION_NAME } from '../../apis/names.ts';
 import { hintRows } from './hints.ts';
 import { settingsRow } from './settings.ts';
 import type {
   AdmissionPolicies,
   AdmissionPoliciesOptions,
-  MutatingAdmissionPolicy,
-  MutatingAdmissionPolicyBinding,
   Carrier,
   CarrierObject,
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
   PolicyRow,
 } from './types.ts';
 
@@ -66,4 +66,10 @@ export const buildAdmissionPolicies = (options: AdmissionPoliciesOptions): Admis
     policies: rows.map((row) => policyOf(row, options)),
     bindings: rows.map((row) => bindingOf(row, options)),
   };
+};
+
+/** Whether the write is a probe of this carrier, which the other one leaves alone. */
+export const isProbeOf = (carrier: Carrier, object: unknown): boolean => {
+  const { metadata } = (object ?? {}) as { metadata?: { annotations?: Record<string, unknown> | null } | null };
+  return metadata?.annotations?.[ANNOTATION_PROBE] === carrier;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What admission does, as policies of the API server, for whoever installs or prints them.
 export { buildAdmissionPolicies, buildCarrierObject, CARRIER_NAME } from './build.ts';
-export { isProbeOf } from './probe.ts';
+export { isProbeOf } from './build.ts';
 export type {
   AdmissionPolicies,
   AdmissionPoliciesOptions,

@@ -9,7 +9,7 @@ import { systemClock } from '../../../pkg/kubernetes/clock.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { RunningServer } from '../../../pkg/telemetry/http.ts';
 import { nullLogger } from '../../../pkg/telemetry/log.ts';
-import { startMetricsServer } from '../../../pkg/telemetry/metrics-server.ts';
+import { startMetricsServer } from '../../../pkg/telemetry/ports.ts';
 
 /** Knows the token `good` of a reader, and `poor` of one without the right. */
 const client = {

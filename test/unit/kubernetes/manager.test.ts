@@ -3,11 +3,11 @@ import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { candidateOf } from '../../../cmd/shared/session.ts';
 import type { Event, Service } from '../../../pkg/apis/core.ts';
-import { EVENTS, LEASES, SERVICES } from '../../../pkg/apis/resources.ts';
+import { EVENTS, LEASES, NODES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Cache } from '../../../pkg/kubernetes/cache.ts';
-import type { Lease } from '../../../pkg/kubernetes/lease.ts';
 import { NotLeadingError } from '../../../pkg/kubernetes/guarded-client.ts';
-import { createManager } from '../../../pkg/kubernetes/manager.ts';
+import type { Lease } from '../../../pkg/kubernetes/lease.ts';
+import { createManager, informerFreshness } from '../../../pkg/kubernetes/manager.ts';
 import type { ControllerSpec, Manager, Task } from '../../../pkg/kubernetes/manager.ts';
 import type { Client, WatchOptions } from '../../../pkg/kubernetes/types.ts';
 import { objects } from '../../../pkg/kubernetes/watches.ts';
@@ -299,5 +299,32 @@ describe('a manager', () => {
       await manager.client.patch(SERVICES, { namespace: 'shop', name: 'web' }, 'merge', patch, { dryRun: true });
       expect(services.get({ namespace: 'shop', name: 'web' })?.metadata?.labels).to.equal(undefined);
     });
+  });
+});
+
+describe('informerFreshness', () => {
+  const check = (nodesMs: number, servicesMs: number): string | undefined =>
+    informerFreshness(
+      [
+        { resource: NODES, stalenessMs: () => nodesMs },
+        { resource: SERVICES, stalenessMs: () => servicesMs },
+      ],
+      600_000,
+    ).check();
+
+  it('is well up to the limit', () => expect(check(0, 600_000)).to.equal(undefined));
+  it('names every informer beyond it, and for how long', () => {
+    expect(check(600_001, 0)).to.equal('no news of nodes for 600 s');
+    expect(check(700_000, 900_000)).to.equal('no news of nodes for 700 s, services for 900 s');
+  });
+  it('is well without informers', () => expect(informerFreshness([], 1).check()).to.equal(undefined));
+  it('asks at every check', () => {
+    let age = 0;
+    const health = informerFreshness([{ resource: NODES, stalenessMs: () => age }], 10);
+    expect(health.check()).to.equal(undefined);
+    age = 11;
+    expect(health.check()).to.be.a('string');
+    age = 0;
+    expect(health.check()).to.equal(undefined);
   });
 });

@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events';
 import { constants } from 'node:http2';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { guardStreams } from '../../../pkg/kubernetes/stream-guard.ts';
+import { guardStreams } from '../../../pkg/kubernetes/transport.ts';
 
 class FakeStream extends EventEmitter {
   readonly codes: (number | undefined)[] = [];

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source on the wire: what it asks of metrics.k8s.io, what it makes of answers, and what failures are called.
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
+import type { LabelSelector } from '../../../pkg/apis/admission.ts';
 import { createClient } from '../../../pkg/kubernetes/client.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { createResourceMetrics } from '../../../pkg/metrics/resource-metrics.ts';
+import { createResourceMetrics, selectorText } from '../../../pkg/metrics/resource-metrics.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import type { LoadQuery, LoadReading, LoadSource } from '../../../pkg/metrics/types.ts';
 import { testConfig } from '../../fixtures/config-source.ts';
@@ -13,6 +15,8 @@ import { rejection } from '../../fixtures/eventually.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';
 import { passTimeUntil, useScriptedServer } from '../../fixtures/scripted-server.ts';
+import { compileLabelSelector, parseLabelSelector } from '../../sandbox/selectors.ts';
+import { upTo } from '../../support/depth.ts';
 
 const SERVER = 'https://kube.test:6443';
 const PATH = '/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods';
@@ -263,5 +267,53 @@ describe('resource metrics', () => {
       expect(await failed).to.have.property('message', 'the controller ends');
       nock.abortPendingRequests();
     });
+  });
+});
+
+describe('text of a label selector', () => {
+  for (const { name, selector, text } of [
+    { name: 'labels, in the order of their keys', selector: { matchLabels: { b: '2', a: '1' } }, text: 'a=1,b=2' },
+    { name: 'an empty value', selector: { matchLabels: { a: '' } }, text: 'a=' },
+    {
+      name: 'every operator',
+      selector: {
+        matchLabels: { app: 'web' },
+        matchExpressions: [
+          { key: 'x', operator: 'In', values: ['2', '1'] },
+          { key: 'y', operator: 'NotIn', values: ['3'] },
+          { key: 'z', operator: 'Exists' },
+          { key: 'w', operator: 'DoesNotExist' },
+        ],
+      },
+      text: '!w,app=web,x in (1,2),y notin (3),z',
+    },
+    { name: 'nothing, which selects everything', selector: {}, text: undefined },
+    { name: 'empty parts', selector: { matchLabels: {}, matchExpressions: [] }, text: undefined },
+  ] satisfies { name: string; selector: LabelSelector; text: string | undefined }[]) {
+    it(name, () => {
+      expect(selectorText(selector)).to.equal(text);
+    });
+  }
+
+  it('selects what the selector selects', () => {
+    const key = fc.constantFrom('a', 'b', 'example.com/c');
+    const value = fc.constantFrom('1', '2', 'x-y_z.0');
+    const labels = fc.dictionary(key, value);
+    const expression = fc.oneof(
+      fc.record({
+        key,
+        operator: fc.constantFrom('In' as const, 'NotIn' as const),
+        values: fc.array(value, { minLength: 1, maxLength: 3 }),
+      }),
+      fc.record({ key, operator: fc.constantFrom('Exists' as const, 'DoesNotExist' as const) }),
+    );
+    const selector = fc.record({ matchLabels: labels, matchExpressions: fc.array(expression, { maxLength: 3 }) });
+    fc.assert(
+      fc.property(selector, labels, (selects, of) => {
+        const expected = compileLabelSelector(selects)(of);
+        expect(parseLabelSelector(selectorText(selects))(of)).to.equal(expected);
+      }),
+      { numRuns: upTo(2_000) },
+    );
   });
 });

@@ -1,14 +1,181 @@
 // SPDX-License-Identifier: Apache-2.0
+// Health and metrics over HTTP: what probes and scrapers see, and that nothing stays open.
+import { connect } from 'node:net';
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';
-import { cachesListed } from '../../../pkg/kubernetes/freshness.ts';
-import { openPorts } from '../../../pkg/telemetry/ports.ts';
-import type { Ports } from '../../../pkg/telemetry/ports.ts';
-import { SERVICES, NODES } from '../../../pkg/apis/resources.ts';
+import { NODES, SERVICES } from '../../../pkg/apis/resources.ts';
+import { cachesListed } from '../../../pkg/kubernetes/manager.ts';
+import type { RunningServer } from '../../../pkg/telemetry/http.ts';
 import { nullLogger } from '../../../pkg/telemetry/log.ts';
 import { createMetrics } from '../../../pkg/telemetry/metrics.ts';
+import { openPorts, startHealthServer, startMetricsServer } from '../../../pkg/telemetry/ports.ts';
+import type { Ports } from '../../../pkg/telemetry/ports.ts';
+import type { HealthCheck } from '../../../pkg/telemetry/types.ts';
 import { FREE_PORT } from '../../fixtures/controller-session.ts';
 import { rejection } from '../../fixtures/eventually.ts';
+import { recordingLogger } from '../../fixtures/recording-logger.ts';
+
+const check = (name: string, problem?: string): HealthCheck => ({ name, check: () => problem });
+
+const address = '127.0.0.1';
+
+describe('health and metrics servers', () => {
+  const servers: RunningServer[] = [];
+  const logger = recordingLogger();
+
+  afterEach(async () => {
+    logger.entries.length = 0;
+    for (const server of servers.splice(0)) await server.close();
+  });
+
+  const health = async (liveness: HealthCheck[], readiness: HealthCheck[] = []): Promise<number> => {
+    const server = await startHealthServer({ address, port: 0, liveness, readiness, logger });
+    servers.push(server);
+    return server.port;
+  };
+
+  const get = async (
+    port: number,
+    path: string,
+    method = 'GET',
+  ): Promise<{ status: number; body: string; headers: Headers }> => {
+    const response = await fetch(`http://${address}:${port}${path}`, { method });
+    return { status: response.status, body: await response.text(), headers: response.headers };
+  };
+
+  it('answers ok while all checks are well', async () => {
+    const port = await health([check('ping')], [check('informer'), check('webhook')]);
+    for (const path of ['/healthz', '/readyz']) {
+      const { status, body, headers } = await get(port, path);
+      expect({ status, body }).to.deep.equal({ status: 200, body: 'ok\n' });
+      expect(headers.get('cache-control')).to.equal('no-store');
+    }
+  });
+
+  it('answers 503 and names every check that fails with its reason', async () => {
+    const port = await health(
+      [check('ping')],
+      [check('ping'), check('informer', 'not synced'), check('certificate', 'expired')],
+    );
+    expect((await get(port, '/healthz')).status).to.equal(200);
+    const { status, body } = await get(port, '/readyz');
+    expect(status).to.equal(503);
+    expect(body.split('\n')).to.deep.equal([
+      '[+]ping ok',
+      '[-]informer failed: not synced',
+      '[-]certificate failed: expired',
+      'check failed',
+      '',
+    ]);
+  });
+
+  it('lists all checks when asked for', async () => {
+    const port = await health([check('ping'), check('informer')]);
+    const { status, body } = await get(port, '/healthz?verbose');
+    expect({ status, body }).to.deep.equal({ status: 200, body: '[+]ping ok\n[+]informer ok\ncheck passed\n' });
+  });
+
+  it('runs the checks at each request', async () => {
+    let problem: string | undefined = 'starting';
+    const port = await health([], [{ name: 'start', check: () => problem }]);
+    expect((await get(port, '/readyz')).status).to.equal(503);
+    problem = undefined;
+    expect((await get(port, '/readyz')).status).to.equal(200);
+  });
+
+  it('takes a check that throws for one that fails, and calls it as a method of its object', async () => {
+    const own = {
+      name: 'own',
+      state: 'broken',
+      check(): string | undefined {
+        return this.state;
+      },
+    };
+    const throwing: HealthCheck = {
+      name: 'throwing',
+      check() {
+        throw new Error('no such thing');
+      },
+    };
+    const port = await health([own, throwing]);
+    const { status, body } = await get(port, '/healthz');
+    expect(status).to.equal(503);
+    expect(body).to.include('[-]own failed: broken').and.to.include('[-]throwing failed: check failed: no such thing');
+  });
+
+  it('is well with no checks at all', async () => {
+    const port = await health([]);
+    expect((await get(port, '/readyz')).body).to.equal('ok\n');
+  });
+
+  for (const { name, path, method, status } of [
+    { name: 'an unknown path', path: '/other', method: 'GET', status: 404 },
+    { name: 'the root', path: '/', method: 'GET', status: 404 },
+    { name: "a name of Object's prototype", path: '/constructor', method: 'GET', status: 404 },
+    { name: 'a POST', path: '/healthz', method: 'POST', status: 405 },
+    { name: 'a DELETE', path: '/healthz', method: 'DELETE', status: 405 },
+  ]) {
+    it(`answers ${status} to ${name}`, async () => {
+      const answer = await get(await health([check('ping')]), path, method);
+      expect(answer.status).to.equal(status);
+      if (status === 405) expect(answer.headers.get('allow')).to.equal('GET, HEAD');
+    });
+  }
+
+  it('answers HEAD without a body', async () => {
+    const { status, body } = await get(await health([check('ping')]), '/healthz', 'HEAD');
+    expect({ status, body }).to.deep.equal({ status: 200, body: '' });
+  });
+
+  it('serves the registry', async () => {
+    const metrics = createMetrics({ prefix: 'x_', defaultMetrics: false });
+    metrics.counter({ name: 'a_total', help: 'A.' }).inc(3);
+    const server = await startMetricsServer({ address, port: 0, metrics, logger });
+    servers.push(server);
+    const { status, body, headers } = await get(server.port, '/metrics');
+    expect(status).to.equal(200);
+    expect(body).to.include('x_a_total 3');
+    expect(headers.get('content-type')).to.equal(metrics.contentType);
+  });
+
+  it('answers 500 without details when the registry fails, logs why, and lives on', async () => {
+    let fails = true;
+    const metrics = {
+      contentType: 'text/plain',
+      text: (): Promise<string> => (fails ? Promise.reject(new Error('secret detail')) : Promise.resolve('ok')),
+    };
+    const server = await startMetricsServer({ address, port: 0, metrics, logger });
+    servers.push(server);
+    const { status, body } = await get(server.port, '/metrics');
+    expect(status).to.equal(500);
+    expect(body).not.to.include('secret detail');
+    expect(logger.entries[0]?.fields['error']).to.have.property('message', 'secret detail');
+    fails = false;
+    expect((await get(server.port, '/metrics')).status).to.equal(200);
+  });
+
+  it('rejects when the port is taken', async () => {
+    const port = await health([]);
+    const error = await startHealthServer({ address, port, liveness: [], readiness: [], logger }).catch(
+      (reason: unknown) => reason,
+    );
+    expect(error).to.have.property('code', 'EADDRINUSE');
+  });
+
+  it('closes open connections, frees the port, and may be closed twice', async () => {
+    const port = await health([check('ping')]);
+    const [server] = servers;
+    const socket = connect(port, address);
+    await new Promise((resolve) => socket.once('connect', resolve));
+    const ended = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('error', () => undefined);
+    await Promise.all([server!.close(), server!.close()]);
+    await ended;
+    const again = await startHealthServer({ address, port, liveness: [], readiness: [], logger });
+    servers.push(again);
+    expect(again.port).to.equal(port);
+  });
+});
 
 describe('the ports of a command', () => {
   const opened: Ports[] = [];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createBodyBuffers } from '../../../pkg/webhook/body-buffers.ts';
+import { createGarbageCollector } from '../../../cmd/endpointslice-webhook/collector.ts';
+import { createBodyBuffers, createReclaim } from '../../../pkg/webhook/body-buffers.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -42,5 +43,54 @@ describe('buffers for bodies', () => {
     for (const buffer of [1, 2, 3].map(() => buffers.take(MIB))) buffers.giveBack(buffer);
     buffers.giveBack(buffers.take(64 * KIB));
     expect(buffers.idle).to.equal(3);
+  });
+});
+
+describe('reclaiming memory between reviews', () => {
+  const run = (sizes: readonly number[]): number => {
+    let collections = 0;
+    const pending: (() => void)[] = [];
+    const reclaim = createReclaim(
+      () => (collections += 1),
+      (callback) => void pending.push(callback),
+    );
+    for (const bytes of sizes) reclaim(bytes);
+    expect(collections, 'nothing is collected while a review is still on the stack').to.equal(0);
+    for (const callback of pending) callback();
+    return collections;
+  };
+
+  const cases = [
+    { name: 'small reviews do not ask for a collection', sizes: [5_000, 5_000], collections: 0 },
+    {
+      name: 'a hundred and more small ones ask for one',
+      sizes: Array.from({ length: 120 }, () => 5_000),
+      collections: 1,
+    },
+    { name: 'two slices of 1,000 endpoints ask for one', sizes: [650_000, 650_000, 650_000], collections: 1 },
+    {
+      name: 'slices of 100 endpoints ask for one now and then',
+      sizes: Array.from({ length: 20 }, () => 68_000),
+      collections: 1,
+    },
+    { name: 'the largest bodies ask for one each', sizes: [7_340_032, 7_340_032], collections: 2 },
+  ];
+  for (const { name, sizes, collections } of cases) {
+    it(name, () => expect(run(sizes)).to.equal(collections));
+  }
+
+  it('the real collector frees what only the young generation holds', () => {
+    const collect = createGarbageCollector();
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    let garbage: number[][] | undefined = Array.from({ length: 1_000 }, () =>
+      Array.from({ length: 50 }, () => Math.PI),
+    );
+    expect(garbage).to.have.lengthOf(1_000);
+    garbage = undefined;
+    const during = process.memoryUsage().heapUsed;
+    collect();
+    expect(process.memoryUsage().heapUsed).to.be.below(during);
+    expect(during).to.be.above(before);
   });
 });

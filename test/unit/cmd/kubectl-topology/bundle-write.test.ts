@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { checkFree, writeWhole } from '../../../../cmd/kubectl-topology/bundle/write.ts';
+import { checkFree, writeWhole } from '../../../../cmd/kubectl-topology/bundle/bundle.ts';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../../../fixtures/temporary-folder.ts';
 

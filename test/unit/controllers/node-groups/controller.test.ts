@@ -1,16 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import type { KubernetesObject, ObjectList } from '../../../../pkg/apis/meta.ts';
+import type { Node, Service } from '../../../../pkg/apis/core.ts';
+import type { NodeGroup } from '../../../../pkg/apis/kubeedge.ts';
+import type { KubernetesObject, ObjectList, StringMap } from '../../../../pkg/apis/meta.ts';
+import { ANNOTATION_GROUP_SERVICE, ANNOTATION_SERVICE_TOPOLOGY } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import { openNodeGroupCaches } from '../../../../pkg/controllers/node-groups/caches.ts';
-import { createNodeGroupControllers } from '../../../../pkg/controllers/node-groups/controller.ts';
+import type { NodeGroupCaches } from '../../../../pkg/controllers/node-groups/caches.ts';
+import {
+  createNodeGroupControllers,
+  nodeWatches,
+  serviceWatches,
+  touchWatches,
+} from '../../../../pkg/controllers/node-groups/controller.ts';
+import { projectGroupNode } from '../../../../pkg/kubeedge/node.ts';
+import type { GroupNode } from '../../../../pkg/kubeedge/node.ts';
+import { projectPlaces } from '../../../../pkg/kubeedge/stale.ts';
+import type { PlacedSlice } from '../../../../pkg/kubeedge/stale.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import { createManager } from '../../../../pkg/kubernetes/manager.ts';
 import type { Manager } from '../../../../pkg/kubernetes/manager.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
-import { node, service, slice } from '../../../fixtures/core.ts';
 import { FREE_PORT } from '../../../fixtures/controller-session.ts';
+import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
+import { fakeCache, startWatches } from '../../../fixtures/fake-cache.ts';
+import type { FakeCache } from '../../../fixtures/fake-cache.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
 import { nodeGroup } from '../../../fixtures/kubeedge.ts';
@@ -139,4 +154,118 @@ describe('the NodeGroup controllers', () => {
     await end();
     expect(client.patched).to.deep.equal([]);
   });
+});
+
+const edge = (zone: string, labels: StringMap = {}, ready = 'True'): GroupNode =>
+  projectGroupNode(
+    node({
+      zone,
+      metadata: { name: 'n1', labels },
+      status: { conditions: [{ type: 'Ready', status: ready }] },
+    } as Node),
+  );
+const web = (annotations: StringMap): Service => service({ metadata: { name: 'web', annotations } });
+const WISH = { [ANNOTATION_SERVICE_TOPOLOGY]: 'range-nodegroup' };
+
+describe('what a change concerns', () => {
+  let groups: FakeCache<NodeGroup>;
+  let nodes: FakeCache<GroupNode>;
+  let services: FakeCache<Service>;
+  let slices: FakeCache<PlacedSlice>;
+  let meshes: FakeCache<KubernetesObject>;
+  let told: string[];
+  let atStart: string[];
+  beforeEach(() => {
+    const onNode = projectPlaces(slice({ service: 'web', endpoints: [endpoint({ nodeName: 'n1' })] }));
+    groups = fakeCache<NodeGroup>();
+    nodes = fakeCache([edge('')]);
+    services = fakeCache([web(WISH), service({ metadata: { name: 'plain' } })]);
+    slices = fakeCache([onNode], (value) => (value === 'n1' ? [onNode] : []));
+    meshes = fakeCache<KubernetesObject>([]);
+    told = [];
+    const caches = { groups, nodes, services, slices, meshes } as unknown as NodeGroupCaches;
+    const concerned = (key: string): boolean => key !== 'default/settled';
+    const parts = {
+      node: nodeWatches(caches),
+      touch: touchWatches(caches, concerned),
+      service: serviceWatches(caches),
+    };
+    atStart = Object.entries(parts).flatMap(([part, watches]) => {
+      const keys: string[] = [];
+      keys.push = (...added) => told.push(...added.map((key) => `${part} ${key}`));
+      return startWatches(watches, keys).map((key) => `${part} ${key}`);
+    });
+  });
+
+  const cases: { name: string; act: () => void; expected: string[] }[] = [
+    {
+      name: 'a new group',
+      act: () => groups.change(nodeGroup('g'), undefined),
+      expected: ['node n1', 'service default/web'],
+    },
+    {
+      name: 'a group that says something else',
+      act: () => groups.change(nodeGroup('g', { topologyEnabled: false }), nodeGroup('g')),
+      expected: ['node n1', 'service default/web'],
+    },
+    { name: 'a group that says the same', act: () => groups.change(nodeGroup('g'), nodeGroup('g')), expected: [] },
+    {
+      name: 'a group that is gone',
+      act: () => groups.change(nodeGroup('g'), nodeGroup('g'), true),
+      expected: ['node n1', 'service default/web'],
+    },
+    {
+      name: 'a Node with another zone',
+      act: () => nodes.change(edge('b'), edge('a')),
+      expected: ['node n1', 'touch default/web'],
+    },
+    {
+      name: 'a Node with another label',
+      act: () => nodes.change(edge('a', { site: 'x' }), edge('a')),
+      expected: ['node n1'],
+    },
+    { name: 'a heartbeat', act: () => nodes.change(edge('a', {}, 'False'), edge('a')), expected: [] },
+    { name: 'a new Node', act: () => nodes.change(edge('a'), undefined), expected: ['node n1', 'touch default/web'] },
+    { name: 'a Node that is gone', act: () => nodes.change(edge('a'), edge('a'), true), expected: ['node n1'] },
+    {
+      name: 'a slice',
+      act: () => slices.change(projectPlaces(slice({ service: 'web' })), undefined),
+      expected: ['touch default/web'],
+    },
+    { name: 'a slice without Service', act: () => slices.change(projectPlaces({}), undefined), expected: [] },
+    { name: 'a Service that asks', act: () => services.change(web(WISH), web({})), expected: ['service default/web'] },
+    {
+      name: 'a Service that asks no more',
+      act: () => services.change(web({}), web(WISH)),
+      expected: ['service default/web'],
+    },
+    {
+      name: 'a Service that has our mark',
+      act: () => services.change(web({ [ANNOTATION_GROUP_SERVICE]: 'x' }), undefined),
+      expected: ['service default/web'],
+    },
+    { name: 'a Service that never asked', act: () => services.change(web({}), undefined), expected: [] },
+    { name: 'a Service in which nothing changed', act: () => services.change(web(WISH), web(WISH)), expected: [] },
+    {
+      name: 'a Service that is gone',
+      act: () => services.change(web(WISH), web(WISH), true),
+      expected: ['service default/web'],
+    },
+    { name: 'EdgeMesh', act: () => meshes.change({}, undefined), expected: ['service default/web'] },
+    { name: 'EdgeMesh that goes', act: () => meshes.change({}, {}, true), expected: ['service default/web'] },
+    { name: 'news of EdgeMesh', act: () => meshes.change({}, {}), expected: [] },
+  ];
+  for (const { name, act, expected } of cases)
+    it(name, () => {
+      act();
+      expect(told).to.deep.equal(expected);
+    });
+
+  it('is nothing for a Service whose zones are settled', () => {
+    slices.change(projectPlaces(slice({ service: 'settled' })), undefined);
+    expect(told).to.deep.equal([]);
+  });
+
+  it('is everything at the start', () =>
+    expect(atStart).to.deep.equal(['node n1', 'touch default/web', 'service default/web']));
 });

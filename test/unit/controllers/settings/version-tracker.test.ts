@@ -1,13 +1,136 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { createVersionTracker } from '../../../../pkg/controllers/settings/version-tracker.ts';
-import type { VersionTracker } from '../../../../pkg/controllers/settings/version-tracker.ts';
+import {
+  INITIAL_VERSION,
+  acceptCandidate,
+  createVersionTracker,
+  resumeVersion,
+  stepVersion,
+} from '../../../../pkg/controllers/settings/version-tracker.ts';
+import type { VersionState, VersionTracker } from '../../../../pkg/controllers/settings/version-tracker.ts';
 import { UnsupportedVersionError, formatVersion } from '../../../../pkg/routing/version.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 import type { RecordingLogger } from '../../../fixtures/recording-logger.ts';
+
+const v = (minor: number) => ({ major: 1, minor });
+const STABLE = 300;
+
+/** Plays answers (minor at time) and accepts every candidate that is ready. */
+const play = (answers: readonly [time: number, minor: number][]): (number | undefined)[] => {
+  let state: VersionState = INITIAL_VERSION;
+  return answers.map(([time, minor]) => {
+    const step = stepVersion(state, v(minor), time, STABLE);
+    state = step.ready === undefined ? step.state : acceptCandidate(step.ready);
+    return state.current?.minor;
+  });
+};
+
+describe('stepVersion', () => {
+  const cases: { name: string; answers: [number, number][]; current: number[] }[] = [
+    { name: 'takes the first answer at once', answers: [[0, 30]], current: [30] },
+    {
+      name: 'lets a newer one wait until it is stable',
+      answers: [
+        [0, 30],
+        [10, 31],
+        [200, 31],
+        [310, 31],
+      ],
+      current: [30, 30, 30, 31],
+    },
+    {
+      name: 'follows a downgrade at once',
+      answers: [
+        [0, 31],
+        [1, 30],
+      ],
+      current: [31, 30],
+    },
+    {
+      name: 'starts anew when the old one answers in between',
+      answers: [
+        [0, 30],
+        [10, 31],
+        [300, 30],
+        [310, 31],
+        [600, 31],
+        [610, 31],
+      ],
+      current: [30, 30, 30, 30, 30, 31],
+    },
+    {
+      name: 'starts anew for a still newer one',
+      answers: [
+        [0, 30],
+        [10, 31],
+        [200, 32],
+        [320, 32],
+        [500, 32],
+      ],
+      current: [30, 30, 30, 30, 32],
+    },
+  ];
+  for (const { name, answers, current } of cases) it(name, () => expect(play(answers)).to.deep.equal(current));
+
+  it('keeps offering a candidate that was not accepted', () => {
+    const state: VersionState = { current: v(30), candidate: { version: v(31), since: 0 } };
+    const first = stepVersion(state, v(31), STABLE, STABLE);
+    expect(first.ready).to.deep.equal(v(31));
+    expect(first.state.current).to.deep.equal(v(30));
+    expect(stepVersion(first.state, v(31), STABLE + 1, STABLE).ready).to.deep.equal(v(31));
+  });
+
+  describe('after a restart, while objects carry settings of 1.33', () => {
+    const carried = v(33);
+    const resumed: { name: string; minor: number; state: VersionState }[] = [
+      {
+        name: 'waits for a newer answer',
+        minor: 34,
+        state: { current: carried, candidate: { version: v(34), since: 7 } },
+      },
+      { name: 'takes the same version', minor: 33, state: { current: v(33) } },
+      { name: 'takes an older one at once', minor: 31, state: { current: v(31) } },
+    ];
+    for (const { name, minor, state } of resumed) {
+      it(`${name}, whether it was heard before or after`, () => {
+        expect(resumeVersion({ current: v(minor) }, carried, 7)).to.deep.equal(state);
+        expect(stepVersion(resumeVersion({}, carried, 0), v(minor), 7, STABLE).state).to.deep.equal(state);
+      });
+    }
+
+    it('takes the newer one when it has been stable from then on', () => {
+      const { state } = stepVersion(resumeVersion({}, carried, 0), v(34), 7, STABLE);
+      expect(stepVersion(state, v(34), 7 + STABLE - 1, STABLE).ready).to.equal(undefined);
+      expect(stepVersion(state, v(34), 7 + STABLE, STABLE).ready).to.deep.equal(v(34));
+    });
+  });
+
+  it('never goes up without the whole time, never stays above an answer', () => {
+    const answer = fc.record({ gap: fc.integer({ min: 0, max: 400 }), minor: fc.integer({ min: 26, max: 36 }) });
+    fc.assert(
+      fc.property(fc.array(answer, { minLength: 1, maxLength: 40 }), (list) => {
+        let time = 0;
+        const answers = list.map(({ gap, minor }): [number, number] => [(time += gap), minor]);
+        play(answers).forEach((current, index) => {
+          const [at, minor] = answers[index]!;
+          expect(current).to.be.at.most(minor);
+          const before = answers.slice(0, index);
+          if (index > 0 && current === minor && play(before).at(-1)! < minor) {
+            const since = before.filter(([t]) => t > at - STABLE);
+            expect(
+              since.every(([, m]) => m === minor),
+              'the same answer for the whole time',
+            ).to.equal(true);
+          }
+        });
+      }),
+    );
+  });
+});
 
 describe('version tracker', () => {
   let clock: FakeClock;
