@@ -50,7 +50,7 @@ const LOG_LIMIT = { burst: 500, ratePerSecond: 20 };
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const routesOf = (surroundings: Surroundings): AdmissionRoute[] => {
-  const { version, plannerAlive, plannerUsers, settingsReconcilerUser, isLeft } = surroundings;
+  const { version, plannerAlive, plannerUsers, settingsReconcilerUser, evacuations } = surroundings;
   const hints = (path: string, chosen: boolean): AdmissionRoute => ({
     name: HINTS_NAME,
     path,
@@ -71,7 +71,12 @@ const routesOf = (surroundings: Surroundings): AdmissionRoute[] => {
   return [
     hints(HINTS_PATH, false),
     hints(CHOSEN_HINTS_PATH, true),
-    { name: EVACUATION_NAME, path: EVACUATION_PATH, kinds: HINTS_KINDS, handle: createEvacuationHandler(isLeft) },
+    {
+      name: EVACUATION_NAME,
+      path: EVACUATION_PATH,
+      kinds: HINTS_KINDS,
+      handle: createEvacuationHandler({ ...evacuations, settingsReconcilerUser }),
+    },
     settings(SETTINGS_PATH, createRoutingSettingsHandler({ settingsReconcilerUser })),
     settings(ETCD_CLIENTS_PATH, createEtcdClientsHandler({ enabled: true, version })),
     settings(ETCD_CLIENTS_RELEASED_PATH, createEtcdClientsHandler({ enabled: false, version })),

@@ -29,7 +29,7 @@ import { createEvacuationWatch } from '../../pkg/webhook/zone-evacuation/watch.t
 import type { EvacuationWatch } from '../../pkg/webhook/zone-evacuation/watch.ts';
 import { createRegistering } from './registering.ts';
 import type { RegisteringOptions } from './registering.ts';
-import { usersOf } from './surroundings.ts';
+import { UNFOLLOWED, usersOf } from './surroundings.ts';
 import type { Surroundings, SurroundingsOptions, Task } from './surroundings.ts';
 
 /** How long a replica that ends waits for an answer: it goes on serving meanwhile, and ends in time. */
@@ -165,7 +165,7 @@ const keeperOf = (
         version: version.current(),
         carrier: carrier.current(),
         claimed: claim.held(),
-        evacuating: evacuations.any(),
+        evacuating: evacuations.joined(),
         routingLabel: config.installation.routingLabel,
         address: addressOf(connection),
         caBundle: certificates.current().caBundle,
@@ -222,7 +222,7 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
       certificates,
       version: version.current,
       plannerAlive: planner.alive,
-      isLeft: (zone) => evacuations?.isLeft(zone) ?? true,
+      evacuations: evacuations ?? UNFOLLOWED,
       readiness: registering.readiness,
       tasks,
       goodbye: registering.goodbye,

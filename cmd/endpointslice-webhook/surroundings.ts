@@ -10,6 +10,7 @@ import { parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
 import { openFileCertificates } from '../../pkg/webhook/certificates/files.ts';
 import type { RefreshingCertificateSource } from '../../pkg/webhook/certificates/types.ts';
+import type { EvacuationWatch } from '../../pkg/webhook/zone-evacuation/watch.ts';
 
 export interface SurroundingsOptions {
   config: EndpointSliceWebhookConfiguration;
@@ -28,8 +29,8 @@ export interface Surroundings {
   readonly certificates: RefreshingCertificateSource;
   readonly version: () => KubernetesVersion;
   readonly plannerAlive: () => boolean;
-  /** Whether a zone is being left; true where that is not known. */
-  readonly isLeft: (zone: string) => boolean;
+  /** Zones that are being left. */
+  readonly evacuations: Pick<EvacuationWatch, 'isLeft' | 'joiningOf'>;
   /** Users whose planned hints pass untouched. */
   readonly plannerUsers: Pick<ReadonlySet<string>, 'has'>;
   /** The user whose writes of settings are never changed. */
@@ -40,6 +41,9 @@ export interface Surroundings {
   goodbye(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Where evacuations are not known: what is marked stays so, and nothing else is. */
+export const UNFOLLOWED: Surroundings['evacuations'] = { isLeft: () => true, joiningOf: () => undefined };
 
 type Users = Pick<Surroundings, 'plannerUsers' | 'settingsReconcilerUser'>;
 
@@ -66,7 +70,7 @@ export const openFromFiles = async (options: SurroundingsOptions): Promise<Surro
     certificates,
     version: () => version,
     plannerAlive: () => true,
-    isLeft: () => true,
+    evacuations: UNFOLLOWED,
     readiness: [],
     tasks: [(signal) => certificates.run(signal)],
     goodbye: () => Promise.resolve(),

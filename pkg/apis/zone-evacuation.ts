@@ -102,6 +102,13 @@ const status = object('What is done, written by the settings-reconciler.', {
   ),
   startedAt: Type.Optional(time('When the first slice was written.')),
   expiresAt: Type.Optional(time('When it ends: creation and duration.')),
+  clientZones: Type.Optional(
+    Type.Array(text(63, 'A zone.'), {
+      maxItems: 64,
+      description: 'Zones with Nodes. Admission hints endpoints of slices that are new for them.',
+      'x-kubernetes-list-type': 'set',
+    }),
+  ),
   services: Type.Optional(
     object('Services with endpoints in the zone and in scope.', {
       total: count('All.'),

@@ -3,6 +3,7 @@
 import type { LabelSelector } from '../apis/admission.ts';
 import { parseDuration } from '../apis/duration.ts';
 import type { StringMap } from '../apis/meta.ts';
+import { LABEL_NAMESPACE_NAME } from '../apis/names.ts';
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import { matchesSelector } from '../routing/label-selector.ts';
 
@@ -34,3 +35,55 @@ export const concerns = (
   service.key !== UNTOUCHED &&
   matches(spec.namespaceSelector, service.namespace) &&
   matches(spec.serviceSelector, service.labels);
+
+/** What admission does to slices that no leader has marked yet. */
+export interface Joining {
+  /** Zones whose endpoints are evacuated with the write that adds them, oldest evacuation first. */
+  readonly zones: readonly string[];
+  /** Zones with Nodes, as the leader wrote them into the status. */
+  readonly clientZones: readonly string[];
+  /** Some routers may leave clients without endpoints where hints miss their zone: it was forced. */
+  readonly forced: boolean;
+}
+
+/** The leader does it. */
+export const isAccepted = ({ status }: ZoneEvacuation): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'Accepted' && value === 'True') === true;
+
+/** Oldest first, by name where two are of one second. */
+export const byAge = (left: ZoneEvacuation, right: ZoneEvacuation): number => {
+  const [one = '', other = ''] = [left, right].map(
+    ({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.name ?? ''}`,
+  );
+  return one < other ? -1 : 1;
+};
+
+/** Labels of namespaces are not read by admission, but the one with the name. */
+const isByName = (selector: LabelSelector | undefined): boolean =>
+  [...Object.keys(selector?.matchLabels ?? {}), ...(selector?.matchExpressions ?? []).map(({ key }) => key)].every(
+    (key) => key === LABEL_NAMESPACE_NAME,
+  );
+
+/** Whether endpoints that join the zone are evacuated by admission: of a share, the leader chooses. */
+export const takesWholeZone = ({ spec: { percent, namespaceSelector } }: ZoneEvacuation): boolean =>
+  percent >= 100 && isByName(namespaceSelector);
+
+/**
+ * The part of `running` that is about a slice, by what the slice itself shows: the EndpointSlice controller copies the labels of its
+ * Service (setEndpointSliceLabels of k8s.io/endpointslice). Undefined where there is none.
+ */
+export const joiningOf = (
+  running: readonly ZoneEvacuation[],
+  slice: { readonly namespace: string; readonly service: string; readonly labels: StringMap },
+): Joining | undefined => {
+  const { namespace: name, service, labels } = slice;
+  const subject = { key: `${name}/${service}`, labels, namespace: { [LABEL_NAMESPACE_NAME]: name } };
+  const found = running.filter((one) => isAccepted(one) && takesWholeZone(one) && concerns(one, subject)).sort(byAge);
+  const clientZones = found.flatMap(({ status }) => status?.clientZones ?? []);
+  if (clientZones.length === 0) return undefined;
+  return {
+    zones: [...new Set(found.map(({ spec }) => spec.zone))],
+    clientZones: [...new Set(clientZones)].sort(),
+    forced: found.some(({ spec }) => spec.force),
+  };
+};

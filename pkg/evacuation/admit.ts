@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admission while a zone is evacuated: a marked slice is kept as its mark says, or relieved of a mark that nothing stands behind.
+// Admission while a zone is evacuated: a marked slice is kept as its mark says, or relieved of a mark that nothing stands behind; one
+// without a mark gets it in the write that brings endpoints of the zone.
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import { isFields } from '../apis/fields.ts';
-import { ANNOTATION_EVACUATED } from '../apis/names.ts';
+import type { Endpoint } from '../apis/core.ts';
+import type { Fields } from '../apis/fields.ts';
+import type { StringMap } from '../apis/meta.ts';
+import { ANNOTATION_EVACUATED, LABEL_SERVICE_NAME } from '../apis/names.ts';
 import type { HintsDecision } from '../hints/index.ts';
+import { MAX_HINTS } from '../hints/names.ts';
 import type { ReadEndpoint, ReadSlice } from '../hints/slice.ts';
 import { readEndpoint, readSlice } from '../hints/slice.ts';
+import type { Joining } from './active.ts';
 import { hintsOfBase } from './base-hints.ts';
+import { decideInOrder } from './decide.ts';
 import type { EvacuationMark } from './mark.ts';
 import { parseMark } from './mark.ts';
 import { baseUnder, evacuationPatch } from './slice.ts';
@@ -58,5 +65,70 @@ export const decideEvacuated = (object: unknown, isLeft: (zone: string) => boole
   if (typeof endpoints === 'string') return { kind: 'invalid', message: endpoints };
   const annotations = hasAnnotations(object) ? slice.annotations : undefined;
   const operations: JsonPatchOperation[] = evacuationPatch({ endpoints, annotations }, mark, still(mark, isLeft));
+  return operations.length === 0 ? UNCHANGED : { kind: 'patch', operations };
+};
+
+/** What decides; no port and no Pod matters within one slice that all leave. */
+const asEndpoint = ({ addresses, zone, conditions, hints }: ReadEndpoint): Endpoint => ({
+  addresses: addresses.slice(0, 1),
+  ...(typeof zone === 'string' ? { zone } : {}),
+  conditions: { ready: !isFields(conditions) || conditions['ready'] !== false },
+  ...(isFields(hints) ? { hints } : {}),
+});
+
+type Decided = Pick<EvacuationMark, 'out' | 'cover'>;
+
+/**
+ * By this slice alone: other slices of the Service may hold what it lacks, so the leader looks again. A new slice all of whose endpoints
+ * leave is evacuated as well: hints that name no zone with clients send no one away (pkg/proxy/topology.go takes all endpoints
+ * then), and beside other slices of the Service it is what they need. Routers that drop connections there are the leader's to judge.
+ */
+const joinedAlone = (
+  endpoints: readonly ReadEndpoint[],
+  created: boolean,
+  { zones, clientZones, forced }: Joining,
+): Decided | undefined => {
+  const leaves = zones.map((zone) => ({ zone, percent: 100, rounding: 'Up' as const }));
+  const alone = endpoints.map(asEndpoint);
+  const { decision, refused } = decideInOrder({ slices: [{ endpoints: alone }], clientZones, leaves });
+  if (refused.size === 0) return decision.kind === 'moved' ? decision : undefined;
+  if (!created || forced || clientZones.length > MAX_HINTS) return undefined;
+  const stays = alone.some(({ zone, conditions }) => conditions?.ready !== false && !zones.includes(zone ?? ''));
+  return stays ? undefined : { out: new Map(zones.map((zone) => [zone, 'all'])), cover: clientZones };
+};
+
+export interface JoiningInput {
+  /** As it would be stored. */
+  readonly object: unknown;
+  readonly created: boolean;
+  /** Evacuations that are about the slice. */
+  readonly joiningOf: (slice: {
+    readonly namespace: string;
+    readonly service: string;
+    readonly labels: StringMap;
+  }) => Joining | undefined;
+}
+
+const textsOf = (fields: Fields): StringMap =>
+  Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+
+/** Marks a slice that no leader has marked yet, where endpoints that serve are in a zone that is left; else unchanged. */
+export const decideJoining = ({ object, created, joiningOf }: JoiningInput): HintsDecision => {
+  const slice = readSlice(object);
+  if (typeof slice === 'string') return { kind: 'invalid', message: slice };
+  const labels = textsOf(slice.labels);
+  const service = labels[LABEL_SERVICE_NAME] ?? '';
+  if (service === '' || ANNOTATION_EVACUATED in slice.annotations || !isFields(object)) return UNCHANGED;
+  const { metadata, addressType } = object;
+  const namespace = isFields(metadata) ? metadata['namespace'] : undefined;
+  if (typeof namespace !== 'string' || addressType === 'FQDN') return UNCHANGED;
+  const joining = joiningOf({ namespace, service, labels });
+  if (joining === undefined) return UNCHANGED;
+  const endpoints = endpointsOf(slice);
+  if (typeof endpoints === 'string') return { kind: 'invalid', message: endpoints };
+  const next = joinedAlone(endpoints, created, joining);
+  if (next === undefined) return UNCHANGED;
+  const annotations = hasAnnotations(object) ? slice.annotations : undefined;
+  const operations = evacuationPatch({ endpoints, annotations }, undefined, next);
   return operations.length === 0 ? UNCHANGED : { kind: 'patch', operations };
 };

@@ -25,9 +25,12 @@ export interface Stand {
   readonly outcomes: ReadonlyMap<string, Outcome>;
   /** Not all Services were looked at yet. */
   readonly incomplete: boolean;
+  /** Zones with Nodes, in name order. */
+  readonly clientZones: readonly string[];
 }
 
 const MAX_LISTED = 100;
+const MAX_ZONES = 64;
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString().replace(/\.\d+Z$/, 'Z');
 
 type Said = Pick<ZoneEvacuationCondition, 'type' | 'status' | 'reason' | 'message'>;
@@ -92,7 +95,7 @@ const leftOf = (outcomes: ReadonlyMap<string, Outcome>): ServiceLeft[] =>
 /** While it runs. */
 export const runningStatus = (
   evacuation: ZoneEvacuation,
-  { outcomes, incomplete }: Stand,
+  { outcomes, incomplete, clientZones }: Stand,
   now: number,
 ): ZoneEvacuationStatus => {
   const all = [...outcomes.values()];
@@ -106,6 +109,8 @@ export const runningStatus = (
     ...common(evacuation),
     phase: done ? 'Evacuated' : 'Moving',
     startedAt: evacuation.status?.startedAt ?? iso(now),
+    // More than the definition takes: admission leaves what is new to the leader.
+    ...(clientZones.length > MAX_ZONES ? {} : { clientZones: [...clientZones] }),
     services: { total: all.length, moved, pending, left: left.length },
     endpoints: { total: sum(({ endpoints }) => endpoints), evacuated: sum(({ evacuated }) => evacuated) },
     left: left.slice(0, MAX_LISTED),

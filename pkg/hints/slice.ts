@@ -20,6 +20,8 @@ export interface ReadEndpoint {
   readonly zone?: string;
   readonly nodeName?: string;
   readonly targetRef?: { readonly uid?: string };
+  /** Unchecked. */
+  readonly conditions?: unknown;
   readonly hints?: Fields | null;
 }
 

@@ -34,8 +34,11 @@ export interface RegistrationOptions {
   readonly routingLabel?: string;
   /** False where another installation of the cluster changes slices and reads annotations. Default true. */
   readonly claimed?: boolean;
-  /** A zone is being evacuated: whatever carries admission, what is marked passes here. Default false. */
-  readonly evacuating?: boolean;
+  /**
+   * Zones are being evacuated: whatever carries admission, what is marked passes here, and what brings endpoints of these zones, which
+   * may be none. Default: nothing is evacuated.
+   */
+  readonly evacuating?: readonly string[] | undefined;
   /** Under `policy`, slices and kept settings are left out: the API server sees to them by itself. */
   readonly carrier: Carrier;
 }

@@ -47,6 +47,6 @@ export const buildRegistration = (options: RegistrationOptions): MutatingWebhook
   webhooks: [
     ...(options.carrier === 'webhook' && options.claimed !== false ? hintsEntries(options) : []),
     ...settingsEntries(options),
-    ...(options.evacuating === true && options.claimed !== false ? [evacuationEntry()] : []),
+    ...(options.evacuating !== undefined && options.claimed !== false ? [evacuationEntry(options.evacuating)] : []),
   ].map((entry) => webhookOf(entry, options)),
 });

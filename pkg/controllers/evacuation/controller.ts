@@ -8,7 +8,7 @@ import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import { createRouters } from '../../diagnosis/routers/routers.ts';
 import { refusalOf } from '../../evacuation/accept.ts';
 import type { Refusal } from '../../evacuation/accept.ts';
-import { concerns, expiryOf, isRunning } from '../../evacuation/active.ts';
+import { byAge, concerns, expiryOf, isAccepted as acceptedBefore, isRunning } from '../../evacuation/active.ts';
 import { markOf } from '../../evacuation/decide.ts';
 import type { Leave } from '../../evacuation/decide.ts';
 import { refusedStatus, returningStatus, runningStatus } from '../../evacuation/progress.ts';
@@ -67,16 +67,6 @@ const REST = '';
 
 const DONE: Result = { kind: 'done' };
 const again = (afterMs: number): Result => ({ kind: 'requeue', afterMs });
-
-const byAge = (left: ZoneEvacuation, right: ZoneEvacuation): number => {
-  const [one, other] = [left, right].map(
-    ({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.name ?? ''}`,
-  );
-  return (one ?? '') < (other ?? '') ? -1 : 1;
-};
-
-const acceptedBefore = ({ status }: ZoneEvacuation): boolean =>
-  status?.conditions?.some(({ type, status: value }) => type === 'Accepted' && value === 'True') === true;
 
 const isMarked = ({ metadata }: EndpointSlice): boolean => metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined;
 
@@ -229,7 +219,8 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
       const outcome = zones.get(one.spec.zone);
       if (outcome !== undefined) outcomes.set(key, outcome);
     }
-    const status = runningStatus(one, { outcomes, incomplete: queued.size > 0 }, clock.now());
+    const clientZones = zonesOf(caches.nodes.list());
+    const status = runningStatus(one, { outcomes, incomplete: queued.size > 0, clientZones }, clock.now());
     await write(one, status, signal);
     const untilEnd = (expiryOf(one) ?? clock.now()) - clock.now();
     const next = status.phase === 'Evacuated' ? RESYNC_MS : PROGRESS_MS;

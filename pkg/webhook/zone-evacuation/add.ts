@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // How evacuated slices are registered: all that have the mark, whatever their labels and wherever they are.
 import { ANNOTATION_EVACUATED, GROUP } from '../../apis/names.ts';
+import { isZoneName } from '../../hints/names.ts';
 import { SLICE_RULES } from '../endpoint-slice-hints/add.ts';
 import type { WebhookEntry } from '../registration-types.ts';
 
 export const EVACUATION_NAME = 'zone-evacuation';
 export const EVACUATION_PATH = `/webhooks/${EVACUATION_NAME}`;
 
+/** Zones are names of labels: no quote is among them. */
+const joins = (zones: readonly string[]): string =>
+  zones.length === 0
+    ? ''
+    : ` || object.endpoints.exists(e, has(e.zone) && e.zone in [${zones.map((zone) => `'${zone}'`).join(', ')}])`;
+
 /**
  * After the entries of the strategies, since it works on what they give a slice. Our own Service is part of it: kube-controller-manager would take
  * the hints off its slices a second after they were written. A failure is always ignored.
+ *
+ * @param zones - whose endpoints are evacuated with the write that adds them, whether the slice is marked yet or not
  */
-export const evacuationEntry = (): WebhookEntry => ({
+export const evacuationEntry = (zones: readonly string[]): WebhookEntry => ({
   name: `${EVACUATION_NAME}.${GROUP}`,
   path: EVACUATION_PATH,
   mayFail: false,
@@ -22,7 +31,7 @@ export const evacuationEntry = (): WebhookEntry => ({
     { name: 'has-endpoints', expression: 'has(object.endpoints)' },
     {
       name: 'is-evacuated',
-      expression: `has(object.metadata.annotations) && '${ANNOTATION_EVACUATED}' in object.metadata.annotations`,
+      expression: `has(object.metadata.annotations) && '${ANNOTATION_EVACUATED}' in object.metadata.annotations${joins(zones.filter(isZoneName))}`,
     },
   ],
 });

@@ -3,7 +3,8 @@
 import { ZONE_EVACUATIONS } from '../../apis/resources.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
-import { isRunning } from '../../evacuation/active.ts';
+import { isRunning, joiningOf, takesWholeZone } from '../../evacuation/active.ts';
+import type { JoiningInput } from '../../evacuation/admit.ts';
 import { createCache } from '../../kubernetes/cache.ts';
 import { dropManagedFields } from '../../kubernetes/informer.ts';
 import { sleep } from '../../kubernetes/sleep.ts';
@@ -21,9 +22,11 @@ export interface EvacuationWatchOptions {
 export interface EvacuationWatch {
   /** Whether the zone is being left. True while nothing is known: what is marked then stays as it is. */
   isLeft(zone: string): boolean;
-  /** Whether any zone is; false while nothing is known. */
-  any(): boolean;
-  /** Calls back when `any` changed; returns what ends that. */
+  /** Zones whose endpoints are evacuated with the write that adds them; undefined: no evacuation runs, or none is known. */
+  joined(): readonly string[] | undefined;
+  /** What of them is about a slice. */
+  joiningOf: JoiningInput['joiningOf'];
+  /** Calls back when `joined` changed; returns what ends that. */
   onChange(callback: () => void): () => void;
   /** Follows them until the signal aborts; rejects never. */
   run(signal: AbortSignal): Promise<void>;
@@ -40,20 +43,27 @@ export const createEvacuationWatch = (options: EvacuationWatchOptions): Evacuati
     transform: dropManagedFields,
   });
   const callbacks = new Set<() => void>();
-  let before = false;
+  let before: string | undefined;
   const running = (): ZoneEvacuation[] => cache.list().filter((one) => isRunning(one, clock.now()));
+  const joined = (): string[] | undefined => {
+    const all = running();
+    if (all.length === 0) return undefined;
+    return [...new Set(all.filter(takesWholeZone).map(({ spec }) => spec.zone))].sort();
+  };
   const look = (): void => {
-    const zones = new Set(running().map(({ spec }) => spec.zone));
-    if (zones.size > 0 === before) return;
-    before = zones.size > 0;
-    logger.info(before ? 'zones are being evacuated' : 'no zone is being evacuated any more', { zones: [...zones] });
+    const now = joined()?.join(',');
+    if (now === before) return;
+    before = now;
+    const zones = [...new Set(running().map(({ spec }) => spec.zone))];
+    logger.info(now === undefined ? 'no zone is being evacuated any more' : 'zones are being evacuated', { zones });
     for (const callback of callbacks) callback();
   };
   cache.onChange(look);
   return {
     isLeft: (zone) =>
       cache.state === 'pending' || cache.state === 'refused' || running().some(({ spec }) => spec.zone === zone),
-    any: () => running().length > 0,
+    joined,
+    joiningOf: (slice) => joiningOf(running(), slice),
     onChange(callback) {
       const entry = (): void => callback();
       callbacks.add(entry);

@@ -5,10 +5,12 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { Endpoint, EndpointSlice } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../../../pkg/apis/names.ts';
-import { decideEvacuated } from '../../../pkg/evacuation/admit.ts';
+import { decideEvacuated, decideJoining } from '../../../pkg/evacuation/admit.ts';
+import { joiningOf } from '../../../pkg/evacuation/active.ts';
 import { decideInOrder, markOf } from '../../../pkg/evacuation/decide.ts';
 import type { Leave } from '../../../pkg/evacuation/decide.ts';
 import { evacuationPatch } from '../../../pkg/evacuation/slice.ts';
+import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { routeFor } from '../../../pkg/upstream/index.ts';
 import { endpoint, node, service, slice } from '../../fixtures/core.ts';
 import { applyJsonPatch } from '../../fixtures/json-patch.ts';
@@ -273,16 +275,6 @@ describe('admission of an evacuated slice', () => {
     expect(hintsIn([applyJsonPatch(grown, operations)]).slice(3)).to.deep.equal([[NOWHERE], ['a', 'b']]);
   });
 
-  it('leaves a slice that is new to the leader, which marks it with its next write', () => {
-    const [old] = moved([sliceOf(routed('a'), routed('b'), routed('c'))], [ALL]);
-    const fresh = sliceOf(routed('a'));
-    expect(
-      decideEvacuated(fresh, () => true),
-      'admission sees no mark',
-    ).to.deep.equal({ kind: 'unchanged' });
-    expect(hintsIn(moved([old!, fresh], [ALL])).at(-1)).to.deep.equal([NOWHERE]);
-  });
-
   it('returns one of two zones when only its evacuation has ended', () => {
     const leaves = [ALL, { ...ALL, zone: 'b' }];
     const [one] = moved([sliceOf(routed('a'), routed('b'), routed('c'))], leaves);
@@ -315,4 +307,121 @@ describe('admission of an evacuated slice', () => {
     ]);
     expect(endpointsOf(moved(after, undefined))).to.deep.equal(endpointsOf(before));
   });
+});
+
+const accepted = (
+  spec: Partial<ZoneEvacuation['spec']> = {},
+  status: ZoneEvacuation['status'] = {},
+): ZoneEvacuation => ({
+  metadata: { name: 'a' },
+  spec: { zone: 'a', duration: '1h', percent: 100, rounding: 'Up', force: false, ...spec },
+  status: {
+    clientZones: ZONES,
+    conditions: [{ type: 'Accepted', status: 'True', reason: 'Accepted', message: '', lastTransitionTime: '' }],
+    ...status,
+  },
+});
+
+/** The slice as admission stores it before any leader has seen it. */
+const joined = (one: EndpointSlice, created: boolean, running: ZoneEvacuation[] = [accepted()]): EndpointSlice => {
+  const decision = decideJoining({ object: one, created, joiningOf: (subject) => joiningOf(running, subject) });
+  return decision.kind === 'patch' ? applyJsonPatch(one, decision.operations) : one;
+};
+
+describe('admission of a slice without a mark while a zone is evacuated', () => {
+  const both = () => sliceOf(routed('a'), routed('b'), routed('c'));
+  const hinted: { name: string; one: EndpointSlice; created: boolean; want: unknown }[] = [
+    { name: 'a new slice with others', one: both(), created: true, want: [[NOWHERE], ['a', 'b'], ['a', 'c']] },
+    { name: 'a new one without hints', one: sliceOf(at('a'), at('b')), created: true, want: [[NOWHERE], ZONES] },
+    {
+      name: 'a new one that is all there, beside other slices',
+      one: sliceOf(at('a')),
+      created: true,
+      want: [[NOWHERE]],
+    },
+    {
+      name: 'a known one that a Pod of the zone joins',
+      one: both(),
+      created: false,
+      want: [[NOWHERE], ['a', 'b'], ['a', 'c']],
+    },
+  ];
+  for (const { name, one, created, want } of hinted) {
+    it(`evacuates ${name}`, () => expect(hintsIn([joined(one, created)])).to.deep.equal(want));
+  }
+
+  const alone = () => sliceOf(routed('a'));
+  const untouched: { name: string; one: EndpointSlice; created?: boolean; running?: ZoneEvacuation[] }[] = [
+    { name: 'a known one that has nothing else: its leader left it', one: alone() },
+    { name: 'one whose others are not ready', one: sliceOf(at('a'), at('b', { conditions: { ready: false } })) },
+    { name: 'one without endpoints there', one: sliceOf(at('b')) },
+    {
+      name: 'one that is all there where it was forced',
+      one: alone(),
+      created: true,
+      running: [accepted({ force: true })],
+    },
+    { name: 'one of a share: the leader chooses', one: both(), running: [accepted({ percent: 50 })] },
+    { name: 'one while the evacuation is not accepted', one: both(), running: [accepted({}, { conditions: [] })] },
+    {
+      name: 'one out of scope',
+      one: both(),
+      running: [accepted({ serviceSelector: { matchLabels: { other: 'yes' } } })],
+    },
+    {
+      name: 'one whose namespace would have to be read',
+      one: both(),
+      running: [accepted({ namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'Exists' }] } })],
+    },
+    { name: 'one of host names', one: { ...both(), addressType: 'FQDN' } },
+    { name: 'one of no Service', one: { ...both(), metadata: { namespace: 'shop', name: 'x' } } },
+    {
+      name: 'one whose owner wrote the annotation',
+      one: { ...both(), metadata: { ...both().metadata, annotations: { [ANNOTATION_EVACUATED]: '{' } } },
+    },
+  ];
+  for (const { name, one, created = false, running } of untouched) {
+    it(`leaves ${name}`, () => expect(joined(one, created, running)).to.equal(one));
+  }
+
+  it('follows a selector of namespaces by name, and the labels that the controller copies from the Service', () => {
+    const one = both();
+    const { namespace = '', labels = {} } = one.metadata!;
+    const byName = { matchLabels: { 'kubernetes.io/metadata.name': namespace } };
+    expect(joined(one, false, [accepted({ namespaceSelector: byName })])).not.to.equal(one);
+    expect(joined(one, false, [accepted({ serviceSelector: { matchLabels: labels } })])).not.to.equal(one);
+  });
+
+  it('agrees with the leader about every Service of one slice, and leaves every client an endpoint', () =>
+    fc.assert(
+      fc.property(serviceArbitrary, fc.boolean(), (generated, created) => {
+        const [one] = built({ ...generated, cut: 0 });
+        const stored = joined(one!, created);
+        for (const zone of ZONES)
+          if (usedFrom(zone, [one!]).length > 0) expect(usedFrom(zone, [stored]), `clients in ${zone}`).not.to.be.empty;
+        const byLeader = moved([one!], [ALL]);
+        if (decide([one!]).kind === 'moved') expect([stored]).to.deep.equal(byLeader);
+        else if (!created) expect(stored).to.equal(one);
+        const { decision } = decideInOrder({ slices: [stored], clientZones: ZONES, leaves: [ALL] });
+        expect(decision.kind, 'the leader sees the same Service behind the mark').to.equal(decide([one!]).kind);
+      }),
+    ));
+});
+
+describe('slices of one Service that are written one after the other', () => {
+  it('leave every client an endpoint at each moment, on the way there and back', () =>
+    fc.assert(
+      fc.property(serviceArbitrary, fc.boolean(), (generated, back) => {
+        const before = built(generated);
+        const after = moved(before, [{ zone: 'a', percent: generated.percent, rounding: generated.rounding }]);
+        const [from, to] = back ? [after, before] : [before, after];
+        for (const zone of ZONES) {
+          if (usedFrom(zone, before).length === 0) continue;
+          for (const written of [0, 1]) {
+            const between = from.map((one, index) => (index === written ? to[index]! : one));
+            expect(usedFrom(zone, between), `clients in ${zone}`).not.to.be.empty;
+          }
+        }
+      }),
+    ));
 });

@@ -88,7 +88,11 @@ describe('the status of an evacuation', () => {
   const moved: Outcome = { state: 'moved', endpoints: 2, evacuated: 2 };
   const left: Outcome = { state: 'left', endpoints: 1, evacuated: 0, reason: 'NoEndpointElsewhere', message: 'none' };
   const stand = (outcomes: Record<string, Outcome>, incomplete = false) =>
-    runningStatus(evacuation(), { outcomes: new Map(Object.entries(outcomes)), incomplete }, now);
+    runningStatus(
+      evacuation(),
+      { outcomes: new Map(Object.entries(outcomes)), incomplete, clientZones: ['a', 'b'] },
+      now,
+    );
 
   it('is Evacuated once every Service has moved or is listed', () => {
     const status = stand({ 'shop/web': moved, 'shop/db': left });
@@ -122,7 +126,7 @@ describe('the status of an evacuation', () => {
     const before = stand({ 'shop/web': moved });
     const later = runningStatus(
       { ...evacuation(), status: before },
-      { outcomes: new Map([['shop/web', moved]]), incomplete: false },
+      { outcomes: new Map([['shop/web', moved]]), incomplete: false, clientZones: ['a', 'b'] },
       now + MINUTE,
     );
     expect(later).to.deep.equal(before);

@@ -66,12 +66,19 @@ describe('buildRegistration', () => {
   });
 
   it('asks about evacuated slices last, wherever they are, while a zone is evacuated', () => {
-    expect(namesOf({ evacuating: true })).to.deep.equal([...namesOf(), 'zone-evacuation']);
-    expect(namesOf({ evacuating: true, carrier: 'policy' })).to.include('zone-evacuation');
-    expect(namesOf({ evacuating: true, claimed: false })).not.to.include('zone-evacuation');
-    const entry = byName('zone-evacuation', { evacuating: true, failurePolicy: 'Fail' });
+    expect(namesOf({ evacuating: [] })).to.deep.equal([...namesOf(), 'zone-evacuation']);
+    expect(namesOf({ evacuating: [], carrier: 'policy' })).to.include('zone-evacuation');
+    expect(namesOf({ evacuating: [], claimed: false })).not.to.include('zone-evacuation');
+    const entry = byName('zone-evacuation', { evacuating: [], failurePolicy: 'Fail' });
     expect(entry).to.deep.include({ namespaceSelector: {}, objectSelector: {}, failurePolicy: 'Ignore' });
     expect(entry.matchConditions?.at(-1)?.expression).to.contain('topology.extensions.gardener.cloud/evacuated');
+  });
+
+  it('asks about slices with endpoints of a zone that is evacuated whole, and never writes a hostile name into a rule', () => {
+    const entry = byName('zone-evacuation', { evacuating: ['eu-1a', "x'] || true || ['"] });
+    expect(entry.matchConditions?.at(-1)?.expression).to.match(
+      / \|\| object\.endpoints\.exists\(e, has\(e\.zone\) && e\.zone in \['eu-1a'\]\)$/,
+    );
   });
 
   it('fails open, fast, without side effects, and is asked once', () => {
