@@ -3,6 +3,7 @@
 import type { ObjectReference } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_ZONE } from '../apis/names.ts';
+import type { ZoneDecision } from './decide.ts';
 
 /** core/v1 Pod, as far as its claims go. */
 export interface ClaimingPod extends KubernetesObject {
@@ -102,4 +103,20 @@ export const volumesAgainst = (
       return [{ volume: volume.metadata?.name ?? '', pod: `${namespace}/${name}` }];
     });
   });
+};
+
+const NAMED = 3;
+
+/** The decision itself, or `ZoneBoundVolumes`. */
+export const unlessBound = (
+  decision: Extract<ZoneDecision, { kind: 'write' }>,
+  node: string,
+  against: readonly BoundVolume[],
+): ZoneDecision => {
+  if (against.length === 0) return decision;
+  const named = against.slice(0, NAMED).map(({ volume, pod }) => `PersistentVolume ${volume} of Pod ${pod}`);
+  const more = against.length > NAMED ? ` and ${against.length - NAMED} more` : '';
+  const target = decision.zone === undefined ? 'without a zone' : `in zone ${JSON.stringify(decision.zone)}`;
+  const message = `Node ${node} cannot be ${target}: ${named.join(', ')}${more} may not be used there. Move the Pods to another Node first`;
+  return { kind: 'refused', reason: 'ZoneBoundVolumes', groups: decision.groups, message };
 };

@@ -10,9 +10,8 @@ import type {
   Part,
   ServiceAudit,
 } from '../diagnosis/audit/types.ts';
-import { countText, overloadText, percentText, volumeText } from './figures.ts';
-import { measuredText, WANTED_TEXT } from './measured.ts';
-import { moneyText } from './money.ts';
+import { countText, moneyText, overloadText, percentText, volumeText } from './figures.ts';
+import { WANTED_TEXT, measuredText } from './measured.ts';
 import { paintFor, wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
 import { clean, renderTable } from './table.ts';

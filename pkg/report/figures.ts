@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures as people read them: shares as percentages, counts with their noun.
-
 const HUNDRED = 100;
 /** Below this a percentage keeps a digit after the point: 0.4 % is not nothing. */
 const SMALL = 0.1;
@@ -40,3 +39,9 @@ export const rateText = (bytes: number): string => {
   const power = bytes < KILO ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
   return `${threeDigits(bytes / KILO ** power)} ${UNITS[power] ?? ''}`;
 };
+
+const CENTS = 2;
+
+/** Two decimals, thousands apart, the currency behind: `1,204.50 EUR`. */
+export const moneyText = (amount: number, currency: string): string =>
+  `${amount.toFixed(CENTS).replace(/\B(?=(?:\d{3})+\.)/g, ',')} ${currency}`;

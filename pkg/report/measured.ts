@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured traffic as text: what it comes to, whether Services can save it, and where the bytes of one Service go.
-import type { AuditReport } from '../diagnosis/audit/types.ts';
-import type { HintSource } from '../diagnosis/models/hints.ts';
-import type { MeasuredPart } from '../diagnosis/measured/cost.ts';
 import type { ExplainedTraffic } from '../diagnosis/audit/explained-traffic.ts';
+import type { AuditReport } from '../diagnosis/audit/types.ts';
+import type { MeasuredPart } from '../diagnosis/measured/cost.ts';
+import type { HintSource } from '../diagnosis/models/hints.ts';
 import type { Measured } from '../traffic/measured.ts';
-import { percentText, rateText, volumeText } from './figures.ts';
-import { moneyText } from './money.ts';
+import { moneyText, percentText, rateText, volumeText } from './figures.ts';
 import { wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
 import { ageText } from './status-parts.ts';

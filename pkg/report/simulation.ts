@@ -10,8 +10,7 @@ import type {
   WhatIfReport,
 } from '../diagnosis/simulate/types.ts';
 import { percentText } from '../diagnosis/simulate/verdict.ts';
-import { countText, overloadText } from './figures.ts';
-import { moneyText } from './money.ts';
+import { countText, moneyText, overloadText } from './figures.ts';
 import { paintFor, wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
 import { routerHead, routersText } from './routers.ts';

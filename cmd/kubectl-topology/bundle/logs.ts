@@ -2,7 +2,7 @@
 // The last lines that the Pods of an installation have logged, masked and bounded.
 import type { ComponentPod } from '../../../pkg/diagnosis/status/evidence.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { whyNoAnswer } from '../status/no-answer.ts';
+import { whyNoAnswer } from '../status/serving.ts';
 import { maskText } from './mask.ts';
 
 export interface PodLog {

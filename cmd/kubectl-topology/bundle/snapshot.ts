@@ -5,7 +5,7 @@ import { metadataOf } from '../../../pkg/diagnosis/project/metadata.ts';
 import { isAgentSet, routerConfigOf } from '../../../pkg/diagnosis/project/routers.ts';
 import { eventOf } from '../../../pkg/diagnosis/project/admission.ts';
 import type { CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
-import { SNAPSHOT_KIND } from '../input/snapshot-kind.ts';
+import { SNAPSHOT_KIND } from '../input/kinds.ts';
 import { redacted } from './redact.ts';
 import type { Fields } from '../../../pkg/apis/fields.ts';
 import { isFields } from '../../../pkg/apis/fields.ts';

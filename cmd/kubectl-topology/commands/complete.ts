@@ -1,14 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl-topology __complete WORD…`: what the last word may become, for shells and for kubectl.
-import { Command } from 'commander';
+import { Argument, Command } from 'commander';
 import type { Option } from 'commander';
 import { keyOf, refOf, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
 import { zonesOf } from '../../../pkg/diagnosis/survival/survival.ts';
 import { topologyCommand } from '../command.ts';
 import type { TopologyCommand } from '../command.ts';
+import { COMPLETION_SCRIPTS, SHELLS } from '../completion-scripts.ts';
+import type { Shell } from '../completion-scripts.ts';
 import type { InputFlags } from '../flags.ts';
 import type { Io } from '../io.ts';
 import { load, namespaceNames } from '../session.ts';
+
+export const completion = topologyCommand<unknown>({
+  name: 'completion',
+  summary: 'Prints the completion script of a shell, or the one that kubectl asks for its plug-ins',
+  examples: [
+    ['bash, now', 'completion bash > ~/.topology && . ~/.topology'],
+    ['zsh, from the next start on, with ~/.zfunc in fpath', 'completion zsh > ~/.zfunc/_kubectl-topology'],
+    ['fish', 'completion fish > ~/.config/fish/completions/kubectl-topology.fish'],
+    [
+      '`kubectl topology` in every shell that completes kubectl',
+      'completion kubectl > ~/.local/bin/kubectl_complete-topology',
+    ],
+  ],
+  define(command) {
+    command.addArgument(new Argument('<shell>', 'who asks').choices(SHELLS));
+  },
+  run(io, _flags, [shell]) {
+    io.out.write(COMPLETION_SCRIPTS[shell as Shell]);
+    return Promise.resolve(0);
+  },
+});
 
 /** As programs built with cobra print it: the value, a tab, what it is. */
 interface Candidate {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads how long the authorities of webhooks are valid.
 import { X509Certificate } from 'node:crypto';
-import type { CertificateFacts } from '../../../pkg/diagnosis/status/evidence.ts';
 import { itemsOf, known } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot, WebhookSummary } from '../../../pkg/diagnosis/snapshot.ts';
+import type { CertificateFacts, RegistrationEntry } from '../../../pkg/diagnosis/status/evidence.ts';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
@@ -48,3 +48,13 @@ export const withCertificates = (snapshot: ClusterSnapshot): ClusterSnapshot =>
   snapshot.webhooks.kind === 'unknown'
     ? snapshot
     : { ...snapshot, webhooks: known(itemsOf(snapshot.webhooks).map(withValidity)) };
+
+/** By caBundle, those that hold a certificate. */
+export const authoritiesOf = (registrations: readonly RegistrationEntry[]): Map<string, CertificateFacts> => {
+  const authorities = new Map<string, CertificateFacts>();
+  for (const caBundle of new Set(registrations.flatMap((entry) => entry.caBundle ?? []))) {
+    const facts = authorityIn(caBundle);
+    if (facts !== undefined) authorities.set(caBundle, facts);
+  }
+  return authorities;
+};

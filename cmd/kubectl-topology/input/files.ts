@@ -3,17 +3,16 @@
 import { constants } from 'node:buffer';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { COLLECTIONS, createCollector } from '../../../pkg/diagnosis/project/collect.ts';
+import type { Fields } from '../../../pkg/apis/fields.ts';
 import { isTraffic, parseTraffic } from '../../../pkg/diagnosis/measured/document.ts';
+import { COLLECTIONS, createCollector } from '../../../pkg/diagnosis/project/collect.ts';
 import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import type { Measured } from '../../../pkg/traffic/measured.ts';
 import { InputError, UsageError } from '../errors.ts';
-import { isObservations } from './observations-kind.ts';
-import { snapshotFacts } from './snapshot-kind.ts';
 import { versionIn } from './cluster-version.ts';
 import type { TakeObject } from './items.ts';
 import { readJson } from './json.ts';
-import type { Fields } from '../../../pkg/apis/fields.ts';
+import { isObservations, snapshotFacts } from './kinds.ts';
 
 export interface FileInput {
   /** Standard input to its end; asked for at most once. */

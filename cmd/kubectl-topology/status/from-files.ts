@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads from files what a status is judged by: a bundle, or what `kubectl get -o yaml` printed.
+import type { CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import { createStatusCollector } from '../../../pkg/diagnosis/status/collect.ts';
 import type { Observations, StatusEvidence, StatusObjects, Unseen } from '../../../pkg/diagnosis/status/evidence.ts';
-import type { CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
+import { authoritiesOf } from '../input/certificates.ts';
+import { versionIn } from '../input/cluster-version.ts';
 import { missingIn, noObjects, readObjects } from '../input/files.ts';
 import type { FileInput } from '../input/files.ts';
-import { versionIn } from '../input/cluster-version.ts';
-import { authoritiesOf } from './authorities.ts';
-import { isObservations } from '../input/observations-kind.ts';
+import { isObservations } from '../input/kinds.ts';
 import { readObservations } from './observations.ts';
 import { parseQuietly } from './parse.ts';
 

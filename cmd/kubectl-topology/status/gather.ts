@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads from a cluster what a status is judged by; what may not be read is named and left out.
+import { isFields } from '../../../pkg/apis/fields.ts';
 import { LEASES } from '../../../pkg/apis/resources.ts';
 import { FieldError } from '../../../pkg/diagnosis/project/fields.ts';
+import type { CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import { createStatusCollector } from '../../../pkg/diagnosis/status/collect.ts';
 import type { StatusCollector } from '../../../pkg/diagnosis/status/collect.ts';
 import type { StatusEvidence, StatusObjects, Unseen } from '../../../pkg/diagnosis/status/evidence.ts';
-import type { CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { UsageError } from '../errors.ts';
+import { authoritiesOf } from '../input/certificates.ts';
 import { versionIn } from '../input/cluster-version.ts';
 import { listObjects, refusalOf, serverVersion } from '../input/cluster.ts';
 import { describeProblem } from '../input/problem.ts';
 import type { Source } from '../input/resources.ts';
-import { UsageError } from '../errors.ts';
-import { authoritiesOf } from './authorities.ts';
 import { parseQuietly } from './parse.ts';
 import { probeAdmission } from './probe.ts';
 import { servingCertificates } from './serving.ts';
 import { DEPLOYED, NEVER_READ, OF_CLUSTER, OF_INSTALLATIONS } from './sources.ts';
 import type { StatusSource } from './sources.ts';
-import { isFields } from '../../../pkg/apis/fields.ts';
 
 export interface GatherOptions {
   readonly client: Client;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a bundle keeps beside the objects: when they were read, and what was found out by asking.
+import type { Fields } from '../../../pkg/apis/fields.ts';
 import {
+  FieldError,
   asFields,
   defined,
-  FieldError,
   listAt,
   objectAt,
   textAt,
@@ -16,9 +17,8 @@ import type {
   ServingCertificate,
   StatusEvidence,
 } from '../../../pkg/diagnosis/status/evidence.ts';
-import { OBSERVATIONS_KIND } from '../input/observations-kind.ts';
 import { STATUS_API_VERSION } from '../../../pkg/diagnosis/status/status.ts';
-import type { Fields } from '../../../pkg/apis/fields.ts';
+import { OBSERVATIONS_KIND } from '../input/kinds.ts';
 
 /** An object, so that every command passes it over that reads the bundle's files. */
 export const observationsObject = (evidence: StatusEvidence): object => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long the serving certificate of a webhook is valid: by its metrics, which hold no secret, else by its Secret.
-import { COMMANDS } from '../../../pkg/apis/names.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { COMMANDS } from '../../../pkg/apis/names.ts';
 import { SECRETS } from '../../../pkg/apis/resources.ts';
 import type {
   CertificateFacts,
@@ -9,10 +9,19 @@ import type {
   ServingCertificate,
 } from '../../../pkg/diagnosis/status/evidence.ts';
 import { servicesBehind } from '../../../pkg/diagnosis/status/webhooks.ts';
+import { ApiError, ConnectionError, isForbidden } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { secretNames } from '../../../pkg/webhook/certificates/secrets.ts';
 import { certificateIn } from '../input/certificates.ts';
-import { whyNoAnswer } from './no-answer.ts';
+
+/** In a few words. Throws what is neither the server's nor the connection's, and everything once the signal has aborted. */
+export const whyNoAnswer = (error: unknown, signal: AbortSignal): string => {
+  if (signal.aborted) throw error;
+  if (isForbidden(error)) return 'not allowed';
+  if (error instanceof ApiError) return `${error.status} ${error.reason}`;
+  if (error instanceof ConnectionError || (error instanceof Error && error.name === 'TimeoutError')) return 'no answer';
+  throw error;
+};
 
 /** A Pod that does not answer the API server's proxy is not worth more. */
 const PATIENCE_MS = 5_000;

@@ -3,19 +3,19 @@
 import type { FlowPolicySpec } from '../../apis/flow-policy.ts';
 import { askOf } from '../../flow/assemble/ask.ts';
 import type { Ask } from '../../flow/assemble/ask.ts';
-import type { PlannedStrategy } from '../../routing/strategy.ts';
 import { differs } from '../../flow/assemble/patch.ts';
 import type { HintsInForce } from '../../flow/demand/in-force.ts';
 import { settingsFromSpec } from '../../flow/loop/from-spec.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
+import type { PlannedStrategy } from '../../routing/strategy.ts';
 import { createPlanWriter } from './apply.ts';
 import type { PlanWriterOptions } from './apply.ts';
 import { createLabelWriter, labelPlan } from './label.ts';
 import { createLeaving } from './leave.ts';
-import { createMemories, jobOf, loopTime, remember } from './memory.ts';
 import type { LoadReader } from './loads.ts';
-import { loadQueryOf } from './query.ts';
+import { createMemories, jobOf, loopTime, remember } from './memory.ts';
 import type { Planning } from './planning.ts';
+import { loadQueryOf } from './snapshots.ts';
 import type { Outcome, Refusal, Snapshot } from './types.ts';
 
 export interface FlowReconcilerOptions {

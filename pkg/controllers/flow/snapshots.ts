@@ -2,9 +2,11 @@
 // What the caches hold of one Service, and which Services are this controller's to plan.
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import type { Node } from '../../apis/core.ts';
+import { endpointsOf } from '../../flow/assemble/endpoints.ts';
 import { clientZonesOf } from '../../flow/assemble/nodes.ts';
 import type { ClientZones } from '../../flow/assemble/nodes.ts';
 import type { PodCpu } from '../../flow/assemble/observation.ts';
+import type { LoadQuery } from '../../metrics/types.ts';
 import { matchesSelector } from '../../routing/label-selector.ts';
 import { keyOf, slicesOf } from './caches.ts';
 import type { FlowCaches } from './caches.ts';
@@ -75,5 +77,17 @@ export const createSnapshots = (
         .list()
         .filter(({ metadata }) => isOurs(metadata?.namespace ?? ''))
         .map(keyOf),
+  };
+};
+
+/** Whose load is asked for: the Pods of a Service that have ready endpoints. */
+export const loadQueryOf = ({ service, slices }: Snapshot): LoadQuery => {
+  const { metadata, spec } = service;
+  const ready = endpointsOf(slices).filter((endpoint) => endpoint.ready);
+  return {
+    namespace: metadata?.namespace ?? '',
+    service: metadata?.name ?? '',
+    pods: new Set(ready.map(({ name, pod }) => (pod === '' ? name : pod))),
+    ...(spec?.selector === undefined ? {} : { selector: { matchLabels: spec.selector } }),
   };
 };

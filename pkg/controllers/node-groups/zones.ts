@@ -5,7 +5,7 @@ import { decideZone } from '../../kubeedge/decide.ts';
 import type { ZoneDecision } from '../../kubeedge/decide.ts';
 import { nameOf } from '../../kubeedge/membership.ts';
 import type { GroupNode } from '../../kubeedge/node.ts';
-import { unlessBound } from '../../kubeedge/refuse-volumes.ts';
+import { unlessBound } from '../../kubeedge/volumes.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { Reports } from './reports.ts';

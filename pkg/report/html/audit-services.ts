@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of Services in the page of an audit: sortable by every header, filterable, with cause and remedy.
 import type { AuditReport, Part, ServiceAudit } from '../../diagnosis/audit/types.ts';
-import { WANTED_TEXT } from '../measured.ts';
 import type { MeasuredService } from '../../diagnosis/measured/cost.ts';
-import { overloadText, percentText, volumeText } from '../figures.ts';
-import { moneyText } from '../money.ts';
-import { markup, NOTHING, sentence } from './markup.ts';
+import { moneyText, overloadText, percentText, volumeText } from '../figures.ts';
+import { WANTED_TEXT } from '../measured.ts';
+import { NOTHING, markup, sentence } from './markup.ts';
 import type { Content, Markup } from './markup.ts';
 
 interface Cell {

@@ -3,12 +3,11 @@
 import { AUDIT_GROUPS } from '../../diagnosis/audit/group.ts';
 import type { AuditGroup, AuditReport, CauseGroup, ClusterFinding } from '../../diagnosis/audit/types.ts';
 import { GROUP_TITLES } from '../audit.ts';
-import { percentText } from '../figures.ts';
+import { moneyText, percentText } from '../figures.ts';
 import { MEASURED_HEADERS, measuredRows, measuredSentences } from '../measured.ts';
-import { moneyText } from '../money.ts';
 import { shareBar } from '../svg.ts';
 import type { BarPart } from '../svg.ts';
-import { markup, NOTHING, sentence } from './markup.ts';
+import { NOTHING, markup, sentence } from './markup.ts';
 import type { Content, Markup } from './markup.ts';
 
 const card = (figure: Content, meaning: Content): Markup =>

@@ -5,6 +5,28 @@ import { endpointsOf, hintedZones } from '../names.ts';
 import type { ZoneAllocation } from './allocation.ts';
 import { isReadyToController } from './slice-plan.ts';
 
+export interface PodState {
+  /** The Pod's Ready condition. */
+  readonly ready: boolean;
+  /** The Pod has a deletion timestamp. */
+  readonly deleting: boolean;
+  /** `spec.publishNotReadyAddresses` of the Service. */
+  readonly publishNotReady: boolean;
+}
+
+export interface EndpointConditions {
+  ready: boolean;
+  serving: boolean;
+  terminating: boolean;
+}
+
+/** publishNotReady lifts `ready` only: `serving` and `terminating` always tell the Pod's own state. */
+export const endpointConditions = ({ ready, deleting, publishNotReady }: PodState): EndpointConditions => ({
+  ready: publishNotReady || (ready && !deleting),
+  serving: ready,
+  terminating: deleting,
+});
+
 /** Hints of a slice's ready endpoints by zone; undefined when one has none or names a zone without allocation. */
 const hintsByZone = (
   slice: EndpointSlice,

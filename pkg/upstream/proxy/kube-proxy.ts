@@ -1,16 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 // kube-proxy's choice of endpoints on one node; after CategorizeEndpoints of kubernetes/kubernetes pkg/proxy/topology.go.
+import type { Service, ServicePort } from '../../apis/core.ts';
+import { byText } from '../../apis/order.ts';
+import { atLeast } from '../../routing/version.ts';
 import { isEnabled } from '../features.ts';
 import { nodeNameOf, zoneOf } from '../names.ts';
 import type { Reason } from '../reasons.ts';
-import { atLeast } from '../../routing/version.ts';
 import { mergeEndpoints } from './endpoints.ts';
 import type { ProxyEndpoint } from './endpoints.ts';
 import { hintDecision } from './hint-mode.ts';
 import { buildRoute, familyOf, portOf, whyNotProxied } from './route.ts';
-import { trafficPolicyOf } from './traffic-policy.ts';
 import type { Route, RouteInput, TopologyMode } from './types.ts';
-import { byText } from '../../apis/order.ts';
+
+interface TrafficPolicy {
+  /** Connections may go to endpoints of other nodes. */
+  readonly usesCluster: boolean;
+  /** Some connections may go to endpoints of this node only. */
+  readonly usesLocal: boolean;
+  /** Connections from inside the cluster stay on the node. */
+  readonly internalLocal: boolean;
+}
+
+/** Reachable from outside: by node port, load balancer or external IP. */
+const isExternallyReachable = ({ spec, status }: Service, port: ServicePort | undefined): boolean => {
+  const balancer = (status as { loadBalancer?: { ingress?: unknown[] } } | undefined)?.loadBalancer;
+  const externalIps = spec?.['externalIPs'];
+  return (
+    (port?.nodePort ?? 0) !== 0 ||
+    (balancer?.ingress ?? []).length > 0 ||
+    (Array.isArray(externalIps) && externalIps.length > 0)
+  );
+};
+
+/** `honoursInternalPolicy`: the gate ServiceInternalTrafficPolicy is on. */
+export const trafficPolicyOf = (
+  service: Service,
+  port: ServicePort | undefined,
+  honoursInternalPolicy: boolean,
+): TrafficPolicy => {
+  const internalLocal = honoursInternalPolicy && service.spec?.internalTrafficPolicy === 'Local';
+  const external = isExternallyReachable(service, port);
+  return {
+    internalLocal,
+    // From outside, even a Local policy needs the whole list: Pods that use the external address are short-circuited.
+    usesCluster: !internalLocal || external,
+    usesLocal: internalLocal || (external && service.spec?.externalTrafficPolicy === 'Local'),
+  };
+};
 
 /** Since this minor the endpoint that is not terminating wins over another of the same address; before, the local one. */
 const PREFER_RUNNING_SINCE = 36;

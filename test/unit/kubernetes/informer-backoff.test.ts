@@ -2,7 +2,7 @@
 // The waits between failures.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { DEFAULT_INFORMER_BACKOFF, informerDelay } from '../../../pkg/kubernetes/informer-backoff.ts';
+import { DEFAULT_INFORMER_BACKOFF, informerDelay } from '../../../pkg/kubernetes/informer.ts';
 
 describe('informerDelay', () => {
   const cases = [

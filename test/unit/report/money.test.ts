@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { moneyText } from '../../../pkg/report/money.ts';
+import { moneyText } from '../../../pkg/report/figures.ts';
 
 describe('moneyText', () => {
   const cases: readonly [number, string][] = [

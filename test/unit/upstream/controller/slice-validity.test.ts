@@ -2,7 +2,7 @@
 // Which stored slices keep their hints.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { splitByValidity } from '../../../../pkg/upstream/controller/slice-validity.ts';
+import { endpointConditions, splitByValidity } from '../../../../pkg/upstream/controller/slice-validity.ts';
 import { aSlice, at } from '../support.ts';
 
 const zones = new Map(['a', 'b'].map((zone) => [zone, { minimum: 1, desired: 2, maximum: 2 }]));
@@ -42,4 +42,25 @@ describe('splitByValidity', () => {
     expect(invalid).to.deep.equal([tooMuch]);
     expect(Object.fromEntries(counts)).to.deep.equal({ a: 2, b: 2 });
   });
+});
+
+describe('endpointConditions', () => {
+  for (const { pod, deleting, publish, expected } of [
+    { pod: true, deleting: false, publish: false, expected: [true, true, false] },
+    { pod: true, deleting: false, publish: true, expected: [true, true, false] },
+    { pod: false, deleting: false, publish: false, expected: [false, false, false] },
+    { pod: false, deleting: false, publish: true, expected: [true, false, false] },
+    { pod: true, deleting: true, publish: false, expected: [false, true, true] },
+    { pod: false, deleting: true, publish: false, expected: [false, false, true] },
+    { pod: true, deleting: true, publish: true, expected: [true, true, true] },
+  ]) {
+    it(`Pod ready ${pod}, deleting ${deleting}, publishNotReady ${publish}`, () => {
+      const [ready, serving, terminating] = expected;
+      expect(endpointConditions({ ready: pod, deleting, publishNotReady: publish })).to.deep.equal({
+        ready,
+        serving,
+        terminating,
+      });
+    });
+  }
 });

@@ -2,7 +2,7 @@
 // Which lists a Service port needs by its traffic policies.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { trafficPolicyOf } from '../../../../pkg/upstream/proxy/traffic-policy.ts';
+import { trafficPolicyOf } from '../../../../pkg/upstream/proxy/kube-proxy.ts';
 import { aService } from '../support.ts';
 
 describe('trafficPolicyOf', () => {
