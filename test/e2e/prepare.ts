@@ -24,6 +24,7 @@ const QUICK = [
   'gardener/etcd-druid-0.36/etcd-druid',
   'gardener/owner/owner',
   'gardener/gardener-1.141/gardener-resource-manager',
+  'gardener/oras/oras',
 ];
 
 /** The default version whole, the oldest kube-proxy alone, helm, and what suites start beside. */

@@ -16,6 +16,7 @@ export const longForms: Readonly<Record<string, string>> = {
   'gardener-hints': "beside Gardener's own webhook, on Kubernetes 1.30 and 1.31 too",
   'gardener-managed-resources': 'two releases of the resource manager, which take long to build',
   'gardener-owners': "as in `make e2e`: each Service's real owner through a flip",
+  'gardener-push': 'as in `make e2e`: skopeo and oras',
   'gardener-registration': 'the real gardener-apiserver, which takes long to build',
   'gardener-restarted-late': 'as in `make e2e`: an owner of before an upgrade',
   'gardener-routing': "as in `make e2e`: Gardener's helper as an oracle",
