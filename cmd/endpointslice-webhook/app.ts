@@ -7,7 +7,7 @@ import { aborted } from '../../pkg/kubernetes/abortable.ts';
 import { systemClock } from '../../pkg/kubernetes/clock.ts';
 import { limitLog } from '../../pkg/kubernetes/log-limit.ts';
 import { sleep } from '../../pkg/kubernetes/sleep.ts';
-import { atLeast, formatVersion, isNewerThanKnown, parseKubernetesVersion } from '../../pkg/routing/version.ts';
+import { formatVersion, isNewerThanKnown, parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import { createLogger } from '../../pkg/telemetry/log.ts';
 import { createMetrics } from '../../pkg/telemetry/metrics.ts';
 import { openPorts } from '../../pkg/telemetry/ports.ts';
@@ -17,21 +17,9 @@ import { createApp } from '../../pkg/webhook/app.ts';
 import { createReclaim } from '../../pkg/webhook/body-buffers.ts';
 import { createBudget } from '../../pkg/webhook/budget.ts';
 import { certificateCheck } from '../../pkg/webhook/certificates/holder.ts';
-import { CHOSEN_HINTS_PATH, HINTS_KINDS, HINTS_NAME, HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
-import { createEndpointSliceHintsHandler } from '../../pkg/webhook/endpoint-slice-hints/handler.ts';
 import { createAdmissionMetrics } from '../../pkg/webhook/metrics.ts';
-import {
-  ETCD_CLIENTS_PATH,
-  ETCD_CLIENTS_RELEASED_PATH,
-  SETTINGS_KINDS,
-  SETTINGS_NAME,
-  SETTINGS_PATH,
-} from '../../pkg/webhook/routing-settings/add.ts';
-import { createEtcdClientsHandler, createRoutingSettingsHandler } from '../../pkg/webhook/routing-settings/handler.ts';
+import { admissionRoutes } from '../../pkg/webhook/routes.ts';
 import { startAdmissionServer } from '../../pkg/webhook/server.ts';
-import type { AdmissionHandler, AdmissionRoute } from '../../pkg/webhook/types.ts';
-import { EVACUATION_NAME, EVACUATION_PATH } from '../../pkg/webhook/zone-evacuation/add.ts';
-import { createEvacuationHandler } from '../../pkg/webhook/zone-evacuation/handler.ts';
 import { untilSignal } from '../shared/exit.ts';
 import { runToExitCode } from '../shared/run.ts';
 import { createBatchedOutput } from './batched-output.ts';
@@ -49,40 +37,6 @@ const LOG_LIMIT = { burst: 500, ratePerSecond: 20 };
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const routesOf = (surroundings: Surroundings): AdmissionRoute[] => {
-  const { version, plannerAlive, plannerUsers, settingsReconcilerUser, evacuations } = surroundings;
-  const hints = (path: string, chosen: boolean): AdmissionRoute => ({
-    name: HINTS_NAME,
-    path,
-    kinds: HINTS_KINDS,
-    handle: createEndpointSliceHintsHandler({
-      flowControllerUsers: plannerUsers,
-      plannerAlive,
-      nodeHints: () => atLeast(version(), 33),
-      chosen,
-    }),
-  });
-  const settings = (path: string, handle: AdmissionHandler): AdmissionRoute => ({
-    name: SETTINGS_NAME,
-    path,
-    kinds: SETTINGS_KINDS,
-    handle,
-  });
-  return [
-    hints(HINTS_PATH, false),
-    hints(CHOSEN_HINTS_PATH, true),
-    {
-      name: EVACUATION_NAME,
-      path: EVACUATION_PATH,
-      kinds: HINTS_KINDS,
-      handle: createEvacuationHandler({ ...evacuations, settingsReconcilerUser }),
-    },
-    settings(SETTINGS_PATH, createRoutingSettingsHandler({ settingsReconcilerUser })),
-    settings(ETCD_CLIENTS_PATH, createEtcdClientsHandler({ enabled: true, version })),
-    settings(ETCD_CLIENTS_RELEASED_PATH, createEtcdClientsHandler({ enabled: false, version })),
-  ];
-};
-
 /** Listens on all three ports; what it returns closes them, the admission port last and with grace. */
 const listen = async (
   { config, logger, clock }: SurroundingsOptions,
@@ -92,7 +46,7 @@ const listen = async (
   const { certificates } = surroundings;
   const metrics = createMetrics();
   const budget = createBudget({ maxRequests: config.server.maxInFlightRequests });
-  const routes = routesOf(surroundings);
+  const routes = admissionRoutes(surroundings);
   const paths = routes.map(({ path }) => path);
   const listener = createApp({
     routes,

@@ -5,12 +5,11 @@ import { COMMANDS } from '../../pkg/apis/names.ts';
 import { plannerUsersOf } from '../../pkg/hints/planner-users.ts';
 import { serviceAccountUser } from '../../pkg/installation/service-account.ts';
 import type { Clock } from '../../pkg/kubernetes/types.ts';
-import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
 import { openFileCertificates } from '../../pkg/webhook/certificates/files.ts';
 import type { RefreshingCertificateSource } from '../../pkg/webhook/certificates/types.ts';
-import type { EvacuationWatch } from '../../pkg/webhook/zone-evacuation/watch.ts';
+import type { RoutesOptions } from '../../pkg/webhook/routes.ts';
 
 export interface SurroundingsOptions {
   config: EndpointSliceWebhookConfiguration;
@@ -25,16 +24,8 @@ export interface SurroundingsOptions {
 /** Something that runs beside the server until the signal aborts. */
 export type Task = (signal: AbortSignal) => Promise<void>;
 
-export interface Surroundings {
+export interface Surroundings extends RoutesOptions {
   readonly certificates: RefreshingCertificateSource;
-  readonly version: () => KubernetesVersion;
-  readonly plannerAlive: () => boolean;
-  /** Zones that are being left. */
-  readonly evacuations: Pick<EvacuationWatch, 'isLeft' | 'joiningOf'>;
-  /** Users whose planned hints pass untouched. */
-  readonly plannerUsers: Pick<ReadonlySet<string>, 'has'>;
-  /** The user whose writes of settings are never changed. */
-  readonly settingsReconcilerUser: string;
   readonly readiness: readonly HealthCheck[];
   readonly tasks: readonly Task[];
   /** Removes what is registered if the installation is being removed; while the server still serves. Rejects never. */

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings-reconciler: caches and version in every replica, controllers in the one that leads.
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
-import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
-import type { ZoneEvacuation } from '../../pkg/apis/zone-evacuation.ts';
 import { createAdmission, plannerLeaseOf } from '../../pkg/controllers/admission-policies/controller.ts';
 import { createEffectivenessController } from '../../pkg/controllers/effectiveness/controller.ts';
 import { createEvacuation } from '../../pkg/controllers/evacuation/controller.ts';
 import { createExtensionController } from '../../pkg/controllers/extension/controller.ts';
 import { runHeartbeat } from '../../pkg/controllers/heartbeat/heartbeat.ts';
-import {
-  createHintReleaseController,
-  createHintRepairController,
-  createPlanRetirementController,
-} from '../../pkg/controllers/hint-repair/controller.ts';
-import { createResyncCounter } from '../../pkg/controllers/hint-repair/metrics.ts';
+import { createHintControllers } from '../../pkg/controllers/hint-repair/controller.ts';
 import { createRouterEvidence } from '../../pkg/controllers/routers/evidence.ts';
 import { openSettingsCaches } from '../../pkg/controllers/settings/caches.ts';
 import { createContext } from '../../pkg/controllers/settings/context.ts';
@@ -25,7 +17,6 @@ import { classesOf } from '../../pkg/controllers/settings/homes.ts';
 import { ownersIn } from '../../pkg/controllers/settings/ownership.ts';
 import type { EnabledSettings } from '../../pkg/controllers/settings/types.ts';
 import { followVersion } from '../../pkg/controllers/settings/version.ts';
-import { dropManagedFields } from '../../pkg/kubernetes/informer.ts';
 import { createLeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
 import { createManager } from '../../pkg/kubernetes/manager.ts';
 import { createTable } from '../../pkg/kubernetes/table.ts';
@@ -44,21 +35,18 @@ const EVENT_QUEUE = 10_000;
 /** Resolves after a clean stop; rejects when leadership is lost or a port cannot be opened. */
 export const serve = async (session: Session, signal: AbortSignal): Promise<void> => {
   const { config, gardenClient, namespace, home, clock, random, logger } = session;
-  const { modes, heartbeat, hintRepair } = config;
+  const { modes, heartbeat } = config;
   const component = COMMANDS.settingsReconciler;
   const manager = createManager({ ...candidateOf(session), ...session, component, eventQueue: EVENT_QUEUE });
-  const { client, events, metrics } = manager;
+  const { client, events, metrics, cache } = manager;
   const common = { config, client, events, metrics, clock, random, logger, namespace };
 
   // In every replica.
-  const caches = openSettingsCaches(manager.cache, { gardenClient, modes, extensions: config.extensions.enabled });
+  const caches = openSettingsCaches(cache, { gardenClient, modes, extensions: config.extensions.enabled });
   const version = followVersion({ ...session, caches });
   manager.inEveryReplica(version.run);
   manager.beforeLeading(version.begin);
   manager.onCacheFailure(version.poke);
-  const evacuations = manager.cache<ZoneEvacuation & KubernetesObject>(ZONE_EVACUATIONS, {
-    transform: dropManagedFields,
-  });
   const routers = createRouterEvidence(common);
   manager.inEveryReplica(routers.run);
   manager.beforeLeading(routers.read);
@@ -75,34 +63,17 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
 
   // Admission, and the hints that depend on it.
   const planner = createLeaseWatch({ ...common, lease: plannerLeaseOf(session) });
-  const admission = createAdmission({ ...common, planner, cache: caches.slices });
+  const admission = createAdmission({ ...common, planner, cache, cached: caches.slices });
+  manager.inEveryReplica(admission.discover);
   manager.controller('admission-policies', admission);
-  const evacuation = createEvacuation({ ...common, caches, evacuations, routers, isHeld: admission.isHeld });
+  const evacuation = createEvacuation({ ...common, cache, caches, routers, isHeld: admission.isHeld });
   manager.controller('evacuation', evacuation.objects);
   manager.controller('evacuated-services', evacuation.services);
   manager.whileLeading(evacuation.run);
   const ownerOf = ownersIn(caches, config);
   const isOwned = ({ metadata }: EndpointSlice): boolean => ownerOf(metadata?.namespace ?? '') !== undefined;
-  const view = {
-    namespace: (name: string) => caches.namespaces.get({ name }),
-    service: (of: string, name: string) => caches.services.get({ namespace: of, name }),
-  };
-  const owned = () => caches.slices.list().filter(isOwned);
-  manager.controller('hint-release', createHintReleaseController({ ...common, caches, view, slices: owned }));
-  if (hintRepair.enabled) {
-    const resyncing = {
-      ...common,
-      writesPerSecond: hintRepair.writesPerSecond,
-      backoffMs: hintRepair.backoffSeconds * 1_000,
-      regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
-      onResync: createResyncCounter(metrics),
-    };
-    // Where admission does not look, a resync would not help.
-    const slices = () => admission.slices().filter(isOwned);
-    manager.controller('hint-repair', createHintRepairController({ ...resyncing, caches, view, slices }));
-    const plans = { planner, isHeld: admission.isHeld, slices: admission.slices };
-    manager.controller('plan-retirement', createPlanRetirementController({ ...resyncing, ...plans }));
-  }
+  const hints = createHintControllers({ ...common, caches, planner, admission, isOwned });
+  for (const [name, spec] of Object.entries(hints)) manager.controller(name, spec);
 
   if (heartbeat.enabled ?? classesOf(modes).length > 0) {
     manager.whileLeading((leading) => runHeartbeat({ ...heartbeat, ...common, namespace: home }, leading));

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller of the admission backend: caches of policies, the flow controller's Lease, probes and writers.
+// The controller of the admission backend: policies as cached, the flow controller's Lease, probes and writers.
 import type { EndpointSlice } from '../../apis/core.ts';
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import { COMMANDS } from '../../apis/names.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
+import { chooseCarrier } from './choose.ts';
+import type { Choice } from './choose.ts';
 import { carrierActs } from './probe.ts';
 import { showAdmission } from './metrics.ts';
 import { createAdmissionPoliciesReconciler } from './reconciler.ts';
-import type { Backends } from './reconciler.ts';
 import { createSliceSizes } from './slice-sizes.ts';
 import { createPolicyStore } from './store.ts';
 import { createPolicyWriter } from './writer.ts';
-import type { AdmissionPoliciesOptions, Carrier } from '../../hints/policy/index.ts';
+import type { AdmissionPoliciesOptions } from '../../hints/policy/index.ts';
 import { plannerUsersOf } from '../../hints/planner-users.ts';
 import { excludedNamespacesOf } from '../../hints/served-namespaces.ts';
-import { aborted } from '../../kubernetes/abortable.ts';
 import { createClusterLock, soleInstallation } from '../../installation/cluster-lock.ts';
 import type { ClusterLock } from '../../installation/cluster-lock.ts';
 import { createInstallationOwner } from '../../installation/owner.ts';
 import type { InstallationOwner } from '../../installation/owner.ts';
 import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
-import type { ControllerSpec } from '../../kubernetes/manager.ts';
+import type { OpenCache } from '../../kubernetes/caches.ts';
+import type { ControllerSpec, Task } from '../../kubernetes/manager.ts';
 import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
 import { signals } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -69,7 +70,9 @@ export interface AdmissionOptions extends Installed {
   /** In [0, 1): spreads retries. */
   random: () => number;
   readonly logger: Logger;
-  readonly cache: Pick<Cache<EndpointSlice>, 'list'>;
+  /** Opens the caches of policies. */
+  readonly cache: OpenCache;
+  readonly cached: Pick<Cache<EndpointSlice>, 'list'>;
   readonly planner: Pick<LeaseWatch, 'alive' | 'known' | 'installation' | 'onChange' | 'run'>;
 }
 
@@ -77,6 +80,8 @@ export interface AdmissionOptions extends Installed {
 export interface Admission extends ControllerSpec {
   /** Whether slices are this installation's to change. */
   isHeld(): boolean;
+  /** For every replica: asks which policies the API server serves. */
+  readonly discover: Task;
   /** Slices of the namespaces that admission serves, as cached. */
   slices(): EndpointSlice[];
 }
@@ -96,38 +101,36 @@ const lockOf = (options: AdmissionOptions, owner: InstallationOwner, able: () =>
 const KEY = 'policies';
 
 export const createAdmission = (options: AdmissionOptions): Admission => {
-  const { config, client, cache, planner, namespace, clock, random, logger, events, metrics } = options;
+  const { config, client, cache, cached, planner, namespace, clock, logger, events, metrics } = options;
   const policies = policiesOptions(options);
   const slices = () =>
-    cache.list().filter(({ metadata }) => !policies.excludedNamespaces.includes(metadata?.namespace ?? ''));
-  const store = createPolicyStore({ client, name: policies.name, namespace, clock, random, logger });
-  let chosen: Carrier | undefined;
-  const choice = new AbortController();
+    cached.list().filter(({ metadata }) => !policies.excludedNamespaces.includes(metadata?.namespace ?? ''));
+  const store = createPolicyStore({ client, cache, name: policies.name, namespace, clock, logger });
+  const largestSlice = createSliceSizes({ slices, clock });
+  const choose = (): Choice | undefined => {
+    const { ready, served = false, readable } = store;
+    const { admission } = config;
+    return ready ? chooseCarrier({ admission, served, readable, largestSlice: largestSlice() }) : undefined;
+  };
   const owner = installationOwnerOf(options);
-  const lock = lockOf(options, owner, () => chosen === 'policy');
-  let backends: Backends | undefined;
-  showAdmission(metrics, { planner, backends: () => backends });
+  const lock = lockOf(options, owner, () => choose()?.carrier === 'policy');
   const reconciler = createAdmissionPoliciesReconciler({
     admission: config.admission,
     policies: () => policiesOptions(options, planner.installation()),
     claim: lock,
-    onChoice(next) {
-      chosen = next;
-      choice.abort();
-    },
+    choose,
     owner,
     namespace,
     store,
     writer: createPolicyWriter({ client, clock, logger }),
     planner,
-    largestSlice: createSliceSizes({ slices, clock }),
     acts: (tried, signal) => carrierActs(tried, { client, subjects: slices, logger }, signal),
-    onBackends: (now) => void (backends = now),
     clock,
     events,
     regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
     logger,
   });
+  showAdmission(metrics, { planner, backends: reconciler.backends });
   return {
     watches: [
       signals((enqueue) => {
@@ -139,11 +142,8 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
     reconcile: (key, signal) => reconciler.reconcile(key, signal),
     isHeld: () => lock.known() && lock.held(),
     slices,
+    discover: (signal) => store.run(signal),
     // Whether this process can change slices at all is part of the choice.
-    follows: [
-      store,
-      planner,
-      { run: (signal) => aborted(AbortSignal.any([signal, choice.signal])).then(() => lock.run(signal)) },
-    ],
+    follows: [planner, { run: (signal) => store.settled(signal).then(() => lock.run(signal)) }],
   };
 };

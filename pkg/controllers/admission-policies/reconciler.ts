@@ -11,7 +11,6 @@ import type { InstallationOwner } from '../../installation/owner.ts';
 import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
 import type { Clock, EventInput, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import { chooseCarrier } from './choose.ts';
 import type { Choice } from './choose.ts';
 import { planCarrier } from './plan.ts';
 import type { Plan } from './plan.ts';
@@ -24,21 +23,17 @@ export interface AdmissionPoliciesReconcilerOptions {
   policies(): Omit<AdmissionPoliciesOptions, 'plannerAlive' | 'strategies'>;
   /** Whether slices are this installation's to change; where they are not, settings alone are kept. Default: they are. */
   claim?: Pick<ClusterLock, 'held' | 'known'>;
-  /** Called with what was chosen, before the claim is looked at. */
-  onChoice?: (carrier: Carrier) => void;
+  /** The backend to bring in; undefined while that is not known. */
+  choose(): Choice | undefined;
   /** Of the object that says who carries. */
   namespace: string;
-  store: Pick<PolicyStore, 'served' | 'readable' | 'ready' | 'list'>;
+  store: Pick<PolicyStore, 'list'>;
   writer: PolicyWriter;
   planner: Pick<LeaseWatch, 'alive' | 'known'>;
-  /** Endpoints of the largest slice. */
-  largestSlice(): number;
   /** Whether a carrier acts now. */
   acts(carrier: Carrier, signal: AbortSignal): Promise<boolean>;
   /** What everything that is written goes with. Default: nothing. */
   owner?: InstallationOwner;
-  /** Called with the backends after each step. */
-  onBackends?: (backends: Backends) => void;
   clock: Pick<Clock, 'monotonic'>;
   events: Pick<EventRecorder, 'record'>;
   /** What events are about. */
@@ -81,11 +76,19 @@ const createTeller = ({ events, regarding, logger }: AdmissionPoliciesReconciler
   };
 };
 
-export const createAdmissionPoliciesReconciler = (options: AdmissionPoliciesReconcilerOptions): Reconciler => {
-  const { admission, namespace, store, writer, planner, largestSlice, acts, clock, logger } = options;
+export interface AdmissionPoliciesReconciler extends Reconciler {
+  /** Who acted on slices after the last step; undefined before the first. */
+  backends(): Backends | undefined;
+}
+
+export const createAdmissionPoliciesReconciler = (
+  options: AdmissionPoliciesReconcilerOptions,
+): AdmissionPoliciesReconciler => {
+  const { admission, namespace, store, writer, planner, acts, clock, logger } = options;
   const { claim = soleInstallation() } = options;
   const tell = createTeller(options);
   let awaited: Awaited | undefined;
+  let backends: Backends | undefined;
   /** Whether this process has written anything; what was so before it is no news. */
   let worked = false;
 
@@ -100,7 +103,7 @@ export const createAdmissionPoliciesReconciler = (options: AdmissionPoliciesReco
         ...(claim.held() ? {} : { strategies: [] }),
       }),
       namespace,
-      current: writer.freshest(store.list()),
+      current: writer.withCreated(store.list()),
       foreign: writer.foreign(),
       owner,
       acting: { policy: acting('policy'), webhook: acting('webhook') },
@@ -135,16 +138,10 @@ export const createAdmissionPoliciesReconciler = (options: AdmissionPoliciesReco
   };
 
   return {
+    backends: () => backends,
     async reconcile(_key, signal) {
-      if (!store.ready || !planner.known() || store.served === undefined) return again(NEXT_STEP_MS);
-      const choice = chooseCarrier({
-        admission,
-        served: store.served,
-        readable: store.readable,
-        largestSlice: largestSlice(),
-      });
-      options.onChoice?.(choice.carrier);
-      if (!claim.known()) return again(NEXT_STEP_MS);
+      const choice = options.choose();
+      if (choice === undefined || !planner.known() || !claim.known()) return again(NEXT_STEP_MS);
       const plan = planOf(choice, await options.owner?.(signal));
       try {
         await writer.perform(plan.actions, signal);
@@ -155,7 +152,7 @@ export const createAdmissionPoliciesReconciler = (options: AdmissionPoliciesReco
       }
       worked ||= plan.actions.length > 0;
       report(plan, choice);
-      options.onBackends?.({ acting: plan.says, awaited: plan.awaits });
+      backends = { acting: plan.says, awaited: plan.awaits };
       if (plan.awaits !== undefined) return wait(plan.awaits, signal);
       awaited = undefined;
       return again(plan.actions.length > 0 ? NEXT_STEP_MS : LOOK_MS);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the API server serves and holds of the admission policies: discovery first, then caches of ours.
-import type { KubernetesObject } from '../../apis/meta.ts';
+// What the API server serves and holds of the admission policies: caches that begin once discovery lists policies.
 import {
   apiVersionOf,
   CONFIG_MAPS,
@@ -12,14 +11,21 @@ import { CARRIER_NAME } from '../../hints/policy/index.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import { dropManagedFields } from '../../kubernetes/informer.ts';
 import { sleep } from '../../kubernetes/sleep.ts';
-import type { Client, Selection } from '../../kubernetes/types.ts';
-import { createCache } from '../../kubernetes/cache.ts';
-import type { Cache, CacheOptions } from '../../kubernetes/cache.ts';
+import type { Client, Clock } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import { abortable, aborted } from '../../kubernetes/abortable.ts';
+import type { Cache } from '../../kubernetes/cache.ts';
+import type { CacheSettings, OpenCache } from '../../kubernetes/caches.ts';
 import { OWNER_SELECTOR } from './objects.ts';
 import type { Managed, PolicyObject } from './objects.ts';
 
-export interface PolicyStoreOptions extends Pick<CacheOptions<KubernetesObject>, 'clock' | 'random' | 'logger'> {
-  client: Pick<Client, 'list' | 'pages' | 'watch' | 'raw'>;
+export interface PolicyStoreOptions {
+  /** For discovery. */
+  client: Pick<Client, 'raw'>;
+  /** The manager's: it runs the caches. */
+  cache: OpenCache;
+  clock: Clock;
+  logger: Logger;
   /** Begins the names of policies and bindings of this installation. */
   name: string;
   /** Of the object that says who carries. */
@@ -33,11 +39,13 @@ export interface PolicyStore {
   readonly readable: boolean;
   /** True once `served`, `readable` and `list` say what is. */
   readonly ready: boolean;
+  /** Resolves once `ready`, or the signal aborts. */
+  settled(signal: AbortSignal): Promise<void>;
   /** Policies and bindings of this installation, and the object that says who carries. */
   list(): Managed[];
   /** Calls back when anything of it changed. */
   onChange(callback: () => void): void;
-  /** Follows the server until the signal aborts. */
+  /** Asks discovery until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -61,43 +69,44 @@ export const policiesServed = async (client: Pick<Client, 'raw'>, signal: AbortS
 };
 
 export const createPolicyStore = (options: PolicyStoreOptions): PolicyStore => {
-  const { client, name, namespace, clock, random, logger } = options;
+  const { client, cache: open, name, namespace, clock, logger } = options;
   const callbacks: (() => void)[] = [];
   const onChange = (): void => callbacks.forEach((callback) => callback());
-  const follow = (resource: Resource, selection: Selection): Cache<PolicyObject> => {
-    const cache = createCache<PolicyObject>({
-      client,
-      resource,
-      selection,
-      transform: dropManagedFields,
-      clock,
-      random,
-      logger,
-    });
+  const found = Promise.withResolvers<void>();
+  let served: boolean | undefined;
+  /** What the caches of policies begin after: the API server serves them. */
+  const discovered: CacheSettings<PolicyObject>['after'] = {
+    state: 'synced',
+    settled: (signal) => abortable(found.promise, signal),
+    onChange,
+  };
+
+  const follow = (resource: Resource, settings: Partial<CacheSettings<PolicyObject>>): Cache<PolicyObject> => {
+    const cache = open<PolicyObject>(resource, { transform: dropManagedFields, ...settings });
     cache.onChange(onChange);
     return cache;
   };
-  const carrier = follow(CONFIG_MAPS, { namespace, fieldSelector: `metadata.name=${CARRIER_NAME}` });
+  const ofUs = { namespace, fieldSelector: `metadata.name=${CARRIER_NAME}` };
+  const backend = follow(CONFIG_MAPS, { selection: ofUs });
   const policies = [MUTATING_ADMISSION_POLICIES, MUTATING_ADMISSION_POLICY_BINDINGS].map((resource) =>
-    follow(resource, { labelSelector: OWNER_SELECTOR }),
+    follow(resource, { selection: { labelSelector: OWNER_SELECTOR }, after: discovered }),
   );
-  const caches = [carrier, ...policies];
-  let served: boolean | undefined;
+  const caches = [backend, ...policies];
 
   const discover = async (signal: AbortSignal): Promise<void> => {
     try {
       const before = served;
       served = await policiesServed(client, signal);
+      if (served) found.resolve();
       if (served !== before) onChange();
     } catch (error) {
       if (!signal.aborted) logger.warn('cannot ask the API server for its admission policies', { error });
     }
   };
 
-  const running = (cache: Cache<PolicyObject>, signal: AbortSignal): Promise<void> => {
-    // The first list of an empty resource changes nothing that could be told.
-    void cache.settled(signal).then(onChange, () => undefined);
-    return cache.run(signal);
+  const isReady = (): boolean => {
+    if (served === undefined || backend.state === 'pending') return false;
+    return !served || caches.every(({ state }) => state !== 'pending');
   };
 
   return {
@@ -108,26 +117,32 @@ export const createPolicyStore = (options: PolicyStoreOptions): PolicyStore => {
       return caches.every(({ state }) => state === 'synced');
     },
     get ready() {
-      if (served === undefined || carrier.state === 'pending') return false;
-      return !served || caches.every(({ state }) => state !== 'pending');
+      return isReady();
+    },
+    async settled(signal) {
+      const ready = new Promise<void>((resolve) => {
+        const look = (): void => void (isReady() && resolve());
+        callbacks.push(look);
+        look();
+      });
+      await Promise.race([ready, aborted(signal)]);
     },
     onChange: (callback) => void callbacks.push(callback),
     list: () =>
       caches.flatMap((cache) =>
         cache
           .list()
-          .filter(({ metadata }) => cache === carrier || metadata?.name?.startsWith(`${name}.`) === true)
+          .filter(({ metadata }) => cache === backend || metadata?.name?.startsWith(`${name}.`) === true)
           .map((object) => ({ resource: cache.resource, object })),
       ),
     async run(signal) {
-      const work = [running(carrier, signal)];
+      // The first list of an empty resource is no change of an object.
+      for (const cache of caches) void cache.settled(signal).then(onChange, () => undefined);
       while (!signal.aborted) {
         await discover(signal);
-        if (served === true && work.length === 1) work.push(...policies.map((cache) => running(cache, signal)));
         const pause = served === undefined ? RETRY_INTERVAL_MS : DISCOVERY_INTERVAL_MS;
         await sleep(clock, pause, signal).catch(() => undefined);
       }
-      await Promise.all(work);
     },
   };
 };

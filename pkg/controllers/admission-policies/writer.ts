@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Performs the writes of a plan, and remembers their answers until the caches show them, so that nothing is written twice.
+// Performs the writes of a plan, and remembers what it created until the caches show it, so that nothing is written twice.
 import { CONFIG_MAPS } from '../../apis/resources.ts';
 import { isAlreadyExists, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import { createRecentWrites } from '../../kubernetes/recent-writes.ts';
 import { hasOwnerLabel, managedKey, managedRef, titleOf } from './objects.ts';
 import type { Managed, PolicyObject } from './objects.ts';
 import type { Action } from './plan.ts';
@@ -16,8 +15,8 @@ export interface PolicyWriterOptions {
 }
 
 export interface PolicyWriter {
-  /** The cached objects, with our own writes that the caches do not show yet. */
-  freshest(cached: readonly Managed[]): Managed[];
+  /** The cached objects (which show our updates), with those that we created and the caches do not show yet. */
+  withCreated(cached: readonly Managed[]): Managed[];
   /** Keys of objects that turned out to be another writer's; looked at again after a while. */
   foreign(): ReadonlySet<string>;
   /** One write each, in order. Rejects with what the API server says. */
@@ -29,7 +28,6 @@ const CREATED_MS = 10_000;
 const FOREIGN_MS = 15_000;
 
 export const createPolicyWriter = ({ client, clock, logger }: PolicyWriterOptions): PolicyWriter => {
-  const updated = createRecentWrites<PolicyObject>();
   const created = new Map<string, Managed & { readonly until: number }>();
   const foreign = new Map<string, number>();
 
@@ -50,16 +48,14 @@ export const createPolicyWriter = ({ client, clock, logger }: PolicyWriterOption
   };
 
   const update = async (item: Managed, signal: AbortSignal): Promise<void> => {
-    const answer = await client.update<PolicyObject>(item.resource, item.object, {}, signal);
-    // Replaces what we wrote before the caches showed it.
-    created.delete(managedKey(item));
-    updated.remember(managedKey(item), answer, item.object.metadata?.resourceVersion);
+    const object = await client.update<PolicyObject>(item.resource, item.object, {}, signal);
+    const unseen = created.get(managedKey(item));
+    if (unseen !== undefined) created.set(managedKey(item), { ...unseen, object });
     logger.info('admission policy object updated', { object: titleOf(item) });
   };
 
   const remove = async (item: Managed, signal: AbortSignal): Promise<void> => {
     created.delete(managedKey(item));
-    updated.forget(managedKey(item));
     try {
       await client.delete(item.resource, managedRef(item), {}, signal);
       logger.info('admission policy object removed', { object: titleOf(item) });
@@ -70,13 +66,10 @@ export const createPolicyWriter = ({ client, clock, logger }: PolicyWriterOption
 
   const writes = { create, update, delete: remove };
   return {
-    freshest(cached) {
+    withCreated(cached) {
       const shown = new Set(cached.map(managedKey));
       const unseen = [...created].filter(([key, { until }]) => !shown.has(key) && clock.monotonic() < until);
-      return [
-        ...cached.map((item) => ({ ...item, object: updated.freshest(managedKey(item), item.object) })),
-        ...unseen.map(([, { resource, object }]) => ({ resource, object })),
-      ];
+      return [...cached, ...unseen.map(([, { resource, object }]) => ({ resource, object }))];
     },
     foreign() {
       for (const [key, until] of foreign) if (clock.monotonic() >= until) foreign.delete(key);

@@ -3,6 +3,7 @@
 import type { EndpointSlice } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_EVACUATED, COMMANDS } from '../../apis/names.ts';
+import { ZONE_EVACUATIONS } from '../../apis/resources.ts';
 import type { ZoneEvacuation, ZoneEvacuationStatus } from '../../apis/zone-evacuation.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import { createRouters } from '../../diagnosis/routers/routers.ts';
@@ -13,7 +14,8 @@ import { markOf } from '../../evacuation/decide.ts';
 import type { Leave } from '../../evacuation/decide.ts';
 import { refusedStatus, returningStatus, runningStatus } from '../../evacuation/progress.ts';
 import type { Outcome } from '../../evacuation/progress.ts';
-import type { Cache } from '../../kubernetes/cache.ts';
+import type { OpenCache } from '../../kubernetes/caches.ts';
+import { dropManagedFields } from '../../kubernetes/informer.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import type { Client, Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
 import { objects, signals } from '../../kubernetes/watches.ts';
@@ -31,7 +33,8 @@ import { serviceKeyOf } from './view.ts';
 export interface EvacuationOptions {
   readonly client: Client;
   readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes'>;
-  readonly evacuations: Cache<ZoneEvacuation & KubernetesObject>;
+  /** Opens the cache of evacuations. */
+  readonly cache: OpenCache;
   /** Whether slices are this installation's to change. */
   isHeld(): boolean;
   /** Who load-balances Services, as far as that is known. */
@@ -71,7 +74,10 @@ const again = (afterMs: number): Result => ({ kind: 'requeue', afterMs });
 const isMarked = ({ metadata }: EndpointSlice): boolean => metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined;
 
 export const createEvacuation = (options: EvacuationOptions): Evacuation => {
-  const { client, caches, evacuations, clock, logger } = options;
+  const { client, caches, clock, logger } = options;
+  const evacuations = options.cache<ZoneEvacuation & KubernetesObject>(ZONE_EVACUATIONS, {
+    transform: dropManagedFields,
+  });
   /** UIDs of evacuations that are being done. */
   const accepted = new Set<string>();
   /** Since when admission is waited for, by UID; monotonic milliseconds. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Repairs hints after an outage of admission, and removes those that nothing asks for any more: of plans and of Etcds' clients.
-import type { EndpointSlice, Namespace } from '../../apis/core.ts';
+import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
+import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import { LABEL_ETCD_CLIENTS, LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
@@ -9,9 +10,10 @@ import type { Clock, Reconciler, Result } from '../../kubernetes/types.ts';
 import { changes, objects, signals } from '../../kubernetes/watches.ts';
 import type { KeysOf, Watch } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import type { Admission } from '../admission-policies/controller.ts';
 import { createHintRelease, isChosen } from './etcd-clients.ts';
-import type { EtcdClientView, HintReleaseOptions } from './etcd-clients.ts';
-import { showRepair } from './metrics.ts';
+import type { EtcdClientView } from './etcd-clients.ts';
+import { createResyncCounter, showRepair } from './metrics.ts';
 import type { ResyncOutcome } from './metrics.ts';
 import { UNHINTED, createResync } from './resync.ts';
 import type { ResyncOptions, TouchTask } from './resync.ts';
@@ -72,7 +74,7 @@ interface Caches {
 
 type Common = Omit<ResyncOptions, 'task' | 'onTouch'>;
 
-export interface HintRepairOptions extends Common {
+interface HintRepairOptions extends Common {
   readonly caches: Caches;
   readonly view: EtcdClientView;
   onResync(outcome: ResyncOutcome): void;
@@ -97,7 +99,7 @@ const relabelled = ({ namespaces }: Caches): Watch[] => {
 };
 
 /** After an outage of the webhook: same-zone and same-node slices, and those of Etcds' clients, that lack their hints. */
-export const createHintRepairController = (options: HintRepairOptions): ControllerSpec => {
+const createHintRepair = (options: HintRepairOptions): ControllerSpec => {
   const { caches, view } = options;
   const isUnhinted = (slice: EndpointSlice): boolean => needsTouch(slice, isChosen(slice, view));
   const resync = createResync({
@@ -115,15 +117,7 @@ export const createHintRepairController = (options: HintRepairOptions): Controll
   };
 };
 
-/** Hints of Etcds' client Services, once the label of their namespace is gone. */
-export const createHintReleaseController = (
-  options: HintReleaseOptions & { readonly caches: Caches },
-): ControllerSpec => ({
-  watches: [signals((enqueue) => enqueue(KEY)), ...relabelled(options.caches)],
-  ...createHintRelease(options),
-});
-
-export interface PlanRetirementControllerOptions extends Common {
+interface PlannerlessOptions extends Common {
   readonly planner: Pick<LeaseWatch, 'alive' | 'known' | 'onChange'>;
   /** Whether slices are this installation's to change. */
   isHeld(): boolean;
@@ -131,7 +125,7 @@ export interface PlanRetirementControllerOptions extends Common {
 }
 
 /** Plans are not bound to the modes: a Service with a plan may be in any namespace that admission serves. */
-export const createPlanRetirementController = (options: PlanRetirementControllerOptions): ControllerSpec => {
+const createPlannerless = (options: PlannerlessOptions): ControllerSpec => {
   const { planner, isHeld } = options;
   const retirement = createPlanRetirement({
     ...options,
@@ -148,5 +142,51 @@ export const createPlanRetirementController = (options: PlanRetirementController
     ],
     reconcile: (key, signal) => retirement.reconcile(key, signal),
     timeoutMs: TIMEOUT_MS,
+  };
+};
+
+export interface HintControllersOptions extends Pick<ResyncOptions, 'client' | 'clock' | 'events' | 'logger'> {
+  readonly config: Pick<SettingsReconcilerConfiguration, 'hintRepair'>;
+  /** Own namespace: what events are about. */
+  readonly namespace: string;
+  readonly caches: Caches & {
+    readonly slices: Pick<Cache<EndpointSlice>, 'list'>;
+    readonly namespaces: Pick<Cache<Namespace>, 'get'>;
+    readonly services: Pick<Cache<Service>, 'get'>;
+  };
+  readonly planner: PlannerlessOptions['planner'];
+  readonly admission: Pick<Admission, 'isHeld' | 'slices'>;
+  /** Whether the namespace of a slice is one of this installation's. */
+  isOwned(slice: EndpointSlice): boolean;
+  readonly metrics: Metrics;
+}
+
+/** By name. Hints that nothing asks for are removed always, the rest is done where it is configured. */
+export const createHintControllers = (options: HintControllersOptions): Readonly<Record<string, ControllerSpec>> => {
+  const { caches, planner, admission, isOwned, namespace, metrics } = options;
+  const { enabled, writesPerSecond, backoffSeconds } = options.config.hintRepair;
+  const view: EtcdClientView = {
+    namespace: (name) => caches.namespaces.get({ name }),
+    service: (of, name) => caches.services.get({ namespace: of, name }),
+  };
+  const owned = (): EndpointSlice[] => caches.slices.list().filter(isOwned);
+  const release: ControllerSpec = {
+    watches: [signals((enqueue) => enqueue(KEY)), ...relabelled(caches)],
+    ...createHintRelease({ ...options, view, slices: owned }),
+  };
+  if (!enabled) return { 'hint-release': release };
+  const resyncing = {
+    ...options,
+    writesPerSecond,
+    backoffMs: backoffSeconds * 1_000,
+    regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
+    onResync: createResyncCounter(metrics),
+  };
+  // Where admission does not look, a resync would not help.
+  const slices = (): EndpointSlice[] => admission.slices().filter(isOwned);
+  return {
+    'hint-release': release,
+    'hint-repair': createHintRepair({ ...resyncing, view, slices }),
+    'plan-retirement': createPlannerless({ ...resyncing, planner, isHeld: admission.isHeld, slices: admission.slices }),
   };
 };

@@ -4,6 +4,7 @@ import { describe, it } from 'mocha';
 import type { AdmissionCarrier } from '../../../../pkg/apis/config/admission.ts';
 import type { OwnerReference } from '../../../../pkg/apis/meta.ts';
 import { MUTATING_ADMISSION_POLICIES } from '../../../../pkg/apis/resources.ts';
+import { chooseCarrier } from '../../../../pkg/controllers/admission-policies/choose.ts';
 import { managedKey } from '../../../../pkg/controllers/admission-policies/objects.ts';
 import type { Managed } from '../../../../pkg/controllers/admission-policies/objects.ts';
 import {
@@ -41,9 +42,8 @@ const setup = (current: Managed[] = []) => {
   const probes: Carrier[] = [];
   const events: EventInput[] = [];
   const carriers: string[] = [];
-  const choices: Carrier[] = [];
   const writer: PolicyWriter = {
-    freshest: (cached) => [...cached],
+    withCreated: (cached) => [...cached],
     foreign: () => state.foreign,
     perform(actions) {
       if (state.fails !== undefined) return Promise.reject(state.fails);
@@ -62,34 +62,36 @@ const setup = (current: Managed[] = []) => {
         policyOptions(NAMESPACE, state.planners === undefined ? {} : { flowControllerUsers: state.planners }),
       claim: { held: () => state.claim.held, known: () => state.claim.known },
       owner: () => Promise.resolve(state.owner),
-      onChoice: (carrier) => void choices.push(carrier),
+      choose: () =>
+        state.ready
+          ? chooseCarrier({
+              admission: state.admission,
+              served: state.served,
+              readable: true,
+              largestSlice: state.largest,
+            })
+          : undefined,
       namespace: NAMESPACE,
-      store: {
-        get served() {
-          return state.served;
-        },
-        readable: true,
-        get ready() {
-          return state.ready;
-        },
-        list: () => [...state.objects.values()],
-      },
+      store: { list: () => [...state.objects.values()] },
       writer,
       planner: { alive: () => state.alive, known: () => state.known },
-      largestSlice: () => state.largest,
       acts(carrier) {
         probes.push(carrier);
         return Promise.resolve(state.acts[carrier]);
       },
-      onBackends: ({ acting, awaited }) =>
-        void carriers.push(awaited === undefined ? acting : `${acting}, awaits ${awaited}`),
       clock,
       events: { record: (event) => void events.push(event) },
       regarding: { apiVersion: 'v1', kind: 'Namespace', name: NAMESPACE },
       logger: recordingLogger(),
     });
   let leader = reconciler();
-  const turn = (): Promise<Result> => leader.reconcile('policies', new AbortController().signal);
+  const turn = async (): Promise<Result> => {
+    const result = await leader.reconcile('policies', new AbortController().signal);
+    const now = leader.backends();
+    if (now !== undefined)
+      carriers.push(now.awaited === undefined ? now.acting : `${now.acting}, awaits ${now.awaited}`);
+    return result;
+  };
   /** Turns as the queue would make them, for so long. */
   const turns = async (milliseconds: number): Promise<void> => {
     for (const end = clock.monotonic() + milliseconds; clock.monotonic() < end;) {
@@ -100,7 +102,7 @@ const setup = (current: Managed[] = []) => {
   const says = (): string | undefined => [...state.objects.values()].find(isCarrierObject)?.object.data?.['carrier'];
   /** As a new leader would begin. */
   const restart = (): void => void (leader = reconciler());
-  return { clock, state, writes, probes, events, carriers, choices, turn, turns, says, restart };
+  return { clock, state, writes, probes, events, carriers, turn, turns, says, restart };
 };
 
 describe('the carrier of admission', () => {
@@ -253,11 +255,11 @@ describe('the carrier of admission', () => {
         .sort();
     const SETTINGS = ['service-settings'];
 
-    it('is decided before the claim is known, and written after', async () => {
-      const { state, turn, writes, choices } = setup();
+    it('waits until the claim is known before it writes', async () => {
+      const { state, turn, writes } = setup();
       state.claim.known = false;
       expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 1_000 });
-      expect([choices, writes]).to.deep.equal([['policy'], []]);
+      expect(writes).to.deep.equal([]);
       state.claim.known = true;
       await turn();
       expect(writes).to.have.lengthOf(13);

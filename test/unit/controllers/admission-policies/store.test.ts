@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { policiesServed, createPolicyStore } from '../../../../pkg/controllers/admission-policies/store.ts';
 import type { PolicyStore } from '../../../../pkg/controllers/admission-policies/store.ts';
+import { createCaches } from '../../../../pkg/kubernetes/caches.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import type { Client, ListOptions, WatchOptions } from '../../../../pkg/kubernetes/types.ts';
@@ -36,22 +37,18 @@ const setup = () => {
   } as unknown as Client;
   const clock = createFakeClock();
   let changes = 0;
-  const store = createPolicyStore({
-    client,
-    name: 'ours',
-    namespace: 'own',
-    clock,
-    random: () => 0,
-    logger: recordingLogger(),
-  });
+  const logger = recordingLogger();
+  const caches = createCaches({ client, clock, random: () => 0, logger });
+  const store = createPolicyStore({ client, cache: caches.open, name: 'ours', namespace: 'own', clock, logger });
   store.onChange(() => (changes += 1));
-  return { models, state, clock, store, changes: () => changes };
+  const run = (signal: AbortSignal) => Promise.all([caches.run(signal), store.run(signal)]);
+  return { models, state, clock, store, run, changes: () => changes };
 };
 
 describe('what the API server holds of admission policies', () => {
   let test: ReturnType<typeof setup>;
   let stop: AbortController;
-  let running: Promise<void>;
+  let running: Promise<unknown>;
   beforeEach(() => {
     test = setup();
     stop = new AbortController();
@@ -62,7 +59,7 @@ describe('what the API server holds of admission policies', () => {
     expect(test.clock.pending).to.equal(0);
   });
   const run = async (): Promise<PolicyStore> => {
-    running = test.store.run(stop.signal);
+    running = test.run(stop.signal);
     await test.clock.settle();
     await test.clock.settle();
     return test.store;
@@ -114,6 +111,17 @@ describe('what the API server holds of admission policies', () => {
     expect(store, 'while the refusal may pass').to.deep.include({ served: true, readable: false, ready: false });
     await test.clock.advance(8_000);
     expect(store).to.deep.include({ served: true, readable: false, ready: true });
+  });
+
+  it('is settled once it is ready, or where the wait ends before', async () => {
+    const given = new AbortController();
+    const [ready, gaveUp] = [test.store.settled(stop.signal), test.store.settled(given.signal)];
+    given.abort();
+    await gaveUp;
+    expect(test.store.ready).to.equal(false);
+    await run();
+    await ready;
+    expect(test.store.ready).to.equal(true);
   });
 
   it('is asked for again soon after a failure', async () => {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The paths of the admission server, each with the handler behind it.
+import type { KubernetesVersion } from '../routing/types.ts';
+import { atLeast } from '../routing/version.ts';
+import { CHOSEN_HINTS_PATH, HINTS_KINDS, HINTS_NAME, HINTS_PATH } from './endpoint-slice-hints/add.ts';
+import { createEndpointSliceHintsHandler } from './endpoint-slice-hints/handler.ts';
+import {
+  ETCD_CLIENTS_PATH,
+  ETCD_CLIENTS_RELEASED_PATH,
+  SETTINGS_KINDS,
+  SETTINGS_NAME,
+  SETTINGS_PATH,
+} from './routing-settings/add.ts';
+import { createEtcdClientsHandler, createRoutingSettingsHandler } from './routing-settings/handler.ts';
+import type { AdmissionHandler, AdmissionRoute } from './types.ts';
+import { EVACUATION_NAME, EVACUATION_PATH } from './zone-evacuation/add.ts';
+import { createEvacuationHandler } from './zone-evacuation/handler.ts';
+import type { EvacuationWatch } from './zone-evacuation/watch.ts';
+
+/** What decisions read beside the object under review; each is asked at every review. */
+export interface RoutesOptions {
+  readonly version: () => KubernetesVersion;
+  readonly plannerAlive: () => boolean;
+  /** Users whose planned hints pass untouched. */
+  readonly plannerUsers: Pick<ReadonlySet<string>, 'has'>;
+  /** The user whose writes of settings are never changed. */
+  readonly settingsReconcilerUser: string;
+  /** Zones that are being left. */
+  readonly evacuations: Pick<EvacuationWatch, 'isLeft' | 'joiningOf'>;
+}
+
+export const admissionRoutes = (options: RoutesOptions): AdmissionRoute[] => {
+  const { version, plannerAlive, plannerUsers, settingsReconcilerUser, evacuations } = options;
+  const hints = (path: string, chosen: boolean): AdmissionRoute => ({
+    name: HINTS_NAME,
+    path,
+    kinds: HINTS_KINDS,
+    handle: createEndpointSliceHintsHandler({
+      flowControllerUsers: plannerUsers,
+      plannerAlive,
+      nodeHints: () => atLeast(version(), 33),
+      chosen,
+    }),
+  });
+  const settings = (path: string, handle: AdmissionHandler): AdmissionRoute => ({
+    name: SETTINGS_NAME,
+    path,
+    kinds: SETTINGS_KINDS,
+    handle,
+  });
+  return [
+    hints(HINTS_PATH, false),
+    hints(CHOSEN_HINTS_PATH, true),
+    {
+      name: EVACUATION_NAME,
+      path: EVACUATION_PATH,
+      kinds: HINTS_KINDS,
+      handle: createEvacuationHandler({ ...evacuations, settingsReconcilerUser }),
+    },
+    settings(SETTINGS_PATH, createRoutingSettingsHandler({ settingsReconcilerUser })),
+    settings(ETCD_CLIENTS_PATH, createEtcdClientsHandler({ enabled: true, version })),
+    settings(ETCD_CLIENTS_RELEASED_PATH, createEtcdClientsHandler({ enabled: false, version })),
+  ];
+};
