@@ -166,7 +166,7 @@ const loop: EventGroup = {
     row(
       'Warning',
       'MetricsStale',
-      'No new samples: the plan is kept; once.',
+      'No new samples: zones get endpoints for four times the demand last seen; once.',
       'bring the source of load back ([runbook](../operations/alerts/TopologyRoutingFlowMetricsStale.md))',
     ),
     row('Warning', 'MetricsLost', 'No new samples for long: safe mode; once.', 'the same'),

@@ -60,7 +60,9 @@ const metrics = object(
       maxLength: 4096,
       description: 'PromQL for a Prometheus source: one sample for each Pod, or for each pair of zones.',
     },
-    interval: duration('How often it is asked. Default 15s.'),
+    interval: duration(
+      'How often it is asked. Default: about every 15s, as its samples come; traffic meters every 2s.',
+    ),
   },
   rules({
     rule: "!has(self.query) || (has(self.source) && self.source != 'metrics.k8s.io')",
@@ -110,7 +112,7 @@ const zoneCosts: SchemaObject = {
 const staleness = object(
   'When metrics are too old to act on.',
   {
-    holdAfter: duration('From this age on the plan is kept as it is. Default 2m.'),
+    holdAfter: duration('From this age on zones get endpoints for four times the demand last seen. Default 2m.'),
     safeModeAfter: duration('From this age on `safeMode` is in force. Default 10m.'),
   },
   rules({
@@ -130,11 +132,15 @@ export const FLOW_POLICY_SPEC_SCHEMA: SchemaObject = object(
     },
     targetUtilizationPercent: percent(1, 95, 'Load that plans aim for, percent of capacity. Default 70.'),
     upperUtilizationPercent: percent(2, 100, 'Load from which on a new plan is made, percent of capacity. Default 80.'),
-    upDwell: duration('How long load has to stay above it. Default 30s.'),
+    upDwell: duration(
+      'How long load has to stay above it where noise could explain that. Jumps, saturation and what is far above it do not wait. Default 30s.',
+    ),
     downDwell: duration(
       'How long demand has to stay so low that less traffic between zones would do. Default 5m, and once an hour 30s after a fall that no noise explains; a value that is set always holds.',
     ),
-    planInterval: duration('Least time between two plans, unless zones or endpoints change. Default 30s.'),
+    planInterval: duration(
+      'Least time between two plans, unless zones or endpoints change, endpoints are saturated or demand jumps. Default 30s.',
+    ),
     metrics,
     capacity,
     idle: quantity('Load of an endpoint that has nothing to do, in the unit of its capacity. Default 0.'),

@@ -10,11 +10,11 @@ export interface FlowPolicySpec {
   targetUtilizationPercent?: number;
   /** Load from which on a new plan is made, percent of capacity; above the target. Default 80. */
   upperUtilizationPercent?: number;
-  /** How long load has to stay above it. Default 30s. */
+  /** How long load has to stay above it where noise could explain that. Default 30s. */
   upDwell?: string;
   /** How long demand has to stay so low that less traffic between zones would do. Default 5m. */
   downDwell?: string;
-  /** At least this long between two plans, unless zones or endpoints change. Default 30s. */
+  /** At least this long between two plans, unless zones or endpoints change, endpoints are saturated or demand jumps. Default 30s. */
   planInterval?: string;
   metrics?: FlowPolicyMetrics;
   capacity?: FlowPolicyCapacity;
@@ -37,7 +37,7 @@ export interface FlowPolicyMetrics {
   source?: string;
   /** PromQL for Prometheus sources: one sample per Pod, or per pair of zones. */
   query?: string;
-  /** How often it is asked. Default 15s. */
+  /** How often it is asked. Default: as its samples come, about 15s; traffic meters 2s. */
   interval?: string;
 }
 

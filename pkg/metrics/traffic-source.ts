@@ -31,6 +31,8 @@ type Pairs = { readonly samples: readonly ZonePairSample[]; readonly problems: r
 
 /** Reads of all Services share one look at the meters; of more meters than these a Prometheus is the better reader. */
 const MOST_METERS = 100;
+/** Meters count without a pause, so that the time between two looks is the window: as short as noise of counting allows. */
+const LOOK_SECONDS = 2;
 const MEGABYTE = 1e6;
 
 const METRICS: Readonly<Record<CountedUnit, string>> = {
@@ -128,6 +130,7 @@ export const createTrafficSource = (options: TrafficSourceOptions): TrafficSourc
   const traffic = config.url === undefined ? fromMeters(options, unit) : fromPrometheus(options, config.url, unit);
   return {
     name: config.name,
+    ...(config.url === undefined ? { intervalSeconds: LOOK_SECONDS } : {}),
     async read(query, signal) {
       if (query.promql !== undefined)
         throw new LoadError('BadQuery', `the source ${config.name} takes no query of a FlowPolicy`);

@@ -57,6 +57,8 @@ export interface LoadQuery {
 export interface LoadSource {
   /** Named in FlowPolicies, status, events and metrics, e.g. `metrics.k8s.io`. */
   readonly name: string;
+  /** How often it has something new, seconds, where it knows: read so often unless a FlowPolicy says otherwise. */
+  readonly intervalSeconds?: number;
   /** Rejects with a `LoadError` when nothing can be said of the load at all. */
   read(query: LoadQuery, signal: AbortSignal): Promise<LoadReading>;
 }

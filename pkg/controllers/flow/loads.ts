@@ -49,9 +49,39 @@ export interface LoadReader {
 interface Remembered {
   readonly question: string;
   readonly readAt: number;
+  /** When the reading with the newest sample was made, monotonic milliseconds, and how long after the one before it that sample ended. */
+  readonly newAt: number;
+  readonly cadenceMs: number;
   readonly load: Load | undefined;
   readonly problem: LoadProblem | undefined;
 }
+
+/** Where neither the policy nor the source says otherwise: that of metrics-server. */
+const DEFAULT_INTERVAL_SECONDS = 15;
+/** A source whose next sample is due is asked again after this part of the interval, and after a new one that much before the next is due. */
+const OVERDUE = 1 / 5;
+const EARLIER = 1 / 15;
+
+/** End of the newest window, seconds since 1970; undefined without any. */
+const newestOf = (load: Load | undefined): number | undefined => {
+  const samples =
+    load === undefined ? [] : [...load.samples, ...(load.kind === 'zone-pairs' ? (load.counts?.pods ?? []) : [])];
+  return samples.length === 0
+    ? undefined
+    : samples.reduce((newest, { sampledAt }) => Math.max(newest, sampledAt), -Infinity);
+};
+
+/** What a reading adds to what is remembered of when the source has something new. */
+const cadenceOf = (
+  before: Remembered | undefined,
+  load: Load | undefined,
+  readAt: number,
+  intervalMs: number,
+): Pick<Remembered, 'newAt' | 'cadenceMs'> => {
+  const [last, now] = [newestOf(before?.load), newestOf(load)];
+  if (before !== undefined && now === last) return { newAt: before.newAt, cadenceMs: before.cadenceMs };
+  return { newAt: readAt, cadenceMs: last === undefined || now === undefined ? intervalMs : (now - last) * 1_000 };
+};
 
 const problemOf = (error: unknown): LoadProblem =>
   error instanceof LoadError
@@ -118,18 +148,19 @@ export const createLoadReader = (options: LoadReaderOptions): LoadReader => {
   const listeners: ((key: string) => void)[] = [];
   const late = (key: string): void => listeners.forEach((listener) => listener(key));
 
-  const ask = (key: string, question: string, source: LoadSource, query: LoadQuery): Asked => {
+  const ask = (key: string, question: string, source: LoadSource, query: LoadQuery, intervalMs: number): Asked => {
     const startedAt = clock.monotonic();
     const last = known.get(key);
-    const before = last?.question === question ? last.load : undefined;
+    const before = last?.question === question ? last : undefined;
     const entry: Asked = {
       question,
       late: false,
-      reading: askOnce(source, query, before, options).then((answer) => {
+      reading: askOnce(source, query, before?.load, options).then((answer) => {
         // Another question was asked meanwhile, or the Service is gone.
         if (asked.get(key) !== entry) return;
         asked.delete(key);
-        known.set(key, { question, readAt: entry.late ? clock.monotonic() : startedAt, ...answer });
+        const readAt = entry.late ? clock.monotonic() : startedAt;
+        known.set(key, { question, readAt, ...cadenceOf(before, answer.load, readAt, intervalMs), ...answer });
         if (entry.late) late(key);
       }),
     };
@@ -141,26 +172,44 @@ export const createLoadReader = (options: LoadReaderOptions): LoadReader => {
     async read(key, settings, query, signal) {
       const name = settings.source ?? sources.keys().next().value ?? '';
       const source = sources.get(name);
-      const intervalMs = settings.intervalSeconds * 1_000;
+      const intervalSeconds = settings.intervalSeconds ?? source?.intervalSeconds ?? DEFAULT_INTERVAL_SECONDS;
+      const intervalMs = intervalSeconds * 1_000;
       if (source === undefined) {
         const message = `no source of load is named ${JSON.stringify(name)} (there are: ${[...sources.keys()].join(', ')})`;
         return { source: name, load: undefined, problem: { reason: 'UnknownSource', message }, dueInMs: intervalMs };
       }
       const question = `${name}\n${settings.query ?? ''}`;
+      /**
+       * Readings come a little earlier each time until one is too early for the next sample, which is then waited for closely: a
+       * sample is read soon after it can be known, and not half an interval later.
+       */
+      const pauseMs = ({ load, newAt, cadenceMs, readAt }: Remembered): number => {
+        if (settings.intervalSeconds !== undefined) return intervalMs;
+        const [dueAt, closelyMs] = [newAt + cadenceMs, OVERDUE * intervalMs];
+        const age = clock.now() - clock.monotonic() + readAt - 1_000 * (newestOf(load) ?? Infinity);
+        // A sample that is made when it is asked for has no time of its own.
+        if (readAt === newAt) return age > EARLIER * intervalMs ? intervalMs - EARLIER * intervalMs : intervalMs;
+        return readAt >= dueAt - closelyMs && readAt < dueAt + intervalMs ? closelyMs : intervalMs;
+      };
       const now = (): KnownLoad & { readonly isKnown: boolean } => {
         const last = known.get(key);
-        const isKnown = last?.question === question;
-        const { load, problem, readAt } = isKnown ? last : { load: undefined, problem: undefined, readAt: -Infinity };
-        return { source: name, load, problem, dueInMs: Math.max(0, readAt + intervalMs - clock.monotonic()), isKnown };
+        if (last?.question !== question)
+          return { source: name, load: undefined, problem: undefined, dueInMs: 0, isKnown: false };
+        const { load, problem, readAt } = last;
+        const dueInMs = Math.max(0, readAt + pauseMs(last) - clock.monotonic());
+        return { source: name, load, problem, dueInMs, isKnown: true };
       };
       const { isKnown, ...current } = now();
       if (isKnown && current.dueInMs > 0) return current;
       const promql = settings.query === undefined ? {} : { promql: settings.query };
-      // What others asked for a moment ago will do, but not what is about as old as the interval.
-      const maxAgeSeconds = settings.intervalSeconds / 2;
+      // What others asked for a moment ago will do, but not what is about as old as the pause before.
+      const last = known.get(key);
+      const maxAgeSeconds = (last === undefined ? intervalMs : pauseMs(last)) / 2_000;
       const running = asked.get(key);
       const entry =
-        running?.question === question ? running : ask(key, question, source, { ...query, ...promql, maxAgeSeconds });
+        running?.question === question
+          ? running
+          : ask(key, question, source, { ...query, ...promql, maxAgeSeconds }, intervalMs);
       if (!(await settlesWithin(entry.reading, patienceMs, clock))) entry.late = true;
       signal.throwIfAborted();
       const { isKnown: _, ...read } = now();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is true of a Service's loop now, as conditions: is load known, is the plan in force, does it stay.
+import { UNSEEN_GROWTH } from '../loop/decide.ts';
 import type { FlowSettings } from '../loop/from-spec.ts';
 import type { PlannedStrategy } from '../../routing/strategy.ts';
 import type { TurnFigures } from './figures.ts';
@@ -76,15 +77,15 @@ const observedOf = ({ strategy, settings, time, turn, source, problem }: Finding
   if (observation?.endpoints.length === 0) return unknown('NoEndpoints', 'the Service has no ready endpoint');
   const age = state === undefined ? 0 : time - state.freshAt;
   const { holdAfterSeconds, safeModeAfterSeconds, safeMode } = settings.loop;
+  if (age > holdAfterSeconds && age <= safeModeAfterSeconds)
+    return no(
+      'MetricsStale',
+      `no new samples from ${source} for ${minutes(holdAfterSeconds)}: zones get endpoints for ${UNSEEN_GROWTH} times the demand last seen${because(problem)}`,
+    );
   if (state?.safe === true || age > safeModeAfterSeconds)
     return no(
       'MetricsLost',
       `no new samples from ${source} for ${minutes(safeModeAfterSeconds)}: safe mode (${safeMode})${because(problem)}`,
-    );
-  if (age > holdAfterSeconds)
-    return no(
-      'MetricsStale',
-      `no new samples from ${source} for ${minutes(holdAfterSeconds)}: the plan is kept${because(problem)}`,
     );
   if (state === undefined || state.belief === null)
     return unknown(

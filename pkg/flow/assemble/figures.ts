@@ -3,6 +3,7 @@
 import { hintsOf, sharingOf } from '../demand/in-force.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
 import { evaluatePlan } from '../evaluate.ts';
+import { withoutIdle } from '../loop/topology.ts';
 import type { LoopPolicy, Observation } from '../loop/types.ts';
 import { boundsAtTarget } from '../planner.ts';
 import type { Bounds, Demand } from '../types.ts';
@@ -54,11 +55,13 @@ const spillOf = ({ endpoints, zones }: Observation, plan: HintsInForce): Map<str
 
 /** Figures of a plan under a demand. */
 export const figuresOf = (
-  observation: Observation,
+  seen: Observation,
   plan: HintsInForce,
   demand: Demand,
-  { targetUtilization }: Pick<LoopPolicy, 'targetUtilization'>,
+  policy: Pick<LoopPolicy, 'targetUtilization' | 'idleCores'>,
 ): TurnFigures => {
+  const { targetUtilization } = policy;
+  const observation = withoutIdle(seen, policy);
   const { endpoints } = observation;
   const evaluated = evaluatePlan({ endpoints: hinted(observation, plan), demand, targetUtilization });
   const spill = spillOf(observation, plan);
@@ -84,14 +87,15 @@ export const figuresOf = (
 };
 
 /** What no plan at the target could beat; undefined without demand or endpoints. */
-export const boundsOf = (
-  observation: Observation,
-  demand: Demand,
-  { targetUtilization, minEndpoints, cost }: LoopPolicy,
-): Bounds | undefined => {
+export const boundsOf = (observation: Observation, demand: Demand, policy: LoopPolicy): Bounds | undefined => {
+  const { targetUtilization, minEndpoints, cost } = policy;
   const total = Object.values(demand).reduce((sum, cores) => sum + cores, 0);
   if (total === 0 || observation.endpoints.length === 0) return undefined;
-  const endpoints = observation.endpoints.map(({ name, zone, capacity }) => ({ name, zone, capacity }));
+  const endpoints = withoutIdle(observation, policy).endpoints.map(({ name, zone, capacity }) => ({
+    name,
+    zone,
+    capacity,
+  }));
   return boundsAtTarget({
     endpoints,
     demand,

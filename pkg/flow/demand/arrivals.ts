@@ -100,24 +100,21 @@ const NOISE = 0.1;
 /** So many standard deviations are a jump. */
 const SURPRISE = 3;
 
-const totalOf = (demand: Demand): number => Object.values(demand).reduce((sum, value) => sum + value, 0);
-
-/** Whether the zones of two windows differ by more than counting and noise explain. */
-const disagree = (left: Arrivals, right: Arrivals): boolean =>
+/** Whether there is a zone in which one window is above the other by more than counting and noise explain. */
+const exceeds = (left: Arrivals, right: Arrivals): boolean =>
   [...new Set([...Object.keys(left.from), ...Object.keys(right.from)])].some((zone) => {
     const [one, other] = [amountOf(left.from, zone), amountOf(right.from, zone)];
     const deviation = (rate: number, seconds: number): number => rate / Math.max(seconds, 1e-3) + (NOISE * rate) ** 2;
     // One more arrival is no surprise where there were none.
     const least = 1 / Math.max(1e-3, Math.min(left.window, right.window));
-    return (
-      Math.abs(one - other) > least + SURPRISE * Math.sqrt(deviation(one, left.window) + deviation(other, right.window))
-    );
+    return one - other > least + SURPRISE * Math.sqrt(deviation(one, left.window) + deviation(other, right.window));
   });
 
 export interface SteadyRate {
   readonly rates: Demand;
-  /** The newest window is above the ones before it by more than noise explains. */
+  /** Some zone's newest window is above the ones before it by more than noise explains; or none is, and some zone's is below. */
   readonly rose: boolean;
+  readonly fell: boolean;
 }
 
 /** The rates by client zone that hold now: the mean of the newest windows that agree with the newest. */
@@ -128,7 +125,7 @@ export const steadyRate = (past: readonly Arrivals[]): SteadyRate | undefined =>
   let before: Arrivals | undefined;
   for (const arrivals of [...past].reverse()) {
     if (newest.at - arrivals.at >= AVERAGED_SECONDS) break;
-    if (disagree(newest, arrivals)) {
+    if (exceeds(newest, arrivals) || exceeds(arrivals, newest)) {
       before = arrivals;
       break;
     }
@@ -140,8 +137,9 @@ export const steadyRate = (past: readonly Arrivals[]): SteadyRate | undefined =>
     for (const [zone, rate] of Object.entries(from))
       rates.set(zone, (rates.get(zone) ?? 0) + (rate * window) / seconds);
   }
-  const rose = before !== undefined && taken.length === 1 && totalOf(newest.from) > totalOf(before.from);
-  return { rates: Object.fromEntries(rates), rose };
+  const other = taken.length === 1 ? before : undefined;
+  const rose = other !== undefined && exceeds(newest, other);
+  return { rates: Object.fromEntries(rates), rose, fell: other !== undefined && !rose };
 };
 
 /** Windows of the time that CPU samples may still be about, the newest last; the same window twice is one. */

@@ -21,8 +21,8 @@ export interface LoadRow extends LoadSample {
 /** From this fraction of its capacity on an endpoint's load says "at least". */
 export const SATURATION = 0.95;
 
-/** Rows in the order of their first samples. `idle`: load of an endpoint without any demand, cores; taken off every load. */
-export const rowsOf = (samples: readonly LoadSample[], idle: number): LoadRow[] => {
+/** Rows in the order of their first samples. */
+export const rowsOf = (samples: readonly LoadSample[]): LoadRow[] => {
   const groups = new Map<string, LoadSample[]>();
   for (const sample of samples) {
     const key = [sample.capacity, ...sample.shares].join(' ');
@@ -36,7 +36,7 @@ export const rowsOf = (samples: readonly LoadSample[], idle: number): LoadRow[] 
     return {
       capacity,
       shares,
-      load: Math.max(0, mean - idle),
+      load: mean,
       count: group.length,
       saturated: mean >= SATURATION * capacity,
     };

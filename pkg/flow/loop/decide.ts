@@ -144,6 +144,26 @@ const keep = ({ current, safe }: DecideInput, reason: LoopReason, cutShort = fal
   cutShort,
 });
 
+/** A zone's demand may grow so much while nothing is measured, as a factor. */
+export const UNSEEN_GROWTH = 4;
+
+/**
+ * Without metrics nobody sees a zone grow: every zone gets as many endpoints as the largest of them would need for a multiple of what was
+ * last known, and what that costs is still as little as it can be.
+ */
+const hedge = (input: DecideInput): Choice => {
+  const { policy, endpoints, demand, current } = input;
+  const most = Object.values(demand).reduce((peak, value) => Math.max(peak, value), 0);
+  const capacity = endpoints.reduce((sum, endpoint) => sum + endpoint.capacity, 0) / endpoints.length;
+  const needed = Math.ceil((UNSEEN_GROWTH * most) / (policy.upperUtilization * capacity));
+  const minEndpoints = Math.max(policy.minEndpoints, Math.min(endpoints.length, needed));
+  const { cutShort, ...plan } = planWithin(
+    { ...policy, minEndpoints },
+    { endpoints, demand, spreadInForce: current.spread },
+  );
+  return { plan: hintsIn({ ...plan, cutShort }), reason: 'MetricsStale', safe: true, cutShort };
+};
+
 const safeChoice = ({ policy: { safeMode }, endpoints }: DecideInput): Choice => ({
   safe: true,
   cutShort: false,
@@ -178,15 +198,17 @@ export const decidePlan = (input: DecideInput): Choice => {
   const { policy, time, plannedAt } = input;
   if (input.endpoints.length === 0) return keep(input, 'NoEndpoints');
   if (input.age > policy.safeModeAfterSeconds) return safeChoice(input);
+  if (input.age > policy.holdAfterSeconds && input.known) return hedge(input);
   if (input.safe && !input.fresh) return keep(input, 'MetricsLost');
   if (input.safe) return replan(input, 'MetricsBack');
   if (!input.known) return keep(input, input.first ? 'Adopted' : 'Waiting');
   if (input.topologyChanged) return replan(input, 'TopologyChanged');
-  if (input.age > policy.holdAfterSeconds) return keep(input, 'MetricsStale');
   if (!input.fresh) return keep(input, 'Steady');
   // What was a guess is corrected by the first samples that show that it was too low by far.
   const correcting = input.guessed && input.figures.maxUtilization > 1;
-  if (plannedAt !== null && time - plannedAt < policy.planIntervalSeconds && !correcting) return keep(input, 'Waiting');
+  // Nor does what no noise explains wait for the interval between two plans: that is for plans that save something.
+  const urgent = correcting || input.saturated || input.surging;
+  if (plannedAt !== null && time - plannedAt < policy.planIntervalSeconds && !urgent) return keep(input, 'Waiting');
   if (input.full) return keep(input, 'Overloaded');
   if (input.saturated || input.surging || input.highEnough || correcting) {
     const { hints, cutShort } = relieve(input);
@@ -201,10 +223,13 @@ export const decidePlan = (input: DecideInput): Choice => {
         };
   }
   const oldest = input.past[0]?.time ?? time;
-  if (time - oldest < policy.downDwellSeconds - policy.planIntervalSeconds) return keep(input, 'Steady');
-  const quick = mayReturnEarly(input);
-  const past = quick ? input.past.filter((entry) => entry.time > (input.fellAt ?? 0)) : input.past;
-  const { hints, cutShort } = returned({ ...input, past });
+  // Where a loop has just begun, a guess is no reason to wait: no other sample says that demand was ever that high.
+  const young = time - oldest < policy.downDwellSeconds - policy.planIntervalSeconds;
+  if (young && !input.guessed) return keep(input, 'Steady');
+  const patient = returned(input);
+  const quick = patient.hints === undefined && mayReturnEarly(input);
+  const sinceFall = input.past.filter((entry) => entry.time > (input.fellAt ?? 0));
+  const { hints, cutShort } = quick ? returned({ ...input, past: sinceFall }) : patient;
   return hints === undefined
     ? keep(input, 'Steady', cutShort)
     : { plan: hints, reason: 'Returned', safe: false, cutShort, quick };

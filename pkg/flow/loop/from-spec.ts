@@ -21,11 +21,9 @@ export interface FlowSettings {
   readonly source: string | undefined;
   /** PromQL for sources that take it. */
   readonly query: string | undefined;
-  /** How often load is read, seconds. */
-  readonly intervalSeconds: number;
+  /** How often load is read, seconds; undefined: as often as the source has something new. */
+  readonly intervalSeconds: number | undefined;
 }
-
-const DEFAULT_INTERVAL_SECONDS = 15;
 
 /** Cores, or whatever the unit is. */
 const coresOf = (quantity: string | undefined): number => Number(nanoCpu(quantity ?? '')) / 1e9;
@@ -78,5 +76,5 @@ export const settingsFromSpec = (spec: FlowPolicySpec): FlowSettings => ({
   capacity: capacityOf(spec),
   source: spec.metrics?.source,
   query: spec.metrics?.query,
-  intervalSeconds: secondsOf(spec.metrics?.interval, DEFAULT_INTERVAL_SECONDS),
+  intervalSeconds: spec.metrics?.interval === undefined ? undefined : parseDuration(spec.metrics.interval),
 });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the loop remembers of demand: what it was within the down dwell, and for how long it has been high.
 import { meanOf } from '../demand/belief.ts';
+import { accumulate, ENOUGH } from './evidence.ts';
 import type { Observed } from './observe.ts';
 import type { LoopPolicy, LoopState, Observation, PastDemand } from './types.ts';
 
@@ -15,7 +16,7 @@ const within = (
   return first < 0 ? past.filter((entry) => entry.time >= begin) : past.slice(first);
 };
 
-/** What was believed within the down dwell. Guesses end with the first estimate that is none. */
+/** What was believed within the down dwell. A guess ends with the first estimate that is none, which then stands for its time too. */
 export const pastOf = (
   policy: LoopPolicy,
   past: readonly PastDemand[],
@@ -25,8 +26,9 @@ export const pastOf = (
   const recent = [...within(policy, past, time)];
   if (countedAt === null || belief === null) return recent;
   const guess = saturated || surge !== null;
-  const kept = guess ? recent : recent.filter(({ atLeast }) => !atLeast);
-  return [...kept, { time, demand: surge ?? meanOf(belief), atLeast: guess }];
+  const demand = surge ?? meanOf(belief);
+  const kept = guess ? recent : recent.map((entry) => (entry.atLeast ? { ...entry, demand, atLeast: false } : entry));
+  return [...kept, { time, demand, atLeast: guess }];
 };
 
 /** When demand fell by more than noise explains and has stayed there since; ended by a load above the upper threshold. */
@@ -42,15 +44,31 @@ export const fellOf = (
   return plunge ? time : fellAt;
 };
 
-/** Estimates in a row with a load above the upper threshold. */
+/** Estimates in a row with a load above the upper threshold; `excess`: of the newest, in standard deviations. */
 export const highOf = (
   { upperUtilization }: LoopPolicy,
   { high }: LoopState,
   { countedAt }: Observed,
   { window }: Observation,
   utilization: number,
+  excess: number,
 ): LoopState['high'] => {
   if (countedAt === null) return high;
   if (utilization <= upperUtilization) return null;
-  return high === null ? { since: countedAt - window, estimates: 1 } : { ...high, estimates: high.estimates + 1 };
+  const { since, estimates, evidence, until } = high ?? {
+    since: countedAt - window,
+    estimates: 0,
+    evidence: 0,
+    until: -Infinity,
+  };
+  return {
+    since,
+    until: countedAt,
+    estimates: estimates + 1,
+    evidence: accumulate(evidence, excess, countedAt - until),
+  };
 };
+
+/** Load has been above the upper threshold for long enough, or by so much more than noise that there is nothing to wait for. */
+export const isHighEnough = ({ upDwellSeconds }: LoopPolicy, high: LoopState['high'], time: number): boolean =>
+  high !== null && (high.evidence >= ENOUGH || (high.estimates >= 2 && time - high.since >= upDwellSeconds));

@@ -4,6 +4,7 @@ import { coresPerUnit, learnFrom, remembered, steadyRate } from '../demand/arriv
 import type { ZoneCpu } from '../demand/arrivals.ts';
 import { aged, exactly, firstBelief, forZones } from '../demand/belief.ts';
 import type { Belief } from '../demand/belief.ts';
+import { at as entryOf } from '../demand/matrix.ts';
 import { estimateDemand } from '../demand/estimate.ts';
 import { hintsOf } from '../demand/in-force.ts';
 import { rowsOf, SATURATION } from '../demand/rows.ts';
@@ -79,7 +80,7 @@ const newestSample = (observation: Observation): number =>
   }, -Infinity);
 
 /** What a measurement of the demand itself says; one that was seen already says nothing. */
-const observeMeasured = (
+const measuredIn = (
   zones: readonly string[],
   { demand, sampledAt }: MeasuredDemand,
   before: Observed,
@@ -111,6 +112,40 @@ const afterJump = (before: Belief, after: Belief, room: number): Demand => {
   );
 };
 
+/** So many standard deviations of both are a jump or a fall. */
+const SURPRISE = 3;
+
+/** Whether a zone's demand differs by more than noise explains, the same way for all zones that do. */
+const differs = (before: Belief, after: Belief, sign: 1 | -1): boolean =>
+  after.mean.some((now, index) => {
+    const [was, variance] = [
+      before.mean[index] ?? 0,
+      entryOf(after.covariance, index, index) + entryOf(before.covariance, index, index),
+    ];
+    return sign * (now - was) > SURPRISE * Math.sqrt(variance);
+  });
+
+const roomOf = ({ targetUtilization }: LoopPolicy, observation: Observation): number =>
+  targetUtilization * sumOf(readyOf(observation).map(({ capacity }) => capacity));
+
+/** By a measurement of the demand: jumps and falls are seen in it as in samples of endpoints. */
+const observeMeasured = (
+  policy: LoopPolicy,
+  observation: Observation,
+  measured: MeasuredDemand,
+  nothing: Observed,
+): Observed => {
+  const seen = measuredIn(observedZones(observation), measured, nothing);
+  const { belief: before } = nothing;
+  if (seen.countedAt === null || seen.belief === null || before === null) return seen;
+  const rose = differs(before, seen.belief, 1);
+  return {
+    ...seen,
+    surge: rose ? afterJump(before, seen.belief, roomOf(policy, observation)) : null,
+    plunge: !rose && differs(before, seen.belief, -1),
+  };
+};
+
 /** Hardly anything is left anywhere, by the last that is known of each endpoint. */
 const isFull = (ready: readonly ObservedEndpoint[]): boolean => {
   const known = ready.filter(({ load }) => load !== null);
@@ -127,7 +162,7 @@ const observeSamples = (
   nothing: Observed,
 ): Observed => {
   const ready = readyOf(observation);
-  const rows = rowsOf(counted, policy.idleCores);
+  const rows = rowsOf(counted);
   const countedAt = counted.reduce((newest, { sampledAt }) => Math.max(newest, sampledAt), -Infinity);
   const { belief: carried } = nothing;
   const before =
@@ -135,7 +170,6 @@ const observeSamples = (
       ? firstBelief(observedZones(observation), totalOf(rows, ready.length), weightsOf(observation), countedAt)
       : aged(carried, countedAt);
   const { belief, rank, condition, surge, plunge, atLeast } = estimateDemand(before, rows);
-  const room = policy.targetUtilization * sumOf(ready.map(({ capacity }) => capacity));
   return {
     ...nothing,
     belief,
@@ -146,7 +180,7 @@ const observeSamples = (
     plunge: plunge && carried !== null && !atLeast,
     full: isFull(ready),
     // Saturated endpoints are taken to be asked for more anyhow.
-    surge: surge && !atLeast && carried !== null ? afterJump(carried, belief, room) : null,
+    surge: surge && !atLeast && carried !== null ? afterJump(carried, belief, roomOf(policy, observation)) : null,
   };
 };
 
@@ -157,13 +191,13 @@ const sampledOf = (state: LoopState, counted: readonly Counted[]): Readonly<Reco
 };
 
 /** Load of the endpoints of each zone of which every endpoint has a sample that is newer than the last one learned from. */
-const zoneCpu = (observation: Observation, learnedAt: Demand, idle: number): ZoneCpu[] =>
+const zoneCpu = (observation: Observation, learnedAt: Demand): ZoneCpu[] =>
   [...Map.groupBy(readyOf(observation), ({ zone }) => zone)].flatMap(([zone, endpoints]) => {
     const ends = endpoints.map(({ load, sampledAt }) => (load === null ? null : sampledAt));
     if (ends.includes(null)) return [];
     const [first, last] = [Math.min(...ends.map(Number)), Math.max(...ends.map(Number))];
     if (first <= (ownValue(learnedAt, zone) ?? -Infinity) || last > observation.time) return [];
-    const cores = sumOf(endpoints.map(({ load }) => Math.max(0, (load ?? 0) - idle)));
+    const cores = sumOf(endpoints.map(({ load }) => load ?? 0));
     return [{ zone, cores, at: last, window: observation.window + last - first }];
   });
 
@@ -171,11 +205,7 @@ const zoneCpu = (observation: Observation, learnedAt: Demand, idle: number): Zon
 const KEPT_SECONDS = 180;
 
 /** What a source counted, and what the load of the endpoints teaches of it. */
-const countingOf = (
-  policy: LoopPolicy,
-  before: Counting | undefined,
-  observation: Observation,
-): Counting | undefined => {
+const countingOf = (before: Counting | undefined, observation: Observation): Counting | undefined => {
   const { measured } = observation;
   if (measured?.counts === undefined || measured.sampledAt > observation.time) return before;
   const { unit, to, window } = measured.counts;
@@ -183,7 +213,7 @@ const countingOf = (
   const own = before?.unit === unit ? before : { unit, past: [], known: null, learnedAt: {} };
   const newest = { at: measured.sampledAt, window, from: measured.demand, to };
   const past = remembered(own.past, newest, KEPT_SECONDS);
-  const cpu = zoneCpu(observation, own.learnedAt, policy.idleCores);
+  const cpu = zoneCpu(observation, own.learnedAt);
   const learnedAt = Object.fromEntries([
     ...Object.entries(own.learnedAt),
     ...cpu.map(({ zone, at }) => [zone, at] as const),
@@ -197,7 +227,9 @@ const SURE_ENOUGH = 0.3;
 /** Demand in the unit of capacity by what was counted; undefined while it is not known well enough what one of it takes. */
 const countedDemand = (
   counting: Counting | undefined,
-): { readonly measured: MeasuredDemand; readonly rose: boolean; readonly uncertainty: number } | undefined => {
+):
+  | { readonly measured: MeasuredDemand; readonly rose: boolean; readonly fell: boolean; readonly uncertainty: number }
+  | undefined => {
   const [each, rate, newest] = [
     coresPerUnit(counting?.known ?? null),
     steadyRate(counting?.past ?? []),
@@ -206,22 +238,27 @@ const countedDemand = (
   if (each === undefined || each.uncertainty > SURE_ENOUGH || rate === undefined || newest === undefined)
     return undefined;
   const demand = Object.fromEntries(Object.entries(rate.rates).map(([zone, value]) => [zone, value * each.cores]));
-  return { measured: { demand, sampledAt: newest.at }, rose: rate.rose, uncertainty: each.uncertainty };
+  return {
+    measured: { demand, sampledAt: newest.at },
+    rose: rate.rose,
+    fell: rate.fell,
+    uncertainty: each.uncertainty,
+  };
 };
 
 /** By what was counted; a rise needs no guess, it is all there. */
 const observeCounted = (
   policy: LoopPolicy,
   observation: Observation,
-  { measured, rose, uncertainty }: NonNullable<ReturnType<typeof countedDemand>>,
+  { measured, rose, fell, uncertainty }: NonNullable<ReturnType<typeof countedDemand>>,
   nothing: Observed,
 ): Observed => {
-  const seen = observeMeasured(observedZones(observation), measured, nothing, uncertainty);
+  const seen = measuredIn(observedZones(observation), measured, nothing, uncertainty);
   if (seen.countedAt === null) return seen;
   const ready = readyOf(observation);
   const demand = sumOf(Object.values(measured.demand));
   const full = demand >= SATURATION * sumOf(ready.map(({ capacity }) => capacity));
-  return { ...seen, full, surge: rose ? measured.demand : null };
+  return { ...seen, full, surge: rose ? measured.demand : null, plunge: fell };
 };
 
 /** Counts the new samples of an observation; `state` is of the hints, zones and endpoints in force up to now. */
@@ -240,13 +277,14 @@ export const observe = (policy: LoopPolicy, state: LoopState, observation: Obser
     rank: 0,
     condition: null,
   };
-  const counting = countingOf(policy, state.counting, observation);
+  const counting = countingOf(state.counting, observation);
   if (counting !== undefined) {
     const known = countedDemand(counting);
     if (known !== undefined) return { ...observeCounted(policy, observation, known, nothing), counting };
     return { ...observeLoads(policy, state, observation, nothing), counting };
   }
-  if (measured !== undefined) return measured.sampledAt > time ? nothing : observeMeasured(zones, measured, nothing);
+  if (measured !== undefined)
+    return measured.sampledAt > time ? nothing : observeMeasured(policy, observation, measured, nothing);
   return observeLoads(policy, state, observation, nothing);
 };
 

@@ -5,11 +5,12 @@ import type { HintsInForce } from '../demand/in-force.ts';
 import type { Demand } from '../types.ts';
 import { decidePlan } from './decide.ts';
 import type { Choice, DecideInput } from './decide.ts';
-import { fellOf, highOf, pastOf } from './memory.ts';
+import { excessOf } from './evidence.ts';
+import { fellOf, highOf, isHighEnough, pastOf } from './memory.ts';
 import { observe } from './observe.ts';
 import type { Observed } from './observe.ts';
 import { figuresUnder, planFor, samePlan, withHints } from './plan-in-force.ts';
-import { membersDiffer, membersOf, observedZones, readyOf, withEra } from './topology.ts';
+import { membersDiffer, membersOf, observedZones, readyOf, withEra, withoutIdle } from './topology.ts';
 import type { LoopDecision, LoopPolicy, LoopState, Observation } from './types.ts';
 
 /** Nothing is known, and every endpoint serves its own zone: what costs least, and shows demand best. */
@@ -49,7 +50,9 @@ const situationOf = (
   const demand = observed.surge ?? believedOf(observed);
   const figures = figuresUnder(current, ready, demand, policy);
   const fellAt = fellOf(policy, before, observed, time, figures.maxUtilization);
-  const high = highOf(policy, before, observed, observation, figures.maxUtilization);
+  const { belief } = observed;
+  const excess = belief === null ? 0 : excessOf(policy, current, ready, belief);
+  const high = highOf(policy, before, observed, observation, figures.maxUtilization, excess);
   const input = {
     policy,
     time,
@@ -64,7 +67,7 @@ const situationOf = (
     saturated: observed.saturated,
     full: observed.full,
     surging: observed.surge !== null && figures.maxUtilization > policy.upperUtilization,
-    highEnough: high !== null && high.estimates >= 2 && time - high.since >= policy.upDwellSeconds,
+    highEnough: isHighEnough(policy, high, time),
     fresh: observed.countedAt !== null,
     age: time - observed.freshAt,
     plannedAt: before.plannedAt,
@@ -107,7 +110,7 @@ const kept = (previous: LoopState['previous'], oldest: number): LoopState['previ
   previous !== null && previous.until >= oldest ? previous : null;
 
 /**
- * Counts what was observed and decides on the hints from `observation.time` on.
+ * Counts what was seen and decides on the hints from `seen.time` on.
  *
  * Without a state the loop begins: every endpoint serves its own zone. The same arguments give the same answer, and the new
  * state is plain JSON.
@@ -115,8 +118,9 @@ const kept = (previous: LoopState['previous'], oldest: number): LoopState['previ
 export const step = (
   policy: LoopPolicy,
   state: LoopState | undefined,
-  observation: Observation,
+  seen: Observation,
 ): { readonly state: LoopState; readonly decision: LoopDecision } => {
+  const observation = withoutIdle(seen, policy);
   const before = state ?? initialState(observation);
   const { time } = observation;
   const observed = observe(policy, before, observation);

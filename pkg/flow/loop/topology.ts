@@ -2,11 +2,27 @@
 // Zones and endpoints of a Service as the loop knows them: what changed, and how clients were shared meanwhile.
 import { sharingOf } from '../demand/in-force.ts';
 import type { HintsInForce, HintsOf } from '../demand/in-force.ts';
-import type { Era, LoopState, Member, Observation, ObservedEndpoint } from './types.ts';
+import type { Era, LoopPolicy, LoopState, Member, Observation, ObservedEndpoint } from './types.ts';
 import { ownValue } from '../own.ts';
 
 export const readyOf = ({ endpoints }: Observation): readonly ObservedEndpoint[] =>
   endpoints.filter(({ ready }) => ready).sort((left, right) => (left.name < right.name ? -1 : 1));
+
+/** Of an endpoint's capacity, what at least is left for demand: an idle load above it is a mistake, and no endpoint is without capacity. */
+const LEAST_LEFT = 0.01;
+
+/** What is left of capacity and load without what an endpoint uses when nothing is asked of it; targets are of what is left. */
+export const withoutIdle = (observation: Observation, { idleCores }: Pick<LoopPolicy, 'idleCores'>): Observation =>
+  idleCores === 0
+    ? observation
+    : {
+        ...observation,
+        endpoints: observation.endpoints.map((endpoint) => ({
+          ...endpoint,
+          capacity: Math.max(LEAST_LEFT * endpoint.capacity, endpoint.capacity - idleCores),
+          load: endpoint.load === null ? null : Math.max(0, endpoint.load - idleCores),
+        })),
+      };
 
 /** Zones with clients, in name order. */
 export const observedZones = ({ zones }: Observation): string[] => [...new Set(zones)].sort();

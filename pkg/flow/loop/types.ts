@@ -11,7 +11,7 @@ export interface LoopPolicy {
   readonly targetUtilization: number;
   /** Load from which on a new plan is made, as a fraction of capacity; above the target. */
   readonly upperUtilization: number;
-  /** How long load has to stay above it, seconds. Saturated endpoints do not wait. */
+  /** How long load has to stay above it where noise could explain that, seconds. */
   readonly upDwellSeconds: number;
   /** How long demand has to stay so low that a plan with less traffic between zones would do, seconds. */
   readonly downDwellSeconds: number;
@@ -20,9 +20,9 @@ export interface LoopPolicy {
    * there for the up dwell. Infinity: every return waits.
    */
   readonly quickReturnSeconds: number;
-  /** At least this long between two plans, seconds, unless zones or endpoints change. */
+  /** At least this long between two plans, seconds, unless zones or endpoints change, endpoints are saturated or demand jumps. */
   readonly planIntervalSeconds: number;
-  /** Samples older than this change nothing any more, seconds. */
+  /** From this age of the newest sample on, seconds, zones get endpoints for a multiple of the demand last seen. */
   readonly holdAfterSeconds: number;
   /** Samples older than this lead to the safe mode, seconds. */
   readonly safeModeAfterSeconds: number;
@@ -31,7 +31,7 @@ export interface LoopPolicy {
   readonly minEndpoints: number;
   /** A plan that saves less than this fraction of the demand from crossing zones is not worth a change. */
   readonly worthwhileSaving: number;
-  /** Load of an endpoint without demand, cores. Samples alone cannot tell it from demand. */
+  /** Load of an endpoint without demand, cores; taken off its load and its capacity. Samples alone cannot tell it from demand. */
   readonly idleCores: number;
   /** Proxies follow new hints within this time, seconds: samples from before are not counted. */
   readonly settleSeconds: number;
@@ -132,8 +132,14 @@ export interface LoopState {
   readonly sampled: Readonly<Record<string, number>>;
   /** End of the newest window of all, seconds; before there is one, when the loop began. */
   readonly freshAt: number;
-  /** Estimates in a row above the upper threshold, and when the window of the first began. */
-  readonly high: { readonly since: number; readonly estimates: number } | null;
+  /** Estimates in a row above the upper threshold, when the window of the first began and the last ended, and what they add up to. */
+  readonly high: {
+    readonly since: number;
+    readonly until: number;
+    readonly estimates: number;
+    /** By the sequential test, in standard deviations. */
+    readonly evidence: number;
+  } | null;
   /** Within the down dwell, oldest first. */
   readonly past: readonly PastDemand[];
   /** Since when, seconds, demand is lower than before by more than noise explains; null where it is not. */

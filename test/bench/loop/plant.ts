@@ -59,6 +59,11 @@ const drift = (old: Shares | undefined, fresh: Shares, endpoints: ReadonlySet<st
   return moved;
 };
 
+/** What an endpoint's idle load leaves of it. */
+const leaving =
+  (idleCores: number) =>
+  (endpoint: PlantEndpoint): PlantEndpoint => ({ ...endpoint, capacity: endpoint.capacity - idleCores });
+
 interface Noise {
   readonly of: (key: string, deviation: number) => number;
 }
@@ -99,14 +104,19 @@ export const simulate = (
   const sampler = createSampler(scenario);
   let loads: ReadonlyMap<string, number> = new Map();
   let longLived = new Map<string, Shares>();
+  let known = '';
   for (let time = 0; time < scenario.durationSeconds; time += 1) {
     noise.tick();
     const endpoints = autoscaler?.endpoints(time) ?? scenario.endpoints(time);
-    if (time % askSeconds === 0) {
+    // Endpoints are watched: a rule hears of a change at once, of load when it asks.
+    const present = endpoints.map(({ name }) => name).join();
+    if (time % askSeconds === 0 || present !== known) {
+      known = present;
       const plan = rule({
         observation: observationAt(scenario, time, endpoints, sampler),
         trueDemand: demandAt(Math.max(0, time - LATE)),
         endpoints,
+        idleCores: scenario.idleCores ?? 0,
         loads,
         asked: demandAt(Math.max(0, time - 1)),
       });
@@ -138,12 +148,13 @@ export const simulate = (
       const sum = noisy.reduce((all, [, share]) => all + share, 0);
       if (sum > 0) for (const [name, share] of noisy) flows.push({ zone, name, load: (demand * share) / sum });
     }
-    const arriving = meter.tick({ flows, endpoints, demand: asked }, time);
-    latency.tick(flows, endpoints);
+    const { idleCores = 0 } = scenario;
+    const arriving = meter.tick({ flows, endpoints: endpoints.map(leaving(idleCores)), demand: asked }, time);
+    latency.tick(flows, endpoints.map(leaving(idleCores)));
     const served = new Map<string, number>();
     let utilization = 0;
     for (const { name, capacity } of endpoints) {
-      const load = Math.min(capacity, (arriving.get(name) ?? 0) + (scenario.idleCores ?? 0));
+      const load = Math.min(capacity, (arriving.get(name) ?? 0) + idleCores);
       served.set(name, load);
       utilization += load / capacity / endpoints.length;
       sampler.record(time, name, load);

@@ -26,8 +26,9 @@ export const sameZone: Rule =
 /** The planner with the true demand of 15 to 30 seconds ago, anew each time: what a loop without hysteresis could reach. */
 export const informed: Rule =
   () =>
-  ({ endpoints, trueDemand }) => {
-    const plan = planWithin({ ...DEFAULT_LOOP_POLICY, worthwhileSaving: 0 }, { endpoints, demand: trueDemand });
+  ({ endpoints, idleCores = 0, trueDemand }) => {
+    const left = endpoints.map((endpoint) => ({ ...endpoint, capacity: endpoint.capacity - idleCores }));
+    const plan = planWithin({ ...DEFAULT_LOOP_POLICY, worthwhileSaving: 0 }, { endpoints: left, demand: trueDemand });
     return { spread: plan.spread, endpoints: plan.endpoints };
   };
 

@@ -44,6 +44,8 @@ export interface RuleInput {
   /** Fifteen seconds ago. */
   readonly trueDemand: Demand;
   readonly endpoints: readonly PlantEndpoint[];
+  /** Of each endpoint. Default 0. */
+  readonly idleCores?: number;
   /** For rules of proxies that see each answer: the load of each endpoint in the last second, cores, at most its capacity. */
   readonly loads: ReadonlyMap<string, number>;
   /** For the same: what the clients of each zone asked for in the last second, cores. */

@@ -11,6 +11,7 @@ import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
 
 const QUERY: LoadQuery = { namespace: 'shop', service: 'web', pods: new Set(['p']) };
+const FIXED = settingsFromSpec({ metrics: { interval: '15s' } });
 const DEFAULTS = settingsFromSpec({});
 const never = new AbortController().signal;
 
@@ -22,9 +23,9 @@ describe('the reader of load', () => {
   let outcomes: string[];
   let late: string[];
 
-  const pods = (load: number, problems: string[] = []): LoadReading => ({
+  const pods = (load: number, problems: string[] = [], sampledAt = load): LoadReading => ({
     kind: 'pods',
-    samples: [{ pod: 'p', load, sampledAt: 1, window: 15 }],
+    samples: [{ pod: 'p', load, sampledAt, window: 15 }],
     problems,
   });
   const source = (name: string): LoadSource => ({
@@ -34,7 +35,7 @@ describe('the reader of load', () => {
       return answer();
     },
   });
-  const read = (settings = DEFAULTS, signal = never) => reader.read('shop/web', settings, QUERY, signal);
+  const read = (settings = FIXED, signal = never) => reader.read('shop/web', settings, QUERY, signal);
 
   beforeEach(() => {
     clock = createFakeClock();
@@ -52,7 +53,7 @@ describe('the reader of load', () => {
   });
 
   it('takes no answer that is about as old as the interval', async () => {
-    await read({ ...DEFAULTS, intervalSeconds: 1 });
+    await read({ ...FIXED, intervalSeconds: 1 });
     expect(asked).to.deep.equal([{ ...QUERY, maxAgeSeconds: 0.5 }]);
   });
 
@@ -64,6 +65,46 @@ describe('the reader of load', () => {
     await clock.advance(5_000);
     expect(await read()).to.deep.include({ load: pods(2), dueInMs: 15_000 });
     expect(outcomes).to.deep.equal(['one success', 'one success']);
+  });
+
+  describe('where the policy names no interval', () => {
+    /** When the source was asked, seconds, while it has a new sample every fifteen seconds from the first on, at `phase`. */
+    const askedAt = async (phase: number, until: number): Promise<number[]> => {
+      const begin = clock.monotonic();
+      const seconds = (): number => (clock.monotonic() - begin) / 1_000;
+      const times: number[] = [];
+      answer = () => {
+        times.push(seconds());
+        return Promise.resolve(pods(1, [], clock.now() / 1_000 - 10 - ((seconds() + 15 - phase) % 15)));
+      };
+      while (seconds() < until) await clock.advance((await read(DEFAULTS)).dueInMs);
+      return times;
+    };
+
+    it('waits closely for a sample that is due, so that it is read within three seconds, once in an interval', async () => {
+      const times = await askedAt(8, 248);
+      const firstAfter = (sample: number): number => times.find((time) => time >= sample) ?? Infinity;
+      for (const sample of [158, 173, 188, 203, 218, 233]) expect(firstAfter(sample) - sample).to.be.within(0, 3);
+      expect(times.length, 'readings in sixteen intervals').to.be.at.most(22);
+    });
+
+    it('does not ask a source that has fallen silent more and more often', async () => {
+      await read(DEFAULTS);
+      answer = () => Promise.resolve(pods(1));
+      let readings = 0;
+      for (const end = clock.monotonic() + 300_000; clock.monotonic() < end; readings += 1)
+        await clock.advance((await read(DEFAULTS)).dueInMs);
+      expect(readings).to.be.at.most(26);
+    });
+
+    it('asks as often as the source has something new', async () => {
+      const fast = { ...source('meters'), intervalSeconds: 2 };
+      reader = createLoadReader({ sources: new Map([['meters', fast]]), clock, lifetime: never });
+      expect((await read(DEFAULTS)).dueInMs).to.be.within(1_800, 2_000);
+      expect((await read(settingsFromSpec({ metrics: { interval: '5s' } }))).dueInMs, 'the policy says so').to.equal(
+        5_000,
+      );
+    });
   });
 
   it('asks the source that the policy names, with its query, as soon as it names another', async () => {

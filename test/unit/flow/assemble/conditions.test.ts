@@ -108,7 +108,7 @@ const tables: Record<'Observed' | 'Effective' | 'Stable', Case[]> = {
       name: 'samples are older than two minutes',
       more: { turn: turn({ freshAt: 870 }) },
       is: 'False/MetricsStale',
-      says: /for 2 min: the plan is kept/,
+      says: /for 2 min: zones get endpoints for 4 times the demand last seen/,
     },
     {
       name: 'samples are older than ten minutes',

@@ -112,9 +112,10 @@ describe('rates that hold now', () => {
     expect(steadyRate(windows(100, 8, (at) => (at < 100 ? 100 : 300)))).to.deep.equal({
       rates: { a: 300 },
       rose: true,
+      fell: false,
     });
     const fell = steadyRate(windows(100, 8, (at) => (at < 100 ? 300 : 100)));
-    expect(fell).to.deep.equal({ rates: { a: 100 }, rose: false });
+    expect(fell).to.deep.equal({ rates: { a: 100 }, rose: false, fell: true });
   });
 
   it('take what counting explains for noise: a single connection is no jump', () => {

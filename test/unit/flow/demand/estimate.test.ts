@@ -38,7 +38,7 @@ const roundOf = (counts: readonly number[], hints: Hints | 'spread', noise: () =
     const load = shares.reduce((sum, share, index) => sum + share * (truth[index] ?? 0), 0);
     return { shares, capacity, load: Math.min(capacity, load * noise()) };
   });
-  return rowsOf(samples, 0);
+  return rowsOf(samples);
 };
 
 /** Mean relative error by zone over many rounds, each begun from a weak belief that all zones are alike. */
@@ -132,7 +132,6 @@ describe('demand estimation', () => {
           capacity: 5,
           shares: zones.map((__, index) => (index === zone ? 1 : 0)),
         })),
-        0,
       );
       ({ belief } = estimateDemand(aged(belief, time), calm));
     }
@@ -142,7 +141,6 @@ describe('demand estimation', () => {
         capacity: 5,
         shares: zones.map((__, index) => (index === zone ? 1 : 0)),
       })),
-      0,
     );
     const mean = estimateDemand(aged(belief, 315), jump).belief.mean;
     mean.forEach((value, index) => expect(value / (truth[index] ?? 1), `zone ${zones[index]}`).to.be.closeTo(1, 0.15));
@@ -203,10 +201,7 @@ describe('demand estimation', () => {
 
 describe('a surge', () => {
   const own = (loads: readonly number[], capacity = 5): LoadRow[] =>
-    rowsOf(
-      loads.map((load, index) => ({ load, capacity, shares: zones.map((_, zone) => (zone === index ? 1 : 0)) })),
-      0,
-    );
+    rowsOf(loads.map((load, index) => ({ load, capacity, shares: zones.map((_, zone) => (zone === index ? 1 : 0)) })));
   const calm = estimateDemand(firstBelief(zones, 3, {}, 0), own([1, 1, 1])).belief;
 
   const rounds = [

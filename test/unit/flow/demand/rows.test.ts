@@ -9,14 +9,11 @@ const both = [0.5, 1];
 
 describe('rows of samples', () => {
   it('average samples with the same shares', () => {
-    const rows = rowsOf(
-      [
-        { load: 0.4, capacity: 1, shares: own },
-        { load: 0.6, capacity: 1, shares: own },
-        { load: 0.9, capacity: 1, shares: both },
-      ],
-      0,
-    );
+    const rows = rowsOf([
+      { load: 0.4, capacity: 1, shares: own },
+      { load: 0.6, capacity: 1, shares: own },
+      { load: 0.9, capacity: 1, shares: both },
+    ]);
     expect(rows).to.deep.equal([
       { load: 0.5, capacity: 1, shares: own, count: 2, saturated: false },
       { load: 0.9, capacity: 1, shares: both, count: 1, saturated: false },
@@ -24,13 +21,10 @@ describe('rows of samples', () => {
   });
 
   it('keep endpoints of another capacity apart: they are saturated at another load', () => {
-    const rows = rowsOf(
-      [
-        { load: 1, capacity: 1, shares: own },
-        { load: 1, capacity: 2, shares: own },
-      ],
-      0,
-    );
+    const rows = rowsOf([
+      { load: 1, capacity: 1, shares: own },
+      { load: 1, capacity: 2, shares: own },
+    ]);
     expect(rows.map(({ saturated }) => saturated)).to.deep.equal([true, false]);
   });
 
@@ -41,27 +35,11 @@ describe('rows of samples', () => {
   ];
   for (const { name, load, saturated } of saturation) {
     it(`${saturated ? 'are' : 'are not'} saturated ${name}`, () => {
-      expect(rowsOf([{ load, capacity: 1, shares: own }], 0)[0]?.saturated).to.equal(saturated);
+      expect(rowsOf([{ load, capacity: 1, shares: own }])[0]?.saturated).to.equal(saturated);
     });
   }
 
-  it('take the idle load off, but never below nothing', () => {
-    const rows = rowsOf(
-      [
-        { load: 0.3, capacity: 1, shares: own },
-        { load: 0.05, capacity: 1, shares: both },
-      ],
-      0.1,
-    );
-    expect(rows[0]?.load).to.be.closeTo(0.2, 1e-12);
-    expect(rows[1]?.load).to.equal(0);
-  });
-
-  it('judge saturation by what was measured, idle load included', () => {
-    expect(rowsOf([{ load: 0.96, capacity: 1, shares: own }], 0.1)[0]?.saturated).to.equal(true);
-  });
-
   it('are none without samples', () => {
-    expect(rowsOf([], 0)).to.deep.equal([]);
+    expect(rowsOf([])).to.deep.equal([]);
   });
 });

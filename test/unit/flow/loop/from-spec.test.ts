@@ -14,7 +14,7 @@ describe('the settings of a FlowPolicy', () => {
       capacity: { from: 'Requests' },
       source: undefined,
       query: undefined,
-      intervalSeconds: 15,
+      intervalSeconds: undefined,
     });
   });
 

@@ -75,6 +75,39 @@ describe('loop', () => {
     expect(first?.time).to.be.within(630, 660);
   });
 
+  it('acts on the first window whose load is above the threshold by two standard deviations, though it is no jump', () => {
+    const from = (before: number, after: number) =>
+      looped({
+        endpoints: () => endpointsOf({ a: 3, b: 3, c: 3 }),
+        demand: (time) => ({ a: 3 * (time < 600 ? before : after), b: 0.3, c: 0.3 }),
+      });
+    expect(changes(from(0.79, 0.92).runTo(700))[0], 'two').to.deep.include({ time: 615, reason: 'Overloaded' });
+    expect(changes(from(0.79, 0.85).runTo(700))[0]?.time, 'one').to.be.within(630, 660);
+  });
+
+  it('plans for what idle load leaves of the endpoints', () => {
+    const decisions = (idleCores: number, load: number) => {
+      const seen = (time: number) =>
+        observation(
+          time,
+          endpointsOf({ a: 2, b: 2, c: 2 }).map((endpoint) => ({
+            ...endpoint,
+            load: idleCores + (endpoint.zone === 'a' ? load : 0.1),
+            sampledAt: time,
+          })),
+        );
+      const policy = { ...DEFAULT_LOOP_POLICY, idleCores };
+      let { state, decision } = step(policy, undefined, observation(0, endpointsOf({ a: 2, b: 2, c: 2 })));
+      for (const time of [30, 45, 60]) ({ state, decision } = step(policy, state, seen(time)));
+      return decision;
+    };
+    expect(decisions(0.2, 0.5).demand['a'], 'without what is idle').to.be.closeTo(1, 1e-3);
+    expect(spill(decisions(0.2, 0.6)), '0.6 of 0.8').to.deep.equal([]);
+    expect(spill(decisions(0.2, 0.7)), '0.7 of 0.8').not.to.deep.equal([]);
+    expect(spill(decisions(0, 0.7)), '0.7 of 1').to.deep.equal([]);
+    expect(decisions(5, 0.7).endpoints, 'more than there is').to.have.lengthOf(6);
+  });
+
   describe('when demand jumps', () => {
     /** A jump of zone a at 607 s, in the middle of a window, so that the first sample shows only a part of it. */
     const jump = (after: number, endpoints = three) => {
@@ -187,6 +220,14 @@ describe('loop', () => {
     expect(spill(decisions[1] as LoopDecision)).to.deep.equal([]);
   });
 
+  it('takes back what it guessed when it had just begun, without the dwell that it has no samples of', () => {
+    const service = looped({ endpoints: three, demand: (time) => ({ a: time < 15 ? 1.1 : 0.5, b: 0.1, c: 0.1 }) });
+    const decisions = changes(service.runTo(600));
+    expect(decisions.map(({ reason }) => reason)).to.deep.equal(['Saturated', 'Returned']);
+    expect(decisions[1]?.time).to.be.at.most(90);
+    expect(service.state()?.quickAt, 'the early return of the hour is not used up').to.equal(null);
+  });
+
   it('returns early once an hour at most: demand that comes and goes waits for the dwell', () => {
     const minutes = (time: number): number => Math.floor(time / 120);
     const service = looped({
@@ -280,6 +321,22 @@ describe('loop', () => {
       expect(spill(first as LoopDecision)).to.have.lengthOf(1);
     });
 
+    it('answers a jump with the first measurement, and another one within the plan interval', () => {
+      const calm = [0, 15, 30].map((time) => measured(time, { a: 0.8, b: 0.2, c: 0.2 }));
+      const jumps = [measured(45, { a: 1.8, b: 0.2, c: 0.2 }), measured(50, { a: 3, b: 0.2, c: 0.2 })];
+      const [first, second] = changes(afterSteps([...calm, ...jumps]));
+      expect(first).to.deep.include({ time: 45, reason: 'Overloaded' });
+      expect(second).to.deep.include({ time: 50, reason: 'Overloaded' });
+    });
+
+    it('returns early after a fall', () => {
+      const busy = [0, 15, 30, 45, 60, 75, 90, 105].map((time) => measured(time, { a: 1.8, b: 0.2, c: 0.2 }));
+      const long = Array.from({ length: 20 }, (_, index) => measured(120 + 15 * index, { a: 1.8, b: 0.2, c: 0.2 }));
+      const calm = [0, 15, 30, 45].map((after) => measured(420 + after, { a: 0.8, b: 0.2, c: 0.2 }));
+      const returned = changes(afterSteps([...busy, ...long, ...calm])).find(({ reason }) => reason === 'Returned');
+      expect(returned?.time).to.be.within(420 + 30, 420 + 45);
+    });
+
     const ignored = [
       { name: 'one that was seen already', next: measured(15, { a: 9, b: 9, c: 9 }, 0) },
       { name: 'one that is older than the last', next: measured(15, { a: 9, b: 9, c: 9 }, -15) },
@@ -292,11 +349,15 @@ describe('loop', () => {
       });
     }
 
-    it('holds when it stops coming, and then goes to the safe mode', () => {
+    it('makes room when it stops coming, and then goes to the safe mode', () => {
       const demand = { a: 0.5, b: 0.5, c: 0.5 };
       const times = Array.from({ length: 45 }, (_, index) => index * 15);
       const decisions = afterSteps(times.map((time) => measured(time, demand, 0)));
-      expect(decisions.find(({ time }) => time === 150)).to.deep.include({ changed: false, reason: 'MetricsStale' });
+      expect(decisions.find(({ time }) => time === 135)).to.deep.include({
+        changed: true,
+        reason: 'MetricsStale',
+        spread: false,
+      });
       expect(last(decisions)).to.deep.include({ spread: true, reason: 'MetricsLost' });
     });
   });
@@ -360,11 +421,17 @@ describe('loop', () => {
         time >= from && time < to;
     const base = { endpoints: three, demand: () => ({ a: 0.5, b: 0.1, c: 0.1 }) };
 
-    it('holds after two minutes, and goes to the safe mode after ten', () => {
-      const decisions = looped({ ...base, silent: silentFrom(600) }).runTo(1800);
+    it('makes room for four times the demand after two minutes, and goes to the safe mode after ten', () => {
+      const endpoints = () => endpointsOf({ a: 2, b: 2, c: 2 });
+      const decisions = looped({ ...base, endpoints, silent: silentFrom(600) }).runTo(1800);
       const at = (time: number): LoopDecision | undefined => decisions.find((decision) => decision.time === time);
       expect(at(690)?.reason).to.equal('Steady');
-      expect(at(735)).to.deep.include({ reason: 'MetricsStale', changed: false });
+      const roomy = decisions.find(({ reason }) => reason === 'MetricsStale');
+      expect(roomy).to.deep.include({ changed: true, spread: false });
+      expect(roomy?.time).to.be.within(705, 735);
+      const serving = (zone: string) => roomy?.endpoints.filter(({ forZones }) => forZones.includes(zone)).length;
+      expect(['a', 'b', 'c'].map(serving), '4 × 0.5 cores at 80 %').to.deep.equal([3, 3, 3]);
+      expect(at(750), 'once').to.deep.include({ reason: 'MetricsStale', changed: false });
       expect(at(1170)).to.deep.include({ reason: 'MetricsStale', spread: false });
       expect(at(1200)).to.deep.include({ reason: 'MetricsLost', changed: true, spread: true, endpoints: [] });
       expect(at(1800)).to.deep.include({ reason: 'MetricsLost', changed: false, spread: true });
