@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flow-controller: caches in every replica, controllers in the one that leads.
 import { readFile } from 'node:fs/promises';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
+import { ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
+import type { ZoneEvacuation } from '../../pkg/apis/zone-evacuation.ts';
+import { createSecondSweeper } from '../../pkg/controllers/evacuation/cleanup.ts';
 import { openFlowCaches } from '../../pkg/controllers/flow/caches.ts';
 import { createFlowController } from '../../pkg/controllers/flow/controller.ts';
 import { createRouterEvidence } from '../../pkg/controllers/routers/evidence.ts';
@@ -9,6 +13,7 @@ import { openNodeGroupCaches } from '../../pkg/controllers/node-groups/caches.ts
 import { createNodeGroupControllers } from '../../pkg/controllers/node-groups/controller.ts';
 import { createAggregator } from '../../pkg/controllers/traffic-proof/aggregator.ts';
 import { createConditionWriter } from '../../pkg/controllers/traffic-proof/condition-writer.ts';
+import { dropManagedFields } from '../../pkg/kubernetes/informer.ts';
 import { createManager } from '../../pkg/kubernetes/manager.ts';
 import { createLoadSources } from '../../pkg/metrics/load-sources.ts';
 import { createMeterReader } from '../../pkg/metrics/measured-traffic.ts';
@@ -36,6 +41,19 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   manager.inEveryReplica(routers.run);
   manager.beforeLeading(routers.read);
   manager.controller('flow', createFlowController({ ...common, caches, routers, lifetime: manager.resigned }));
+  const evacuations = manager.cache<ZoneEvacuation & KubernetesObject>(ZONE_EVACUATIONS, {
+    transform: dropManagedFields,
+  });
+  const sweeper = createSecondSweeper({
+    ...common,
+    evacuations,
+    marked: () =>
+      caches.slices.list().flatMap(({ metadata, evacuated: zones }) => {
+        const ref = { namespace: metadata?.namespace ?? '', name: metadata?.name ?? '' };
+        return zones === undefined ? [] : [{ ref, zones }];
+      }),
+  });
+  manager.whileLeading(sweeper.run);
   if (nodeGroups.enabled) {
     const { touchesPerSecond } = nodeGroups;
     const options = { ...common, caches: openNodeGroupCaches(manager.cache), touchesPerSecond, excludedNamespaces };

@@ -163,7 +163,10 @@ const settings: Row = {
     {
       title: 'Services of evacuated zones',
       unit: 'short',
-      queries: one(`max by (zone, state) (${P}evacuation_services)`, '{{zone}} {{state}}'),
+      queries: [
+        { expr: `max by (zone, state) (${P}evacuation_services)`, legend: '{{zone}} {{state}}' },
+        { expr: `max by (zone) (${P}evacuation_slices_overdue)`, legend: '{{zone}} slices that are overdue' },
+      ],
     },
     {
       title: 'Slices written by evacuations (1 h)',

@@ -144,6 +144,27 @@ const evacuation: EventGroup = {
   ],
 };
 
+const evacuatedServices: EventGroup = {
+  command: RECONCILER,
+  file: 'pkg/controllers/evacuation/services.ts',
+  about: 'the Service',
+  rows: [
+    row(
+      'Normal',
+      'EvacuatedFromZone',
+      'Its slices were written: endpoints of the zone get no new connections.',
+      NOTHING,
+    ),
+    row(
+      'Warning',
+      'NotEvacuated',
+      'It stays as it is, for the reason in the message: connections still go to the zone.',
+      'add replicas in other zones, or accept it',
+    ),
+    row('Normal', 'ReturnedToZone', 'The evacuation is over, and its slices are as they were.', NOTHING),
+  ],
+};
+
 const loop: EventGroup = {
   command: FLOW,
   file: 'pkg/controllers/flow/reporter.ts',
@@ -282,6 +303,7 @@ export const EVENT_GROUPS: readonly EventGroup[] = [
   repair,
   carrier,
   evacuation,
+  evacuatedServices,
   loop,
   nodes,
   refusals,

@@ -41,7 +41,7 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
     showSettings(metrics, { counts: none, foreignValues: no, fights: no });
     showEffectiveness(metrics, { counts: none, figures: none });
     createEvacuationCounter(metrics);
-    showEvacuation(metrics, { counts: none });
+    showEvacuation(metrics, { counts: none, overdue: () => new Map() });
     createResyncCounter(metrics);
     showRepair(metrics, { unavailable: false });
     showAdmission(metrics, { planner: { alive: () => true, known: () => false }, backends: () => undefined });

@@ -15,7 +15,7 @@ import type { Joining } from './active.ts';
 import { hintsOfBase } from './base-hints.ts';
 import { decideInOrder } from './decide.ts';
 import type { EvacuationMark } from './mark.ts';
-import { parseMark } from './mark.ts';
+import { parseMark, stillLeft } from './mark.ts';
 import { baseUnder, evacuationPatch } from './slice.ts';
 
 const UNCHANGED: HintsDecision = Object.freeze({ kind: 'unchanged' });
@@ -33,12 +33,6 @@ const endpointsOf = ({ endpoints }: ReadSlice): ReadEndpoint[] | string => {
     read.push(endpoint);
   }
   return read;
-};
-
-/** The mark with the zones that are still being left; undefined: with none of them. */
-const still = (mark: EvacuationMark, isLeft: (zone: string) => boolean): EvacuationMark | undefined => {
-  const out = new Map([...mark.out].filter(([zone]) => isLeft(zone)));
-  return out.size === 0 ? undefined : { ...mark, out };
 };
 
 /** A stored slice with the hints that it would have without the evacuation; what is not marked, or no slice, as it is. */
@@ -64,7 +58,7 @@ export const decideEvacuated = (object: unknown, isLeft: (zone: string) => boole
   const endpoints = endpointsOf(slice);
   if (typeof endpoints === 'string') return { kind: 'invalid', message: endpoints };
   const annotations = hasAnnotations(object) ? slice.annotations : undefined;
-  const operations: JsonPatchOperation[] = evacuationPatch({ endpoints, annotations }, mark, still(mark, isLeft));
+  const operations: JsonPatchOperation[] = evacuationPatch({ endpoints, annotations }, mark, stillLeft(mark, isLeft));
   return operations.length === 0 ? UNCHANGED : { kind: 'patch', operations };
 };
 

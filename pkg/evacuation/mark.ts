@@ -79,3 +79,9 @@ export const parseMark = (text: unknown): EvacuationMark | undefined => {
   if (!Array.isArray(cover) || cover.length > MAX_HINTS || !cover.every(isZoneName)) return undefined;
   return { out, cover: [...new Set(cover)].sort(), was: { usual, except } };
 };
+
+/** The mark with the zones that are still being left; undefined: with none of them. */
+export const stillLeft = (mark: EvacuationMark, isLeft: (zone: string) => boolean): EvacuationMark | undefined => {
+  const out = new Map([...mark.out].filter(([zone]) => isLeft(zone)));
+  return out.size === 0 ? undefined : { ...mark, out };
+};

@@ -20,7 +20,10 @@ const POLICY_OBJECTS = ['mutatingadmissionpolicies', 'mutatingadmissionpolicybin
 
 export const ELSEWHERE: readonly Elsewhere[] = [
   {
-    permissions: [`${RECONCILER} patch zoneevacuations/status.topology.extensions.gardener.cloud`],
+    permissions: [
+      `${RECONCILER} patch zoneevacuations/status.topology.extensions.gardener.cloud`,
+      `${RECONCILER} list flowpolicies.topology.extensions.gardener.cloud`,
+    ],
     why: 'no zone is evacuated while the chart is installed',
     shownBy: {
       file: 'test/e2e/suites/evacuate.test.ts',

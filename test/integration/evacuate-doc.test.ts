@@ -7,13 +7,13 @@ import { ANNOTATION_EVACUATED } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
 import { zoneEvacuationDefinition } from '../../pkg/apis/zone-evacuation-crd.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../fixtures/core.ts';
-import { startLeader } from '../fixtures/evacuation-leader.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
 import { runTopology } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
 import { shellBlocks } from '../support/docs/markdown.ts';
+import { startEvacuationAdmission, startReconciler } from './evacuation-support.ts';
 
 const PAGE = 'docs/operations/evacuate.md';
 const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'] as const;
@@ -35,7 +35,7 @@ const linesOf = (text: string): { command: string; codes: readonly number[] }[] 
 describe(`${PAGE}: every command ends as the page says`, () => {
   let folder: TemporaryFolder;
   let sandbox: Sandbox;
-  let stop: () => Promise<void>;
+  const stops: (() => Promise<void>)[] = [];
   let access: readonly string[];
   before(async () => {
     folder = temporaryFolder();
@@ -50,11 +50,11 @@ describe(`${PAGE}: every command ends as the page says`, () => {
         endpoints: [...ZONES, ...ZONES].map((zone, index) => endpoint({ zone, addresses: [`10.0.0.${index + 1}`] })),
       }),
     ]);
-    stop = await startLeader(folder.write('leader.kubeconfig', sandbox.kubeconfig('leader')), ZONES);
+    stops.push(startReconciler(sandbox), await startEvacuationAdmission(sandbox, [ZONES[0]]));
     access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('operator'))];
   });
   after(async () => {
-    await stop();
+    for (const stop of stops) await stop();
     await sandbox.stop();
     folder.remove();
   });

@@ -204,6 +204,7 @@ class Parser {
     this.position += 1;
     if (this.take('(') === undefined)
       return { evaluate: (variables) => select(target(variables), field), selection: { target, field } };
+    if (field === 'exists' || field === 'all') return this.macro(target, field);
     const [argument] = this.arguments();
     if (field === 'size') return { evaluate: (variables) => sizeOf(target(variables)) };
     const method = Object.hasOwn(METHODS, field) ? METHODS[field] : undefined;
@@ -214,6 +215,27 @@ class Parser {
         if (typeof subject !== 'string' || typeof value !== 'string')
           throw new ExpressionError(`no such overload: ${field}`);
         return method(subject, value);
+      },
+    };
+  }
+
+  /** `list.exists(name, condition)` and `all`: an item that decides wins over errors of others. */
+  macro(target: Evaluate, name: 'exists' | 'all'): Node {
+    const variable = this.peek().text;
+    this.position += 1;
+    this.expect(',');
+    const { evaluate } = this.conditional();
+    this.expect(')');
+    const decisive = name === 'exists';
+    return {
+      evaluate(variables) {
+        const items = asArray(target(variables)).map(
+          (item): Evaluate =>
+            () =>
+              evaluate({ ...variables, [variable]: item }),
+        );
+        const none: Evaluate = () => !decisive;
+        return items.reduce((left, right) => logical(left, right, decisive), none)(variables);
       },
     };
   }

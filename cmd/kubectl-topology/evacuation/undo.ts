@@ -3,6 +3,7 @@
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
 import { markOf } from '../../../pkg/evacuation/decide.ts';
+import { stillLeft } from '../../../pkg/evacuation/mark.ts';
 import { evacuationPatch } from '../../../pkg/evacuation/slice.ts';
 import { isNotFound, isStalePatch } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
@@ -16,9 +17,12 @@ const ATTEMPTS = 5;
 const patchOf = (slice: EndpointSlice, zone: string): readonly unknown[] | undefined => {
   const mark = markOf(slice);
   if (mark === undefined || !mark.out.has(zone)) return undefined;
-  const out = new Map([...mark.out].filter(([other]) => other !== zone));
   const content = { endpoints: slice.endpoints ?? [], annotations: slice.metadata?.annotations };
-  const operations = evacuationPatch(content, mark, out.size === 0 ? undefined : { ...mark, out });
+  const operations = evacuationPatch(
+    content,
+    mark,
+    stillLeft(mark, (other) => other !== zone),
+  );
   return [{ op: 'test', path: '/metadata/resourceVersion', value: slice.metadata?.resourceVersion }, ...operations];
 };
 

@@ -11,6 +11,7 @@ import type { Cache } from '../../kubernetes/cache.ts';
 import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import type { RewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { Client } from '../../kubernetes/types.ts';
+import type { WriteWindow } from '../../kubernetes/write-window.ts';
 
 /** What a slice is to be: under a mark, or undefined for without. */
 export type Next = Pick<EvacuationMark, 'out' | 'cover'> | undefined;
@@ -48,7 +49,11 @@ export interface WriteOptions {
   readonly client: Pick<Client, 'patch'>;
   readonly slices: Pick<Cache<EndpointSlice>, 'beginWrite'>;
   readonly guard: RewriteGuard;
+  /** Default: each slice after the answer to the one before. */
+  readonly window?: Pick<WriteWindow, 'run'>;
 }
+
+const AT_ONCE: Pick<WriteWindow, 'run'> = { run: (write) => write() };
 
 /** The watch brings the newer slice; a safety resync. */
 const CONFLICT_RETRY_MS = 1_000;
@@ -56,7 +61,7 @@ const CONFLICT_RETRY_MS = 1_000;
 export const writeSlices = async (
   slices: readonly EndpointSlice[],
   next: Next,
-  { client, slices: cache, guard }: WriteOptions,
+  { client, slices: cache, guard, window = AT_ONCE }: WriteOptions,
   signal: AbortSignal,
 ): Promise<Written> => {
   const wanted = next === undefined ? '' : JSON.stringify([[...next.out.keys()].sort(), next.cover]);
@@ -77,8 +82,10 @@ export const writeSlices = async (
       continue;
     }
     try {
-      const end = cache.beginWrite(ref);
-      end(await client.patch<EndpointSlice>(ENDPOINT_SLICES, ref, 'json', locked(slice, operations), {}, signal));
+      await window.run(async () => {
+        const end = cache.beginWrite(ref);
+        end(await client.patch<EndpointSlice>(ENDPOINT_SLICES, ref, 'json', locked(slice, operations), {}, signal));
+      });
       guard.written(key, wanted);
       written += 1;
     } catch (error) {

@@ -27,8 +27,9 @@ import { keepsEvacuated } from './probe.ts';
 import { createEvacuationCounter, showEvacuation } from './metrics.ts';
 import { writeStatus } from './report.ts';
 import { createServices, zonesOf } from './services.ts';
+import { inOrder, readTraffic } from './order.ts';
+import type { Traffic } from './order.ts';
 import { createReading } from './reading.ts';
-import { serviceKeyOf } from './view.ts';
 
 export interface EvacuationOptions {
   readonly client: Client;
@@ -63,8 +64,8 @@ const PATIENCE_MS = 30_000;
 const SOON_MS = 100;
 const PROGRESS_MS = 1_000;
 const RESYNC_MS = 15_000;
-/** Writes are small, and wait for answers most of the time. */
-const CONCURRENCY = 16;
+/** Of Services; how many slices are on their way at once follows the answers of the API server. */
+const CONCURRENCY = 64;
 /** What is left of evacuations whose object is gone. */
 const REST = '';
 
@@ -85,6 +86,7 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
   /** What Services were looked at for; another text, and all are looked at again. */
   let swept = '';
   let sweptAt = 0;
+  let traffic: Traffic = new Map();
   const queued = new Set<string>();
   let enqueueService: Enqueue = () => undefined;
   let enqueueObject: Enqueue = () => undefined;
@@ -136,22 +138,20 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
     }
     return [...found.values()];
   };
-  showEvacuation(options.metrics, { counts });
+  /** Slices with a mark about a zone that no evacuation leaves any more. */
+  const overdue = (): Map<string, number> => {
+    const left = new Set(running().map(({ spec }) => spec.zone));
+    const found = new Map<string, number>();
+    for (const slice of reading.view()?.slices.list() ?? [])
+      for (const zone of markOf(slice)?.out.keys() ?? [])
+        if (!left.has(zone)) found.set(zone, (found.get(zone) ?? 0) + 1);
+    return found;
+  };
+  showEvacuation(options.metrics, { counts, overdue });
 
   const enqueueObjects = (): void => {
     for (const { metadata } of all()) enqueueObject(metadata.name ?? '');
     enqueueObject(REST);
-  };
-
-  /** Ready endpoints of each Service, the webhook's own first, then those with most. */
-  const ordered = (): string[] => {
-    const sizes = new Map<string, number>();
-    for (const slice of reading.view()?.slices.list() ?? []) {
-      const key = serviceKeyOf(slice);
-      if (key !== undefined) sizes.set(key, (sizes.get(key) ?? 0) + (slice.endpoints?.length ?? 0));
-    }
-    const rank = (key: string): number => (key === own ? Infinity : (sizes.get(key) ?? 0));
-    return [...sizes.keys()].sort((left, right) => rank(right) - rank(left));
   };
 
   /** Has every Service looked at where what is asked for has changed, and now and then. */
@@ -161,7 +161,7 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
       zonesOf(caches.nodes.list()),
     ]);
     if (asked === swept && clock.monotonic() - sweptAt < RESYNC_MS) return;
-    const keys = ordered();
+    const keys = inOrder(reading.view()?.slices.list() ?? [], traffic, own);
     if (asked !== swept) for (const key of keys) queued.add(key);
     swept = asked;
     sweptAt = clock.monotonic();
@@ -217,6 +217,7 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
       if (!isWaiting) enqueueService(own);
       return again(isWaiting ? SOON_MS : RESYNC_MS);
     }
+    if (!accepted.has(uid)) traffic = await readTraffic(options, signal);
     accepted.add(uid);
     waiting.delete(uid);
     sweep();
@@ -245,12 +246,7 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
   /** Marks that no object stands behind any more. */
   const finishRest = (): Result => {
     sweep();
-    const zones = new Set(running().map(({ spec }) => spec.zone));
-    const left = (reading.view()?.slices.list() ?? []).some((slice) => {
-      const mark = markOf(slice);
-      return mark !== undefined && [...mark.out.keys()].some((zone) => !zones.has(zone));
-    });
-    return left ? again(PROGRESS_MS) : DONE;
+    return overdue().size > 0 ? again(PROGRESS_MS) : DONE;
   };
 
   return {

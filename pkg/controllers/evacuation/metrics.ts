@@ -14,6 +14,8 @@ export const createEvacuationCounter = (metrics: Metrics): ((slices: number) => 
 export interface EvacuationCounts {
   /** Services by zone and state. */
   counts(): { readonly zone: string; readonly state: string; readonly services: number }[];
+  /** Slices by zone that show an evacuation which is over. */
+  overdue(): ReadonlyMap<string, number>;
 }
 
 export const showEvacuation = (metrics: Metrics, evacuation: EvacuationCounts): void => {
@@ -24,6 +26,15 @@ export const showEvacuation = (metrics: Metrics, evacuation: EvacuationCounts): 
     collect(gauge) {
       gauge.reset();
       for (const { zone, state, services } of evacuation.counts()) gauge.set({ zone, state }, services);
+    },
+  });
+  metrics.gauge({
+    name: 'evacuation_slices_overdue',
+    help: 'EndpointSlices that still show the evacuation of a zone although it is over.',
+    labels: ['zone'],
+    collect(gauge) {
+      gauge.reset();
+      for (const [zone, slices] of evacuation.overdue()) gauge.set({ zone }, slices);
     },
   });
 };

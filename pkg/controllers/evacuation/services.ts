@@ -7,7 +7,8 @@ import type { Leave, OrderedDecision } from '../../evacuation/decide.ts';
 import { isLeaving } from '../../evacuation/slice.ts';
 import type { Outcome } from '../../evacuation/progress.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
+import type { Client, Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
+import { createWriteWindow } from '../../kubernetes/write-window.ts';
 import { operationsFor, writeSlices } from './apply.ts';
 import type { Next } from './apply.ts';
 import type { View } from './view.ts';
@@ -20,6 +21,7 @@ export interface ServicesOptions {
   /** Of the evacuations that are about this Service, oldest first. */
   leavesOf(service: string): readonly Leave[];
   clock: Clock;
+  events: Pick<EventRecorder, 'record'>;
   onWrite(slices: number): void;
 }
 
@@ -60,24 +62,68 @@ const outcomeIn = (
   return { state: settled ? 'moved' : 'pending', endpoints: endpoints.length, evacuated };
 };
 
+type Settled = Exclude<Outcome['state'], 'pending'>;
+
+/** Events about Services: what this process did, and what it leaves; what was so before it led is not said again. */
+const createTeller = ({ events }: Pick<ServicesOptions, 'events'>) => {
+  const known = new Map<string, Map<string, Settled>>();
+  const record = (key: string, type: 'Normal' | 'Warning', reason: string, message: string): void => {
+    const [namespace = '', name = ''] = key.split('/');
+    events.record({ regarding: { apiVersion: 'v1', kind: 'Service', namespace, name }, type, reason, message });
+  };
+  return {
+    /** `wrote`: slices of it. */
+    tell(key: string, found: ReadonlyMap<string, Outcome>, wrote: boolean, settled: boolean): void {
+      const before = known.get(key) ?? new Map<string, Settled>();
+      for (const [zone, { state, evacuated, message = '' }] of found) {
+        if (state === 'pending' || before.get(zone) === state) continue;
+        before.set(zone, state);
+        if (state === 'left') record(key, 'Warning', 'NotEvacuated', `zone ${zone}: ${message}`);
+        else if (wrote)
+          record(key, 'Normal', 'EvacuatedFromZone', `zone ${zone}: ${evacuated} endpoint(s) get no new connections`);
+      }
+      for (const [zone, state] of settled ? before : []) {
+        if (found.has(zone)) continue;
+        before.delete(zone);
+        if (state === 'moved') record(key, 'Normal', 'ReturnedToZone', `zone ${zone}: endpoints get connections again`);
+      }
+      if (before.size === 0) known.delete(key);
+      else known.set(key, before);
+    },
+    forget: () => known.clear(),
+  };
+};
+
 export const createServices = (options: ServicesOptions): Services => {
   const { client, clock } = options;
   const outcomes = new Map<string, ReadonlyMap<string, Outcome>>();
   const guard = createRewriteGuard({ clock, delayMs, windowMs: WINDOW_MS, quietMs: () => WINDOW_MS });
 
+  const window = createWriteWindow({ clock });
+  const teller = createTeller(options);
+  /** Of which slices were written since their Service was last as it should be. */
+  const wrote = new Set<string>();
+
   const remember = (key: string, leaves: readonly Leave[], ordered: OrderedDecision, settled: boolean, view: View) => {
     const slices = view.slicesOf(key);
-    const found = leaves.flatMap(({ zone }): [string, Outcome][] => {
+    const found = new Map<string, Outcome>();
+    for (const { zone } of leaves) {
       const outcome = outcomeIn(zone, slices, ordered, settled);
-      return outcome === undefined ? [] : [[zone, outcome]];
-    });
-    if (found.length === 0) outcomes.delete(key);
-    else outcomes.set(key, new Map(found));
+      if (outcome !== undefined) found.set(zone, outcome);
+    }
+    if (found.size === 0) outcomes.delete(key);
+    else outcomes.set(key, found);
+    teller.tell(key, found, wrote.has(key), settled);
+    if (settled) wrote.delete(key);
   };
 
   return {
     outcomes,
-    forget: () => outcomes.clear(),
+    forget() {
+      outcomes.clear();
+      wrote.clear();
+      teller.forget();
+    },
     async reconcile(key, signal) {
       const view = options.view();
       // Once it is filled, every Service is looked at.
@@ -87,8 +133,12 @@ export const createServices = (options: ServicesOptions): Services => {
       const ordered = decideInOrder({ slices, clientZones: zonesOf(options.nodes()), leaves });
       const { decision } = ordered;
       const next: Next = decision.kind === 'moved' ? decision : undefined;
-      const { written, retryMs } = await writeSlices(slices, next, { client, slices: view.slices, guard }, signal);
-      if (written > 0) options.onWrite(written);
+      const write = { client, slices: view.slices, guard, window };
+      const { written, retryMs } = await writeSlices(slices, next, write, signal);
+      if (written > 0) {
+        options.onWrite(written);
+        wrote.add(key);
+      }
       const settled = view.slicesOf(key).every((slice) => operationsFor(slice, next).length === 0);
       remember(key, leaves, ordered, settled, view);
       return retryMs === undefined ? DONE : { kind: 'requeue', afterMs: Math.max(1, retryMs) };

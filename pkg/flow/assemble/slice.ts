@@ -41,6 +41,8 @@ export interface FlowSlice extends KubernetesObject {
   readonly annotated: boolean;
   /** While a zone is evacuated: zones that its endpoints serve beside those of the plan. */
   readonly cover?: readonly string[];
+  /** While a zone is evacuated: zones that its mark is about. */
+  readonly evacuated?: readonly string[];
   readonly addressType: string;
   /** In the order of the slice. */
   readonly endpoints: readonly FlowSliceEndpoint[];
@@ -98,7 +100,9 @@ export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) =
       mark: annotations?.[ANNOTATION_PLAN],
       annotated: annotations !== undefined && annotations !== null,
       addressType: addressType ?? 'IPv4',
-      ...(evacuated === undefined ? {} : { cover: pooled(evacuated.cover) }),
+      ...(evacuated === undefined
+        ? {}
+        : { cover: pooled(evacuated.cover), evacuated: pooled([...evacuated.out.keys()].sort()) }),
       endpoints: (endpoints ?? []).map((endpoint) => project(endpoint, evacuated)),
     };
   };

@@ -26,6 +26,9 @@ describe('compileExpression', () => {
     { expression: 'has(object.metadata.labels) && "a/b" in object.metadata.labels', expected: true },
     { expression: 'has(object.metadata.labels) && object.metadata.labels["a/b"] == "x"', expected: true },
     { expression: 'has(object.metadata.ownerReferences)', expected: false },
+    { expression: 'object.endpoints.exists(e, has(e.zone))', expected: false },
+    { expression: 'object.endpoints.exists(e, "1" in e.addresses)', expected: true },
+    { expression: 'request.userInfo.groups.all(g, g.startsWith("g"))', expected: true },
     {
       expression: 'has(object.metadata.ownerReferences) && object.metadata.ownerReferences.size() > 0',
       expected: false,

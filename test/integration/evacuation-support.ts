@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings-reconciler and the admission of evacuated slices in this process against a sandbox: all that evacuates a zone.
+import { serve } from '../../cmd/settings-reconciler/app.ts';
+import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
+import { loadConfiguration } from '../../pkg/apis/config/load.ts';
+import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler.ts';
+import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../pkg/apis/resources.ts';
+import { createClient } from '../../pkg/kubernetes/client.ts';
+import { systemClock } from '../../pkg/kubernetes/clock.ts';
+import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
+import type { Clock } from '../../pkg/kubernetes/types.ts';
+import { parseKubernetesVersion } from '../../pkg/routing/version.ts';
+import { nullLogger } from '../../pkg/telemetry/log.ts';
+import { HINTS_KINDS } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
+import { buildRegistration } from '../../pkg/webhook/registration.ts';
+import { EVACUATION_NAME, EVACUATION_PATH } from '../../pkg/webhook/zone-evacuation/add.ts';
+import { createEvacuationHandler } from '../../pkg/webhook/zone-evacuation/handler.ts';
+import { createEvacuationWatch } from '../../pkg/webhook/zone-evacuation/watch.ts';
+import { admissionRoutes, startAdmission } from '../fixtures/admission-server.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import type { Sandbox } from '../sandbox/types.ts';
+import { withTestDefaults } from './controller-bed.ts';
+
+/** Whom the sandbox takes the settings-reconciler for. */
+export const RECONCILER = 'settings-reconciler';
+const REGISTRATION = 'evacuation';
+
+const connect = (sandbox: Sandbox, user: string, file: string) =>
+  createClient({ config: loadKubeConfig({ kubeconfig: file }), userAgent: user, transport: sandbox.connect() });
+
+/** Follows the ZoneEvacuations as the command does, and is registered while a zone is evacuated, or from the start for `zones`. */
+export const startEvacuationAdmission = async (
+  sandbox: Sandbox,
+  zones: readonly string[],
+  clock: Clock = systemClock,
+): Promise<() => Promise<void>> => {
+  const folder = temporaryFolder();
+  const client = connect(sandbox, 'webhook', folder.write('webhook', sandbox.kubeconfig('webhook')));
+  const watch = createEvacuationWatch({ client, clock, random: Math.random, logger: nullLogger });
+  const route = {
+    name: EVACUATION_NAME,
+    path: EVACUATION_PATH,
+    kinds: HINTS_KINDS,
+    handle: createEvacuationHandler({ ...watch, settingsReconcilerUser: RECONCILER }),
+  };
+  const { server, ca, stop } = await startAdmission({ routes: [...admissionRoutes(), route] });
+  sandbox.seed([
+    buildRegistration({
+      name: REGISTRATION,
+      version: parseKubernetesVersion('v1.36.3'),
+      address: { kind: 'url', url: `https://127.0.0.1:${server.port}` },
+      caBundle: ca,
+      excludedNamespaces: [],
+      timeoutSeconds: 5,
+      settingsReconcilerUser: RECONCILER,
+      strategyAnnotation: false,
+      keepSettings: false,
+      evacuating: zones,
+      carrier: 'webhook',
+    }),
+  ]);
+  const ended = new AbortController();
+  const following = watch.run(ended.signal);
+  return async () => {
+    ended.abort(new Error('test is over'));
+    await following;
+    await sandbox.remove(MUTATING_WEBHOOK_CONFIGURATIONS, { name: REGISTRATION });
+    await stop();
+    await client.close();
+    folder.remove();
+  };
+};
+
+/** The settings-reconciler alone, in real time. Resolves with how to stop it. */
+export const startReconciler = (sandbox: Sandbox): (() => Promise<void>) => {
+  const folder = temporaryFolder();
+  const client = connect(sandbox, RECONCILER, folder.write('reconciler', sandbox.kubeconfig(RECONCILER)));
+  const stop = new AbortController();
+  const text = `apiVersion: ${CONFIG_API_VERSION}\nkind: ${SETTINGS_RECONCILER_CONFIGURATION.kind}\n${withTestDefaults('modes: {cluster: {}}')}`;
+  const served = serve(
+    {
+      config: loadConfiguration(SETTINGS_RECONCILER_CONFIGURATION, text, 'config.yaml'),
+      client,
+      gardenClient: undefined,
+      namespace: 'default',
+      home: 'default',
+      identity: 'leader',
+      clock: systemClock,
+      random: Math.random,
+      logger: nullLogger,
+      print: () => undefined,
+    },
+    stop.signal,
+  );
+  served.catch(() => undefined);
+  return async () => {
+    stop.abort(new Error('test is over'));
+    await served;
+    await client.close();
+    folder.remove();
+  };
+};

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// A zone is evacuated by the settings-reconciler and by admission on the sandbox: what is written, in which order, what is said, and
+// what admission does without the settings-reconciler.
+import { expect } from 'chai';
+import { afterEach, beforeEach, describe, it } from 'mocha';
+import type { EndpointSlice, Event } from '../../pkg/apis/core.ts';
+import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
+import { ANNOTATION_EVACUATED, NOWHERE } from '../../pkg/apis/names.ts';
+import { apiVersionOf, ENDPOINT_SLICES, EVENTS, FLOW_POLICIES, ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
+import { zoneEvacuationDefinition } from '../../pkg/apis/zone-evacuation-crd.ts';
+import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../pkg/apis/zone-evacuation.ts';
+import { endpoint, node, service, slice } from '../fixtures/core.ts';
+import { eventually } from './controller-bed.ts';
+import { startEvacuationAdmission } from './evacuation-support.ts';
+import { openBed } from './settings-support.ts';
+import type { Bed } from './settings-support.ts';
+
+const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'];
+const MODE = 'modes: {cluster: {}}';
+const SHOP = 'shop';
+
+let address = 0;
+const endpointsIn = (zones: readonly string[]) =>
+  zones.map((zone) => {
+    address += 1;
+    return endpoint({ zone, addresses: [`10.0.${address >> 8}.${address & 255}`] });
+  });
+const serviceOf = (name: string, namespace = SHOP) => service({ metadata: { name, namespace } });
+const sliceOf = (name: string, zones: readonly string[], of = name, namespace = SHOP): EndpointSlice =>
+  slice({ service: of, metadata: { name, namespace }, endpoints: endpointsIn(zones) });
+
+describe('evacuating a zone on the sandbox', () => {
+  let bed: Bed;
+  let admission: (() => Promise<void>) | undefined;
+
+  beforeEach(async () => {
+    bed = await openBed({ endpointSliceController: false });
+    await bed.apply(
+      zoneEvacuationDefinition(),
+      flowPolicyDefinition(),
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SHOP } },
+      ...ZONES.map((zone) => node({ zone })),
+    );
+    admission = await startEvacuationAdmission(bed.sandbox, ['eu-1a'], bed.clock);
+  });
+  afterEach(async () => {
+    await admission?.();
+    await bed.close();
+  });
+
+  const evacuate = (spec: Partial<ZoneEvacuationSpec> = {}, name = 'eu-1a') =>
+    bed.sandbox.apply({
+      apiVersion: apiVersionOf(ZONE_EVACUATIONS),
+      kind: ZONE_EVACUATIONS.kind,
+      metadata: { name, creationTimestamp: new Date(bed.clock.now()).toISOString() },
+      spec: { zone: name, duration: '1h', percent: 100, rounding: 'Up', force: false, ...spec },
+    } as KubernetesObject);
+  const status = (name = 'eu-1a') =>
+    bed.sandbox.get<ZoneEvacuation & KubernetesObject>(ZONE_EVACUATIONS, { name })?.status;
+  const reaches = (phase: string, name?: string) =>
+    bed.until(() => expect(status(name)?.phase, JSON.stringify(status(name)?.conditions)).to.equal(phase), 100);
+  const stored = (name: string, namespace = SHOP) =>
+    bed.sandbox.get<EndpointSlice>(ENDPOINT_SLICES, { namespace, name })!;
+  const hintsOf = (name: string) =>
+    (stored(name).endpoints ?? []).map(({ hints }) => (hints?.forZones ?? []).map((zone) => zone.name).join('+'));
+  const isMarked = (name: string): boolean => stored(name).metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined;
+  const said = (kind: string): string[] =>
+    bed.sandbox
+      .list<Event & { involvedObject?: { kind?: string; name?: string } }>(EVENTS)
+      .filter(({ involvedObject }) => involvedObject?.kind === kind)
+      .map(({ involvedObject, reason, message }) => `${involvedObject?.name} ${reason}: ${message}`)
+      .sort();
+  const ALL = ZONES.join('+');
+
+  it('writes each slice once, says so on the objects, and brings back what was', async () => {
+    await bed.apply(serviceOf('web'), sliceOf('web', ZONES), serviceOf('lonely'), sliceOf('lonely', ['eu-1a']));
+    const before = stored('web').endpoints;
+    await bed.start(MODE);
+    await evacuate();
+    await reaches('Evacuated');
+    expect(hintsOf('web')).to.deep.equal([NOWHERE, ALL, ALL]);
+    expect(status()).to.deep.include({
+      clientZones: ZONES,
+      services: { total: 2, moved: 1, pending: 0, left: 1 },
+      endpoints: { total: 2, evacuated: 1 },
+    });
+    expect(status()?.left?.map(({ name, reason }) => `${name} ${reason}`)).to.deep.equal([
+      'lonely NoEndpointElsewhere',
+    ]);
+    const writes = bed.writes().filter(({ resource, query }) => resource === 'endpointslices' && !('dryRun' in query));
+    expect(writes.map(({ name }) => name)).to.deep.equal(['web']);
+    await bed.sandbox.remove(ZONE_EVACUATIONS, { name: 'eu-1a' });
+    await bed.until(() => expect(stored('web').endpoints).to.deep.equal(before), 100);
+    expect(isMarked('web')).to.equal(false);
+    await bed.until(() =>
+      expect(said('Service')).to.deep.equal([
+        'lonely NotEvacuated: zone eu-1a: no ready endpoint would be left elsewhere',
+        'web EvacuatedFromZone: zone eu-1a: 1 endpoint(s) get no new connections',
+        'web ReturnedToZone: zone eu-1a: endpoints get connections again',
+      ]),
+    );
+    expect(said('ZoneEvacuation').join()).to.contain('eu-1a ZoneEvacuated: zone eu-1a: 1 Service(s) moved, 1 stay');
+  });
+
+  it("writes the webhook's own slices first, then those with most traffic, then those with most endpoints", async () => {
+    const sizes = { small: 3, big: 9, busy: 3, busiest: 3 };
+    for (const [name, size] of Object.entries(sizes))
+      await bed.apply(
+        serviceOf(name),
+        sliceOf(
+          name,
+          Array.from({ length: size }, (_, index) => ZONES[index % 3]!),
+        ),
+      );
+    await bed.apply(
+      serviceOf('endpointslice-webhook', 'default'),
+      sliceOf('own', ZONES, 'endpointslice-webhook', 'default'),
+    );
+    for (const [name, demand] of [
+      ['busy', '3.5'],
+      ['busiest', '12'],
+    ])
+      bed.sandbox.seed([
+        {
+          apiVersion: apiVersionOf(FLOW_POLICIES),
+          kind: FLOW_POLICIES.kind,
+          metadata: { name, namespace: SHOP },
+          spec: {},
+          status: { demand },
+        } as KubernetesObject,
+      ]);
+    await bed.start(MODE);
+    await evacuate();
+    await reaches('Evacuated');
+    const writes = bed.writes().filter(({ resource, query }) => resource === 'endpointslices' && !('dryRun' in query));
+    expect(writes.map(({ name }) => name)).to.deep.equal(['own', 'busiest', 'busy', 'big', 'small']);
+  });
+
+  it('evacuates what is new in the zone by admission alone, with no settings-reconciler alive', async () => {
+    await bed.apply(serviceOf('web'), sliceOf('web', ZONES), serviceOf('away'), sliceOf('away', ['eu-1b', 'eu-1c']));
+    const leader = await bed.start(MODE);
+    await evacuate();
+    await reaches('Evacuated');
+    await leader.stop();
+    await bed.apply(serviceOf('new'), sliceOf('new', ZONES), sliceOf('web-2', ['eu-1a', 'eu-1b'], 'web'));
+    expect(hintsOf('new'), 'of a new Service').to.deep.equal([NOWHERE, ALL, ALL]);
+    expect(hintsOf('web-2'), 'a further slice').to.deep.equal([NOWHERE, ALL]);
+    const away = stored('away');
+    await bed.apply({ ...away, endpoints: [...(away.endpoints ?? []), ...endpointsIn(['eu-1a'])] } as EndpointSlice);
+    expect(hintsOf('away'), 'a Service that had none there').to.deep.equal([ALL, ALL, NOWHERE]);
+    const writes = bed.writes().length;
+    await bed.start(MODE);
+    await bed.until(() => expect(status()?.services?.moved).to.equal(3), 100);
+    const later = bed
+      .writes()
+      .slice(writes)
+      .filter(({ resource, query }) => resource === 'endpointslices' && !('dryRun' in query));
+    expect(later, 'the leader agrees').to.deep.equal([]);
+  });
+
+  it('leaves a Service to the leader that it left, and does not fight about it', async () => {
+    const lonely = sliceOf('lonely', ['eu-1a']);
+    await bed.apply(serviceOf('lonely'), serviceOf('web'), sliceOf('web', ZONES));
+    await bed.start(MODE);
+    await evacuate();
+    await reaches('Evacuated');
+    await bed.apply(lonely);
+    await bed.until(() => expect(status()?.services?.left).to.equal(1), 100);
+    expect(hintsOf('lonely')).to.deep.equal(['']);
+    const endpoints = stored('lonely').endpoints ?? [];
+    await bed.apply({ ...stored('lonely'), endpoints: [...endpoints, ...endpointsIn(['eu-1a'])] } as EndpointSlice);
+    expect(isMarked('lonely')).to.equal(false);
+  });
+
+  it('is refused where no admission keeps it, and begins once there is one', async () => {
+    await bed.apply(serviceOf('web'), sliceOf('web', ZONES));
+    await admission?.();
+    admission = undefined;
+    await bed.start(MODE);
+    await evacuate();
+    // It asks ten times a second, for half a minute.
+    const comesTo = (phase: string) =>
+      eventually(() => {
+        bed.clock.skip(500);
+        expect(status()?.phase).to.equal(phase);
+      });
+    await comesTo('Refused');
+    expect(status()?.conditions?.find(({ type }) => type === 'Accepted')?.reason).to.equal('AdmissionNotActing');
+    expect(isMarked('web')).to.equal(false);
+    admission = await startEvacuationAdmission(bed.sandbox, ['eu-1a'], bed.clock);
+    await comesTo('Evacuated');
+  });
+
+  it('refuses the last zone, and leaves a Service to the first of two evacuations', async () => {
+    await bed.apply(serviceOf('web'), sliceOf('web', ['eu-1a', 'eu-1b']));
+    await bed.start(MODE);
+    for (const zone of ['eu-1a', 'eu-1b']) {
+      await evacuate({}, zone);
+      await reaches('Evacuated', zone);
+      bed.clock.skip(1_000);
+    }
+    expect(status('eu-1b')?.left?.map(({ reason }) => reason)).to.deep.equal(['NoEndpointElsewhere']);
+    expect(hintsOf('web')).to.deep.equal([NOWHERE, ALL]);
+    await evacuate({}, 'eu-1c');
+    await reaches('Refused', 'eu-1c');
+    expect(status('eu-1c')?.conditions?.find(({ type }) => type === 'Accepted')?.reason).to.equal('LastZone');
+  });
+
+  it('returns by itself after its time, slices that admission marked included', async () => {
+    await bed.apply(serviceOf('web'), sliceOf('web', ZONES));
+    await bed.start(MODE);
+    await evacuate({ duration: '2m' });
+    await reaches('Evacuated');
+    await bed.apply(serviceOf('new'), sliceOf('new', ZONES));
+    expect(isMarked('new')).to.equal(true);
+    await bed.until(() => expect(status()?.phase).to.equal('Returned'));
+    expect([isMarked('web'), isMarked('new')]).to.deep.equal([false, false]);
+    expect(hintsOf('new')).to.deep.equal(['', '', '']);
+    expect(status()?.conditions?.map((one) => `${one.type}=${one.status}`)).to.deep.equal([
+      'Accepted=True',
+      'Evacuated=False',
+      'Returned=True',
+    ]);
+  });
+});
