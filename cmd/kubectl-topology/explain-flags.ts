@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import type { ExplainOptions } from '../../pkg/diagnosis/explain/types.ts';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
+import { EVIDENCE, OBJECTS } from '../../pkg/diagnosis/snapshot.ts';
 import type { CollectionName } from '../../pkg/diagnosis/snapshot.ts';
 import { REASONS } from '../../pkg/upstream/reasons.ts';
 import { addInputFlags, addVersionFlags } from './flags.ts';
@@ -16,20 +17,8 @@ export interface ExplainFlags extends InputFlags, VersionFlags, ProxyFlags {
   crossing?: boolean;
 }
 
-/** Everything that an explanation looks at. */
-export const EXPLAIN_NEEDS: readonly CollectionName[] = [
-  'nodes',
-  'services',
-  'slices',
-  'pods',
-  'workloads',
-  'autoscalers',
-  'webhooks',
-  'policies',
-  'events',
-  'routers',
-  'ingresses',
-];
+/** Everything that an explanation of any Service looks at. */
+export const EXPLAIN_NEEDS: readonly CollectionName[] = [...OBJECTS, ...EVIDENCE];
 
 export const addExplainFlags = (command: Command): Command =>
   addVersionFlags(

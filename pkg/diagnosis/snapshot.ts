@@ -101,6 +101,16 @@ export interface PolicySummary {
   readonly ours: boolean;
 }
 
+/** A ZoneEvacuation. */
+export interface EvacuationSummary {
+  readonly name: string;
+  readonly zone: string;
+  /** When it ends, Unix milliseconds; undefined where the object does not say. */
+  readonly until: number | undefined;
+  /** Empty where none is given. */
+  readonly reason: string;
+}
+
 /** An event about a Service. */
 export interface EventSummary {
   readonly namespace: string;
@@ -162,10 +172,30 @@ export interface ClusterSnapshot {
   /** What reaches Services by other ways than their proxies. */
   readonly ingresses: Collection<EntryObject>;
   readonly flowPolicies: Collection<FlowPolicySummary>;
+  /** ZoneEvacuations that have not been deleted. */
+  readonly evacuations: Collection<EvacuationSummary>;
 }
 
 /** Names of the collections. */
 export type CollectionName = Exclude<keyof ClusterSnapshot, 'version' | 'traffic'>;
+
+/** Of Nodes, Services and slices there is no answer without. */
+export const OBJECTS = ['nodes', 'services', 'slices'] as const satisfies readonly CollectionName[];
+
+/** What an explanation goes on without, and says so. */
+export const EVIDENCE = [
+  'pods',
+  'workloads',
+  'autoscalers',
+  'webhooks',
+  'policies',
+  'events',
+  'routers',
+  'ingresses',
+] as const satisfies readonly CollectionName[];
+
+/** All of them. */
+export const COLLECTIONS: readonly CollectionName[] = [...OBJECTS, ...EVIDENCE, 'flowPolicies', 'evacuations'];
 
 /** The items, or none where they could not be seen. */
 export const itemsOf = <T>(collection: Collection<T>): readonly T[] =>

@@ -10,7 +10,13 @@ import { matchesSelector } from '../routing/label-selector.ts';
 const LONGEST_SECONDS = 168 * 3_600;
 
 /** When it ends, Unix milliseconds; undefined where the object does not say, which no API server with the definition lets happen. */
-export const expiryOf = ({ metadata, spec }: ZoneEvacuation): number | undefined => {
+export const expiryOf = ({
+  metadata,
+  spec,
+}: {
+  readonly metadata: Pick<ZoneEvacuation['metadata'], 'creationTimestamp'>;
+  readonly spec: Pick<ZoneEvacuation['spec'], 'duration'>;
+}): number | undefined => {
   const created = Date.parse(metadata.creationTimestamp ?? '');
   const seconds = parseDuration(spec.duration);
   if (Number.isNaN(created) || seconds === undefined) return undefined;

@@ -62,6 +62,10 @@ const keptText = (report: Explanation): string => {
   return lends(report) ? `${share}, as the hints want it` : share;
 };
 
+/** What is missing for an answer. */
+const unknownText = ({ effective, routers }: Explanation): string =>
+  `${routers.length === 0 ? '' : 'who routes cannot be seen on every Node; '}${shareText(effective)}`;
+
 const verdictLine = (report: Explanation, paint: Paint): string => {
   const { verdict, effective } = report;
   switch (verdict) {
@@ -70,7 +74,7 @@ const verdictLine = (report: Explanation, paint: Paint): string => {
     case 'Assumed':
       return paint.strong(`~ effective if ${assumedText(report)}, which is assumed: ${keptText(report)}`);
     case 'Unknown':
-      return paint.strong(`? not known: who routes cannot be seen on every Node; ${shareText(effective)}`);
+      return paint.strong(`? not known: ${unknownText(report)}`);
     case 'NotWanted':
       return paint.bad(`✗ not wanted: the Service has no topology setting that counts; ${shareText(effective)}`);
     case 'Ineffective':

@@ -18,7 +18,7 @@ export { hintProportionally } from './controller/proportional.ts';
 export type { Proportional } from './controller/proportional.ts';
 export { hintRequest } from './controller/request.ts';
 export type { HintMode, HintRequest } from './controller/request.ts';
-export { stripHints } from './controller/slice-plan.ts';
+export { isReadyToController, stripHints } from './controller/slice-plan.ts';
 export type { SlicePlan } from './controller/slice-plan.ts';
 export { splitByValidity } from './controller/slice-validity.ts';
 export { isControllerSlice, storedHints, syncHints } from './controller/sync.ts';

@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { WITHOUT_COMMAND } from '../../pkg/diagnosis/explain/fix.ts';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
 import { REASONS } from '../../pkg/upstream/reasons.ts';
@@ -106,7 +107,7 @@ const CASES: readonly Case[] = [
     /1 of 4 .* 10\.1\.0\.20 in slice web-extra of team\.example\.com/,
   ],
   ['endpoint-without-zone', 'Ineffective', 'EndpointWithoutZone', /10\.1\.0\.12 on Node node-eu-1c has no zone/],
-  ['evacuated', 'Effective', 'Evacuated', /^eu-1a is evacuated: 1 of 1 ready endpoint there get no new/],
+  ['evacuated', 'Effective', 'Evacuated', /^eu-1a is evacuated until .*: 1 of 1 ready endpoint there get no new/],
   ['evacuated-in-part', 'NotWanted', 'Evacuated', /^eu-1a is evacuated: 1 of 2 ready endpoints there/],
   ['external-name', 'NotWanted', 'ExternalName', /type ExternalName/],
   ['gke-dataplane-v2-unknown', 'Unknown', 'RouterUnknown', /Who load-balances Service shop\/web/],
@@ -143,7 +144,7 @@ const CASES: readonly Case[] = [
   ['load-balancer-traffic', 'Effective', 'LoadBalancerTraffic', /type LoadBalancer/],
   ['no-endpoints', 'Ineffective', 'NoEndpoints', /no endpoint in its EndpointSlices/],
   ['no-growth', 'Effective', 'NoGrowth', /targets Deployment web/],
-  ['no-nodes', 'Ineffective', 'NoNodes', /No ready Node/],
+  ['no-nodes', 'Unknown', 'NoNodes', /No ready Node/],
   ['no-ready-endpoints', 'Ineffective', 'NoReadyEndpoints', /None of the 2 endpoints/],
   ['no-selector', 'Ineffective', 'NoSelector', /0 of its 3 ready endpoints carry hints/],
   ['node-hints-only', 'Ineffective', 'NodeNotHinted', /hinted for Nodes only: node-eu-1c, for which none is, uses all/],
@@ -269,6 +270,19 @@ describe('kubectl topology explain, on files', () => {
     });
   }
 
+  it('has a command, or a line for who owns the Service, for every cause in every file', async () => {
+    const bare: string[] = [];
+    for (const [file] of CASES) {
+      const { causes } = await explain(file);
+      for (const { reason, fix = [] } of causes) {
+        if (fix.length === 0 && !Object.hasOwn(WITHOUT_COMMAND, reason)) bare.push(`${file}: ${reason}`);
+        for (const line of fix) expect(line, `${file}: ${reason}`).to.match(/^(?:kubectl|helm) \S|^# \S/);
+        expect(new Set(fix).size, `${file}: ${reason}`).to.equal(fix.length);
+      }
+    }
+    expect(bare).to.deep.equal([]);
+  });
+
   it('judges both address families, and names the one that is not routed', async () => {
     const report = await explain('dual-stack-too-few-endpoints');
     expect(report.given.map(({ addressType, ready, hinted }) => [addressType, ready, hinted])).to.deep.equal([
@@ -292,6 +306,12 @@ describe('kubectl topology explain, on files', () => {
     expect(routed.causes.map(({ reason }) => reason)).to.deep.equal(['Evacuated']);
     expect(routed.causes[0]?.fix).to.deep.equal(['kubectl topology return eu-1a']);
     expect(other.causes.map(({ reason }) => reason)).to.deep.equal(['Evacuated']);
+    expect(routed.causes[0]?.evidence).to.match(
+      /^eu-1a is evacuated until 2026-11-21T02:00:00Z \(drill: every quarter\): /,
+    );
+    expect(other.causes[0]?.evidence, 'without the object').to.match(
+      /Until when and why: kubectl topology evacuations\.$/,
+    );
     expect(routed.effective.inZoneShare).to.be.closeTo(2 / 3, 1e-12);
   });
 

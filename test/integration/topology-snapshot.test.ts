@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { parseAllDocuments } from 'yaml';
 import { createSnapshotFile } from '../../cmd/kubectl-topology/bundle/snapshot.ts';
-import { COLLECTIONS } from '../../pkg/diagnosis/project/collect.ts';
+import { COLLECTIONS } from '../../pkg/diagnosis/snapshot.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
 import { kubeProxy, node, service } from '../fixtures/core.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -76,6 +76,7 @@ describe('kubectl topology snapshot', () => {
     CiliumNodeConfig: 'ciliumnodeconfigs.cilium.io',
     Network: 'networks.operator.openshift.io',
     FlowPolicy: 'flowpolicies.topology.extensions.gardener.cloud',
+    ZoneEvacuation: 'zoneevacuations.topology.extensions.gardener.cloud',
   };
 
   it('has a line of kubectl in its help that collects objects with the same answers, for every fixture', async () => {

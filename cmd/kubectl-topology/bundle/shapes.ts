@@ -220,6 +220,7 @@ export const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> =
     },
   },
   FlowPolicy: { spec: 'keep', status: 'keep' },
+  ZoneEvacuation: { spec: 'keep', status: 'keep' },
   Extension: {
     spec: { type: 'keep', class: 'keep' },
     status: {

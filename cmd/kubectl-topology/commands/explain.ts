@@ -11,7 +11,7 @@ import type { ExplainFlags } from '../explain-flags.ts';
 import { findService, inNamespaceOf } from '../find-service.ts';
 import { addOutputFlag } from '../flags.ts';
 import type { OutputFlags } from '../flags.ts';
-import { withFlowPolicies } from '../flow-policies.ts';
+import { withFurtherObjects } from '../further-objects.ts';
 import { wantsColor } from '../io.ts';
 import { addMeasuredFlags, readMeasured } from '../measured-flags.ts';
 import type { MeasuredFlags } from '../measured-flags.ts';
@@ -48,7 +48,7 @@ export const explain = topologyCommand<Flags>({
   async run(io, flags, [name = '']) {
     const loaded = await load(inNamespaceOf(flags, name), EXPLAIN_NEEDS, io);
     const service = findService(loaded, name);
-    const snapshot = await withFlowPolicies(loaded.snapshot, service, flags, io);
+    const snapshot = await withFurtherObjects(loaded.snapshot, service, flags, io);
     const options = explainOptions(flags, io);
     const report = explainService(snapshot, service, options);
     const traffic = await readMeasured(snapshot, flags, io);

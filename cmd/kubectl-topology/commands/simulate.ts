@@ -6,7 +6,7 @@ import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/sna
 import { topologyCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { findPort, findService, inNamespaceOf } from '../find-service.ts';
-import { asksForPlan } from '../flow-policies.ts';
+import { asksForPlan } from '../further-objects.ts';
 import { wantsColor } from '../io.ts';
 import type { Io } from '../io.ts';
 import { print } from '../print.ts';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology snapshot`: everything that the other commands need of a cluster, in one file, without secrets.
-import { COLLECTIONS } from '../../../pkg/diagnosis/project/collect.ts';
+import { COLLECTIONS } from '../../../pkg/diagnosis/snapshot.ts';
 import { trafficDocument } from '../../../pkg/diagnosis/measured/document.ts';
 import { formatVersion } from '../../../pkg/routing/version.ts';
 import { renderJson } from '../../../pkg/report/json.ts';

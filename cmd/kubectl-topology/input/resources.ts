@@ -8,6 +8,7 @@ import {
   NODES,
   PODS,
   SERVICES,
+  ZONE_EVACUATIONS,
 } from '../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
 import type { CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
@@ -131,4 +132,5 @@ export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   routers: ROUTERS,
   ingresses: ENTRIES,
   flowPolicies: [{ resource: FLOW_POLICIES, optional: true }],
+  evacuations: [{ resource: ZONE_EVACUATIONS, optional: true }],
 };

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads now and then what shows who load-balances Services: DaemonSets of kube-system, Cilium's ConfigMap, Calico's switch.
+// Reads now and then what shows who load-balances Services: DaemonSets of kube-system, Cilium's ConfigMap, Calico's switch, and
+// where no DaemonSet runs kube-proxy its static Pods.
 // What may not be read, or is not there, shows nothing; what cannot be read for a moment stays as it was read last.
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { CONFIG_MAPS, DAEMON_SETS } from '../../apis/resources.ts';
+import { CONFIG_MAPS, DAEMON_SETS, PODS } from '../../apis/resources.ts';
 import type { Resource } from '../../apis/resources.ts';
 import { FieldError } from '../../diagnosis/project/fields.ts';
-import { daemonSetOf, routerConfigOf, settingsObjectOf } from '../../diagnosis/project/routers.ts';
+import { daemonSetOf, routerConfigOf, routerPodOf, settingsObjectOf } from '../../diagnosis/project/routers.ts';
+import { KUBE_PROXY_AGENT, isAgent } from '../../diagnosis/routers/planes.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { sleep } from '../../kubernetes/sleep.ts';
@@ -62,7 +64,11 @@ const readWith = (
 const isRefused = (error: unknown): boolean =>
   error instanceof ApiError && (error.status === 403 || error.status === 404);
 
-type Part = (signal: AbortSignal) => Promise<RouterObject[]>;
+/** kubeadm's and kops' labels of kube-proxy. */
+const PROXY_PODS = ['k8s-app=kube-proxy', 'component=kube-proxy'];
+
+/** `before`: what the parts before it found. */
+type Part = (signal: AbortSignal, before: readonly RouterObject[]) => Promise<RouterObject[]>;
 
 const partsOf = (client: RouterEvidenceOptions['client']): readonly (readonly [what: string, read: Part])[] => [
   [
@@ -77,6 +83,17 @@ const partsOf = (client: RouterEvidenceOptions['client']): readonly (readonly [w
     async (signal) => {
       const object = await client.get(CONFIG_MAPS, { namespace: SYSTEM, name: 'cilium-config' }, signal);
       return readWith(routerConfigOf, named('ConfigMap', object));
+    },
+  ],
+  [
+    'static Pods',
+    async (signal, before) => {
+      // A DaemonSet tells of all its Pods; without one there is one static Pod a Node, and each may have a version of its own.
+      if (before.some((object) => object.kind === 'DaemonSet' && isAgent(KUBE_PROXY_AGENT, object))) return [];
+      const lists = await Promise.all(
+        PROXY_PODS.map((labelSelector) => client.list(PODS, { namespace: SYSTEM, labelSelector }, signal)),
+      );
+      return lists.flatMap(({ items }) => items.flatMap((item) => readWith(routerPodOf, named('Pod', item))));
     },
   ],
   [
@@ -97,7 +114,7 @@ export const createRouterEvidence = ({ client, clock, logger }: RouterEvidenceOp
   const read = async (signal: AbortSignal): Promise<void> => {
     for (const [what, look] of parts) {
       try {
-        known.set(what, await look(signal));
+        known.set(what, await look(signal, [...known.values()].flat()));
       } catch (error) {
         if (signal.aborted) throw error;
         logger.debug('evidence of who routes not read', { what, error });

@@ -2,12 +2,23 @@
 // Traffic that crosses zones because an operator evacuates one: said by the mark on the slices.
 import { NOWHERE } from '../../apis/names.ts';
 import { markOf } from '../../evacuation/decide.ts';
+import { itemsOf } from '../snapshot.ts';
 import { cause, counted, listed } from './cause.ts';
 import type { Cause, Facts } from './types.ts';
 
 /** Zones that the slices of the Service are marked to leave, in name order. */
 export const evacuatedZones = ({ slices }: Pick<Facts, 'slices'>): string[] =>
   [...new Set(slices.flatMap((slice) => [...(markOf(slice)?.out.keys() ?? [])]))].sort();
+
+/** `until 2026-11-22T18:00:00Z (night-drill: a drill)` of each object that names one of the zones. */
+const untilText = ({ snapshot }: Facts, zones: readonly string[]): string => {
+  const known = itemsOf(snapshot.evacuations).filter(({ zone }) => zones.includes(zone));
+  const parts = known.map(({ name, zone, until, reason }) => {
+    const end = until === undefined ? '' : ` until ${new Date(until).toISOString().replace('.000', '')}`;
+    return `${zones.length > 1 ? zone : ''}${end} (${name}${reason === '' ? '' : `: ${reason}`})`.trimStart();
+  });
+  return parts.length === 0 ? '' : ` ${parts.join(', ')}`;
+};
 
 /** One cause, before all others: what else is found stands beside an evacuation. */
 export const evacuationCauses = (facts: Facts): Cause[] => {
@@ -19,6 +30,8 @@ export const evacuationCauses = (facts: Facts): Cause[] => {
     inZones.length === 0
       ? 'no endpoint is ready there'
       : `${leaving.length} of ${counted(inZones.length, 'ready endpoint')} there get no new connections`;
-  const evidence = `${listed(zones)} is evacuated: ${what}. Until when and why: kubectl topology evacuations.`;
+  const until = untilText(facts, zones);
+  const ask = until === '' ? ' Until when and why: kubectl topology evacuations.' : '';
+  const evidence = `${listed(zones)} is evacuated${until}: ${what}.${ask}`;
   return [cause('effective', 'Evacuated', evidence)];
 };

@@ -5,6 +5,7 @@ import { formatVersion } from '../../routing/version.ts';
 import type { Route } from '../../upstream/index.ts';
 import { leastCertain, routersReport } from '../routers/report.ts';
 import type { RouterAnswer } from '../routers/types.ts';
+import { EVIDENCE } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { balanceCauses, meanInZoneShare } from './balance.ts';
 import { cause, firstOfEach, listed } from './cause.ts';
@@ -169,19 +170,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   });
 };
 
-const COLLECTIONS = [
-  'pods',
-  'workloads',
-  'autoscalers',
-  'webhooks',
-  'policies',
-  'events',
-  'routers',
-  'ingresses',
-] as const;
-
 export const unseenOf = (snapshot: ClusterSnapshot): Explanation['unseen'] =>
-  COLLECTIONS.flatMap((what) => {
+  EVIDENCE.flatMap((what) => {
     const collection = snapshot[what];
     return collection.kind === 'unknown' ? [{ what, why: collection.why }] : [];
   });
@@ -211,6 +201,8 @@ export const diagnose = (
     if (!wanted.wanted && evacuatedZones(facts).length > 0) return 'NotWanted';
     if (effective.effective) return certainty === 'seen' ? 'Effective' : 'Assumed';
     if (!wanted.wanted) return 'NotWanted';
+    // Hints may be right or wrong: whom they would serve is not known.
+    if (facts.nodes.length === 0) return 'Unknown';
     return certainty === 'unknown' && onlyUnknown(facts) ? 'Unknown' : 'Ineffective';
   })();
   const causes = findCauses(facts, effective.effective, wanted.wanted);

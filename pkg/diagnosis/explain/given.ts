@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Causes for hints that are asked for and are not there.
+import type { EndpointSlice } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { allocate, isControllerSlice } from '../../upstream/index.ts';
+import { allocate, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
 import { isNodeReady, zoneOfNode } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
@@ -12,7 +13,6 @@ import type { Cause, Facts, ReadyEndpoint } from './types.ts';
 import { webhookCauses } from './webhook.ts';
 
 const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
-const CONTROLLER = 'endpointslice-controller.k8s.io';
 /** How far above the present number endpoint counts are tried. */
 const REACH = 40;
 const SUGGESTIONS = 3;
@@ -80,11 +80,17 @@ const zonelessCause = (endpoints: readonly ReadyEndpoint[]): Cause[] => {
   return [cause('given', 'EndpointWithoutZone', `Ready endpoint ${listed(where)} has no zone.`)];
 };
 
+/** Of its own slices the controller counts what says that it is ready; proxies take those that say nothing as well. */
+const readyToController = (slices: readonly EndpointSlice[], family: string): number =>
+  slices
+    .filter((slice) => isControllerSlice(slice) && (slice.addressType ?? 'IPv4') === family)
+    .flatMap((slice) => slice.endpoints ?? [])
+    .filter(isReadyToController).length;
+
 /** Why the CPU heuristic hands out nothing. */
 const allocationCauses = (facts: Facts, family: FinalHints, endpoints: readonly ReadyEndpoint[]): Cause[] => {
   const { name, version } = facts;
-  // The controller counts its own slices, and of them what says that it is ready.
-  const count = endpoints.filter(({ slice }) => isControllerSlice(slice)).length;
+  const count = readyToController(facts.slices, family.family);
   const { reason } = family;
   if (reason === 'InsufficientNodeInformation') return [sharesCause(facts)];
   if (reason === 'EndpointWithoutZone') return zonelessCause(endpoints);
@@ -113,17 +119,20 @@ export const lastEvent = ({ snapshot, ref }: Facts): string => {
 /** Some carry hints and some do not: who wrote those that do not? */
 const partialCause = (unhinted: readonly ReadyEndpoint[], all: number): Cause => {
   const slices = [...new Map(unhinted.map(({ slice }) => [slice.metadata?.name ?? '', slice]))];
-  const names = slices.map(([name, { metadata }]) => {
-    const manager = metadata?.labels?.[MANAGED_BY];
-    return manager === undefined || manager === CONTROLLER ? name : `${name} of ${manager}`;
+  const names = slices.map(([name, slice]) => {
+    const manager = slice.metadata?.labels?.[MANAGED_BY];
+    return isControllerSlice(slice)
+      ? name
+      : manager === undefined
+        ? `${name}, which no controller looks after`
+        : `${name} of ${manager}`;
   });
   const addresses = unhinted.map(({ address, zone }) => `${address}${zone === '' ? ' (no zone)' : ''}`);
   const evidence = `${unhinted.length} of ${counted(all, 'ready endpoint')} without hint: ${listed(addresses)} in slice ${listed(names)}. One is enough for proxies to ignore all hints.`;
   return cause('given', 'EndpointWithoutHint', evidence);
 };
 
-const isForeign = ({ slice }: ReadyEndpoint): boolean =>
-  (slice.metadata?.labels?.[MANAGED_BY] ?? CONTROLLER) !== CONTROLLER;
+const isForeign = ({ slice }: ReadyEndpoint): boolean => !isControllerSlice(slice);
 
 const familyCauses = (facts: Facts, family: FinalHints): Cause[] => {
   const endpoints = readyEndpoints(facts.slices, family.family);

@@ -3,10 +3,11 @@
 import { GROUP } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
-import { known, unknown } from '../snapshot.ts';
+import { COLLECTIONS, known, unknown } from '../snapshot.ts';
 import { classOf, gatewayOf, ingressOf, ownRouteOf, registrationOf, routeOf, targetGroupOf } from './entries.ts';
 import { eventOf, policyOf, webhooksOf } from './admission.ts';
 import { nodeOf, serviceOf } from './core.ts';
+import { evacuationOf } from './evacuation.ts';
 import { flowPolicyOf } from './flow-policy.ts';
 import { FieldError, requiredTextAt, textAt } from './fields.ts';
 import { metadataOf } from './metadata.ts';
@@ -50,6 +51,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   Pod: [''],
   Event: ['', 'events.k8s.io'],
   FlowPolicy: [GROUP],
+  ZoneEvacuation: [GROUP],
   FelixConfiguration: ['crd.projectcalico.org', 'projectcalico.org'],
   Installation: ['operator.tigera.io'],
   CiliumNodeConfig: ['cilium.io'],
@@ -107,6 +109,7 @@ const createReaders = (): Readonly<Record<string, readonly Entry[]>> => {
     ValidatingWebhookConfiguration: [entry(registrationOf)],
     APIService: [entry(registrationOf)],
     FlowPolicy: [['flowPolicies', (object) => [flowPolicyOf(object)]]],
+    ZoneEvacuation: [['evacuations', (object) => one(evacuationOf(object))]],
   };
 };
 
@@ -117,6 +120,7 @@ const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   'Network',
   'IngressClass',
   'GatewayClass',
+  'ZoneEvacuation',
 ]);
 
 /** Most objects of these kinds say nothing of the collection. */
@@ -160,18 +164,3 @@ export const createCollector = (): Collector => {
     },
   };
 };
-
-export const COLLECTIONS: readonly CollectionName[] = [
-  'nodes',
-  'services',
-  'slices',
-  'pods',
-  'workloads',
-  'autoscalers',
-  'webhooks',
-  'policies',
-  'events',
-  'routers',
-  'ingresses',
-  'flowPolicies',
-];

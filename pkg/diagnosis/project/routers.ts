@@ -2,7 +2,7 @@
 // Objects that show who load-balances Services, reduced to agents' images, arguments and Nodes, and to settings.
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { KUBE_PROXY_AGENT, KUBE_PROXY_CONFIG, PLANES, isAgent } from '../routers/planes.ts';
+import { KUBE_PROXY_AGENT, KUBE_PROXY_CONFIGS, PLANES, isAgent } from '../routers/planes.ts';
 import type { RouterContainer, RouterObject } from '../routers/types.ts';
 import { selectorOf } from './admission.ts';
 import { asFields, asText, listAt, objectAt, stringsAt, textAt } from './fields.ts';
@@ -171,7 +171,7 @@ export const routerConfigOf = (object: Fields): RouterObject | undefined => {
   const own = base(object, 'ConfigMap');
   const data = (): StringMap => stringsAt(object, 'data') ?? {};
   if (CILIUM.test(own.name)) return { ...own, settings: only(data(), (key) => CILIUM_KEYS.has(key)) };
-  if (!ANTREA.test(own.name) && !KUBE_PROXY_CONFIG.test(own.name)) return undefined;
+  if (!ANTREA.test(own.name) && !KUBE_PROXY_CONFIGS.test(own.name)) return undefined;
   const flat = Object.values(data()).map((text) => only(flatYaml(text), (key) => FLAT_KEYS.test(key)));
   return { ...own, settings: Object.assign({}, ...flat) as StringMap };
 };

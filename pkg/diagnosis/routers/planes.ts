@@ -235,8 +235,10 @@ export const KUBE_PROXY_AGENT: DataPlane['agent'] = {
   containers: ['kube-proxy'],
 };
 
-/** Where its configuration file is, and what it may be called: kubeadm, EKS, Gardener. */
+/** Where its configuration file is, and what it is called where no Pod says which it mounts: kubeadm, EKS, Gardener. */
 export const KUBE_PROXY_CONFIG = /^kube-proxy(?:-config.*)?$/;
+/** What a DaemonSet for a pool of Nodes may call its own. */
+export const KUBE_PROXY_CONFIGS = /^kube-proxy/;
 
 export const KUBE_PROXY_SOURCE = 'kubernetes/kubernetes pkg/proxy/topology.go; KEP-2433, KEP-4444, KEP-3015';
 

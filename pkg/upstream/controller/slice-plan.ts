@@ -10,7 +10,10 @@ export interface SlicePlan {
   readonly unchanged: readonly EndpointSlice[];
 }
 
-/** Ready as the controller reads it: only where `ready` says so; a proxy takes absence for ready. */
+/**
+ * Ready as the controller reads it (k8s.io/endpointslice topologycache, EndpointReady): only where `ready` says so; kube-proxy takes
+ * absence for ready (pkg/proxy/endpointslicecache.go).
+ */
 export const isReadyToController = ({ conditions }: Endpoint): boolean => conditions?.ready === true;
 
 /** All slices in the order in which the controller walks them. */

@@ -100,9 +100,9 @@ export interface StoredHints extends SyncResult {
 const LABEL_MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 const CONTROLLER = 'endpointslice-controller.k8s.io';
 
-/** Slices without the label are taken for the controller's: files written by hand often leave it out. */
+/** The controller lists its own by the value of this label (pkg/controller/endpointslice, syncService): one without is not looked after. */
 export const isControllerSlice = ({ metadata }: EndpointSlice): boolean =>
-  (metadata?.labels?.[LABEL_MANAGED_BY] ?? CONTROLLER) === CONTROLLER;
+  metadata?.labels?.[LABEL_MANAGED_BY] === CONTROLLER;
 
 /** Why the controller leaves a Service alone; undefined if it does not. */
 const whyNotManaged = ({ spec }: Service): string | undefined => {

@@ -48,6 +48,25 @@ describe('evidence of who routes', () => {
     expect(changes, 'read twice, changed once').to.equal(1);
   });
 
+  it('is of static Pods where no DaemonSet runs kube-proxy, and asks for no Pod where one does', async () => {
+    const pod = (name: string, image: string) => ({
+      metadata: { name, labels: { 'k8s-app': 'kube-proxy' }, ownerReferences: [{ kind: 'Node', name: 'n1' }] },
+      spec: { nodeName: 'n1', containers: [{ name: 'kube-proxy', image }] },
+    });
+    answers['Pod'] = { items: [pod('kube-proxy-n1', 'registry.k8s.io/kube-proxy:v1.30.14')] };
+    await evidence.read(signal);
+    expect(names(), 'with a DaemonSet').to.not.include('Pod kube-proxy-n1');
+    answers['DaemonSet'] = { items: [] };
+    await evidence.read(signal);
+    expect(names()).to.include('Pod kube-proxy-n1');
+    const [found] = evidence.objects()?.filter(({ kind }) => kind === 'Pod') ?? [];
+    expect(found?.nodeName).to.equal('n1');
+    expect(found?.containers[0]?.image).to.match(/:v1\.30\.14$/);
+    answers['Pod'] = answer(403);
+    await evidence.read(signal);
+    expect(names(), 'refused').to.deep.equal(['ConfigMap cilium-config', 'FelixConfiguration default']);
+  });
+
   it('is none where nothing may be read', async () => {
     answers = { DaemonSet: answer(403), ConfigMap: answer(403), FelixConfiguration: answer(404) };
     await evidence.read(signal);

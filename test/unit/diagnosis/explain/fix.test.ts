@@ -11,7 +11,10 @@ import { CALICO, BPF, CILIUM, configMap, daemonSet } from '../../../fixtures/dat
 const fixes = (own: Service, kubelet: string, agents: readonly object[]): string => {
   const collector = createCollector();
   const zones = ['a', 'b'];
-  const endpoints = zones.map((zone, index) => endpoint({ zone, addresses: [`198.18.0.${index}`] }));
+  // Of a Service that asks by the field the control plane has written hints.
+  const hints = (zone: string) =>
+    own.spec?.trafficDistribution === undefined ? {} : { hints: { forZones: [{ name: zone }] } };
+  const endpoints = zones.map((zone, index) => endpoint({ zone, addresses: [`198.18.0.${index}`], ...hints(zone) }));
   const nodes = zones.map((zone) => node({ zone, kubeletVersion: kubelet }));
   for (const object of [...nodes, own, slice({ endpoints }), ...agents]) collector.add(object);
   const [first] = explain(collector.snapshot(new Map()), own, { now: 0 }).causes;
@@ -43,7 +46,20 @@ describe('the command of a cause', () => {
       [daemonSet('calico-node', 'calico/node:v3.29.1', CALICO), BPF],
       /topology-mode=Auto$/,
     ],
-    ['an older kube-proxy beside new kubelets', plain, 'v1.34.1', [kubeProxy('v1.30.1')], /topology-mode=Auto$/],
+    [
+      'an older kube-proxy beside new kubelets: the field, and a value of the annotation that does not beat it',
+      plain,
+      'v1.34.1',
+      [kubeProxy('v1.30.1')],
+      /--overwrite service\.kubernetes\.io\/topology-mode=topology\.extensions\.gardener\.cloud\/same-zone\n.*"PreferSameZone"/,
+    ],
+    [
+      'an older kube-proxy, where the field asks already',
+      service({ spec: { trafficDistribution: 'PreferClose' } }),
+      'v1.34.1',
+      [kubeProxy('v1.30.1')],
+      /^kubectl annotate .*topology-mode=topology\.extensions\.gardener\.cloud\/same-zone$/,
+    ],
     [
       'Helm, a chart that was read',
       service({ metadata: { labels: { 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'coredns-1.36.1' } } }),

@@ -172,6 +172,25 @@ const CASES: readonly Case[] = [
     evidence: /ConfigMap kube-system\/kube-proxy featureGates\.TopologyAwareHints/,
   },
   {
+    name: 'gates in a ConfigMap of another name, which it mounts, beside one of the usual name',
+    objects: [
+      daemonSet('kube-proxy', 'x/kube-proxy:v1.31.2', {
+        ...PROXY,
+        args: ['--config=/var/lib/kube-proxy/config.conf'],
+        configMap: 'kube-proxy-no-hints',
+      }),
+      configMap('kube-proxy', { 'config.conf': 'kind: KubeProxyConfiguration\nmode: ipvs\n' }),
+      configMap('kube-proxy-no-hints', {
+        'config.conf': 'featureGates:\n  TopologyAwareHints: false\n  ServiceTrafficDistribution: false\n',
+      }),
+    ],
+    router: 'kube-proxy',
+    version: '1.31.2',
+    certainty: 'seen',
+    hints: 'none',
+    evidence: /ConfigMap kube-system\/kube-proxy-no-hints featureGates\.TopologyAwareHints/,
+  },
+  {
     name: 'a configuration file that was not seen, before 1.33',
     objects: [daemonSet('kube-proxy', 'x/kube-proxy:v1.31.2', { ...PROXY, args: ['--config=/c'] })],
     router: 'kube-proxy',

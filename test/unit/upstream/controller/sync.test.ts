@@ -123,12 +123,17 @@ describe('storedHints', () => {
     ]);
     expect(results[1]?.events[0]?.message).to.match(/, addressType: IPv6$/);
   });
-  it('leaves slices of another author alone and does not count them', () => {
-    const labels = { 'endpointslice.kubernetes.io/managed-by': 'somebody' };
-    const foreign = aSlice([at('a', 9, { hints: ['x'] })], 'foreign');
-    const [result] = store({ slices: [sliceOf('abc'), { ...foreign, metadata: { ...foreign.metadata, labels } }] });
-    expect(hintCounts(result?.slices ?? [])).to.deep.equal({ a: 1, b: 1, c: 1, x: 1 });
-  });
+  const authors: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+    ['another author', { 'endpointslice.kubernetes.io/managed-by': 'by-hand' }],
+    ['no author, whose label is missing', {}],
+  ];
+  for (const [author, labels] of authors) {
+    it(`leaves slices of ${author} alone and does not count them`, () => {
+      const foreign = aSlice([at('a', 9, { hints: ['x'] })], 'foreign');
+      const [result] = store({ slices: [sliceOf('abc'), { ...foreign, metadata: { ...foreign.metadata, labels } }] });
+      expect(hintCounts(result?.slices ?? [])).to.deep.equal({ a: 1, b: 1, c: 1, x: 1 });
+    });
+  }
 
   it('hints every ready endpoint or none, keeps every endpoint, and does not depend on the order of its input', () => {
     const world = fc.record({

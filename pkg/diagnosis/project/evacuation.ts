@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// ZoneEvacuations reduced to which zone is left until when, and why.
+import { expiryOf } from '../../evacuation/active.ts';
+import type { Fields } from '../../apis/fields.ts';
+import type { EvacuationSummary } from '../snapshot.ts';
+import { objectAt, textAt } from './fields.ts';
+import { metadataOf } from './metadata.ts';
+
+/** Undefined where it was deleted and is on its way out. */
+export const evacuationOf = (object: Fields): EvacuationSummary | undefined => {
+  const { name } = metadataOf(object, false);
+  const spec = objectAt(object, 'spec', (inner) => inner) ?? {};
+  const { creationTimestamp = '', deletionTimestamp } =
+    objectAt(object, 'metadata', (inner) => ({
+      creationTimestamp: textAt(inner, 'creationTimestamp'),
+      deletionTimestamp: textAt(inner, 'deletionTimestamp'),
+    })) ?? {};
+  if (deletionTimestamp !== undefined) return undefined;
+  const until = expiryOf({ metadata: { creationTimestamp }, spec: { duration: textAt(spec, 'duration') ?? '' } });
+  return { name, zone: textAt(spec, 'zone') ?? '', until, reason: textAt(spec, 'reason') ?? '' };
+};

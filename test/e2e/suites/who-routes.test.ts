@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who routes, found by the commands from the objects of a real API server, and held against connections through the real proxies.
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { before, describe, it } from 'mocha';
+import type { AuditReport } from '../../../pkg/diagnosis/audit/types.ts';
+import type { Explanation } from '../../../pkg/diagnosis/explain/types.ts';
+import type { SimulationReport } from '../../../pkg/diagnosis/simulate/types.ts';
+import { runTopology, topologyJson } from '../../fixtures/topology-command.ts';
+import type { BedNode, BedService } from '../bed/index.ts';
+import { mastersGroup } from '../bed/kubeconfig.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { PROXY_NODES, startMixedProxies } from '../router-world.ts';
+import type { ProxyNode } from '../router-world.ts';
+
+const run = promisify(execFile);
+const KEPT = 40;
+/** A share of 200 connections is off by more than 0.2 once in a hundred million times. */
+const [SPREAD, TOLERANCE] = [200, 0.2];
+
+describe('who routes', () => {
+  const bed = useBed();
+  let nodes: ReadonlyMap<string, BedNode>;
+  let service: BedService;
+  let kubeconfig: string;
+
+  const ask = <T>(...args: string[]): Promise<T> => topologyJson<T>([...args, '--kubeconfig', kubeconfig]);
+  const explain = (): Promise<Explanation> => ask<Explanation>('explain', 'default/web');
+
+  const connect = (name: string, count: number) => {
+    const node = nodes.get(name);
+    if (node === undefined) throw new Error(`no ${name}`);
+    return bed().connect({ node, service, count, timeoutMs: 1_000 });
+  };
+  const shareOf = async (name: string, zone: string): Promise<number> =>
+    ((await connect(name, SPREAD)).byZone[zone] ?? 0) / SPREAD;
+
+  /** Connections of every Node do what the report says of it: stay in its zone, or go to as many as it says. */
+  const expectMeasured = async (report: Explanation, follows: (node: ProxyNode) => boolean): Promise<void> => {
+    for (const node of PROXY_NODES) {
+      const { name, zone = '' } = node;
+      const row = report.used.find((used) => used.node === name && used.addressType === 'IPv4');
+      expect(row, name).to.deep.include({ zone, router: 'kube-proxy', certainty: 'seen' });
+      expect(row?.mode !== '', `${name}: explain says that it keeps to hints`).to.equal(follows(node));
+      if (follows(node)) {
+        expect((await connect(name, KEPT)).byZone, name).to.deep.equal({ [zone]: KEPT });
+        expect(row?.inZone, name).to.equal(1);
+      } else {
+        expect(row?.endpoints, name).to.equal(4);
+        expect(await shareOf(name, 'a'), `${name} to zone a`).to.be.closeTo(0.5, TOLERANCE);
+      }
+    }
+  };
+
+  /** The share of all connections that stays, from clients that are alike on every Node. */
+  const measuredShare = async (): Promise<number> => {
+    const shares = await Promise.all(
+      PROXY_NODES.map(async ({ name, zone }) => (zone === undefined ? 0 : shareOf(name, zone))),
+    );
+    return shares.reduce((sum, share) => sum + share, 0) / shares.length;
+  };
+
+  const settled = async (name: string, zone: string): Promise<void> =>
+    void (await waitFor(
+      `${name} keeps to zone ${zone}`,
+      () => connect(name, KEPT),
+      ({ byZone }) => byZone[zone] === KEPT,
+    ));
+
+  before('six Nodes with kubelet 1.36 and proxies of two versions, and a Service with the field', async () => {
+    nodes = await startMixedProxies(bed());
+    for (const name of ['new-a', 'new-b', 'new-a', 'new-b']) {
+      await bed().pod({ node: nodes.get(name) as BedNode, app: 'web' });
+    }
+    service = await bed().service({ name: 'web', trafficDistribution: 'PreferSameZone' });
+    kubeconfig = await bed().kubeconfig({ user: 'operator', groups: [mastersGroup] });
+    await waitFor('four hinted endpoints', explain, ({ given }) => given[0]?.ready === 4 && given[0].hinted === 4);
+    for (const { name, zone, followsField } of PROXY_NODES) {
+      if (followsField && zone !== undefined) await settled(name, zone);
+      else
+        await waitFor(
+          `${name} reaches both zones`,
+          () => connect(name, KEPT),
+          ({ byZone }) => (byZone['a'] ?? 0) > 0 && (byZone['b'] ?? 0) > 0,
+        );
+    }
+  });
+
+  it('explain tells groups of Nodes apart by version, gates and configuration, each with its evidence', async () => {
+    const { router, certainty, routers } = await explain();
+    expect([router, certainty]).to.deep.equal(['kube-proxy', 'seen']);
+    const groups = routers.map(({ version, examples, behaviour: { hints, needs } }) => [
+      version?.split('.').slice(0, 2).join('.'),
+      examples,
+      hints,
+      needs,
+    ]);
+    expect(groups).to.have.deep.members([
+      ['1.36', ['new-a', 'new-b', 'zoneless'], 'zone-and-node', 'hints alone'],
+      ['1.30', ['old'], 'zone', 'the annotation topology-mode'],
+      ['1.30', ['off'], 'none', 'the annotation topology-mode'],
+      ['1.30', ['early'], 'zone', 'hints alone'],
+    ]);
+    const evidence = (name: string) => routers.find(({ examples }) => examples[0] === name)?.evidence;
+    expect(evidence('old')).to.deep.equal([
+      {
+        object: 'Pod kube-system/kube-proxy-pinned-old',
+        field: 'containers[kube-proxy].image',
+        value: 'registry.k8s.io/kube-proxy:v1.30.14',
+      },
+    ]);
+    expect(evidence('off')).to.deep.include({
+      object: 'ConfigMap kube-system/kube-proxy-no-hints',
+      field: 'featureGates.TopologyAwareHints',
+      value: 'false',
+    });
+    expect(evidence('early')).to.deep.include({
+      object: 'Pod kube-system/kube-proxy-early',
+      field: 'containers[kube-proxy].args --feature-gates',
+      value: 'ServiceTrafficDistribution=true',
+    });
+  });
+
+  it('explain names the skew, and that it is more than Kubernetes supports', async () => {
+    const { routers } = await explain();
+    for (const { version, notes } of routers) {
+      const skew = 'version skew: kube-proxy 1.30, kubelet 1.36, more than Kubernetes supports';
+      expect(notes).to.deep.equal(version?.startsWith('1.30') === true ? [skew] : []);
+    }
+  });
+
+  it('explain is right about every Node: where it says that hints are kept to connections stay, elsewhere they cross', async () => {
+    const report = await explain();
+    expect(report.verdict).to.equal('Ineffective');
+    await expectMeasured(report, ({ followsField }) => followsField);
+  });
+
+  it('explain names the Nodes of each cause', async () => {
+    const { causes } = await explain();
+    const of = (reason: string) => causes.find((cause) => cause.reason === reason)?.evidence;
+    expect(of('ProxyNeedsAnnotation')).to.contain('1 of 6 ready Nodes (old) run kube-proxy 1.30');
+    expect(of('HintsGateOff')).to.contain('1 of 6 ready Nodes (off) run kube-proxy 1.30');
+    expect(of('ClientNodeWithoutZone')).to.contain('1 of 6 ready Nodes (zoneless)');
+  });
+
+  it('route lists for each Node the addresses that its connections reach', async () => {
+    const { routes } = await ask<{ routes: readonly { node: string; reachable: readonly string[] }[] }>(
+      'route',
+      '--service',
+      'default/web',
+    );
+    for (const { name, followsField } of PROXY_NODES) {
+      const row = routes.find(({ node }) => node === name);
+      const pods = Object.keys((await connect(name, SPREAD)).byPod);
+      expect(row?.reachable, name).to.have.lengthOf(followsField ? 2 : 4);
+      expect(pods, name).to.have.lengthOf(row?.reachable.length ?? 0);
+    }
+  });
+
+  it('audit and simulate predict what stays as connections measure it', async () => {
+    const { services, routers } = await ask<AuditReport>('audit');
+    const web = services.find(({ name }) => name === 'web');
+    const { now } = await ask<SimulationReport>('simulate', 'default/web', '--weights', 'nodes');
+    const real = await measuredShare();
+    expect(routers).to.have.lengthOf(4);
+    expect(web?.group).to.equal('Fails');
+    expect(web?.used).to.deep.equal({ count: 3, of: 6 });
+    expect(now.inZoneShare).to.be.closeTo(real, TOLERANCE / 2);
+    expect(web?.inZoneShare).to.be.closeTo(real, TOLERANCE / 2);
+  });
+
+  it('kubectl get with the line of the documentation collects what snapshot does: every command answers alike', async () => {
+    const { out: help } = await runTopology(['snapshot', '--help']);
+    const line = /Without this plug-in: (kubectl get .* > cluster\.json)/.exec(help)?.[1] ?? '';
+    const [byHand, bySnapshot] = [join(bed().directory, 'cluster.json'), join(bed().directory, 'snapshot.json')];
+    const PATH = `${dirname(bed().binaries('kubectl'))}:${process.env['PATH'] ?? ''}`;
+    await run('sh', ['-ec', line], {
+      cwd: bed().directory,
+      env: { PATH, KUBECONFIG: kubeconfig, HOME: bed().directory },
+    });
+    const { out, code, err } = await runTopology(['snapshot', '--kubeconfig', kubeconfig]);
+    expect([code, err]).to.deep.equal([0, '']);
+    writeFileSync(bySnapshot, out);
+    const service = ['explain', 'default/web'];
+    for (const command of [service, ['simulate', 'default/web'], ['audit'], ['route', '--service', 'default/web']]) {
+      const from = (file: string) => topologyJson<object>([...command, '-f', file]);
+      const live = await ask<object>(...command);
+      expect(await from(bySnapshot), `${command[0]} of the snapshot`).to.deep.equal(live);
+      // A plain list does not say of which kinds there are none, and which were not asked for.
+      const { unseen: _, ...answer } = live as { unseen?: object };
+      const { unseen: __, ...same } = (await from(byHand)) as { unseen?: object };
+      expect(same, `${command[0]} of kubectl get`).to.deep.equal(answer);
+    }
+  });
+
+  it('the annotation that explain offers helps the Nodes that it names, and changes nothing for the others', async () => {
+    const before = await explain();
+    const fix = before.causes.find(({ reason }) => reason === 'ProxyNeedsAnnotation')?.fix ?? [];
+    expect(fix).to.have.lengthOf(1);
+    const PATH = `${dirname(bed().binaries('kubectl'))}:${process.env['PATH'] ?? ''}`;
+    await run('sh', ['-ec', fix[0] ?? ''], { env: { PATH, KUBECONFIG: kubeconfig, HOME: bed().directory } });
+    await settled('old', 'a');
+    const report = await waitFor('explain sees it', explain, ({ causes }) =>
+      causes.every(({ reason }) => reason !== 'ProxyNeedsAnnotation'),
+    );
+    await expectMeasured(report, ({ followsAnnotation }) => followsAnnotation);
+  });
+});
