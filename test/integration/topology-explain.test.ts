@@ -2,7 +2,6 @@
 import { readdirSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { WITHOUT_COMMAND } from '../../pkg/diagnosis/explain/fix.ts';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
 import { REASONS } from '../../pkg/upstream/reasons.ts';
@@ -22,6 +21,13 @@ const WITHOUT_FILE: Readonly<Record<string, string>> = {
   NoHints: 'what proxies do; explain says why there are none',
   ZoneNotHinted: 'what proxies do; explain says why: PodsNotSpread or SingleEndpoint',
   ProxyMissedItsZone: 'objects cannot show it: any file with --crossing',
+};
+
+/** Causes for which there is no command, and why. */
+const WITHOUT_COMMAND: Readonly<Record<string, string>> = {
+  SingleZone: 'nothing is wrong',
+  NodesInOneZone: 'nothing crosses; Nodes are added where the cluster is made',
+  HintsIgnored: 'no setting of the Service or the cluster makes this version of the data plane read hints',
 };
 
 /** Files without a cause, and why they are here. */

@@ -152,7 +152,10 @@ const switchGateOn: Fix = ({ routes, index }) => {
     if (kind === 'Pod')
       return [`# ${object}, in its manifest or its DaemonSet: TopologyAwareHints=true in --feature-gates`];
     const edit = `kubectl edit ${kind.toLowerCase()} ${name} -n ${namespace}`;
-    return [`${edit}   # featureGates: TopologyAwareHints: true`, `kubectl rollout restart daemonset -n ${namespace}`];
+    return [
+      `${edit}   # featureGates: TopologyAwareHints: true`,
+      `kubectl rollout restart daemonset -n ${namespace} -l k8s-app=kube-proxy`,
+    ];
   });
 };
 
@@ -162,13 +165,7 @@ const labelled: Fix = (facts) =>
   unlabelled(facts).length > 0 ? unlabelled(facts) : facts.nodes.length === 0 ? NODES_TOO : showSlices(facts);
 const NODES_TOO = ['kubectl topology snapshot > cluster.json'];
 
-/** Causes for which there is no command, and why; every other cause has one. */
-export const WITHOUT_COMMAND = {
-  SingleZone: 'nothing is wrong',
-  NodesInOneZone: 'nothing crosses; Nodes are added where the cluster is made',
-  HintsIgnored: 'no setting of the Service or the cluster makes this version of the data plane read hints',
-} as const satisfies Partial<Readonly<Record<CauseReason, string>>>;
-
+/** Every cause but those where nothing is wrong, and where nothing helps. */
 const FIXES: Partial<Readonly<Record<CauseReason, Fix>>> = {
   ExternalName: (facts) => [
     patchService(facts, { type: 'ClusterIP', externalName: null, selector: { '<label>': '<of its Pods>' } }),

@@ -185,8 +185,13 @@ describe('who routes', () => {
     const { out, code, err } = await runTopology(['snapshot', '--kubeconfig', kubeconfig]);
     expect([code, err]).to.deep.equal([0, '']);
     writeFileSync(bySnapshot, out);
-    const service = ['explain', 'default/web'];
-    for (const command of [service, ['simulate', 'default/web'], ['audit'], ['route', '--service', 'default/web']]) {
+    const explanation = ['explain', 'default/web'];
+    for (const command of [
+      explanation,
+      ['simulate', 'default/web'],
+      ['audit'],
+      ['route', '--service', 'default/web'],
+    ]) {
       const from = (file: string) => topologyJson<object>([...command, '-f', file]);
       const live = await ask<object>(...command);
       expect(await from(bySnapshot), `${command[0]} of the snapshot`).to.deep.equal(live);
@@ -198,8 +203,8 @@ describe('who routes', () => {
   });
 
   it('the annotation that explain offers helps the Nodes that it names, and changes nothing for the others', async () => {
-    const before = await explain();
-    const fix = before.causes.find(({ reason }) => reason === 'ProxyNeedsAnnotation')?.fix ?? [];
+    const { causes: found } = await explain();
+    const fix = found.find(({ reason }) => reason === 'ProxyNeedsAnnotation')?.fix ?? [];
     expect(fix).to.have.lengthOf(1);
     const PATH = `${dirname(bed().binaries('kubectl'))}:${process.env['PATH'] ?? ''}`;
     await run('sh', ['-ec', fix[0] ?? ''], { env: { PATH, KUBECONFIG: kubeconfig, HOME: bed().directory } });
