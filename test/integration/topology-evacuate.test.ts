@@ -107,6 +107,12 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
   };
 
   describe('before anything is written', () => {
+    it('--measured without a meter says so, and writes nothing', async () => {
+      const { code, err } = await run('evacuate eu-1a --for 2h --measured');
+      expect([code, await all()]).to.deep.equal([2, []]);
+      expect(err).to.contain('no Pod of namespace topology-traffic-meter is a traffic-meter');
+    });
+
     it('a dry run shows the check and the estimate, asks the API server, and stores nothing', async () => {
       const { code, out, err } = await run('evacuate eu-1a --for 2h --dry-run');
       expect([code, err]).to.deep.equal([0, '']);

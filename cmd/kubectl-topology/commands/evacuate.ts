@@ -5,6 +5,7 @@ import { topologyCommand } from '../command.ts';
 import type { EvacuateFlags } from '../evacuation/evacuate.ts';
 import { addClusterFlags, durationFlag, selectorFlag, sharePercent } from '../evacuation/flags.ts';
 import { addOutputFlag } from '../flags.ts';
+import { addMeasuredFlags } from '../measured-flags.ts';
 import { addLimitFlags } from '../without.ts';
 
 export const evacuate = topologyCommand<EvacuateFlags>({
@@ -16,12 +17,20 @@ export const evacuate = topologyCommand<EvacuateFlags>({
       'Do it, and look on until it is done; Ctrl-C leaves it running',
       'evacuate eu-1a --for 2h --reason "incident 4711"',
     ],
+    [
+      'With clients where the meters see them, and new connections that still arrive',
+      'evacuate eu-1a --for 2h --measured',
+    ],
     ['Although endpoints elsewhere get more than the limit', 'evacuate eu-1a --for 2h --force'],
     ['A quarter of the endpoints, of one namespace', 'evacuate eu-1a --for 30m --percent 25 --round down -n shop'],
     ['How far it is, and how it ends', 'evacuations'],
   ],
   define(command) {
-    addLimitFlags(addOutputFlag(addClusterFlags(command.argument('<zone>', 'as topology.kubernetes.io/zone has it'))))
+    addMeasuredFlags(
+      addLimitFlags(
+        addOutputFlag(addClusterFlags(command.argument('<zone>', 'as topology.kubernetes.io/zone has it'))),
+      ),
+    )
       .requiredOption(
         '--for <duration>',
         'ends by itself after this time, such as 30m, 2h or 1d; at most 7d',

@@ -15,6 +15,12 @@ import type { ClusterFlags } from './flags.ts';
 import { followEvacuation } from './follow.ts';
 import { asEvacuation, evacuationOf, listEvacuations, namespaceLabels, runningOf } from './objects.ts';
 import { createProgress, saysNotInstalled, withClient } from './session.ts';
+import { seenFromNow, stillSeenText, watchStillSeen } from './still-seen.ts';
+import type { StillSeen } from './still-seen.ts';
+import { openTraffic } from '../live-traffic.ts';
+import type { LiveTraffic } from '../live-traffic.ts';
+import { readMeasured } from '../measured-flags.ts';
+import type { MeasuredFlags, SourceFlags } from '../measured-flags.ts';
 import type { OutputFlags } from '../flags.ts';
 import { wantsColor } from '../io.ts';
 import type { Io } from '../io.ts';
@@ -22,7 +28,7 @@ import { print } from '../print.ts';
 import { limitsOf, loadForSurvival, refuseUnknownZone } from '../without.ts';
 import type { LimitFlags } from '../without.ts';
 
-export interface EvacuateFlags extends ClusterFlags, OutputFlags, LimitFlags {
+export interface EvacuateFlags extends ClusterFlags, OutputFlags, LimitFlags, MeasuredFlags {
   for: string;
   percent: number;
   round: 'up' | 'down';
@@ -41,6 +47,8 @@ interface Report {
   readonly check: EvacuationCheck;
   /** Null where it was refused before it was made. */
   readonly evacuation: ZoneEvacuation | null;
+  /** After it was done; null where it is not measured. */
+  readonly stillSeen: StillSeen | null;
 }
 
 const wishOf = (zone: string, flags: EvacuateFlags): ZoneEvacuation =>
@@ -70,9 +78,11 @@ const check = async (client: Client, wish: ZoneEvacuation, flags: EvacuateFlags,
   refuseUnknownZone(loaded.snapshot, [wish.spec.zone]);
   const running = runningOf(all, io.now()).map((evacuation) => asEvacuation(evacuation, namespaces));
   const { namespace } = flags;
+  const measured = await readMeasured(loaded.snapshot, flags, io);
   return checkEvacuation(loaded.snapshot, asEvacuation(wish, namespaces), running, {
     now: io.now(),
     ...limitsOf(flags),
+    ...(measured === undefined ? {} : { measured }),
     ...(namespace === undefined ? {} : { namespace }),
   });
 };
@@ -105,15 +115,33 @@ const create = async (client: Client, wish: ZoneEvacuation, dryRun: boolean, io:
 const DONE: ReadonlySet<unknown> = new Set(['Evacuated', 'Refused', 'Returning', 'Returned']);
 
 /** Undefined: the person went away, and it goes on. */
-const follow = async (client: Client, made: ZoneEvacuation, io: Io): Promise<ZoneEvacuation | undefined> => {
+const follow = async (
+  client: Client,
+  made: ZoneEvacuation,
+  traffic: LiveTraffic | undefined,
+  io: Io,
+): Promise<ZoneEvacuation | undefined> => {
   const name = made.metadata.name ?? '';
+  const { zone } = made.spec;
   const progress = createProgress(io);
+  const done = new AbortController();
+  let state = '';
+  let seen = '';
+  const show = (): void => progress.show([state, seen].filter((text) => text !== '').join('; '));
+  const onSeen = (found: StillSeen): void => {
+    seen = stillSeenText(found, zone);
+    show();
+  };
+  // What cannot be measured any more is no reason to stop looking on.
+  const measuring =
+    traffic && watchStillSeen(traffic, zone, onSeen, AbortSignal.any([io.signal, done.signal])).catch(() => undefined);
   try {
     const last = await followEvacuation({
       client,
       name,
       onState(evacuation) {
-        progress.show(progressText(evacuation));
+        state = progressText(evacuation);
+        show();
         return DONE.has(evacuation.status?.phase);
       },
       signal: io.signal,
@@ -124,6 +152,8 @@ const follow = async (client: Client, made: ZoneEvacuation, io: Io): Promise<Zon
     if (!io.signal.aborted) throw error;
     return undefined;
   } finally {
+    done.abort(new Error('the evacuation is done'));
+    await measuring;
     progress.clear();
   }
 };
@@ -137,13 +167,22 @@ const finalText = (evacuation: ZoneEvacuation): string => {
   return `${progressText(evacuation)}\n${renderLeft(evacuation)}${endText(evacuation)}`;
 };
 
+/** The meters themselves, without the scope of the evacuation. */
+const pathOf = ({ kubeconfig, context, meterNamespace }: EvacuateFlags): ClusterFlags & SourceFlags => ({
+  ...(kubeconfig === undefined ? {} : { kubeconfig }),
+  ...(context === undefined ? {} : { context }),
+  ...(meterNamespace === undefined ? {} : { meterNamespace }),
+});
+
 /** Prints as text at once, as JSON and YAML at the end. */
 const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): Promise<ExitCode> => {
   const wish = wishOf(zone, flags);
   const checked = await check(client, wish, flags, io);
   const text = flags.output === 'table' || flags.output === 'wide';
-  const report = (evacuation: ZoneEvacuation | null): Promise<void> =>
-    text ? Promise.resolve() : print(io, flags.output, { check: checked, evacuation } satisfies Report, () => '');
+  const report = (evacuation: ZoneEvacuation | null, seen: StillSeen | null = null): Promise<void> =>
+    text
+      ? Promise.resolve()
+      : print(io, flags.output, { check: checked, evacuation, stillSeen: seen } satisfies Report, () => '');
   if (text) {
     const style = { wide: flags.output === 'wide', color: wantsColor(io), columns: io.out.columns };
     io.out.write(renderCheck(checked, style));
@@ -161,17 +200,25 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
     return 0;
   }
   if (flags.cordon === true) io.err.write(`cordoned Nodes: ${await cordonZone(client, zone, io.signal)}\n`);
-  const last = flags.wait ? await follow(client, made, io) : made;
-  if (last === undefined) {
-    io.err.write(`still going on: ZoneEvacuation ${made.metadata.name ?? ''} was made. ${endText(made)}`);
-    return 1;
+  const traffic = flags.wait && flags.measured === true ? await openTraffic(pathOf(flags), io) : undefined;
+  try {
+    const last = flags.wait ? await follow(client, made, traffic, io) : made;
+    if (last === undefined) {
+      io.err.write(`still going on: ZoneEvacuation ${made.metadata.name ?? ''} was made. ${endText(made)}`);
+      return 1;
+    }
+    const refused = last.status?.phase === 'Refused';
+    const seen = traffic === undefined || refused ? null : await seenFromNow(traffic, zone, io.signal);
+    await report(last, seen);
+    if (text) {
+      const begun = `ZoneEvacuation ${last.metadata.name ?? ''} was made. ${endText(last)}`;
+      const found = seen === null ? '' : `${stillSeenText(seen, zone)}\n`;
+      io.out.write(`\n${flags.wait ? finalText(last) : begun}${found}`);
+    }
+    return refused ? 1 : 0;
+  } finally {
+    await traffic?.close();
   }
-  await report(last);
-  if (text)
-    io.out.write(
-      `\n${flags.wait ? finalText(last) : `ZoneEvacuation ${last.metadata.name ?? ''} was made. ${endText(last)}`}`,
-    );
-  return last.status?.phase === 'Refused' ? 1 : 0;
 };
 
 /** @throws UsageError where flags contradict each other, or the zone is evacuated already. */

@@ -2,8 +2,10 @@
 // The check before a zone is evacuated: together with the evacuations that run already, can the other zones take over?
 import type { Service } from '../../apis/core.ts';
 import { byText } from '../../apis/order.ts';
+import { decideInOrder } from '../../evacuation/decide.ts';
 import type { Leave } from '../../evacuation/decide.ts';
-import { isNodeReady, keyOf, slicesByService, zoneOfNode } from '../models/lookup.ts';
+import { MAX_HINTS } from '../../hints/names.ts';
+import { isNodeReady, keyOf, refOf, slicesByService, zoneOfNode } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { survival, zonesOf } from './survival.ts';
@@ -23,6 +25,8 @@ export const REFUSALS = {
   NothingToMove: 'No Service in scope has endpoints in the zone. This cannot be forced: there is nothing to do.',
   TogetherNoEndpoint:
     'With the evacuations that run already a Service would have no endpoint left. It stays as it is if forced.',
+  TooManyZones:
+    'Endpoints would have to serve more zones than hints can name. Such a Service stays as it is if forced.',
   Overloaded: 'Endpoints of other zones would get more than the limit.',
   ConnectionsFail: 'Some routers leave no endpoint at all where hints miss a zone.',
 } as const satisfies Readonly<Record<string, string>>;
@@ -103,6 +107,28 @@ const together = (both: SurvivalReport, alone: SurvivalReport): Refusal[] => {
   return [{ reason: 'TogetherNoEndpoint', message: `No endpoint would be left: ${named(lost)}.`, forcible: true }];
 };
 
+/** Services that the leader leaves because an endpoint that stays would have to serve more zones than a hint takes. */
+const byZones = (
+  snapshot: ClusterSnapshot,
+  { services }: SurvivalReport,
+  all: readonly Evacuation[],
+  wanted: Evacuation,
+): Refusal[] => {
+  const clientZones = [...new Set(itemsOf(snapshot.nodes).map(zoneOfNode))].filter((zone) => zone !== '').sort(byText);
+  if (clientZones.length <= MAX_HINTS) return [];
+  const slices = slicesByService(itemsOf(snapshot.slices));
+  const own = new Map(itemsOf(snapshot.services).map((service) => [keyOf(refOf(service)), service]));
+  const stay = services.filter((ref) => {
+    const service = own.get(keyOf(ref));
+    const leaves = service === undefined ? [] : all.filter(({ concerns }) => concerns(service));
+    const { refused } = decideInOrder({ slices: slices.get(keyOf(ref)) ?? [], clientZones, leaves });
+    return refused.get(wanted.zone)?.reason === 'TooManyZones';
+  });
+  if (stay.length === 0) return [];
+  const message = `There are ${clientZones.length} zones with Nodes, and hints name ${MAX_HINTS}: ${named(stay)} would stay as they are.`;
+  return [{ reason: 'TooManyZones', message, forcible: true }];
+};
+
 /** Every slice of a Service that moves is written: the endpoints that stay take over the clients of the zone. */
 const writesOf = (
   snapshot: ClusterSnapshot,
@@ -139,6 +165,7 @@ export const checkEvacuation = (
     refusals: [
       ...lastZone(snapshot, all),
       ...(beside.length === 0 ? [] : together(report, ask([wanted]))),
+      ...byZones(snapshot, report, [...running, wanted], wanted),
       ...byServices(report),
       ...byRouters(report),
     ],

@@ -26,6 +26,7 @@ const OTHER = new Set([
   'LastZone',
   'NothingToMove',
   'TogetherNoEndpoint',
+  'TooManyZones',
 ]);
 
 const sources = (folder: string): { path: string; text: string }[] =>

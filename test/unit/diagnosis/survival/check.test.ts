@@ -105,6 +105,19 @@ describe('survival: the check before an evacuation', () => {
     ]);
   });
 
+  it('names Services that stay because a hint names eight zones at most; that can be forced', () => {
+    const nodes = 'abcdefghi'.split('').map((letter) => `eu-1${letter}`);
+    const { refusals } = check(web, evacuation(A), [], nodes);
+    expect(refusals).to.deep.equal([
+      {
+        reason: 'TooManyZones',
+        message: 'There are 9 zones with Nodes, and hints name 8: default/web would stay as they are.',
+        forcible: true,
+      },
+    ]);
+    expect(reasonsOf(check(web, evacuation(A), [], nodes.slice(0, 8)))).to.deep.equal([]);
+  });
+
   it('says nothing can be forced where no zone would be left', () => {
     const { refusals } = check(named('web', [A]), evacuation(A), [], [A]);
     expect(refusals.map(({ forcible }) => forcible)).to.deep.equal([false, false]);
