@@ -3,6 +3,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { calibrate } from '../calibration.ts';
 import { describeEnvironment } from '../environment.ts';
 import { findCores, pinSelf } from '../processes.ts';
 import { median } from '../statistics.ts';
@@ -60,6 +61,7 @@ export const runWebhookBench = async ({ quick, report }: WebhookBenchOptions): P
   if (cores === undefined) report('server and load share their cores: there is only one, or no `taskset`');
   else pinSelf(String(cores.load));
   const environment = describeEnvironment();
+  const begin = calibrate();
   const directory = mkdtempSync(join(tmpdir(), 'bench-webhook-'));
   const gardener = await openResourceManager(directory);
   if (gardener.kind === 'missing') report(gardener.message);
@@ -82,6 +84,7 @@ export const runWebhookBench = async ({ quick, report }: WebhookBenchOptions): P
     }
     return {
       environment: environment(),
+      calibrationMs: { begin, end: calibrate() },
       connections: CONNECTIONS,
       rounds,
       secondsPerRound: measureMs / 1000,

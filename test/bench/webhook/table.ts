@@ -6,13 +6,13 @@ import type { ContenderName } from './contenders.ts';
 import type { Scenario } from './payload.ts';
 import type { Cell, WebhookResults } from './types.ts';
 
-const TITLES: Readonly<Record<ContenderName, string>> = {
+export const TITLES: Readonly<Record<ContenderName, string>> = {
   webhook: '**endpointslice-webhook**',
   bare: 'bare `node:https`',
   go: 'Go',
   gardener: 'gardener-resource-manager v1.141',
 };
-const ORDER: readonly ContenderName[] = ['webhook', 'bare', 'go', 'gardener'];
+export const ORDER: readonly ContenderName[] = ['webhook', 'bare', 'go', 'gardener'];
 const HEAD = [
   'endpoints',
   'program',

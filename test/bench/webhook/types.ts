@@ -52,6 +52,8 @@ export interface StartResult {
 
 export interface WebhookResults {
   readonly environment: Environment;
+  /** CPU time of fixed work, in milliseconds, before and after: see calibration.ts. */
+  readonly calibrationMs: { readonly begin: number; readonly end: number };
   readonly connections: number;
   readonly rounds: number;
   readonly secondsPerRound: number;
