@@ -109,6 +109,10 @@ export interface EvacuationSummary {
   readonly until: number | undefined;
   /** Empty where none is given. */
   readonly reason: string;
+  /** Where its status says it stands; empty without a status. */
+  readonly phase: string;
+  /** Of its status, in its words: `12 moved, 0 pending, 2 left`; empty without. */
+  readonly services: string;
 }
 
 /** An event about a Service. */

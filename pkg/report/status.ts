@@ -240,6 +240,22 @@ const extensionsText = ({ extensions }: StatusReport, drawing: Drawing): string 
   return line('EXTENSIONS', failing.length === 0, text, drawing);
 };
 
+const STANDS: Readonly<Record<string, boolean>> = { Evacuated: true, Refused: false };
+
+const evacuationsText = ({ evacuations }: StatusReport, drawing: Drawing): string => {
+  if (evacuations === null) return '';
+  const running = evacuations.running.map(({ zone, until, phase, services, reason }) => {
+    const end = until === undefined ? '' : ` until ${new Date(until).toISOString().replace('.000', '')}`;
+    const why = reason === '' ? '' : ` (${reason})`;
+    const how = [phase === '' ? 'not begun' : phase, services].filter((text) => text !== '').join(', ');
+    return line('EVACUATION', STANDS[phase] ?? null, `${zone}${end}${why}: ${how}`, drawing);
+  });
+  const overdue = evacuations.overdue.map(({ zone, slices }) =>
+    line('EVACUATION', false, `${zone} is over, and ${countText(slices, 'slice')} still show it`, drawing),
+  );
+  return [...running, ...overdue].join('');
+};
+
 const eventsText = ({ events, time }: StatusReport, { columns, wide, paint }: Drawing): string => {
   if (events.length === 0) return '';
   const rows = events.map(({ lastSeen, about, reason, count, message }) => [
@@ -275,6 +291,7 @@ export const renderStatus = (report: StatusReport, style: StatusStyle): string =
     servicesText(report, drawing),
     flowText(report, drawing),
     extensionsText(report, drawing),
+    evacuationsText(report, drawing),
   ].join('');
   const installed = report.verdict !== 'NotInstalled';
   return [

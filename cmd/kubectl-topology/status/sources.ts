@@ -49,6 +49,7 @@ const COLLECTIONS: readonly CollectionName[] = [
   'policies',
   'routers',
   'flowPolicies',
+  'evacuations',
 ];
 
 /** Of the whole cluster. */

@@ -3,8 +3,11 @@
 import { expiryOf } from '../../evacuation/active.ts';
 import type { Fields } from '../../apis/fields.ts';
 import type { EvacuationSummary } from '../snapshot.ts';
-import { objectAt, textAt } from './fields.ts';
+import { objectAt, textAt, wholeAt } from './fields.ts';
 import { metadataOf } from './metadata.ts';
+
+const countsOf = (services: Fields): string =>
+  ['moved', 'pending', 'left'].map((name) => `${wholeAt(services, name) ?? 0} ${name}`).join(', ');
 
 /** Undefined where it was deleted and is on its way out. */
 export const evacuationOf = (object: Fields): EvacuationSummary | undefined => {
@@ -17,5 +20,13 @@ export const evacuationOf = (object: Fields): EvacuationSummary | undefined => {
     })) ?? {};
   if (deletionTimestamp !== undefined) return undefined;
   const until = expiryOf({ metadata: { creationTimestamp }, spec: { duration: textAt(spec, 'duration') ?? '' } });
-  return { name, zone: textAt(spec, 'zone') ?? '', until, reason: textAt(spec, 'reason') ?? '' };
+  const status = objectAt(object, 'status', (inner) => inner) ?? {};
+  return {
+    name,
+    zone: textAt(spec, 'zone') ?? '',
+    until,
+    reason: textAt(spec, 'reason') ?? '',
+    phase: textAt(status, 'phase') ?? '',
+    services: objectAt(status, 'services', countsOf) ?? '',
+  };
 };

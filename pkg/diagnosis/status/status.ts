@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Judges installations of the chart: what runs, who leads, whether admission acts, and what went wrong last.
 import { EXTENSION_NAME, GROUP } from '../../apis/names.ts';
+import { markOf } from '../../evacuation/decide.ts';
 import { isNodeReady } from '../models/lookup.ts';
 import { routersOf } from '../routers/of-snapshot.ts';
 import { routersReport } from '../routers/report.ts';
@@ -32,6 +33,18 @@ const extensionsOf = ({ extensions, unseen }: StatusEvidence): StatusReport['ext
   return { count: extensions.length, failing };
 };
 
+const evacuationsOf = ({ snapshot, now }: StatusEvidence): StatusReport['evacuations'] => {
+  if (snapshot.evacuations.kind === 'unknown' || snapshot.slices.kind === 'unknown') return null;
+  const running = itemsOf(snapshot.evacuations).filter(({ until = 0 }) => until > now);
+  const left = new Set(running.map(({ zone }) => zone));
+  const zones = itemsOf(snapshot.slices).flatMap((slice) => [...(markOf(slice)?.out.keys() ?? [])]);
+  const overdue = [...Map.groupBy(zones, (zone) => zone)].filter(([zone]) => !left.has(zone));
+  return {
+    running,
+    overdue: overdue.map(([zone, own]) => ({ zone, slices: own.length })).sort((a, b) => byText(a.zone, b.zone)),
+  };
+};
+
 export const status = (evidence: StatusEvidence, { events }: StatusOptions): StatusReport => {
   const { snapshot, namespace, serverVersion, probes, policies } = evidence;
   const cluster = clusterStatus(snapshot, serverVersion);
@@ -61,6 +74,7 @@ export const status = (evidence: StatusEvidence, { events }: StatusOptions): Sta
     services,
     flowPolicies: flowStatus(snapshot),
     extensions: extensionsOf(evidence),
+    evacuations: evacuationsOf(evidence),
     events: evidence.events.toSorted((a, b) => byText(b.lastSeen, a.lastSeen)).slice(0, events),
     findings,
     unseen: evidence.unseen,

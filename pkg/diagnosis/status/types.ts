@@ -3,6 +3,7 @@
 import type { RoutersReport } from '../routers/report.ts';
 import type { CauseGroup } from '../audit/types.ts';
 import type { ExtensionFacts, PolicyFacts, ProbeResult, Termination, Unseen, WarningEvent } from './evidence.ts';
+import type { EvacuationSummary } from '../snapshot.ts';
 import type { StatusReason } from './reasons.ts';
 
 export interface StatusFinding {
@@ -147,6 +148,11 @@ export interface StatusReport extends RoutersReport {
   readonly flowPolicies: FlowStatus | null;
   /** Null where Extensions could not be seen, or are not served. */
   readonly extensions: { readonly count: number; readonly failing: readonly ExtensionFacts[] } | null;
+  /** That run, and zones that slices show as left although no evacuation of them runs; null where they could not be seen. */
+  readonly evacuations: {
+    readonly running: readonly EvacuationSummary[];
+    readonly overdue: readonly { readonly zone: string; readonly slices: number }[];
+  } | null;
   /** Newest first. */
   readonly events: readonly WarningEvent[];
   readonly findings: readonly StatusFinding[];

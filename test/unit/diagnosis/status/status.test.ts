@@ -4,16 +4,19 @@ import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import {
   ANNOTATION_APPLIED,
+  ANNOTATION_EVACUATED,
   ANNOTATION_ORIGIN,
   COMMANDS,
   EXTENSION_NAME,
   HEARTBEAT_LEASE,
 } from '../../../../pkg/apis/names.ts';
+import { apiVersionOf, ZONE_EVACUATIONS } from '../../../../pkg/apis/resources.ts';
+import { renderStatus } from '../../../../pkg/report/status.ts';
 import type { ExtensionFacts, StatusEvidence } from '../../../../pkg/diagnosis/status/evidence.ts';
 import { status } from '../../../../pkg/diagnosis/status/status.ts';
 import type { StatusReport } from '../../../../pkg/diagnosis/status/types.ts';
 import { installationDefaults, namespaceObject } from '../../../fixtures/installation.ts';
-import { node, service } from '../../../fixtures/core.ts';
+import { node, service, slice } from '../../../fixtures/core.ts';
 import { changed, DAY_MS, STATUS_NOW, statusEvidence, WEBHOOK_POD } from '../../../fixtures/status-evidence.ts';
 
 const { namespace: OWN } = installationDefaults;
@@ -277,5 +280,44 @@ describe('status', () => {
     const events = ['2026-11-20T01:00:00Z', '2026-11-20T03:00:00Z', '2026-11-20T02:00:00Z'].map(event);
     const report = status(statusEvidence({ events }), { ...OPTIONS, events: 2 });
     expect(report.events.map(({ lastSeen }) => lastSeen.slice(11, 13))).to.deep.equal(['03', '02']);
+  });
+
+  describe('shows evacuations', () => {
+    const ago = (minutes: number): string => new Date(STATUS_NOW - minutes * 60_000).toISOString();
+    const evacuation = (zone: string, minutes: number): KubernetesObject =>
+      ({
+        apiVersion: apiVersionOf(ZONE_EVACUATIONS),
+        kind: ZONE_EVACUATIONS.kind,
+        metadata: { name: zone, creationTimestamp: ago(minutes) },
+        spec: { zone, duration: '1h', reason: 'loss' },
+        status: { phase: 'Evacuated', services: { total: 3, moved: 2, pending: 0, left: 1 } },
+      }) as KubernetesObject;
+    const marked = (zone: string, name: string): KubernetesObject => {
+      const mark = JSON.stringify({ out: { [zone]: true }, cover: [], was: 'own' });
+      return slice({ metadata: { name, annotations: { [ANNOTATION_EVACUATED]: mark } } });
+    };
+    const of = (...objects: KubernetesObject[]) => reportOf({}, (all) => [...all, ...objects]);
+
+    it('that run, until when and how far they are', () => {
+      const report = of(evacuation('eu-1a', 20), marked('eu-1a', 'x'));
+      expect(report.evacuations?.overdue).to.deep.equal([]);
+      expect(renderStatus(report, { color: false, wide: false, columns: 120 })).to.contain(
+        'EVACUATION  ✓ eu-1a until 2026-11-21T00:40:00Z (loss): Evacuated, 2 moved, 0 pending, 1 left\n',
+      );
+    });
+
+    it('that are over, by the slices that still show them', () => {
+      const report = of(evacuation('eu-1a', 70), marked('eu-1a', 'x'), marked('eu-1a', 'y'));
+      expect(report.evacuations).to.deep.equal({ running: [], overdue: [{ zone: 'eu-1a', slices: 2 }] });
+      expect(renderStatus(report, { color: false, wide: false, columns: 120 })).to.contain(
+        'EVACUATION  ✗ eu-1a is over, and 2 slices still show it\n',
+      );
+    });
+
+    it('not where they were not read', () =>
+      expect(
+        reportOf({ snapshot: { ...statusEvidence().snapshot, evacuations: { kind: 'unknown', why: 'no' } } })
+          .evacuations,
+      ).to.equal(null));
   });
 });
