@@ -20,7 +20,7 @@ $(MODULES): package.json package-lock.json
 install: $(MODULES) ## Install the dependencies (npm ci) and, where PATH has none, Node.js 24.
 	@$(NODE) --prepare
 
-check: $(MODULES) ## Format, lint, types, layers, dead exports, generated files.
+check: $(MODULES) ## Format, lint, types, layers, dead exports, names, generated files.
 	$(NODE) hack/check.ts $(ARGS)
 
 format: $(MODULES) ## Format all sources.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `make check`: format, lint, types, layers, dead exports, lock files, generated files. Runs all, then says which failed.
+// `make check`: format, lint, types, layers, dead exports, names, lock files, generated files. Runs all, then says which failed.
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { deadExports } from './lib/dead-exports.ts';
 import { checkCircles } from './lib/circles.ts';
 import { checkLayers } from './lib/layers.ts';
 import { auditLocks } from './lib/lock-audit.ts';
+import { namesWithTwoMeanings } from './lib/one-meaning.ts';
 import { readSources } from './lib/sources.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -31,6 +32,7 @@ const steps: readonly (readonly [string, () => string[]])[] = [
   ['types', command('node_modules/typescript/bin/tsc', '-p', 'tsconfig.json')],
   ['layers', () => [...checkLayers(sources()), ...checkCircles(readSources(root, ['cmd', 'pkg']))]],
   ['exports', () => deadExports(sources())],
+  ['names', () => namesWithTwoMeanings(sources())],
   ['dependencies', () => auditLocks(root)],
   ['generated', command('hack/generate.ts', '--check')],
 ];

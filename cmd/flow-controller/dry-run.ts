@@ -8,8 +8,8 @@ import { createSnapshots, loadQueryOf } from '../../pkg/controllers/flow/snapsho
 import type { Snapshot } from '../../pkg/controllers/flow/types.ts';
 import { askOf } from '../../pkg/flow/assemble/ask.ts';
 import type { Ask } from '../../pkg/flow/assemble/ask.ts';
-import { endpointsOf } from '../../pkg/flow/assemble/endpoints.ts';
-import { figuresOf } from '../../pkg/flow/assemble/figures.ts';
+import { viewsOfEndpoints } from '../../pkg/flow/assemble/endpoints.ts';
+import { loopFiguresOf } from '../../pkg/flow/assemble/figures.ts';
 import { differs } from '../../pkg/flow/assemble/patch.ts';
 import { describePlan } from '../../pkg/flow/assemble/status.ts';
 import { lookByLoad, planByWeight } from '../../pkg/flow/assemble/turn.ts';
@@ -54,7 +54,7 @@ const without = (reason: string, message: string): Planned => ({
   writes: 0,
 });
 
-const readyIn = ({ slices }: Snapshot) => endpointsOf(slices).filter(({ ready }) => ready);
+const readyIn = ({ slices }: Snapshot) => viewsOfEndpoints(slices).filter(({ ready }) => ready);
 
 const byWeight = (snapshot: Snapshot, { writable }: Extract<Ask, { kind: 'planned' }>): Planned => {
   const { cutShort: _, ...plan } = planByWeight(snapshot.slices, snapshot.zones, undefined);
@@ -90,7 +90,7 @@ const byLoad = async (
     message: `${describePlan(plan, readyIn(snapshot))}${detail}`,
     plan,
     demand: known ? decision.demand : null,
-    inZoneShare: known ? figuresOf(observation, plan, decision.demand, settings.loop).inZoneShare : null,
+    inZoneShare: known ? loopFiguresOf(observation, plan, decision.demand, settings.loop).inZoneShare : null,
     writes: settings.mode === 'Observe' ? 0 : writable.filter((slice) => differs(slice, plan)).length,
   };
 };
@@ -128,7 +128,7 @@ export const collectPlans = async (
 
 const percent = (share: number | null): string => (share === null ? '-' : `${Math.round(share * 100)} %`);
 
-const coresOf = (demand: Demand | null): string =>
+const demandText = (demand: Demand | null): string =>
   demand === null
     ? '-'
     : Object.entries(demand)
@@ -148,7 +148,7 @@ export const renderPlans = (plans: readonly PlannedService[], format: 'table' | 
       row.service,
       row.strategy,
       String(row.endpoints),
-      coresOf(row.demand),
+      demandText(row.demand),
       percent(row.inZoneShare),
       String(row.writes),
       row.reason,

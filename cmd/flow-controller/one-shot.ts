@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two ways of running that end by themselves: --dry-run and --cleanup.
 import { LEASES } from '../../pkg/apis/resources.ts';
-import { cleanUp, servedNamespaces } from '../../pkg/controllers/flow/cleanup.ts';
+import { cleanUpPlans, servedNamespaces } from '../../pkg/controllers/flow/cleanup.ts';
 import type { CleanupReport } from '../../pkg/controllers/flow/cleanup.ts';
 import { openFlowCaches } from '../../pkg/controllers/flow/caches.ts';
 import { cleanUpNodeGroups } from '../../pkg/controllers/node-groups/cleanup.ts';
@@ -73,13 +73,13 @@ export const runCleanup = async (session: Session, signal: AbortSignal): Promise
   }
   const serves = await servedNamespaces(client, session.config.namespaceSelector, signal);
   const work = async (workSignal: AbortSignal): Promise<void> => {
-    session.print(describe(await cleanUp({ client, logger, serves }, workSignal)));
+    session.print(describe(await cleanUpPlans({ client, logger, serves }, workSignal)));
     await cleanUpZones(session, workSignal);
   };
   await workOnceAsLeader(candidateOf(session), work, signal);
   await removeLease(session, signal);
   // What others wrote in between got its own zone from admission, which took the planner for alive.
-  const again = await cleanUp({ client, logger, serves }, signal);
+  const again = await cleanUpPlans({ client, logger, serves }, signal);
   if (again.slices > 0)
     logger.info('cleaned up again', { slices: again.slices, at: new Date(clock.now()).toISOString() });
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the Service (or another thing) that a person named, or says which one was probably meant.
 import type { Node, Service } from '../../pkg/apis/core.ts';
-import { keyOf, refOf, sortedServices } from '../../pkg/diagnosis/models/lookup.ts';
+import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../../pkg/diagnosis/models/lookup.ts';
 import { nearest } from '../../pkg/diagnosis/nearest.ts';
 import { itemsOf } from '../../pkg/diagnosis/snapshot.ts';
 import { UsageError } from './errors.ts';
@@ -32,7 +32,7 @@ export const inNamespaceOf = <F extends InputFlags>(flags: F, text: string): F =
 };
 
 const missing = (text: string, all: readonly Service[], { namespace, name }: ServiceName): UsageError => {
-  const names = all.map((service) => refOf(service));
+  const names = all.map((service) => serviceRefOf(service));
   const there = names.filter((ref) => namespace === undefined || ref.namespace === namespace);
   const near = nearest(
     name,
@@ -54,7 +54,7 @@ const missing = (text: string, all: readonly Service[], { namespace, name }: Ser
   const hint =
     meant === undefined
       ? `there ${names.length === 1 ? 'is 1' : `are ${names.length}`}`
-      : `did you mean "${keyOf(meant)}"?`;
+      : `did you mean "${serviceKeyOfRef(meant)}"?`;
   return new UsageError(`no Service "${bare}"${where}; ${hint}`);
 };
 
@@ -64,13 +64,13 @@ export const findService = ({ snapshot, namespace }: Loaded, text: string): Serv
   const all = sortedServices(snapshot);
   if (snapshot.services.kind === 'unknown') throw new UsageError(`Services cannot be read: ${snapshot.services.why}`);
   const found = all.filter((service) => {
-    const ref = refOf(service);
+    const ref = serviceRefOf(service);
     return ref.name === wanted.name && (wanted.namespace === undefined || ref.namespace === wanted.namespace);
   });
   const [only, another] = found;
   if (only === undefined) throw missing(text, all, wanted);
   if (another !== undefined) {
-    const names = found.map((service) => keyOf(refOf(service))).join(', ');
+    const names = found.map((service) => serviceKeyOfRef(serviceRefOf(service))).join(', ');
     throw new UsageError(`more than one Service "${wanted.name}": ${names}; add --namespace`);
   }
   return only;
@@ -99,6 +99,6 @@ export const findPort = (service: Service, port: string): string => {
   if (found !== undefined) return found.name ?? '';
   const known = ports.map(({ name, port: number }) => (name === undefined ? String(number) : `${name} (${number})`));
   throw new UsageError(
-    `Service "${keyOf(refOf(service))}" has no port "${port}"; it has ${known.length === 0 ? 'none' : known.join(', ')}`,
+    `Service "${serviceKeyOfRef(serviceRefOf(service))}" has no port "${port}"; it has ${known.length === 0 ? 'none' : known.join(', ')}`,
   );
 };

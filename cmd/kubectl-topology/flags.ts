@@ -89,20 +89,20 @@ export const addVersionFlags = (command: Command, of: string): Command =>
 const NUMBER = /^(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** Cores as a number (`0.5`) or a quantity (`500m`); NaN for anything else. */
-export const coresOf = (text: string): number => {
+export const parseCores = (text: string): number => {
   if (text.endsWith('m') && NUMBER.test(text.slice(0, -1))) return Number(text.slice(0, -1)) / 1000;
   return NUMBER.test(text) ? Number(text) : Number.NaN;
 };
 
 export const positiveCores = (text: string): number => {
-  const cores = coresOf(text);
+  const cores = parseCores(text);
   if (!(cores > 0 && Number.isFinite(cores)))
     throw new InvalidArgumentError('expected cores above 0, like 0.5 or 500m.');
   return cores;
 };
 
 /** `70` or `70%` as the fraction 0.7. */
-export const percent = (text: string): number => {
+export const percentFlag = (text: string): number => {
   const bare = text.endsWith('%') ? text.slice(0, -1) : text;
   const value = NUMBER.test(bare) ? Number(bare) : Number.NaN;
   if (!(value > 0 && Number.isFinite(value))) throw new InvalidArgumentError('expected a percentage above 0, like 70.');
@@ -114,7 +114,7 @@ const byZone = (text: string, previous: Readonly<Record<string, number>>, expect
   const amounts = new Map(Object.entries(previous));
   for (const part of text.split(',').filter((entry) => entry.trim() !== '')) {
     const at = part.lastIndexOf('=');
-    const [zone, amount] = [part.slice(0, Math.max(at, 0)).trim(), coresOf(part.slice(at + 1).trim())];
+    const [zone, amount] = [part.slice(0, Math.max(at, 0)).trim(), parseCores(part.slice(at + 1).trim())];
     if (at === -1 || !(amount >= 0 && Number.isFinite(amount))) {
       throw new InvalidArgumentError(`expected ${expected}, found "${part}".`);
     }

@@ -3,7 +3,7 @@
 // all others no right to read them is needed.
 import type { Service } from '../../pkg/apis/core.ts';
 import { evacuatedZones } from '../../pkg/diagnosis/explain/evacuated.ts';
-import { keyOf, refOf, slicesByService } from '../../pkg/diagnosis/models/lookup.ts';
+import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../../pkg/diagnosis/models/lookup.ts';
 import { itemsOf } from '../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot, CollectionName } from '../../pkg/diagnosis/snapshot.ts';
 import { effectiveStrategy, strategyFromLabels } from '../../pkg/routing/strategy.ts';
@@ -19,7 +19,7 @@ export const asksForPlan = (service: Service): boolean => {
 
 /** What an explanation of the Service needs beside what every one does. */
 const furtherNeeds = (snapshot: ClusterSnapshot, service: Service): readonly CollectionName[] => {
-  const slices = slicesByService(itemsOf(snapshot.slices)).get(keyOf(refOf(service))) ?? [];
+  const slices = slicesByService(itemsOf(snapshot.slices)).get(serviceKeyOfRef(serviceRefOf(service))) ?? [];
   return [
     ...(asksForPlan(service) ? (['flowPolicies'] as const) : []),
     ...(evacuatedZones({ slices }).length > 0 ? (['evacuations'] as const) : []),
@@ -35,7 +35,7 @@ export const withFurtherObjects = async (
 ): Promise<ClusterSnapshot> => {
   const needs = furtherNeeds(snapshot, service);
   if (flags.filename !== undefined || needs.length === 0) return snapshot;
-  const { namespace } = refOf(service);
+  const { namespace } = serviceRefOf(service);
   const more = await load({ ...flags, namespace, allNamespaces: false }, needs, io);
   return { ...snapshot, ...Object.fromEntries(needs.map((need) => [need, more.snapshot[need]])) };
 };

@@ -5,9 +5,12 @@ import type { Io } from './io.ts';
 
 /** @throws UsageError where the file cannot be written. */
 export const writePage = async (page: string, file: string, io: Io): Promise<void> => {
-  const [{ writeFile }, { reasonOf }] = await Promise.all([import('node:fs/promises'), import('./input/files.ts')]);
+  const [{ writeFile }, { fileErrorText }] = await Promise.all([
+    import('node:fs/promises'),
+    import('./input/files.ts'),
+  ]);
   await writeFile(file, page).catch((error: unknown) => {
-    throw new UsageError(`--html ${file}: ${reasonOf(error)}`);
+    throw new UsageError(`--html ${file}: ${fileErrorText(error)}`);
   });
   io.err.write(`wrote ${file}\n`);
 };

@@ -38,14 +38,14 @@ export const addPriceFlags = (command: Command, of: string): Command =>
 /** The built-in table of that name, else the table in that file. Throws an InputError with file, line and field. */
 export const readPrices = async (name: string = DEFAULT_PRICES): Promise<PriceTable> => {
   if (isBuiltInPrices(name)) return BUILT_IN_PRICES[name];
-  const [{ readFile }, { reasonOf }, { readYaml }] = await Promise.all([
+  const [{ readFile }, { fileErrorText }, { readYaml }] = await Promise.all([
     import('node:fs/promises'),
     import('./input/files.ts'),
     import('./input/yaml.ts'),
   ]);
   const text = await readFile(name, 'utf8').catch((error: unknown) => {
     const known = Object.keys(BUILT_IN_PRICES).join(', ');
-    throw new InputError(name, undefined, `${reasonOf(error)}; built-in tables of prices are ${known}`);
+    throw new InputError(name, undefined, `${fileErrorText(error)}; built-in tables of prices are ${known}`);
   });
   const tables: PriceTable[] = [];
   // JSON is YAML, too.

@@ -115,7 +115,7 @@ export const load = async (flags: InputFlags, needs: readonly CollectionName[], 
 };
 
 /** Names of namespaces, for completion: of the cluster, or those that objects of the files are in. */
-export const namespaceNames = async (flags: InputFlags, io: Io): Promise<string[]> => {
+export const listNamespaceNames = async (flags: InputFlags, io: Io): Promise<string[]> => {
   if (flags.filename !== undefined) {
     const { snapshot } = await load({ filename: flags.filename }, ['services'], io);
     return [...new Set(itemsOf(snapshot.services).map(({ metadata }) => metadata?.namespace ?? ''))].sort();

@@ -10,9 +10,9 @@ import {
   addInputFlags,
   addOutputFlag,
   addVersionFlags,
-  coresOf,
+  parseCores,
   demandFlag,
-  percent,
+  percentFlag,
   positiveCores,
   weightsFlag,
 } from './flags.ts';
@@ -60,7 +60,7 @@ const replicasOf = (text: string): number => {
 };
 
 const aboveZero = (text: string): number => {
-  const cores = coresOf(text);
+  const cores = parseCores(text);
   return cores > 0 ? cores : Number.NaN;
 };
 
@@ -72,7 +72,10 @@ const failOnFlag = reasonsFlag(
 );
 
 /** Whether what was found is what the caller wants to fail on: a better mode, or the verdict on the one in force. */
-export const failsOn = ({ modes, recommendation }: SimulationReport, failOn: readonly string[] = []): boolean =>
+export const simulationFailsOn = (
+  { modes, recommendation }: SimulationReport,
+  failOn: readonly string[] = [],
+): boolean =>
   (recommendation.improves && failOn.includes(IMPROVABLE)) ||
   modes.some(({ inForce, verdict }) => inForce && failOn.includes(verdict.reason));
 
@@ -94,12 +97,12 @@ const addQuestionFlags = (command: Command): Command =>
     .option(
       '--target-utilization <percent>',
       'with --demand: highest load of an endpoint, percent of its capacity (default: 70)',
-      percent,
+      percentFlag,
     )
     .option(
       '--max-overload <percent>',
       'how far an endpoint may be above its fair share where capacity is not known, and in proportional (default: 20)',
-      percent,
+      percentFlag,
     )
     .option(
       '--replicas <zone=number,...>',

@@ -9,7 +9,7 @@ import type { SurvivalOptions } from '../../pkg/diagnosis/survival/types.ts';
 import { renderSurvival } from '../../pkg/report/survival.ts';
 import type { ExitCode } from './command.ts';
 import { UsageError } from './errors.ts';
-import { percent } from './flags.ts';
+import { percentFlag } from './flags.ts';
 import type { InputFlags, OutputFlags, VersionFlags } from './flags.ts';
 import { wantsColor } from './io.ts';
 import type { Io } from './io.ts';
@@ -45,12 +45,12 @@ export const addLimitFlags = (command: Command): Command =>
     .option(
       '--max-utilization <percent>',
       'overloaded above this share of capacity, where a FlowPolicy measures load (default: 100)',
-      percent,
+      percentFlag,
     )
     .option(
       '--max-overload <percent>',
       'overloaded this far above a fair share of today, where load is not measured (default: 100, twice as much)',
-      percent,
+      percentFlag,
     );
 
 export const addWithoutFlags = (command: Command): Command =>

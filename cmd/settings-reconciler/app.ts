@@ -13,7 +13,7 @@ import { openSettingsCaches } from '../../pkg/controllers/settings/caches.ts';
 import { createContext } from '../../pkg/controllers/settings/context.ts';
 import { createSettingsController } from '../../pkg/controllers/settings/controller.ts';
 import { createDecider } from '../../pkg/controllers/settings/decider.ts';
-import { classesOf } from '../../pkg/controllers/settings/homes.ts';
+import { extensionClassesOf } from '../../pkg/controllers/settings/homes.ts';
 import { ownersIn } from '../../pkg/controllers/settings/ownership.ts';
 import type { EnabledSettings } from '../../pkg/controllers/settings/types.ts';
 import { followVersion } from '../../pkg/controllers/settings/version.ts';
@@ -26,7 +26,7 @@ import { candidateOf } from '../shared/session.ts';
 import { dryRun, runCleanup } from './one-shot.ts';
 import { parseFlags } from './options.ts';
 import type { Flags } from './options.ts';
-import { openSession } from './session.ts';
+import { openSettingsSession } from './session.ts';
 import type { Session } from './session.ts';
 
 /** A flip of the setting records one event a namespace at once. */
@@ -75,7 +75,7 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   const hints = createHintControllers({ ...common, caches, planner, admission, isOwned });
   for (const [name, spec] of Object.entries(hints)) manager.controller(name, spec);
 
-  if (heartbeat.enabled ?? classesOf(modes).length > 0) {
+  if (heartbeat.enabled ?? extensionClassesOf(modes).length > 0) {
     manager.whileLeading((leading) => runHeartbeat({ ...heartbeat, ...common, namespace: home }, leading));
   }
   logger.info('starting', { modes: Object.keys(modes), server: session.client.server });
@@ -89,7 +89,7 @@ const isUsage = (error: unknown): error is Error =>
 export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> =>
   runController<Flags, Session>({
     parsed: parseFlags(args),
-    open: (flags) => openSession(flags, env),
+    open: (flags) => openSettingsSession(flags, env),
     isUsage,
     ways: { serve, dryRun, cleanup: runCleanup },
     failure: 'the settings reconciler failed',

@@ -5,7 +5,7 @@ import { namespaceNames } from '../../pkg/controllers/settings/caches.ts';
 import type { SettingsCaches } from '../../pkg/controllers/settings/caches.ts';
 import { createContext } from '../../pkg/controllers/settings/context.ts';
 import { createDecider, createReleaseDecider } from '../../pkg/controllers/settings/decider.ts';
-import { describeSettings, reasonOf } from '../../pkg/controllers/settings/summary.ts';
+import { describeSettings, summaryReasonOf } from '../../pkg/controllers/settings/summary.ts';
 import type { NamespaceDecision } from '../../pkg/controllers/settings/types.ts';
 import { renderJson } from '../../pkg/report/json.ts';
 import { renderTable } from '../../pkg/report/table.ts';
@@ -83,7 +83,7 @@ export const reportOf = (
           field,
           before: before ?? null,
           after: after ?? null,
-          reason: reasonOf(item),
+          reason: summaryReasonOf(item),
         })),
   );
   const refused = objects.flatMap((item) => {

@@ -3,12 +3,12 @@
 import type { Namespace } from '../../pkg/apis/core.ts';
 import { removePolicies } from '../../pkg/controllers/admission-policies/cleanup.ts';
 import { createPolicyWriter } from '../../pkg/controllers/admission-policies/writer.ts';
-import { classesOf } from '../../pkg/controllers/settings/homes.ts';
+import { extensionClassesOf } from '../../pkg/controllers/settings/homes.ts';
 import { returnSlices } from '../../pkg/controllers/evacuation/cleanup.ts';
 import { releaseExtensions } from '../../pkg/controllers/extension/release.ts';
 import { createRouterEvidence } from '../../pkg/controllers/routers/evidence.ts';
 import { isOwnedElsewhere } from '../../pkg/controllers/settings/ownership.ts';
-import { cleanUp } from '../../pkg/controllers/settings/cleanup.ts';
+import { cleanUpSettings } from '../../pkg/controllers/settings/cleanup.ts';
 import type { CleanupReport } from '../../pkg/controllers/settings/cleanup.ts';
 import { openSettingsCaches } from '../../pkg/controllers/settings/caches.ts';
 import { followVersion } from '../../pkg/controllers/settings/version.ts';
@@ -56,7 +56,7 @@ export const runCleanup = async (session: Session, signal: AbortSignal): Promise
     // Where nobody may stand beside us, everything is ours, also what another configuration applied.
     const shared = config.installation.claim !== undefined;
     const leaves = (of: Namespace): boolean => shared && isOwnedElsewhere(of, config);
-    const settings = await cleanUp({ client, leaves, clock, logger }, workSignal);
+    const settings = await cleanUpSettings({ client, leaves, clock, logger }, workSignal);
     const returned = await returnSlices({ client, clock }, workSignal);
     if (returned > 0) session.print(`${returned} evacuated EndpointSlice(s) returned\n`);
     const writer = createPolicyWriter({ client, clock, logger });
@@ -66,7 +66,7 @@ export const runCleanup = async (session: Session, signal: AbortSignal): Promise
     for (const service of settings.leftToDruid) session.print(`left to etcd-druid's next write: Service ${service}\n`);
     for (const left of settings.left) session.print(`left to another installation: namespace ${left}\n`);
     // Whatever was followed before: a finalizer of ours must not outlive us.
-    const released = await releaseExtensions({ client, classes: classesOf(config.modes), logger }, workSignal);
+    const released = await releaseExtensions({ client, classes: extensionClassesOf(config.modes), logger }, workSignal);
     if (released > 0) session.print(`${released} Extension(s) released\n`);
     if (policies > 0) session.print(`${policies} object(s) of admission policies removed\n`);
   };

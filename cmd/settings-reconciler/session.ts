@@ -8,7 +8,7 @@ import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import { readOnly } from '../shared/read-only.ts';
-import { openSession as openControllerSession, userAgentOf } from '../shared/session.ts';
+import { openSession, userAgentOf } from '../shared/session.ts';
 import type { ControllerSession } from '../shared/session.ts';
 import { configurationOf } from './options.ts';
 import type { Flags } from './options.ts';
@@ -35,8 +35,8 @@ const openGarden = ({ modes }: SettingsReconcilerConfiguration): Client | undefi
 };
 
 /** @throws ConfigError, InvalidVersionError, UnsupportedVersionError or KubeConfigError, and what reading the file throws. */
-export const openSession = async (flags: Flags, env: NodeJS.ProcessEnv): Promise<Session> => {
+export const openSettingsSession = async (flags: Flags, env: NodeJS.ProcessEnv): Promise<Session> => {
   const config = await readConfiguration(flags, env);
-  const session = openControllerSession({ command, config, kubeconfig: flags.kubeconfig, env });
+  const session = openSession({ command, config, kubeconfig: flags.kubeconfig, env });
   return { ...session, gardenClient: openGarden(config) };
 };

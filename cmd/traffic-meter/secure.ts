@@ -6,7 +6,7 @@ import { METER_AUDIENCE, METER_TOKEN_HEADER, TRAFFIC_METER } from '../../pkg/api
 import { createTokenAccess } from '../../pkg/kubernetes/token-access.ts';
 import type { Access } from '../../pkg/kubernetes/token-access.ts';
 import type { Client, Clock } from '../../pkg/kubernetes/types.ts';
-import { text } from '../../pkg/telemetry/http.ts';
+import { plainText } from '../../pkg/telemetry/http.ts';
 import type { Answer, SecureServing } from '../../pkg/telemetry/http.ts';
 import { contextOptions } from '../../pkg/webhook/certificates/context.ts';
 import { issueAuthority, issueServerCertificate } from '../../pkg/webhook/certificates/issue.ts';
@@ -30,10 +30,13 @@ export const tokenOf = (headers: IncomingHttpHeaders): string => {
 };
 
 const REFUSALS: Readonly<Record<Exclude<Access, 'allowed'>, Answer>> = {
-  unauthenticated: text(401, `no valid token: in Authorization, or in ${METER_TOKEN_HEADER} behind the API server\n`),
-  forbidden: text(403, 'the owner of this token may not get the path /metrics\n'),
-  busy: text(429, 'too many unknown tokens at once; try again\n'),
-  unavailable: text(503, 'the API server does not say whose token this is; try again\n'),
+  unauthenticated: plainText(
+    401,
+    `no valid token: in Authorization, or in ${METER_TOKEN_HEADER} behind the API server\n`,
+  ),
+  forbidden: plainText(403, 'the owner of this token may not get the path /metrics\n'),
+  busy: plainText(429, 'too many unknown tokens at once; try again\n'),
+  unavailable: plainText(503, 'the API server does not say whose token this is; try again\n'),
 };
 
 export const secureServing = (client: Pick<Client, 'create'>, nodeName: string, clock: Clock): SecureServing => {

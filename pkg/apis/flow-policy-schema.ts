@@ -35,7 +35,7 @@ const quantity = (description: string): SchemaObject => ({
   pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M)?$',
 });
 
-const percent = (minimum: number, maximum: number, description: string): SchemaObject => ({
+const percentSchema = (minimum: number, maximum: number, description: string): SchemaObject => ({
   type: 'integer',
   minimum,
   maximum,
@@ -130,8 +130,12 @@ export const FLOW_POLICY_SPEC_SCHEMA: SchemaObject = object(
       enum: ['Enforce', 'Observe'],
       description: '`Observe` plans and reports, and writes no hints. Default `Enforce`.',
     },
-    targetUtilizationPercent: percent(1, 95, 'Load that plans aim for, percent of capacity. Default 70.'),
-    upperUtilizationPercent: percent(2, 100, 'Load from which on a new plan is made, percent of capacity. Default 80.'),
+    targetUtilizationPercent: percentSchema(1, 95, 'Load that plans aim for, percent of capacity. Default 70.'),
+    upperUtilizationPercent: percentSchema(
+      2,
+      100,
+      'Load from which on a new plan is made, percent of capacity. Default 80.',
+    ),
     upDwell: duration(
       'How long load has to stay above it where noise could explain that. Jumps, saturation and what is far above it do not wait. Default 30s.',
     ),
@@ -150,7 +154,7 @@ export const FLOW_POLICY_SPEC_SCHEMA: SchemaObject = object(
       maximum: 1_000,
       description: 'Endpoints at the least for every zone with clients. Default 1.',
     },
-    worthwhileSavingPercent: percent(
+    worthwhileSavingPercent: percentSchema(
       0,
       100,
       'A plan that saves less than this share of the demand from crossing zones is not worth a change. Default 2.',

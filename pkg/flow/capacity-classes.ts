@@ -28,7 +28,7 @@ const ROUNDING = 1 + 2 * Number.EPSILON;
  * whose largest is least far above its smallest. Between the smallest and the largest of all, no class spans more than
  * (largest / smallest)^(1 / most): where they differ by a factor of 2 and 24 are told apart, 2.9 %.
  */
-export const classesOf = (capacities: readonly number[], most: number): number[] => {
+export const capacityClasses = (capacities: readonly number[], most: number): number[] => {
   const sorted = [...new Set(capacities)].sort((a, b) => a - b);
   if (sorted.length <= most) return sorted;
   let [low, high] = [1, ((sorted.at(-1) ?? 1) / (sorted[0] ?? 1)) * ROUNDING];

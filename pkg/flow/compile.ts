@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns endpoints and zones with names into the numbers the planner works on, and groups of numbers back into hints.
-import { capacitiesFor, classesOf, roundedDown } from './capacity-classes.ts';
+import { capacitiesFor, capacityClasses, roundedDown } from './capacity-classes.ts';
 import { checkedCost } from './input.ts';
 import { createProblem, MAX_ZONES } from './problem.ts';
 import type { EndpointClass, Group, Problem } from './problem.ts';
@@ -61,7 +61,7 @@ interface Alike {
 }
 
 const alikeIn = (pool: readonly FlowEndpoint[], most: number): Alike[] => {
-  const capacities = classesOf(
+  const capacities = capacityClasses(
     pool.map(({ capacity }) => capacity),
     most,
   );
@@ -144,7 +144,7 @@ const namesOf = ({ zones }: Compiled, indices: readonly number[], endpoint: Flow
  * Hints by name: those whose hints in force are wanted keep them, the others get what is left in name order. So no choice of
  * the same groups changes fewer endpoints.
  */
-export const hintsOf = (compiled: Compiled, groups: readonly Group[]): PlannedEndpoint[] => {
+export const plannedEndpoints = (compiled: Compiled, groups: readonly Group[]): PlannedEndpoint[] => {
   const indexOf = new Map(compiled.zones.map((zone, index) => [zone, index]));
   const hints = compiled.members.flatMap((endpoints, kind) => {
     const idle = compiled.problem.classes[kind]?.idle ?? false;

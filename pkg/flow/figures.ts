@@ -83,7 +83,7 @@ export const isAllowed = (problem: Problem, groups: readonly Group[]): boolean =
 };
 
 /** A zone that nobody is hinted for gets every endpoint; saying so is clearer where the API's eight zones allow it. */
-export const explicit = (problem: Problem, groups: readonly Group[]): readonly Group[] => {
+export const hintedExplicitly = (problem: Problem, groups: readonly Group[]): readonly Group[] => {
   const left = servedBy(problem, groups).flatMap((count, zone) => (count === 0 ? [zone] : []));
   if (left.length === 0 || groups.some(({ zones }) => zones.length + left.length > MAX_ZONES)) return groups;
   return groups.map((group) => ({ ...group, zones: [...group.zones, ...left].sort((a, b) => a - b) }));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The planner: hints for the endpoints of one Service that keep as much demand in its zone as their capacity allows.
 import { integralityBounds, transportationBound } from './bounds.ts';
-import { compile, hintsOf } from './compile.ts';
+import { compile, plannedEndpoints } from './compile.ts';
 import type { Compiled } from './compile.ts';
 import { evaluatePlan } from './evaluate.ts';
-import { compareFigures, explicit, isAllowed, servedBy, solutionOf } from './figures.ts';
+import { compareFigures, hintedExplicitly, isAllowed, servedBy, solutionOf } from './figures.ts';
 import type { Solution } from './figures.ts';
 import { checkPlanInput } from './input.ts';
 import { EPSILON, sameZoneGroups, spreadGroups } from './problem.ts';
@@ -61,7 +61,7 @@ const completed = (problem: Problem, inForce: readonly Group[]): readonly Group[
     return hinted < count ? [{ kind, zones: zone < 0 ? [] : [zone], count: count - hinted }] : [];
   });
   const groups = [...inForce, ...missing];
-  return isAllowed(problem, groups) && explicit(problem, groups) === groups ? groups : undefined;
+  return isAllowed(problem, groups) && hintedExplicitly(problem, groups) === groups ? groups : undefined;
 };
 
 /** What is in force, if it is near enough to the best to stay. */
@@ -87,7 +87,9 @@ const withoutHints = ({ endpoints }: PlanInput): PlannedEndpoint[] =>
   endpoints.map(({ name }) => ({ name, forZones: [] })).sort((a, b) => byText(a.name, b.name));
 
 const newHints = (input: PlanInput, compiled: Compiled, { groups }: Solution): readonly PlannedEndpoint[] =>
-  isSpread(compiled.problem, groups) ? withoutHints(input) : hintsOf(compiled, explicit(compiled.problem, groups));
+  isSpread(compiled.problem, groups)
+    ? withoutHints(input)
+    : plannedEndpoints(compiled, hintedExplicitly(compiled.problem, groups));
 
 /** No hints, where that is as good and changes fewer endpoints. */
 const orNone = (
@@ -141,7 +143,8 @@ export const planHints = (input: PlanInput): Plan => {
   });
   const staying = stays(solution);
   const chosen = staying ?? solution;
-  const hints = staying === undefined ? newHints(input, compiled, solution) : hintsOf(compiled, staying.groups);
+  const hints =
+    staying === undefined ? newHints(input, compiled, solution) : plannedEndpoints(compiled, staying.groups);
   const endpoints = spreading && staying !== undefined ? withoutHints(input) : orNone(input, compiled, chosen, hints);
   const planned = (which: readonly PlannedEndpoint[]): Plan =>
     toPlan(input, {

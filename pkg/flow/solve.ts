@@ -4,7 +4,7 @@ import { integralityBounds, transportationBound } from './bounds.ts';
 import type { LowerBounds } from './bounds.ts';
 import { descend } from './descent.ts';
 import { exhaustive, isSmall } from './exhaustive.ts';
-import { bestOf, explicit, isAllowed, solutionOf } from './figures.ts';
+import { bestOf, hintedExplicitly, isAllowed, solutionOf } from './figures.ts';
 import type { Solution } from './figures.ts';
 import { localSearch } from './local-search.ts';
 import { EPSILON, sameZoneGroups, spreadGroups } from './problem.ts';
@@ -53,7 +53,10 @@ const STEPS_FOR_A_LOOK = 4;
 const searchBudget = ({ total }: Problem): number => 2_000 + 10 * Math.min(total, 2_000);
 
 const refine = (problem: Problem, best: Solution): Solution =>
-  localSearch(problem, { start: solutionOf(problem, explicit(problem, best.groups)), budget: searchBudget(problem) });
+  localSearch(problem, {
+    start: solutionOf(problem, hintedExplicitly(problem, best.groups)),
+    budget: searchBudget(problem),
+  });
 
 /**
  * The search itself takes no notice of hints in force: planning twice must give the same. They only decide between plans that

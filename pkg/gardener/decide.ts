@@ -51,7 +51,7 @@ const refuse = (
   details: Pick<Refusal, 'field' | 'violations'> = {},
 ): Refusal => ({ kind: 'refused', reason, message, ...details });
 
-const nameOf = (kind: string, object: KubernetesObject): string => {
+const subjectTitle = (kind: string, object: KubernetesObject): string => {
   const { namespace, name } = object.metadata ?? {};
   if (name === undefined) return `the ${kind}`;
   return `${kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
@@ -77,7 +77,7 @@ const decideSeed = (seed: ShootRoutingInput['seed']): RoutingDecision => {
   if (seed === undefined || seed === null) {
     return refuse('SourceMissing', 'no Seed is known: neither the garden, the configuration nor the Cluster has it');
   }
-  const name = nameOf('Seed', seed);
+  const name = subjectTitle('Seed', seed);
   if (!seedTopologyAwareRoutingEnabled(seed)) {
     return refuse('SettingDisabled', `${name}: ${SEED_FIELD} is not true`, { field: SEED_FIELD });
   }
@@ -90,7 +90,7 @@ const decideSeed = (seed: ShootRoutingInput['seed']): RoutingDecision => {
 };
 
 const decideShoot = (shoot: Shoot): RoutingDecision => {
-  const name = nameOf('Shoot', shoot);
+  const name = subjectTitle('Shoot', shoot);
   if (isSelfHostedShoot(shoot)) {
     return refuse(
       'SelfHostedShoot',
@@ -150,7 +150,7 @@ export const decideShootRouting = ({ seed, shoot }: ShootRoutingInput): RoutingD
   const found = type === undefined ? 'is not set' : `is ${JSON.stringify(type)}`;
   return refuse(
     'FailureToleranceNotZone',
-    `${nameOf('Shoot', shoot)}: ${field} ${found}; only "zone" spreads the control plane over zones`,
+    `${subjectTitle('Shoot', shoot)}: ${field} ${found}; only "zone" spreads the control plane over zones`,
     {
       field,
     },
@@ -163,7 +163,7 @@ export const decideSeedExtensionRouting = (seed: ShootRoutingInput['seed']): Rou
 /** Services of the garden runtime cluster, extensions' included: setting, zones, and a highly available virtual cluster. */
 export const decideGardenRouting = (garden: Pick<Garden, 'metadata' | 'spec'> | null | undefined): RoutingDecision => {
   if (garden === undefined || garden === null) return refuse('SourceMissing', 'no Garden is known in this cluster');
-  const name = nameOf('Garden', garden);
+  const name = subjectTitle('Garden', garden);
   if (!gardenTopologyAwareRoutingEnabled(garden)) {
     return refuse('SettingDisabled', `${name}: ${GARDEN_FIELD} is not true`, { field: GARDEN_FIELD });
   }
@@ -220,7 +220,7 @@ export const decideObjectRouting = ({
   layerSeven,
 }: ObjectRoutingInput): RoutingDecision => {
   const kind = object.kind ?? (selection.kind === 'catalogue' ? selection.entry.source.kind : 'Service');
-  const subject = nameOf(kind, object);
+  const subject = subjectTitle(kind, object);
   const field = `metadata.labels[${LABEL_MANAGED}]`;
   switch (selection.kind) {
     case 'excluded':

@@ -2,8 +2,9 @@
 // Decides the zone label of one Node from the NodeGroups of the cluster: what to write, or why nothing.
 import type { NodeGroup } from '../apis/kubeedge.ts';
 import { ANNOTATION_GROUP_ZONE, ANNOTATION_TAKEOVER, COMMANDS, LABEL_ZONE } from '../apis/names.ts';
-import { groupsOf, isEnabled, isZoneName, mayTakeOver, nameOf } from './membership.ts';
-import { zoneOf } from './node.ts';
+import { nameOf } from '../apis/object.ts';
+import { groupsOf, isTopologyEnabled, isLabelValue, mayTakeOver } from './membership.ts';
+import { zoneLabelOf } from './node.ts';
 import type { GroupNode } from './node.ts';
 import { parseRecord } from './record.ts';
 import type { ZoneRecord } from './record.ts';
@@ -165,7 +166,7 @@ const wanted = (one: Case, group: NodeGroup): ZoneDecision => {
   const { name, zone, record } = one;
   const target = nameOf(group);
   const takeover = mayTakeOver(group);
-  if (!isZoneName(target)) {
+  if (!isLabelValue(target)) {
     const message = `Node ${name}: the name of NodeGroup ${target} is no valid value of a label, which has 63 characters at the most; give the group a shorter name`;
     return refuse([target], 'InvalidZoneName', message);
   }
@@ -204,12 +205,12 @@ const unwanted = (one: Case): ZoneDecision => {
 export const decideZone = (node: GroupNode, all: readonly NodeGroup[], now: number): ZoneDecision => {
   const groups = groupsOf(node, all);
   const record = parseRecord(node.metadata.annotations?.[ANNOTATION_GROUP_ZONE]);
-  const one: Case = { node, name: nameOf(node), zone: zoneOf(node), record, now };
+  const one: Case = { node, name: nameOf(node), zone: zoneLabelOf(node), record, now };
   const [group] = groups;
-  if (groups.length > 1 && (record !== undefined || groups.some(isEnabled))) {
+  if (groups.length > 1 && (record !== undefined || groups.some(isTopologyEnabled))) {
     const names = groups.map(nameOf);
     const message = `Node ${one.name} is in NodeGroups ${names.join(', ')}; a Node has one zone, so its label stays as it is. Take it out of all but one`;
     return refuse(names, 'InSeveralGroups', message);
   }
-  return group !== undefined && isEnabled(group) && groups.length === 1 ? wanted(one, group) : unwanted(one);
+  return group !== undefined && isTopologyEnabled(group) && groups.length === 1 ? wanted(one, group) : unwanted(one);
 };

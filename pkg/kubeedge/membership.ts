@@ -3,6 +3,7 @@
 import type { NodeGroup } from '../apis/kubeedge.ts';
 import type { KubernetesObject, StringMap } from '../apis/meta.ts';
 import { ANNOTATION_TAKEOVER } from '../apis/names.ts';
+import { nameOf } from '../apis/object.ts';
 
 /** No labels select no Node, as in KubeEdge: a group that is only a list of names has none. */
 const matches = (selector: StringMap, labels: StringMap): boolean => {
@@ -14,8 +15,6 @@ const matches = (selector: StringMap, labels: StringMap): boolean => {
 export const isMember = ({ metadata }: KubernetesObject, { spec }: NodeGroup): boolean =>
   (spec?.nodes ?? []).includes(metadata?.name ?? '') || matches(spec?.matchLabels ?? {}, metadata?.labels ?? {});
 
-export const nameOf = ({ metadata }: KubernetesObject): string => metadata?.name ?? '';
-
 /** The groups of a Node in name order; more than one is a mistake that KubeEdge does not accept either. A group on its way out has no Nodes. */
 export const groupsOf = (node: KubernetesObject, groups: readonly NodeGroup[]): NodeGroup[] =>
   groups
@@ -23,7 +22,7 @@ export const groupsOf = (node: KubernetesObject, groups: readonly NodeGroup[]): 
     .sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
 
 /** Whether the members of the group get its name as their zone. */
-export const isEnabled = ({ spec }: NodeGroup): boolean => spec?.topologyEnabled === true;
+export const isTopologyEnabled = ({ spec }: NodeGroup): boolean => spec?.topologyEnabled === true;
 
 /** Whether the group may replace zone labels that another writer set. */
 export const mayTakeOver = ({ metadata }: NodeGroup): boolean =>
@@ -32,4 +31,4 @@ export const mayTakeOver = ({ metadata }: NodeGroup): boolean =>
 const LABEL_VALUE = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 
 /** Names of objects may be longer than values of labels. */
-export const isZoneName = (name: string): boolean => LABEL_VALUE.test(name);
+export const isLabelValue = (name: string): boolean => LABEL_VALUE.test(name);

@@ -45,5 +45,5 @@ export const projectGroupNode = ({ metadata = {} }: Node): GroupNode => {
 };
 
 /** The Node's zone; undefined without a label, or with an empty one. */
-export const zoneOf = ({ metadata }: KubernetesObject): string | undefined =>
+export const zoneLabelOf = ({ metadata }: KubernetesObject): string | undefined =>
   metadata?.labels?.[LABEL_ZONE] || undefined;

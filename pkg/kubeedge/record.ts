@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The annotation on a Node that remembers which zone we gave it and which it had before, so that this one can come back.
-import { isZoneName } from './membership.ts';
+import { isLabelValue } from './membership.ts';
 
 export interface ZoneRecord {
   /** The zone that was written: the name of the group. */
@@ -26,10 +26,10 @@ export const parseRecord = (text: string | undefined): ZoneRecord | undefined =>
   const value = text === undefined ? undefined : parseJson(text);
   if (typeof value !== 'object' || value === null) return undefined;
   const { zone, previous, losses, lostAt } = value as Record<string, unknown>;
-  if (typeof zone !== 'string' || !isZoneName(zone)) return undefined;
+  if (typeof zone !== 'string' || !isLabelValue(zone)) return undefined;
   return {
     zone,
-    ...(typeof previous === 'string' && isZoneName(previous) ? { previous } : {}),
+    ...(typeof previous === 'string' && isLabelValue(previous) ? { previous } : {}),
     losses: typeof losses === 'number' && losses >= 0 ? Math.floor(losses) : 0,
     ...(typeof lostAt === 'number' ? { lostAt } : {}),
   };

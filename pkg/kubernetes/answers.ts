@@ -12,7 +12,7 @@ import type { RequestIdentity } from './errors.ts';
 export const invalidAnswer = (request: RequestIdentity, message: string): ConnectionError =>
   new ConnectionError({ ...request, reason: 'InvalidResponse', message });
 
-const nameOf = (value: Fields): unknown => (isFields(value['metadata']) ? value['metadata']['name'] : undefined);
+const nameIn = (value: Fields): unknown => (isFields(value['metadata']) ? value['metadata']['name'] : undefined);
 
 /** Kinds that are answered and not stored: they have no name. */
 const NAMELESS = new Set(['TokenReview', 'SubjectAccessReview', 'TokenRequest']);
@@ -32,7 +32,7 @@ export const asObject = <T extends KubernetesObject>(
 ): T => {
   if (!isFields(value) || value['kind'] !== kind) throw invalidAnswer(request, `the answer is no ${kind}`);
   if (NAMELESS.has(kind)) return value as T;
-  const answered = nameOf(value);
+  const answered = nameIn(value);
   if (typeof answered !== 'string' || answered === '' || (name !== undefined && answered !== name)) {
     throw invalidAnswer(request, `the answer is another ${kind} than the one that was asked for`);
   }
@@ -41,7 +41,7 @@ export const asObject = <T extends KubernetesObject>(
 
 /** Items come without apiVersion and kind, events of a watch with them; caches want one shape. */
 const asItem = <T extends KubernetesObject>(item: unknown, resource: Resource, request: RequestIdentity): T => {
-  if (!isFields(item) || typeof nameOf(item) !== 'string' || nameOf(item) === '') {
+  if (!isFields(item) || typeof nameIn(item) !== 'string' || nameIn(item) === '') {
     throw invalidAnswer(request, `the ${resource.kind}List has an item without a name`);
   }
   const object = item as T;

@@ -7,7 +7,7 @@ import { createInformer } from './informer.ts';
 import { createRecentWrites } from './recent-writes.ts';
 import type { RecentWrites } from './recent-writes.ts';
 import { sleep } from './sleep.ts';
-import { keyOf, keyOfObject } from './store.ts';
+import { storeKeyOf, storeKeyOfObject } from './store.ts';
 import type { Client, Clock, Indexers, Informer, Selection, TimerHandle } from './types.ts';
 import type { Logger } from '../telemetry/types.ts';
 
@@ -173,11 +173,11 @@ const adopt = <T extends KubernetesObject>(shared: Shared<T>, informer: Informer
   informer.addHandlers({
     onUpsert(object, previous) {
       // Drops the record of a write that the cache has caught up with.
-      shared.recent.freshest(keyOfObject(object), object);
+      shared.recent.freshest(storeKeyOfObject(object), object);
       shared.changeHandlers.forEach((handler) => handler(object, previous, false));
     },
     onDelete(last) {
-      shared.recent.forget(keyOfObject(last));
+      shared.recent.forget(storeKeyOfObject(last));
       shared.changeHandlers.forEach((handler) => handler(last, last, true));
     },
   });
@@ -256,7 +256,7 @@ export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>
     poked: createBell(),
     relisted: createBell(),
   };
-  const freshest = (cached: T): T => shared.recent.freshest(keyOfObject(cached), cached);
+  const freshest = (cached: T): T => shared.recent.freshest(storeKeyOfObject(cached), cached);
   const relist = (): void => shared.relisted.ring();
   return {
     resource: options.resource,
@@ -280,7 +280,7 @@ export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>
         if (before === undefined) return;
         // The answer is an object of this resource, as lists and watches bring them.
         const kept = project(options, shared, answer as T);
-        shared.recent.remember(keyOf(ref), kept, before.metadata?.resourceVersion);
+        shared.recent.remember(storeKeyOf(ref), kept, before.metadata?.resourceVersion);
       };
     },
     keepWhole(reader, belongings) {

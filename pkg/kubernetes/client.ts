@@ -39,7 +39,7 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 // The server ends a watch at timeoutSeconds itself; later than this, the connection is dead without saying so.
 const WATCH_GRACE_SECONDS = 15;
 
-const refOf = ({ metadata }: KubernetesObject): ObjectRef => ({
+const scopedRefOf = ({ metadata }: KubernetesObject): ObjectRef => ({
   name: metadata?.name ?? '',
   ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
 });
@@ -91,7 +91,7 @@ const createWrites = (exchange: Exchange): Pick<Client, 'create' | 'update' | 'p
       return await write(resource, object.metadata?.name, call, signal);
     },
     update: async (resource, object, options = {}, signal) => {
-      const ref = refOf(object);
+      const ref = scopedRefOf(object);
       const path = withQuery(objectPath(resource, ref, options.subresource), writeQuery(options));
       const call: Call = { method: 'PUT', path, body: object, refusal: options.refusal };
       return await write(resource, ref.name, call, signal);

@@ -2,7 +2,7 @@
 // Applies lists and watch events to an informer's store and tells the handlers what changed, and only that.
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Logger } from '../telemetry/types.ts';
-import { createStore, keyOfObject } from './store.ts';
+import { createStore, storeKeyOfObject } from './store.ts';
 import type { WritableStore } from './store.ts';
 import type { Indexers, InformerHandlers, Store, WatchEvent } from './types.ts';
 
@@ -41,7 +41,7 @@ export const createInformerCache = <T extends KubernetesObject>(options: Informe
   const handlers: Array<InformerHandlers<T>> = [];
 
   const report = (what: string, object: T, error: unknown): void => {
-    logger.error(`${what} threw`, { object: keyOfObject(object), error });
+    logger.error(`${what} threw`, { object: storeKeyOfObject(object), error });
     onHandlerError?.(error);
   };
   const store = createStore<T>({
@@ -84,12 +84,12 @@ export const createInformerCache = <T extends KubernetesObject>(options: Informe
   return {
     store,
     beginList() {
-      const known = store.size === 0 ? (options.previous?.list() ?? []).map(keyOfObject) : store.keys();
+      const known = store.size === 0 ? (options.previous?.list() ?? []).map(storeKeyOfObject) : store.keys();
       const seen = new Set<string>();
       return {
         add(items) {
           for (const item of items) {
-            seen.add(keyOfObject(item));
+            seen.add(storeKeyOfObject(item));
             upsert(item);
           }
         },
@@ -100,7 +100,7 @@ export const createInformerCache = <T extends KubernetesObject>(options: Informe
       };
     },
     apply({ type, object }) {
-      if (type === 'DELETED') remove(keyOfObject(object), object);
+      if (type === 'DELETED') remove(storeKeyOfObject(object), object);
       else upsert(object);
     },
     addHandlers(added) {

@@ -20,11 +20,11 @@ export interface StoreOptions<T extends KubernetesObject> {
 }
 
 /** `namespace/name`, or `name` for cluster-scoped objects. Neither part can hold a slash. */
-export const keyOf = ({ namespace, name }: ObjectRef): string =>
+export const storeKeyOf = ({ namespace, name }: ObjectRef): string =>
   namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 
-export const keyOfObject = ({ metadata }: KubernetesObject): string =>
-  keyOf({
+export const storeKeyOfObject = ({ metadata }: KubernetesObject): string =>
+  storeKeyOf({
     name: metadata?.name ?? '',
     ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
   });
@@ -71,7 +71,7 @@ export const createStore = <T extends KubernetesObject>(options: StoreOptions<T>
   };
 
   return {
-    get: (ref) => objects.get(keyOf(ref)),
+    get: (ref) => objects.get(storeKeyOf(ref)),
     list: () => [...objects.values()],
     keys: () => [...objects.keys()],
     byIndex(name, value) {
@@ -83,7 +83,7 @@ export const createStore = <T extends KubernetesObject>(options: StoreOptions<T>
       return objects.size;
     },
     set(object) {
-      const key = keyOfObject(object);
+      const key = storeKeyOfObject(object);
       const previous = objects.get(key);
       objects.set(key, object);
       for (const [name, entry] of indexes) {

@@ -51,7 +51,7 @@ const nanoCoresOf = (container: unknown): bigint | undefined => {
  * sidecars are among them, init containers that have ended are not reported, and a Pod of which one container has no CPU
  * has none.
  */
-const coresOf = (containers: unknown): number | undefined => {
+const coresOfContainers = (containers: unknown): number | undefined => {
   if (!Array.isArray(containers) || containers.length === 0) return undefined;
   let sum = 0n;
   for (const container of containers) {
@@ -70,7 +70,7 @@ export const readPodMetrics = (item: unknown): PodUsage | Unusable => {
   const metadata = isObject(item) ? item['metadata'] : undefined;
   const pod = isObject(metadata) ? metadata['name'] : undefined;
   if (!isObject(item) || typeof pod !== 'string' || pod === '') return { problem: 'no name' };
-  const cores = coresOf(item['containers']);
+  const cores = coresOfContainers(item['containers']);
   if (cores === undefined) return { pod, problem: 'a container without CPU usage' };
   const stamp = parseTimestamp(item['timestamp']);
   if (stamp === undefined) return { pod, problem: 'no timestamp' };

@@ -19,7 +19,7 @@ export interface SampleOptions {
 type Kind = LoadReading['kind'];
 
 /** What a row is of; undefined where its labels do not say. */
-const keyOf = (row: VectorRow, kind: Kind): string | undefined => {
+const sampleKeyOf = (row: VectorRow, kind: Kind): string | undefined => {
   const [one, other] = kind === 'pods' ? [row.namespace, row.pod] : [row.sourceZone, row.destinationZone];
   return one === undefined || other === undefined ? undefined : JSON.stringify([one, other]);
 };
@@ -51,7 +51,7 @@ const uniqueRows = (rows: readonly VectorRow[], kind: Kind, problems: Problems):
   const unique = new Map<string, VectorRow>();
   const contradictory = new Map<string, VectorRow>();
   for (const row of rows) {
-    const key = keyOf(row, kind);
+    const key = sampleKeyOf(row, kind);
     if (key === undefined) problems.count(MISSING[kind], row.pod ?? row.sourceZone);
     else if (unique.has(key)) contradictory.set(key, row);
     else unique.set(key, row);

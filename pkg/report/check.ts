@@ -21,7 +21,10 @@ const findingText = (finding: Finding, columns: number, paint: Paint): string =>
   ].join('');
 };
 
-export const renderCheck = (report: CheckReport, { color, columns }: { color: boolean; columns: number }): string => {
+export const renderFindings = (
+  report: CheckReport,
+  { color, columns }: { color: boolean; columns: number },
+): string => {
   const { findings, services, workloads, kubernetesVersion } = report;
   const paint = paintFor(color);
   const counts = SEVERITIES.flatMap((severity) => {

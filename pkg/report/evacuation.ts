@@ -41,7 +41,7 @@ const scopeText = ({ survival: { zones, sum } }: EvacuationCheck): string => {
 const NOTEWORTHY: ReadonlySet<string> = new Set(['Overloaded', 'NoEndpointElsewhere', 'LessThanOne']);
 
 /** The check, with what speaks against it at the end; of Services those that are not simply fine, or all where it is wide. */
-export const renderCheck = (check: EvacuationCheck, { color, wide, columns }: SurvivalStyle): string => {
+export const renderSurvivalCheck = (check: EvacuationCheck, { color, wide, columns }: SurvivalStyle): string => {
   const { survival, refusals, beside, writes } = check;
   const paint = paintFor(color);
   const width = Math.max(columns, 60);

@@ -20,7 +20,7 @@ export interface ExplanationStyle {
 const HUNDRED = 100;
 const INDENT = '           ';
 
-const percent = (fraction: number): string => `${Math.round(fraction * HUNDRED)} %`;
+const percentText = (fraction: number): string => `${Math.round(fraction * HUNDRED)} %`;
 
 /** Objects come from anybody: nothing of theirs may reach the terminal as a control character. */
 const clean = (text: string): string => text.replaceAll(/[\u0000-\u001F\u007F-\u009F]+/g, ' ');
@@ -41,7 +41,7 @@ const spillText = ({ effective, loop }: Explanation): string | undefined => {
 const shareText = ({ inZoneShare, noShare }: Explanation['effective']): string =>
   inZoneShare === null
     ? `no share can be predicted (${noShare})`
-    : `${percent(inZoneShare)} of connections stay in their zone`;
+    : `${percentText(inZoneShare)} of connections stay in their zone`;
 
 const ROUNDING = 0.005;
 
@@ -124,7 +124,7 @@ const usedRow = (row: UsedReport, nodes: string, dual: boolean): string[] => {
     version,
     dash(mode),
     String(endpoints),
-    inZone === null ? '-' : percent(inZone),
+    inZone === null ? '-' : percentText(inZone),
     reason,
   ];
 };

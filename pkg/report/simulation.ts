@@ -9,7 +9,7 @@ import type {
   SimulationReport,
   WhatIfReport,
 } from '../diagnosis/simulate/types.ts';
-import { percentText } from '../diagnosis/simulate/verdict.ts';
+import { boundedPercentText } from '../diagnosis/simulate/verdict.ts';
 import { countText, moneyText, overloadText } from './figures.ts';
 import { paintFor, wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
@@ -57,7 +57,7 @@ const clientsText = ({ demand, capacity }: SimulationReport, columns: number, pa
   const headers = ['ZONE', 'DEMAND', ...(cores === null ? [] : ['CORES']), 'NODES', 'ENDPOINTS'];
   const rows = Object.entries(zones).map(([zone, own]) => [
     zoneText(zone),
-    percentText(own.share),
+    boundedPercentText(own.share),
     ...(own.cores === null ? [] : [coresText(own.cores)]),
     String(own.nodes),
     String(own.endpoints),
@@ -87,9 +87,9 @@ const figuresOf = (outcome: Outcome | null, { endpoints, capacity, prices }: Sim
   const { hinted, inZoneShare, worstOverload, maxUtilization, costPerMonth = 0 } = outcome;
   return [
     `${hinted}/${endpoints}`,
-    percentText(inZoneShare),
+    boundedPercentText(inZoneShare),
     overloadText(worstOverload),
-    ...(capacity === null ? [] : [percentText(maxUtilization ?? 0)]),
+    ...(capacity === null ? [] : [boundedPercentText(maxUtilization ?? 0)]),
     ...(prices === undefined ? [] : [moneyText(costPerMonth, prices.currency)]),
   ];
 };
@@ -131,7 +131,7 @@ const matrixText = (title: string, matrix: Matrix, paint: Paint): string => {
   const to = [...new Set(Object.values(matrix).flatMap((row) => Object.keys(row)))].sort();
   const rows = Object.entries(matrix).map(([from, row]) => {
     const shares = new Map(Object.entries(row));
-    return [zoneText(from), ...to.map((zone) => percentText(shares.get(zone) ?? 0))];
+    return [zoneText(from), ...to.map((zone) => boundedPercentText(shares.get(zone) ?? 0))];
   });
   const headers = ['FROM', ...to.map((zone, index) => `${index === 0 ? 'TO ' : ''}${zoneText(zone)}`)];
   return `${paint.strong(title)}\n${indented(renderTable(headers, rows))}`;

@@ -46,7 +46,7 @@ export interface RunningServer {
 }
 
 /** A plain-text answer. */
-export const text = (status: number, body: string): Answer => ({
+export const plainText = (status: number, body: string): Answer => ({
   status,
   contentType: 'text/plain; charset=utf-8',
   body,
@@ -95,13 +95,13 @@ const createApp = ({ routes, logger, secure }: HttpServerOptions): Express => {
   app.use((request, response, next) => {
     if (request.method === 'GET' || request.method === 'HEAD') return next();
     response.set('allow', 'GET, HEAD');
-    return answering(() => text(405, 'method not allowed\n'))(request, response, next);
+    return answering(() => plainText(405, 'method not allowed\n'))(request, response, next);
   });
   for (const [path, route] of Object.entries(routes)) app.get(path, answering(route));
-  app.use(answering(() => text(404, `not found; served here: ${Object.keys(routes).join(', ')}\n`)));
+  app.use(answering(() => plainText(404, `not found; served here: ${Object.keys(routes).join(', ')}\n`)));
   const onError: ErrorRequestHandler = (error: unknown, request, response, next) => {
     logger.error('cannot answer', { path: request.path, error });
-    return answering(() => text(500, 'internal error, see the log\n'))(request, response, next);
+    return answering(() => plainText(500, 'internal error, see the log\n'))(request, response, next);
   };
   return app.use(onError);
 };

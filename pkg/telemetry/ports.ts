@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two ports of every long-running command: health for the kubelet, metrics for Prometheus.
 import type { EndpointConfiguration } from '../apis/config/common.ts';
-import { startHttpServer, text } from './http.ts';
+import { startHttpServer, plainText } from './http.ts';
 import type { Answer, Route, RunningServer, SecureServing } from './http.ts';
 import type { Metrics } from './metrics.ts';
 import type { HealthCheck, Logger } from './types.ts';
@@ -31,11 +31,11 @@ const runCheck = (check: HealthCheck): string | undefined => {
 const answerChecks = (checks: readonly HealthCheck[], verbose: boolean): Answer => {
   const results = checks.map((check) => ({ name: check.name, problem: runCheck(check) }));
   const failed = results.some(({ problem }) => problem !== undefined);
-  if (!failed && !verbose) return text(200, 'ok\n');
+  if (!failed && !verbose) return plainText(200, 'ok\n');
   const lines = results.map(({ name, problem }) =>
     problem === undefined ? `[+]${name} ok` : `[-]${name} failed: ${problem}`,
   );
-  return text(failed ? 503 : 200, `${[...lines, failed ? 'check failed' : 'check passed'].join('\n')}\n`);
+  return plainText(failed ? 503 : 200, `${[...lines, failed ? 'check failed' : 'check passed'].join('\n')}\n`);
 };
 
 /** The health paths, for a server that serves more than them. */

@@ -9,7 +9,7 @@ export const SERVICES_IN_ALL = 1_000;
 /** Labels of a single Service's series; scrapers put `namespace` and `service` of the process itself on every series. */
 export const SERVICE_LABELS = ['service_namespace', 'service_name'] as const;
 
-export const labelsOf = ({
+export const seriesLabels = ({
   namespace,
   service,
 }: {

@@ -89,7 +89,7 @@ interface Living {
 }
 
 /** The same flow whatever conntrack zone it passes. */
-const keyOf = ({ protocol, original }: Flow): string =>
+const connectionKeyOf = ({ protocol, original }: Flow): string =>
   `${protocol} ${original.source} ${original.sourcePort} ${original.destination} ${original.destinationPort}`;
 
 const createSeriesMap = (maxSeries: () => number) => {
@@ -236,7 +236,7 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
 
   return {
     event(flow) {
-      const key = keyOf(flow);
+      const key = connectionKeyOf(flow);
       const known = entryOf(key, flow);
       // A flow that passes several conntrack zones is one flow.
       if (known !== undefined && known.zone !== flow.zone) return;
@@ -259,7 +259,7 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
       endedMeanwhile.clear();
     },
     listed(flow) {
-      const key = keyOf(flow);
+      const key = connectionKeyOf(flow);
       if (endedMeanwhile.has(`${key} ${flow.id}`)) return;
       const known = entryOf(key, flow);
       if (known !== undefined && known.zone !== flow.zone) return;

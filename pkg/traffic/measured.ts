@@ -66,7 +66,7 @@ export const isOfService = ({ service }: Pick<MeasuredFlow, 'service'>): boolean
 
 export const passesNoService = ({ service }: Pick<MeasuredFlow, 'service'>): boolean => service === NO_SERVICE;
 
-const keyOf = ({ service, source, destination }: MeasuredFlow): string => `${service} ${source} ${destination}`;
+const flowKeyOf = ({ service, source, destination }: MeasuredFlow): string => `${service} ${source} ${destination}`;
 
 const added = (left: number | null, right: number | null): number | null =>
   left === null || right === null ? null : left + right;
@@ -75,7 +75,7 @@ const added = (left: number | null, right: number | null): number | null =>
 export const addUp = (flows: Iterable<MeasuredFlow>): MeasuredFlow[] => {
   const sums = new Map<string, MeasuredFlow>();
   for (const flow of flows) {
-    const known = sums.get(keyOf(flow));
+    const known = sums.get(flowKeyOf(flow));
     const sum =
       known === undefined
         ? flow
@@ -85,7 +85,7 @@ export const addUp = (flows: Iterable<MeasuredFlow>): MeasuredFlow[] => {
             requestBytes: known.requestBytes + flow.requestBytes,
             responseBytes: known.responseBytes + flow.responseBytes,
           };
-    sums.set(keyOf(flow), sum);
+    sums.set(flowKeyOf(flow), sum);
   }
   return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, flow]) => flow);
 };

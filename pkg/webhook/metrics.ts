@@ -6,8 +6,8 @@ import type { Budget } from './budget.ts';
 import type { UnservedReason } from './types.ts';
 
 /** How a request to a webhook path ended. */
-export const OUTCOMES = ['patched', 'unchanged', 'unserved', 'rejected', 'busy', 'truncated'] as const;
-export type Outcome = (typeof OUTCOMES)[number];
+export const REVIEW_OUTCOMES = ['patched', 'unchanged', 'unserved', 'rejected', 'busy', 'truncated'] as const;
+export type Outcome = (typeof REVIEW_OUTCOMES)[number];
 
 export interface AdmissionMetrics {
   /** `seconds` between the request's headers and its answer. */
@@ -36,7 +36,7 @@ export const createAdmissionMetrics = ({
     labels: ['path', 'outcome'],
     buckets: LATENCY_BUCKETS_SECONDS,
   });
-  for (const path of paths) for (const outcome of OUTCOMES) latency.zero({ path, outcome });
+  for (const path of paths) for (const outcome of REVIEW_OUTCOMES) latency.zero({ path, outcome });
   const unserved = metrics.counter({
     name: 'admission_unserved_total',
     help: 'Admission reviews that were allowed unchanged because they could not be served, by path and reason.',

@@ -2,6 +2,7 @@
 // Keeps the MutatingWebhookConfiguration in the cluster as it should be, or takes it away.
 import type { MutatingWebhookConfiguration } from '../apis/admission.ts';
 import type { OwnerReference } from '../apis/meta.ts';
+import { nameOf } from '../apis/object.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../apis/resources.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import type { InstallationOwner } from '../installation/owner.ts';
@@ -22,8 +23,6 @@ export interface RegisterOptions {
 const RESOURCE = MUTATING_WEBHOOK_CONFIGURATIONS;
 /** Replicas that start together write at the same time; each of these rounds lets at least one of them win. */
 const MAX_ROUNDS = 10;
-
-const nameOf = ({ metadata }: MutatingWebhookConfiguration): string => metadata.name ?? '';
 
 const read = async (client: Pick<Client, 'get'>, name: string, signal?: AbortSignal) => {
   try {

@@ -7,7 +7,7 @@ import type { StatusReport } from '../../../pkg/diagnosis/status/types.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { renderJson } from '../../../pkg/report/json.ts';
 import { UsageError } from '../errors.ts';
-import { reasonOf } from '../input/files.ts';
+import { fileErrorText } from '../input/files.ts';
 import { bundleContents } from './contents.ts';
 import { createKeeper } from './keeper.ts';
 import { readLogs } from './logs.ts';
@@ -37,7 +37,7 @@ export const writeWhole = async (file: string, content: string, force: boolean):
     await (force ? rename(part, file) : link(part, file));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') throw refusal(file);
-    throw new UsageError(`--bundle ${file}: ${reasonOf(error)}`);
+    throw new UsageError(`--bundle ${file}: ${fileErrorText(error)}`);
   } finally {
     await rm(part, { force: true });
   }

@@ -46,7 +46,7 @@ const isWanted = (object: Fields): boolean => {
   return kind !== 'Event' || warningOf(object) !== undefined;
 };
 
-const nameOf = (object: Fields): string => {
+const fullNameIn = (object: Fields): string => {
   const { namespace = '', name } = metadataOf(object, false);
   return `${namespace}/${name}`;
 };
@@ -57,7 +57,7 @@ const serviceOf = (object: Fields): string => {
   return `${namespace}/${labels[LABEL_SERVICE_NAME] ?? ''}`;
 };
 
-const orderOf = (object: Fields): string => (object['kind'] === 'Event' ? lastSeen(object) : nameOf(object));
+const orderOf = (object: Fields): string => (object['kind'] === 'Event' ? lastSeen(object) : fullNameIn(object));
 
 /** Newest first. */
 const lastSeen = (object: Fields): string => {
@@ -88,7 +88,7 @@ export const createKeeper = (): Keeper => {
       const kind = String(copy['kind']);
       const own = kept.get(kind) ?? new Map<string, Fields>();
       // Lists that begin anew bring the same objects once more.
-      own.set(nameOf(object), copy);
+      own.set(fullNameIn(object), copy);
       kept.set(kind, own);
     },
     objects: () => new Map([...kept.keys()].sort().map((kind) => [kind, chosen(kind).slice(0, limitOf(kind))])),

@@ -3,7 +3,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { audit as auditCluster } from '../../../pkg/diagnosis/audit/audit.ts';
-import { findingsOf } from '../../../pkg/diagnosis/audit/findings.ts';
+import { auditFindings } from '../../../pkg/diagnosis/audit/findings.ts';
 import { AUDIT_REASONS } from '../../../pkg/diagnosis/audit/reasons.ts';
 import { SORT_KEYS, sortServices } from '../../../pkg/diagnosis/audit/sort.ts';
 import type { SortKey } from '../../../pkg/diagnosis/audit/sort.ts';
@@ -123,7 +123,7 @@ export const audit = topologyCommand<Flags>({
       ...(bill === undefined ? {} : { bill }),
     });
     const sorted = ordered(report, flags);
-    const findings = findingsOf(sorted, flags.filename?.[0]);
+    const findings = auditFindings(sorted, flags.filename?.[0]);
     await printFindings(io, flags.output, { name: 'kubectl topology audit', report: sorted, findings }, (wide) =>
       renderAudit(sorted, { wide, color: wantsColor(io), columns: io.out.columns }),
     );

@@ -2,13 +2,13 @@
 // `kubectl topology check`: rendered manifests without a cluster, where charts are written.
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { check as checkManifests, keyOfObject } from '../../../pkg/diagnosis/check/check.ts';
+import { check as checkManifests, findingKeyOf } from '../../../pkg/diagnosis/check/check.ts';
 import { SEVERITIES } from '../../../pkg/diagnosis/check/types.ts';
 import type { CheckReport, Place, Severity } from '../../../pkg/diagnosis/check/types.ts';
 import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
 import type { KubernetesVersion } from '../../../pkg/routing/types.ts';
 import { isFields } from '../../../pkg/apis/fields.ts';
-import { renderCheck } from '../../../pkg/report/check.ts';
+import { renderFindings } from '../../../pkg/report/check.ts';
 import type { RouterVersion } from '../../../pkg/upstream/proxy/cilium.ts';
 import { addFindingsOutput, printFindings } from '../ci-output.ts';
 import type { FindingsFormat } from '../ci-output.ts';
@@ -57,7 +57,7 @@ const read = async (io: Io, paths: readonly string[], flags: Flags): Promise<Che
   const places = new Map<string, Place>();
   await readObjects(paths, { readStdin: () => io.readStdin() }, (object, place) => {
     collector.add(object);
-    if (place !== undefined) places.set(keyOfObject(namesOf(object)), place);
+    if (place !== undefined) places.set(findingKeyOf(namesOf(object)), place);
   });
   if (collector.count === 0) throw noObjects(paths);
   const { kubernetesVersion, ciliumVersion } = flags;
@@ -86,7 +86,7 @@ export const check = topologyCommand<Flags>({
     if (paths === undefined) throw new UsageError('check reads manifests: name them with -f, or - for standard input');
     const report = await read(io, paths, flags);
     await printFindings(io, flags.output, { name: 'kubectl topology check', report, findings: report.findings }, () =>
-      renderCheck(report, { color: wantsColor(io), columns: io.out.columns }),
+      renderFindings(report, { color: wantsColor(io), columns: io.out.columns }),
     );
     if (failOn === 'none') return 0;
     const worst = new Set<Severity>(SEVERITIES.slice(0, SEVERITIES.indexOf(failOn) + 1));

@@ -2,7 +2,7 @@
 // `kubectl-topology __complete WORD…`: what the last word may become, for shells and for kubectl.
 import { Argument, Command } from 'commander';
 import type { Option } from 'commander';
-import { keyOf, refOf, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
+import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
 import { zonesOf } from '../../../pkg/diagnosis/survival/survival.ts';
 import { topologyCommand } from '../command.ts';
 import type { TopologyCommand } from '../command.ts';
@@ -10,7 +10,7 @@ import { COMPLETION_SCRIPTS, SHELLS } from '../completion-scripts.ts';
 import type { Shell } from '../completion-scripts.ts';
 import type { InputFlags } from '../flags.ts';
 import type { Io } from '../io.ts';
-import { load, namespaceNames } from '../session.ts';
+import { load, listNamespaceNames } from '../session.ts';
 
 export const completion = topologyCommand<unknown>({
   name: 'completion',
@@ -86,10 +86,10 @@ const services = async (flags: InputFlags, word: string, io: Io): Promise<Candid
     io,
   );
   const refs = sortedServices(snapshot)
-    .map(refOf)
+    .map(serviceRefOf)
     .filter((ref) => namespace === undefined || ref.namespace === namespace);
   return named(
-    refs.map((ref) => (namespace === undefined ? keyOf(ref) : ref.name)),
+    refs.map((ref) => (namespace === undefined ? serviceKeyOfRef(ref) : ref.name)),
     'Service',
   );
 };
@@ -104,7 +104,7 @@ const valuesOf = async (option: Option, flags: InputFlags, word: string, io: Io)
   if (option.argChoices !== undefined) return option.argChoices.map((value) => ({ value, description: '' }));
   switch (option.attributeName()) {
     case 'namespace':
-      return named(await namespaceNames(flags, io), 'Namespace');
+      return named(await listNamespaceNames(flags, io), 'Namespace');
     case 'service':
       return services(flags, word, io);
     case 'without':

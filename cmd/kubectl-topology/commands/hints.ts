@@ -2,7 +2,7 @@
 // `kubectl topology hints`: what the control plane would store for these Nodes, Services and EndpointSlices.
 import { hintsReport } from '../../../pkg/diagnosis/models/hints.ts';
 import type { HintsReport, ServiceHints } from '../../../pkg/diagnosis/models/hints.ts';
-import { refOf, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
+import { serviceRefOf, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
 import { renderTable } from '../../../pkg/report/table.ts';
 import { topologyCommand } from '../command.ts';
 import { findService, inNamespaceOf } from '../find-service.ts';
@@ -76,7 +76,9 @@ export const hints = topologyCommand<Flags>({
     const { snapshot, namespace } = loaded;
     const chosen =
       flags.service === undefined
-        ? sortedServices(snapshot).filter((item) => namespace === undefined || refOf(item).namespace === namespace)
+        ? sortedServices(snapshot).filter(
+            (item) => namespace === undefined || serviceRefOf(item).namespace === namespace,
+          )
         : [findService(loaded, flags.service)];
     const report = hintsReport(
       snapshot,

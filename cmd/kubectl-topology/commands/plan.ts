@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology plan`: the hints that the planner gives a Service at a demand or by weights, and what they lead to.
-import { keyOf, refOf, slicesByService, zoneOfNode } from '../../../pkg/diagnosis/models/lookup.ts';
+import { serviceKeyOfRef, serviceRefOf, slicesByService, zoneOfNode } from '../../../pkg/diagnosis/models/lookup.ts';
 import type { PlanOptions, PlanReport, WeightedPlanOptions } from '../../../pkg/diagnosis/models/plan.ts';
 import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot } from '../../../pkg/diagnosis/snapshot.ts';
@@ -9,7 +9,7 @@ import { renderTable } from '../../../pkg/report/table.ts';
 import { topologyCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { findService, inNamespaceOf } from '../find-service.ts';
-import { addInputFlags, addOutputFlag, demandFlag, percent, positiveCores, weightsFlag } from '../flags.ts';
+import { addInputFlags, addOutputFlag, demandFlag, percentFlag, positiveCores, weightsFlag } from '../flags.ts';
 import type { InputFlags, OutputFlags, Weights } from '../flags.ts';
 import { print } from '../print.ts';
 import { load } from '../session.ts';
@@ -27,7 +27,7 @@ const DEFAULT_TARGET = 0.7;
 const DEFAULT_OVERLOAD = 0.2;
 
 const HUNDRED = 100;
-const percentText = (fraction: number): string => `${Math.round(fraction * HUNDRED)} %`;
+const wholePercentText = (fraction: number): string => `${Math.round(fraction * HUNDRED)} %`;
 
 const HUNDREDTHS = 100;
 const amount = (demand: number): string => String(Math.round(demand * HUNDREDTHS) / HUNDREDTHS);
@@ -48,10 +48,10 @@ const renderPlan = ({ plan, zones, inZoneShare, maxUtilization, bounds }: PlanRe
       zone === '' ? '(none)' : zone,
       amount(demand),
       String(count),
-      percentText(utilization),
+      wholePercentText(utilization),
     ]),
   );
-  const summary = `In zone: ${percentText(inZoneShare)} (at most ${percentText(bounds.integrality)}); busiest endpoint: ${percentText(maxUtilization)} of ${of}.\n`;
+  const summary = `In zone: ${wholePercentText(inZoneShare)} (at most ${wholePercentText(bounds.integrality)}); busiest endpoint: ${wholePercentText(maxUtilization)} of ${of}.\n`;
   return `${endpoints}\n${byZone}\n${summary}`;
 };
 
@@ -107,7 +107,7 @@ export const plan = topologyCommand<Flags>({
       .option(
         '--target-utilization <percent>',
         'highest load of an endpoint, percent of its capacity (default: 70)',
-        percent,
+        percentFlag,
       )
       .option(
         '--weights <cpu|nodes|zone=weight,...>',
@@ -117,13 +117,13 @@ export const plan = topologyCommand<Flags>({
       .option(
         '--max-overload <percent>',
         'with --weights: how far an endpoint may be above its even share (default: 20)',
-        percent,
+        percentFlag,
       );
   },
   async run(io, flags) {
     const loaded = await load(inNamespaceOf(flags, flags.service), ['nodes', 'services', 'slices'], io);
     const service = findService(loaded, flags.service);
-    const slices = slicesByService(itemsOf(loaded.snapshot.slices)).get(keyOf(refOf(service))) ?? [];
+    const slices = slicesByService(itemsOf(loaded.snapshot.slices)).get(serviceKeyOfRef(serviceRefOf(service))) ?? [];
     const options = await optionsOf(loaded.snapshot, flags);
     const strangers = unknownZones(loaded.snapshot, 'weights' in options ? options.weights : options.demand);
     if (strangers.length > 0) io.err.write(`warning: no Node and no endpoint is in ${strangers.join(', ')}\n`);

@@ -24,6 +24,6 @@ export const returnZone = topologyCommand<ReturnFlags>({
   },
   async run(io, flags, [zone = '']) {
     const evacuation = await import('../evacuation/return.ts');
-    return evacuation.returnZone(io, zone, flags);
+    return evacuation.runReturn(io, zone, flags);
   },
 });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology route`: which endpoints the clients of each node get, and by which rule.
 import { Option } from 'commander';
-import { keyOf, refOf, slicesByService } from '../../../pkg/diagnosis/models/lookup.ts';
+import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../../../pkg/diagnosis/models/lookup.ts';
 import { routesReport } from '../../../pkg/diagnosis/models/routes.ts';
 import type { RoutesReport } from '../../../pkg/diagnosis/models/routes.ts';
 import { routersOf } from '../../../pkg/diagnosis/routers/of-snapshot.ts';
@@ -83,7 +83,7 @@ export const route = topologyCommand<Flags>({
     const report = routesReport({
       service,
       nodes,
-      slices: slicesByService(itemsOf(snapshot.slices)).get(keyOf(refOf(service))) ?? [],
+      slices: slicesByService(itemsOf(snapshot.slices)).get(serviceKeyOfRef(serviceRefOf(service))) ?? [],
       routers,
       ...(flags.port === undefined ? {} : { port: findPort(service, flags.port) }),
       ...(flags.addressType === undefined ? {} : { family: flags.addressType }),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology simulate`: every mode side by side, where traffic would go, what that costs, and which to take.
 import type { Service } from '../../../pkg/apis/core.ts';
-import { refOf } from '../../../pkg/diagnosis/models/lookup.ts';
+import { serviceRefOf } from '../../../pkg/diagnosis/models/lookup.ts';
 import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import { topologyCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
@@ -11,7 +11,7 @@ import { wantsColor } from '../io.ts';
 import type { Io } from '../io.ts';
 import { print } from '../print.ts';
 import { load } from '../session.ts';
-import { addSimulateFlags, failsOn, simulateOptions } from '../simulate-flags.ts';
+import { addSimulateFlags, simulationFailsOn, simulateOptions } from '../simulate-flags.ts';
 import type { SimulateFlags } from '../simulate-flags.ts';
 
 /** Pods only tell capacity, which counts only where demand does. */
@@ -41,7 +41,7 @@ const withObserved = async (
   ) {
     return snapshot;
   }
-  const { namespace } = refOf(service);
+  const { namespace } = serviceRefOf(service);
   const observed = await load({ ...flags, namespace, allNamespaces: false }, ['flowPolicies', 'pods'], io);
   return { ...snapshot, flowPolicies: observed.snapshot.flowPolicies, pods: observed.snapshot.pods };
 };
@@ -76,6 +76,6 @@ export const simulate = topologyCommand<SimulateFlags>({
     await print(io, flags.output, report, (wide) =>
       renderSimulation(report, { wide, color: wantsColor(io), columns: io.out.columns }),
     );
-    return failsOn(report, flags.failOn) ? 1 : 0;
+    return simulationFailsOn(report, flags.failOn) ? 1 : 0;
   },
 });

@@ -2,7 +2,7 @@
 // `kubectl topology watch`: the explanation of a Service, live.
 import { explain } from '../../../pkg/diagnosis/explain/explain.ts';
 import type { Explanation } from '../../../pkg/diagnosis/explain/types.ts';
-import { keyOf, refOf } from '../../../pkg/diagnosis/models/lookup.ts';
+import { serviceKeyOfRef, serviceRefOf } from '../../../pkg/diagnosis/models/lookup.ts';
 import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderExplanation } from '../../../pkg/report/explanation.ts';
@@ -78,8 +78,8 @@ export const watch = topologyCommand<ExplainFlags>({
       withCertificates(await readCluster(client, { namespace, needs: EXPLAIN_NEEDS, signal: during }));
     try {
       const base = await read(signal);
-      const ref = refOf(findService({ snapshot: base, namespace }, name));
-      await follow({ client, ref, base, reread: read, onState: createScreen(io, flags, keyOf(ref)), signal });
+      const ref = serviceRefOf(findService({ snapshot: base, namespace }, name));
+      await follow({ client, ref, base, reread: read, onState: createScreen(io, flags, serviceKeyOfRef(ref)), signal });
       return 0;
     } catch (error) {
       if (!signal.aborted) throw error;

@@ -7,7 +7,7 @@ import { checkEvacuation } from '../../../pkg/diagnosis/survival/check.ts';
 import type { EvacuationCheck } from '../../../pkg/diagnosis/survival/check.ts';
 import { isAlreadyExists } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { acceptedText, progressText, renderCheck, renderLeft } from '../../../pkg/report/evacuation.ts';
+import { acceptedText, progressText, renderSurvivalCheck, renderLeft } from '../../../pkg/report/evacuation.ts';
 import type { ExitCode } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { cordonZone } from './cordon.ts';
@@ -185,7 +185,7 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
       : print(io, flags.output, { check: checked, evacuation, stillSeen: seen } satisfies Report, () => '');
   if (text) {
     const style = { wide: flags.output === 'wide', color: wantsColor(io), columns: io.out.columns };
-    io.out.write(renderCheck(checked, style));
+    io.out.write(renderSurvivalCheck(checked, style));
   }
   if (!isAllowed(checked, flags.force)) {
     const hint = checked.refusals.every(({ forcible }) => forcible) ? '; --force goes on all the same' : '';

@@ -5,7 +5,7 @@ import type { StringMap } from '../../../pkg/apis/meta.ts';
 import { apiVersionOf, NAMESPACES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import type { Evacuation } from '../../../pkg/diagnosis/survival/check.ts';
-import { keyOf, refOf } from '../../../pkg/diagnosis/models/lookup.ts';
+import { serviceKeyOfRef, serviceRefOf } from '../../../pkg/diagnosis/models/lookup.ts';
 import { concerns, isRunning } from '../../../pkg/evacuation/active.ts';
 import { isForbidden, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
@@ -52,9 +52,9 @@ export const asEvacuation = (evacuation: ZoneEvacuation, namespaces: ReadonlyMap
     percent,
     rounding,
     concerns(service) {
-      const ref = refOf(service);
+      const ref = serviceRefOf(service);
       const namespace = { [LABEL_NAMESPACE]: ref.namespace, ...namespaces.get(ref.namespace) };
-      return concerns(evacuation, { key: keyOf(ref), labels: service.metadata?.labels, namespace });
+      return concerns(evacuation, { key: serviceKeyOfRef(ref), labels: service.metadata?.labels, namespace });
     },
   };
 };
@@ -74,7 +74,7 @@ export interface Wish {
 }
 
 /** Names of objects are lower case; names of zones need not be. */
-const nameOf = (zone: string): string => zone.toLowerCase().replaceAll('_', '-');
+const evacuationNameOf = (zone: string): string => zone.toLowerCase().replaceAll('_', '-');
 
 /** Named after the zone, so that a second one of the whole zone is refused; those of a part of its Services get names of their own. */
 export const evacuationOf = ({
@@ -87,7 +87,7 @@ export const evacuationOf = ({
   namespace,
   selector,
 }: Wish): ZoneEvacuation => {
-  const name = nameOf(zone);
+  const name = evacuationNameOf(zone);
   const whole = namespace === undefined && selector === undefined;
   return {
     apiVersion: apiVersionOf(ZONE_EVACUATIONS),

@@ -150,7 +150,7 @@ const run = async (client: Client, zone: string, flags: ReturnFlags, io: Io): Pr
 };
 
 /** @throws UsageError where flags contradict each other, or nothing of the zone is evacuated. */
-export const returnZone = async (io: Io, zone: string, flags: ReturnFlags): Promise<ExitCode> => {
+export const runReturn = async (io: Io, zone: string, flags: ReturnFlags): Promise<ExitCode> => {
   if (flags.direct === true && flags.percent !== undefined) {
     throw new UsageError('--direct returns everything: leave out --percent');
   }

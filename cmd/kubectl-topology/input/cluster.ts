@@ -60,7 +60,7 @@ export const listObjects = async (
 };
 
 /** Why a kind may not be read; undefined for errors that end the command. */
-export const refusalOf = (error: unknown, { resource }: Pick<Source, 'resource'>): string | undefined => {
+export const readRefusalOf = (error: unknown, { resource }: Pick<Source, 'resource'>): string | undefined => {
   if (isForbidden(error)) return `you may not list ${resource.plural}`;
   return error instanceof ApiError && error.status === 404 ? `the cluster serves no ${resource.plural}` : undefined;
 };
@@ -111,7 +111,7 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
       try {
         await listObjects(client, source, take, options);
       } catch (error) {
-        const why = refusalOf(error, source);
+        const why = readRefusalOf(error, source);
         if (why === undefined) throw error;
         if (source.evidence !== true) missing.set(name, why);
       }

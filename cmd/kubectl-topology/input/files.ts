@@ -24,7 +24,7 @@ const STDIN = '-';
 const EXTENSION = /\.(?:json|ya?ml)$/i;
 
 /** Why a file cannot be read, in words. */
-export const reasonOf = (error: unknown): string => {
+export const fileErrorText = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ENOENT') return 'no such file or folder';
   if (code === 'EACCES') return 'permission denied';
@@ -41,7 +41,7 @@ const textFile = (name: string): TextFile => ({
   name,
   read: () =>
     readFile(name).catch((error: unknown) => {
-      throw new InputError(name, undefined, reasonOf(error));
+      throw new InputError(name, undefined, fileErrorText(error));
     }),
 });
 
@@ -54,7 +54,7 @@ const filesOf = async (path: string): Promise<TextFile[]> => {
     return names.map((name) => textFile(join(path, name)));
   } catch (error) {
     if (error instanceof InputError) throw error;
-    throw new InputError(path, undefined, reasonOf(error));
+    throw new InputError(path, undefined, fileErrorText(error));
   }
 };
 

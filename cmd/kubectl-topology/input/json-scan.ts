@@ -85,7 +85,7 @@ const parseKey = (text: Buffer, { start, end }: Range): string => {
 };
 
 /** Items of the list that begins at `start`. */
-export function* itemsOf(text: Buffer, start: number): Generator<Range> {
+export function* scanItems(text: Buffer, start: number): Generator<Range> {
   let at = skipSpace(text, start + 1);
   if (text[at] === CLOSE_LIST) return;
   for (;;) {
@@ -121,7 +121,7 @@ export const locateInJson = (text: Buffer, start: number, path: readonly (string
   let at = start;
   for (const step of path) {
     let next: number | undefined;
-    if (typeof step === 'number' && text[at] === OPEN_LIST) next = [...itemsOf(text, at)][step]?.start;
+    if (typeof step === 'number' && text[at] === OPEN_LIST) next = [...scanItems(text, at)][step]?.start;
     if (typeof step === 'string' && text[at] === OPEN_OBJECT) {
       for (const field of fieldsOf(text, at)) if (field.key === step) next = field.start;
     }

@@ -4,7 +4,7 @@ import { FieldError } from '../../../pkg/diagnosis/project/fields.ts';
 import { InputError } from '../errors.ts';
 import { completeItem, itemKindOf, takeAll } from './items.ts';
 import type { TakeObject } from './items.ts';
-import { JsonSyntaxError, fieldsOf, itemsOf, locateInJson, positionIn, skipSpace, skipValue } from './json-scan.ts';
+import { JsonSyntaxError, fieldsOf, scanItems, locateInJson, positionIn, skipSpace, skipValue } from './json-scan.ts';
 import type { Range } from './json-scan.ts';
 import { describeProblem } from './problem.ts';
 import type { Fields } from '../../../pkg/apis/fields.ts';
@@ -24,7 +24,7 @@ const isJson = (text: Buffer, { start, end }: Range): boolean => {
 const isNested = (text: Buffer, { start }: Range): boolean => text[start] === OPEN_OBJECT || text[start] === OPEN_LIST;
 
 const firstBroken = (text: Buffer, { start }: Range): Range | undefined => {
-  const parts = text[start] === OPEN_OBJECT ? fieldsOf(text, start) : itemsOf(text, start);
+  const parts = text[start] === OPEN_OBJECT ? fieldsOf(text, start) : scanItems(text, start);
   for (const part of parts) if (!isJson(text, part)) return part;
   return undefined;
 };
@@ -79,13 +79,13 @@ const readHead = (text: Buffer, start: number): { head: Fields; items: number | 
 const takeDocument = (text: Buffer, range: Range, take: TakeObject, file: string): void => {
   const { start } = range;
   if (text[start] === OPEN_LIST) {
-    for (const item of itemsOf(text, start)) takeRange(text, item, undefined, take, file);
+    for (const item of scanItems(text, start)) takeRange(text, item, undefined, take, file);
     return;
   }
   if (text[start] === OPEN_OBJECT) {
     const { head, items } = readHead(text, start);
     if (itemKindOf(head['kind']) !== undefined && items !== undefined && text[items] === OPEN_LIST) {
-      for (const item of itemsOf(text, items)) takeRange(text, item, head, take, file);
+      for (const item of scanItems(text, items)) takeRange(text, item, head, take, file);
       return;
     }
   }

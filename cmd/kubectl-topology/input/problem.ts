@@ -8,7 +8,7 @@ import { isFields } from '../../../pkg/apis/fields.ts';
 const MAX_NAME = 300;
 
 /** `Service default/web`; empty where the object does not say. */
-const nameOf = (object: unknown): string => {
+const titleIn = (object: unknown): string => {
   if (!isFields(object) || typeof object['kind'] !== 'string') return '';
   const metadata = isFields(object['metadata']) ? object['metadata'] : {};
   const parts = [metadata['namespace'], metadata['name']].filter((part) => typeof part === 'string');
@@ -26,6 +26,6 @@ const ownerOf = (object: unknown, path: FieldError['path']): { owner: unknown; r
 
 export const describeProblem = (object: unknown, error: FieldError): string => {
   const { owner, rest } = ownerOf(object, error.path);
-  const where = [nameOf(owner), renderPath(rest)].filter((part) => part !== '').join(': ');
+  const where = [titleIn(owner), renderPath(rest)].filter((part) => part !== '').join(': ');
   return where === '' ? error.message : `${where}: ${error.message}`;
 };

@@ -11,7 +11,7 @@ import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { UsageError } from '../errors.ts';
 import { authoritiesOf } from '../input/certificates.ts';
 import { versionIn } from '../input/cluster-version.ts';
-import { listObjects, refusalOf, serverVersion } from '../input/cluster.ts';
+import { listObjects, readRefusalOf, serverVersion } from '../input/cluster.ts';
 import { describeProblem } from '../input/problem.ts';
 import type { Source } from '../input/resources.ts';
 import { parseQuietly } from './parse.ts';
@@ -55,7 +55,7 @@ const createReading = ({ client, keep, onProgress, signal }: GatherOptions, coll
     try {
       await listObjects(client, source, take, { namespace, signal });
     } catch (error) {
-      const why = refusalOf(error, source);
+      const why = readRefusalOf(error, source);
       if (why === undefined) throw error;
       if (source.evidence === true) return;
       const where = namespace ?? source.namespace;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of one Service that routes by zone: endpoints with hints, and the share of connections predicted to stay in their zone. Pure.
 import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
-import { familyOf } from '../../diagnosis/models/lookup.ts';
+import { firstFamilyOf } from '../../diagnosis/models/lookup.ts';
 import type { Clients } from '../../diagnosis/models/follow.ts';
 import { inZoneShare, routeFor, trafficOf } from '../../upstream/index.ts';
 import type { ProxyEndpoint, Route } from '../../upstream/index.ts';
@@ -41,7 +41,7 @@ const routeOn = (
   slices: readonly EndpointSlice[],
   { node, router }: Pick<Clients, 'node' | 'router'>,
 ): Route => {
-  const family = familyOf(service, slices);
+  const family = firstFamilyOf(service, slices);
   const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
   const endpoints = own.flatMap((slice) => slice.endpoints ?? []).map(proxyEndpoint);
   const { proxy, ...routing } = router.routing;
@@ -63,7 +63,7 @@ const predict = (
   return traffic.matrix.size === 0 || traffic.lost > 0 ? undefined : inZoneShare(traffic);
 };
 
-export const figuresOf = (
+export const serviceFiguresOf = (
   service: Service | undefined,
   slices: readonly EndpointSlice[],
   clients: readonly Clients[],
@@ -100,5 +100,5 @@ export const followFigures = (
     before.service === service &&
     isSame(before.slices, slices, (left, right) => left === right) &&
     isSame(before.clients, clients, (left, right) => left.key === right?.key && left.nodes === right.nodes);
-  return unchanged ? before : { figures: figuresOf(service, slices, clients), service, slices, clients };
+  return unchanged ? before : { figures: serviceFiguresOf(service, slices, clients), service, slices, clients };
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Metrics of effect: Services by state, endpoints with and without hints, and the predicted share of connections in zone.
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { SERVICE_LABELS, labelsOf, limitServices } from '../../telemetry/series-limit.ts';
+import { SERVICE_LABELS, seriesLabels, limitServices } from '../../telemetry/series-limit.ts';
 import type { Effects } from './reconciler.ts';
 
 type Shown = Pick<Effects, 'counts' | 'figures'>;
@@ -56,7 +56,7 @@ export const showEffectiveness = (metrics: Metrics, effects: Shown): void => {
     labels: SERVICE_LABELS,
     collect(gauge) {
       gauge.reset();
-      for (const shown of limitServices(sharesIn(effects)).shown) gauge.set(labelsOf(shown), shown.share);
+      for (const shown of limitServices(sharesIn(effects)).shown) gauge.set(seriesLabels(shown), shown.share);
     },
   });
   metrics.gauge({

@@ -73,7 +73,8 @@ const isPending = ({ kind, want }: Item, service: Service | undefined): boolean 
   service !== undefined &&
   Object.keys(want?.annotations ?? {}).some((key) => !service.metadata?.annotations?.[key]);
 
-export const stateOf = (result: Effectiveness): string => (result.kind === 'effective' ? 'Effective' : result.reason);
+export const effectStateOf = (result: Effectiveness): string =>
+  result.kind === 'effective' ? 'Effective' : result.reason;
 
 /** Normal while Pods start or etcd-druid's owner has not asked it to write: told in log and metric, no reason to alarm anybody. */
 const QUIET = new Set(['ServiceMissing', 'Pending', 'NoReadyEndpoints']);
@@ -116,11 +117,12 @@ const next = (
   name: string,
   { clock, logger }: EffectivenessOptions,
 ): State => {
-  if (before !== undefined && stateOf(before.result) === stateOf(result)) return { ...before, result, known };
+  if (before !== undefined && effectStateOf(before.result) === effectStateOf(result))
+    return { ...before, result, known };
   const detail = result.kind === 'effective' ? {} : { detail: result.message };
   // The first look after a start, or after the setting was switched on, changes nothing that was told before.
   const level = before === undefined ? 'debug' : 'info';
-  logger[level]('effectiveness changed', { service: name, state: stateOf(result), ...detail });
+  logger[level]('effectiveness changed', { service: name, state: effectStateOf(result), ...detail });
   // One fault that turns into another is still the same time without effect, and still told once.
   const { since, told } = before !== undefined && isFault(before.result) && isFault(result) ? before : NEW_STATE;
   return { result, known, since: since ?? clock.monotonic(), told, alarmed: before?.alarmed ?? false };
@@ -171,7 +173,7 @@ const sameStates = (before: ReadonlyMap<string, State> | undefined, current: Rea
   before?.size === current.size &&
   [...current].every(([name, { result }]) => {
     const earlier = before.get(name);
-    return earlier !== undefined && stateOf(earlier.result) === stateOf(result);
+    return earlier !== undefined && effectStateOf(earlier.result) === effectStateOf(result);
   });
 
 const countStates = (
@@ -179,7 +181,8 @@ const countStates = (
 ): { state: string; services: number }[] => {
   const counts = new Map<string, number>();
   for (const current of states.values()) {
-    for (const { result } of current.values()) counts.set(stateOf(result), (counts.get(stateOf(result)) ?? 0) + 1);
+    for (const { result } of current.values())
+      counts.set(effectStateOf(result), (counts.get(effectStateOf(result)) ?? 0) + 1);
   }
   return [...counts].map(([state, services]) => ({ state, services }));
 };

@@ -26,7 +26,7 @@ import type { SettingsCaches } from '../settings/caches.ts';
 import { keepsEvacuated } from './probe.ts';
 import { createEvacuationCounter, showEvacuation } from './metrics.ts';
 import { writeStatus } from './report.ts';
-import { createServices, zonesOf } from './services.ts';
+import { createServices, zonesOfNodes } from './services.ts';
 import { inOrder, readTraffic } from './order.ts';
 import type { Traffic } from './order.ts';
 import { createReading } from './reading.ts';
@@ -158,7 +158,7 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
   const sweep = (): void => {
     const asked = JSON.stringify([
       running().map((one) => [one.metadata.uid, one.metadata.generation, isAccepted(one)]),
-      zonesOf(caches.nodes.list()),
+      zonesOfNodes(caches.nodes.list()),
     ]);
     if (asked === swept && clock.monotonic() - sweptAt < RESYNC_MS) return;
     const keys = inOrder(reading.view()?.slices.list() ?? [], traffic, own);
@@ -184,7 +184,7 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
       zone,
       percent,
       force,
-      clientZones: zonesOf(caches.nodes.list()),
+      clientZones: zonesOfNodes(caches.nodes.list()),
       endpointZones: new Set(slices.flatMap(({ endpoints }) => (endpoints ?? []).flatMap((each) => each.zone ?? []))),
       leftAlready: new Set(others.filter(({ spec }) => spec.percent >= 100).map(({ spec }) => spec.zone)),
       dropping: dropping(),
@@ -226,7 +226,7 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
       const outcome = zones.get(one.spec.zone);
       if (outcome !== undefined) outcomes.set(key, outcome);
     }
-    const clientZones = zonesOf(caches.nodes.list());
+    const clientZones = zonesOfNodes(caches.nodes.list());
     const status = runningStatus(one, { outcomes, incomplete: queued.size > 0, clientZones }, clock.now());
     await write(one, status, signal);
     const untilEnd = (expiryOf(one) ?? clock.now()) - clock.now();
@@ -259,7 +259,7 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
         signals((enqueue) => {
           enqueueObject = enqueue;
           caches.nodes.onChange((node, previous, deleted) => {
-            if (swept !== '' && (deleted || zonesOf([node])[0] !== zonesOf(previous ? [previous] : [])[0]))
+            if (swept !== '' && (deleted || zonesOfNodes([node])[0] !== zonesOfNodes(previous ? [previous] : [])[0]))
               enqueueObjects();
           });
         }),

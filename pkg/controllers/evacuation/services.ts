@@ -39,7 +39,7 @@ const MAX_DELAY_MS = 30_000;
 const delayMs = (rewrites: number): number => (rewrites <= 2 ? 0 : Math.min(MAX_DELAY_MS, 500 * 2 ** (rewrites - 2)));
 
 /** Zones with clients: every zone that a Node has. */
-export const zonesOf = (nodes: readonly Node[]): string[] =>
+export const zonesOfNodes = (nodes: readonly Node[]): string[] =>
   [...new Set(nodes.flatMap(({ metadata }) => metadata?.labels?.[LABEL_ZONE] || []))].sort();
 
 const inZone = (slices: readonly EndpointSlice[], zone: string) =>
@@ -130,7 +130,7 @@ export const createServices = (options: ServicesOptions): Services => {
       if (view?.ready() !== true) return DONE;
       const leaves = options.leavesOf(key);
       const slices = view.slicesOf(key);
-      const ordered = decideInOrder({ slices, clientZones: zonesOf(options.nodes()), leaves });
+      const ordered = decideInOrder({ slices, clientZones: zonesOfNodes(options.nodes()), leaves });
       const { decision } = ordered;
       const next: Next = decision.kind === 'moved' ? decision : undefined;
       const write = { client, slices: view.slices, guard, window };

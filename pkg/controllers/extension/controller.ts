@@ -6,7 +6,7 @@ import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import type { Clock } from '../../kubernetes/types.ts';
 import { objects } from '../../kubernetes/watches.ts';
 import type { SettingsCaches } from '../settings/caches.ts';
-import { classesOf, governingOf, homeOf } from '../settings/homes.ts';
+import { extensionClassesOf, governingOf, homeOf } from '../settings/homes.ts';
 import { createExtensionProjection } from '../settings/extension-projection.ts';
 import { createExtensionReconciler } from './reconciler.ts';
 import type { ExtensionReconcilerOptions } from './reconciler.ts';
@@ -26,7 +26,7 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
   const { modes } = config;
   const subjects = createSubjects(options);
   const reconciler = createExtensionReconciler({
-    classes: classesOf(modes),
+    classes: extensionClassesOf(modes),
     client,
     extension: (ref) => caches.extensions?.get(ref),
     project: createExtensionProjection(createRoutingConfigReader()),

@@ -3,6 +3,7 @@
 import type { Extension, ExtensionClass, ExtensionCondition, OperationType } from '../../apis/extension.ts';
 import type { Shoot } from '../../apis/gardener.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
+import { refOfKey } from '../../apis/object.ts';
 import { EXTENSIONS } from '../../apis/resources.ts';
 import { decideCondition, nextCondition } from '../../gardener/extension/condition.ts';
 import type { SeenNamespace } from '../../gardener/extension/condition.ts';
@@ -56,12 +57,6 @@ const LOOK_AGAIN_MS = 500;
 /** An order that stays after it failed, as the one to restore does, is tried again after this time, or at once after a change. */
 const FAILED_AGAIN_MS = 60_000;
 
-/** `namespace/name` as two. */
-const refOf = (key: string): Required<ObjectRef> => {
-  const at = key.indexOf('/');
-  return { namespace: key.slice(0, at), name: key.slice(at + 1) };
-};
-
 /** What one process remembers of the Extensions that it looks after. */
 const createMemory = () => {
   const seen = new Set<string>();
@@ -96,7 +91,7 @@ export const createExtensionReconciler = (options: ExtensionReconcilerOptions): 
     if (body === undefined) return before;
     const key = extensionNameOf(before);
     const write = subresource === undefined ? {} : { subresource };
-    return options.project(await client.patch<Extension>(EXTENSIONS, refOf(key), 'merge', body, write, signal));
+    return options.project(await client.patch<Extension>(EXTENSIONS, refOfKey(key), 'merge', body, write, signal));
   };
 
   const decide = (extension: ReadExtension): OperationDecision =>
@@ -184,7 +179,7 @@ export const createExtensionReconciler = (options: ExtensionReconcilerOptions): 
     if (afterMs > 0) return { kind: 'requeue', afterMs };
     if (due.kind === 'run') {
       // The operation is decided on what the server holds: the cache may be behind our own last write.
-      const live = options.project(await client.get<Extension>(EXTENSIONS, refOf(key), signal));
+      const live = options.project(await client.get<Extension>(EXTENSIONS, refOfKey(key), signal));
       const decision = decide(live);
       if (decision.kind === 'run') return run(cached, live, decision.type, signal);
     }
@@ -194,7 +189,7 @@ export const createExtensionReconciler = (options: ExtensionReconcilerOptions): 
 
   return {
     async reconcile(key, signal) {
-      const cached = options.extension(refOf(key));
+      const cached = options.extension(refOfKey(key));
       if (cached === undefined || !isResponsible(cached, options.classes)) {
         memory.forget(key);
         return DONE;

@@ -16,7 +16,7 @@ import type { SettingsCaches } from '../settings/caches.ts';
 import { ownersIn } from '../settings/ownership.ts';
 import type { Owner } from '../settings/ownership.ts';
 import type { Decider, EnabledSettings, NamespaceDecision } from '../settings/types.ts';
-import { classesOf, homeOf } from '../settings/homes.ts';
+import { extensionClassesOf, homeOf } from '../settings/homes.ts';
 
 export interface SubjectsOptions {
   readonly config: Pick<SettingsReconcilerConfiguration, 'modes' | 'excludedNamespaces'>;
@@ -97,7 +97,7 @@ export const createSubjects = (options: SubjectsOptions): Subjects => {
   /** Keys of the Extensions that a namespace concerns. */
   const keysFor = (name: string): string[] => {
     const owner = ownerOfName(name);
-    return classesOf(config.modes).flatMap((own) => {
+    return extensionClassesOf(config.modes).flatMap((own) => {
       if (own !== 'shoot' && OWNERS[own] !== owner) return [];
       const found = inNamespace(caches.extensions, homeOf(own, name, config.modes));
       return found.filter((item) => item.reading && extensionClassOf(item) === own).map(extensionNameOf);

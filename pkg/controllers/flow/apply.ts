@@ -2,7 +2,7 @@
 // Writes plans to the slices of Services, and removes them: one JSON Patch a slice that differs, on the very object that was read.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice, Service } from '../../apis/core.ts';
-import type { ObjectRef } from '../../apis/meta.ts';
+import { refOf } from '../../apis/object.ts';
 import { ENDPOINT_SLICES, SERVICES } from '../../apis/resources.ts';
 import { differs, patchFor, takeBackPatch } from '../../flow/assemble/patch.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
@@ -31,13 +31,8 @@ export interface SliceWrites {
   readonly conflicts: number;
 }
 
-export const refOf = ({ metadata }: FlowSlice | Service): Required<ObjectRef> => ({
-  namespace: metadata?.namespace ?? '',
-  name: metadata?.name ?? '',
-});
-
 /** Writes every slice for which `patchOf` has a patch; one that is gone is no error. */
-export const writeSlices = async (
+export const writePlannedSlices = async (
   slices: readonly FlowSlice[],
   patchOf: (slice: FlowSlice) => JsonPatchOperation[] | undefined,
   client: Pick<Client, 'patch'>,
@@ -123,14 +118,14 @@ export const createPlanWriter = ({ client, clock, onWrite }: PlanWriterOptions):
       }
       const permit = guard.admit(key, fingerprint);
       if (permit.kind === 'wait') return { retryMs: permit.afterMs, inForce: false };
-      const writes = await writeSlices(slices, (slice) => patchFor(slice, plan), client, signal);
+      const writes = await writePlannedSlices(slices, (slice) => patchFor(slice, plan), client, signal);
       count(permit.again ? 'reassert' : 'plan', writes);
       if (writes.written > 0) guard.written(key, fingerprint);
       const lost = writes.conflicts > 0;
       return { retryMs: lost ? CONFLICT_RETRY_MS : undefined, inForce: !lost };
     },
     async release(slices, signal) {
-      const writes = await writeSlices(slices, takeBackPatch, client, signal);
+      const writes = await writePlannedSlices(slices, takeBackPatch, client, signal);
       count('takeback', writes);
       return writes.conflicts > 0 ? { kind: 'requeue', afterMs: CONFLICT_RETRY_MS } : { kind: 'done' };
     },

@@ -25,8 +25,6 @@ export interface FlowCaches {
 const INDEX_SERVICE = 'service';
 const INDEX_NAMESPACE = 'namespace';
 
-export const keyOf = ({ metadata }: KubernetesObject): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
-
 /** The slices of a Service, by `namespace/name`. */
 export const slicesOf = (cache: Cache<FlowSlice>, service: string): FlowSlice[] =>
   cache

@@ -5,6 +5,7 @@ import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_APPLIED, ANNOTATION_PLAN } from '../../apis/names.ts';
+import { refOf } from '../../apis/object.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, SERVICES } from '../../apis/resources.ts';
 import type { Resource } from '../../apis/resources.ts';
 import { takeBackPatch } from '../../flow/assemble/patch.ts';
@@ -13,7 +14,7 @@ import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import { matchesSelector } from '../../routing/label-selector.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import { patchService, refOf } from './apply.ts';
+import { patchService } from './apply.ts';
 import { takeBackLabel } from './label.ts';
 import { isOwnPolicy } from './status-writer.ts';
 
@@ -94,7 +95,7 @@ export const servedNamespaces = async (
 };
 
 /** Labels first: the EndpointSlice controller takes hints off the slices when it mirrors that they are gone. */
-export const cleanUp = async (options: CleanupOptions, signal: AbortSignal): Promise<CleanupReport> => {
+export const cleanUpPlans = async (options: CleanupOptions, signal: AbortSignal): Promise<CleanupReport> => {
   const { client, logger } = options;
   const report = { slices: 0, services: 0, policies: 0 };
   for (const service of await find<Service>(options, SERVICES, isApplied, signal)) {

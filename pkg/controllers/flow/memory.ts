@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the loop keeps of each Service between two reconciles, and the planning job made of it.
-import { endpointsOf } from '../../flow/assemble/endpoints.ts';
+import { viewsOfEndpoints } from '../../flow/assemble/endpoints.ts';
 import type { PlanLimit } from '../../flow/assemble/conditions.ts';
 import type { PlanJob } from '../../flow/assemble/job.ts';
 import type { PodCpu } from '../../flow/assemble/observation.ts';
@@ -72,7 +72,7 @@ export const loopTime = (clock: Pick<Clock, 'now'>): (() => number) => {
 /** What the Pods of the endpoints report of their CPU. */
 const cpuOf = ({ slices, podCpu }: Snapshot): Map<string, PodCpu> => {
   const cpu = new Map<string, PodCpu>();
-  for (const { pod } of endpointsOf(slices)) {
+  for (const { pod } of viewsOfEndpoints(slices)) {
     const reported = podCpu(pod);
     if (reported !== undefined) cpu.set(pod, reported);
   }

@@ -2,7 +2,7 @@
 // The flow controller's own metrics: what loops see, plan and write, and what goes wrong.
 import type { TurnFigures } from '../../flow/assemble/figures.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { SERVICE_LABELS, labelsOf, limitServices } from '../../telemetry/series-limit.ts';
+import { SERVICE_LABELS, seriesLabels, limitServices } from '../../telemetry/series-limit.ts';
 
 /** What is known of one Service's loop. */
 export interface ServiceFigures {
@@ -64,7 +64,7 @@ const countServices = (metrics: Metrics, { services }: FlowFigures): void => {
     collect(gauge) {
       gauge.reset();
       for (const shown of limitServices(services()).shown)
-        if (shown.sampleAge !== undefined) gauge.set(labelsOf(shown), shown.sampleAge);
+        if (shown.sampleAge !== undefined) gauge.set(seriesLabels(shown), shown.sampleAge);
     },
   });
 };
@@ -78,7 +78,7 @@ const showTraffic = (metrics: Metrics, { services }: FlowFigures): void => {
       collect(gauge) {
         gauge.reset();
         for (const shown of limitServices(services()).shown)
-          if (shown.figures !== undefined) gauge.set(labelsOf(shown), value(shown.figures));
+          if (shown.figures !== undefined) gauge.set(seriesLabels(shown), value(shown.figures));
       },
     });
   const ofZone = (name: string, help: string, value: (zone: TurnFigures['zones'][number]) => number): void =>
@@ -90,7 +90,7 @@ const showTraffic = (metrics: Metrics, { services }: FlowFigures): void => {
         gauge.reset();
         for (const shown of limitServices(services()).shown)
           for (const zone of shown.figures?.zones ?? [])
-            gauge.set({ ...labelsOf(shown), zone: zone.zone }, value(zone));
+            gauge.set({ ...seriesLabels(shown), zone: zone.zone }, value(zone));
       },
     });
   ofService(

@@ -52,7 +52,7 @@ const keep = (map: StringMap | undefined, keys: readonly string[]): StringMap =>
   return kept;
 };
 
-const coresOf = (quantity: string | undefined): number | null => {
+const coresOfQuantity = (quantity: string | undefined): number | null => {
   if (quantity === undefined) return null;
   try {
     return Number(parseQuantity(quantity)) / 1e9;
@@ -63,12 +63,12 @@ const coresOf = (quantity: string | undefined): number | null => {
 
 /** The sum over containers; null where one of them does not say, as HPA has it. Sidecars run as long as the Pod and count. */
 const sumOf = (pod: Pod, field: 'requests' | 'limits'): number | null => {
-  const ofPod = coresOf(pod.spec?.resources?.[field]?.['cpu']);
+  const ofPod = coresOfQuantity(pod.spec?.resources?.[field]?.['cpu']);
   if (ofPod !== null) return ofPod;
   const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   let sum = 0;
   for (const { resources } of [...(pod.spec?.containers ?? []), ...sidecars]) {
-    const cores = coresOf(resources?.[field]?.['cpu']);
+    const cores = coresOfQuantity(resources?.[field]?.['cpu']);
     if (cores === null) return null;
     sum += cores;
   }

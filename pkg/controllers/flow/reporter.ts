@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells what the loops do: conditions and figures in the FlowPolicy, events and log lines when something changes, metrics.
-import { findingsOf, findingsOfRefused } from '../../flow/assemble/conditions.ts';
+import { loopFindingsOf, findingsOfRefused } from '../../flow/assemble/conditions.ts';
 import type { Finding, Findings } from '../../flow/assemble/conditions.ts';
-import { endpointsOf } from '../../flow/assemble/endpoints.ts';
-import { figuresOf } from '../../flow/assemble/figures.ts';
+import { viewsOfEndpoints } from '../../flow/assemble/endpoints.ts';
+import { loopFiguresOf } from '../../flow/assemble/figures.ts';
 import type { TurnFigures } from '../../flow/assemble/figures.ts';
 import { describePlan, newsIn, statusOf } from '../../flow/assemble/status.ts';
 import type { StatusInput } from '../../flow/assemble/status.ts';
@@ -71,7 +71,7 @@ const regarding = ({ snapshot }: Outcome): EventInput['regarding'] => {
   return { apiVersion: 'v1', kind: 'Service', namespace, name, ...(uid === undefined ? {} : { uid }) };
 };
 
-const endpointsIn = ({ snapshot }: Outcome) => endpointsOf(snapshot.slices).filter(({ ready }) => ready);
+const endpointsIn = ({ snapshot }: Outcome) => viewsOfEndpoints(snapshot.slices).filter(({ ready }) => ready);
 
 /** How many of the ready endpoints have other hints than under the plan before. */
 const hintsChanged = (outcome: Outcome, before: HintsInForce | undefined): number => {
@@ -84,7 +84,7 @@ const hintsChanged = (outcome: Outcome, before: HintsInForce | undefined): numbe
 /** What nobody knows has no figures: before the first samples, and while there is no plan by load. */
 const figuresIn = ({ turn, settings }: Outcome): TurnFigures | undefined => {
   if (turn?.observation === undefined || turn.decision === undefined || turn.state?.belief === null) return undefined;
-  return figuresOf(turn.observation, turn.plan, turn.decision.demand, settings.loop);
+  return loopFiguresOf(turn.observation, turn.plan, turn.decision.demand, settings.loop);
 };
 
 export const createFlowReporter = (options: FlowReporterOptions): FlowReporter => {
@@ -153,7 +153,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
       const { key, strategy, settings, time, refused, turn, load, inForce, losing, limited } = outcome;
       const figures = figuresIn(outcome);
       const { source = '', problem } = load ?? {};
-      const findings = findingsOf({
+      const findings = loopFindingsOf({
         strategy,
         settings,
         time,

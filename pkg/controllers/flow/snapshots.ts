@@ -2,13 +2,14 @@
 // What the caches hold of one Service, and which Services are this controller's to plan.
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import type { Node } from '../../apis/core.ts';
-import { endpointsOf } from '../../flow/assemble/endpoints.ts';
+import { keyOf } from '../../apis/object.ts';
+import { viewsOfEndpoints } from '../../flow/assemble/endpoints.ts';
 import { clientZonesOf } from '../../flow/assemble/nodes.ts';
 import type { ClientZones } from '../../flow/assemble/nodes.ts';
 import type { PodCpu } from '../../flow/assemble/observation.ts';
 import type { LoadQuery } from '../../metrics/types.ts';
 import { matchesSelector } from '../../routing/label-selector.ts';
-import { keyOf, slicesOf } from './caches.ts';
+import { slicesOf } from './caches.ts';
 import type { FlowCaches } from './caches.ts';
 import type { Snapshot } from './types.ts';
 
@@ -83,7 +84,7 @@ export const createSnapshots = (
 /** Whose load is asked for: the Pods of a Service that have ready endpoints. */
 export const loadQueryOf = ({ service, slices }: Snapshot): LoadQuery => {
   const { metadata, spec } = service;
-  const ready = endpointsOf(slices).filter((endpoint) => endpoint.ready);
+  const ready = viewsOfEndpoints(slices).filter((endpoint) => endpoint.ready);
   return {
     namespace: metadata?.namespace ?? '',
     service: metadata?.name ?? '',

@@ -4,7 +4,7 @@ import type { Service } from '../../apis/core.ts';
 import { FLOW_POLICY_API_VERSION } from '../../apis/flow-policy-schema.ts';
 import type { FlowPolicy, FlowPolicyStatus } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { COMMANDS } from '../../apis/names.ts';
+import { COMMANDS, LABEL_MANAGED_BY } from '../../apis/names.ts';
 import { FLOW_POLICIES } from '../../apis/resources.ts';
 import { newsIn } from '../../flow/assemble/status.ts';
 import { isAlreadyExists, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
@@ -43,8 +43,6 @@ interface Written {
   readonly status: FlowPolicyStatus;
   readonly at: number;
 }
-
-export const LABEL_MANAGED_BY = 'app.kubernetes.io/managed-by';
 
 /** Ours, and nobody has written a spec into it. */
 export const isOwnPolicy = ({ metadata, spec }: FlowPolicy): boolean =>

@@ -3,10 +3,11 @@
 import type { Namespace, Node, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
+import { keyOf } from '../../apis/object.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
 import { changes, objects } from '../../kubernetes/watches.ts';
 import type { KeysOf, Watch } from '../../kubernetes/watches.ts';
-import { keyOf, servicesOfPod } from './caches.ts';
+import { servicesOfPod } from './caches.ts';
 import type { FlowCaches } from './caches.ts';
 import type { FlowPod } from './projections.ts';
 import { isRelevant } from './snapshots.ts';

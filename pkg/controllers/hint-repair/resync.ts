@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Has admission look again at slices that it left otherwise than it would now: resyncs one, and while that helps, the others, a few a second.
 import type { EndpointSlice } from '../../apis/core.ts';
-import type { ObjectRef } from '../../apis/meta.ts';
 import { ANNOTATION_TOUCHED } from '../../apis/names.ts';
+import { refOf } from '../../apis/object.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import { sleep } from '../../kubernetes/sleep.ts';
@@ -73,11 +73,6 @@ interface Unhelped {
   readonly slice: EndpointSlice;
   readonly version: string | undefined;
 }
-
-const refOf = ({ metadata }: EndpointSlice): Required<ObjectRef> => ({
-  namespace: metadata?.namespace ?? '',
-  name: metadata?.name ?? '',
-});
 
 const pathOf = (slice: EndpointSlice): string => `${refOf(slice).namespace}/${refOf(slice).name}`;
 

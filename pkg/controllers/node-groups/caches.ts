@@ -36,8 +36,6 @@ const EDGEMESH = 'kubeedge=edgemesh-agent';
 const INDEX_SERVICE = 'service';
 const INDEX_NODE = 'node';
 
-export const keyOf = ({ metadata }: KubernetesObject): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
-
 /** The slices of a Service, by `namespace/name`. */
 export const slicesOf = ({ slices }: Pick<NodeGroupCaches, 'slices'>, service: string): PlacedSlice[] =>
   slices.byIndex(INDEX_SERVICE, service);

@@ -3,10 +3,10 @@
 import type { Node, Service } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_GROUP_SERVICE, ANNOTATION_SERVICE_TOPOLOGY, ANNOTATION_TOUCHED } from '../../apis/names.ts';
+import { nameOf } from '../../apis/object.ts';
 import { NODES, SERVICES } from '../../apis/resources.ts';
 import type { Resource } from '../../apis/resources.ts';
 import { decideZone } from '../../kubeedge/decide.ts';
-import { nameOf } from '../../kubeedge/membership.ts';
 import { projectGroupNode } from '../../kubeedge/node.ts';
 import { planServiceTopology } from '../../kubeedge/service-topology.ts';
 import { unlessBound } from '../../kubeedge/volumes.ts';

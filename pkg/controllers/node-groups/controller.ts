@@ -3,8 +3,9 @@
 import type { Service } from '../../apis/core.ts';
 import type { NodeGroup } from '../../apis/kubeedge.ts';
 import { ANNOTATION_GROUP_SERVICE, ANNOTATION_SERVICE_TOPOLOGY } from '../../apis/names.ts';
-import { isEnabled, nameOf } from '../../kubeedge/membership.ts';
-import { zoneOf } from '../../kubeedge/node.ts';
+import { keyOf, nameOf, refOfKey } from '../../apis/object.ts';
+import { isTopologyEnabled } from '../../kubeedge/membership.ts';
+import { zoneLabelOf } from '../../kubeedge/node.ts';
 import type { GroupNode } from '../../kubeedge/node.ts';
 import type { PlacedSlice } from '../../kubeedge/stale.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
@@ -13,7 +14,7 @@ import { changes, hasChanged, objects } from '../../kubernetes/watches.ts';
 import type { Watch } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import { keyOf, servicesOn, slicesOf } from './caches.ts';
+import { servicesOn, slicesOf } from './caches.ts';
 import type { NodeGroupCaches } from './caches.ts';
 import { createTouchCounter, showNodeGroups } from './metrics.ts';
 import { createReports } from './reports.ts';
@@ -36,7 +37,7 @@ export const nodeWatches = ({ groups, nodes }: NodeGroupCaches): Watch[] => [
 /** Services whose endpoints may be stored with an old zone; `concerns` says which may have something to do. */
 export const touchWatches = (caches: NodeGroupCaches, concerns: (key: string) => boolean): Watch[] => {
   const onNode = (node: GroupNode, previous: GroupNode | undefined, deleted: boolean): string[] => {
-    const moved = !deleted && (previous === undefined || zoneOf(previous) !== zoneOf(node));
+    const moved = !deleted && (previous === undefined || zoneLabelOf(previous) !== zoneLabelOf(node));
     return moved ? [...servicesOn(caches, nameOf(node))].filter(concerns) : [];
   };
   const ofSlice = ({ metadata, service }: PlacedSlice): string[] => {
@@ -77,11 +78,6 @@ export type NodeGroupControllers = Readonly<
   Record<'node-group-zones' | 'node-group-touches' | 'node-group-services', ControllerSpec>
 >;
 
-const splitKey = (key: string): { namespace: string; name: string } => {
-  const at = key.indexOf('/');
-  return { namespace: key.slice(0, at), name: key.slice(at + 1) };
-};
-
 export const createNodeGroupControllers = (options: NodeGroupsOptions): NodeGroupControllers => {
   const { caches, excludedNamespaces, metrics } = options;
   const { groups, nodes, services, meshes } = caches;
@@ -89,7 +85,7 @@ export const createNodeGroupControllers = (options: NodeGroupsOptions): NodeGrou
   /** Undefined while they cannot be read, since a group that is not seen is not gone. */
   const knownGroups = (): NodeGroup[] | undefined => (groups.state === 'synced' ? groups.list() : undefined);
   const service = (key: string): Service | undefined => {
-    const ref = splitKey(key);
+    const ref = refOfKey(key);
     const found = excludedNamespaces.includes(ref.namespace) ? undefined : services.get(ref);
     return found?.metadata?.deletionTimestamp === undefined ? found : undefined;
   };
@@ -103,14 +99,14 @@ export const createNodeGroupControllers = (options: NodeGroupsOptions): NodeGrou
     slices: (key) => slicesOf(caches, key),
     zoneOf(name) {
       const node = nodes.get({ name });
-      return node === undefined ? undefined : { zone: zoneOf(node) };
+      return node === undefined ? undefined : { zone: zoneLabelOf(node) };
     },
     onTouch: touched,
   });
   const topology = createServiceTopology({
     ...shared,
     service,
-    topologyEnabled: () => knownGroups()?.some(isEnabled),
+    topologyEnabled: () => knownGroups()?.some(isTopologyEnabled),
     edgeMesh: () => meshes.list().length > 0,
   });
   showNodeGroups(metrics, { zones: reports.counts, services: topology.counts });

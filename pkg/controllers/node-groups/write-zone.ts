@@ -2,9 +2,9 @@
 // Writes the zone label of a Node together with our record of it: one patch, on the very object that was decided upon.
 import type { Node } from '../../apis/core.ts';
 import { ANNOTATION_GROUP_ZONE, COMMANDS, LABEL_ZONE } from '../../apis/names.ts';
+import { nameOf } from '../../apis/object.ts';
 import { NODES } from '../../apis/resources.ts';
 import type { ZoneDecision } from '../../kubeedge/decide.ts';
-import { nameOf } from '../../kubeedge/membership.ts';
 import { projectGroupNode } from '../../kubeedge/node.ts';
 import type { GroupNode } from '../../kubeedge/node.ts';
 import { formatRecord } from '../../kubeedge/record.ts';

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The turn of one Node: decide its zone, look at its volumes where that moves it, write, tell.
 import type { NodeGroup } from '../../apis/kubeedge.ts';
+import { nameOf } from '../../apis/object.ts';
 import { decideZone } from '../../kubeedge/decide.ts';
 import type { ZoneDecision } from '../../kubeedge/decide.ts';
-import { nameOf } from '../../kubeedge/membership.ts';
 import type { GroupNode } from '../../kubeedge/node.ts';
 import { unlessBound } from '../../kubeedge/volumes.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';

@@ -33,11 +33,12 @@ export interface ApplyResult {
 /** After a conflict the watch brings the newer object; a safety resync. */
 const CONFLICT_RETRY_MS = 1_000;
 
-const keyOf = ({ kind, ref }: Pick<ObjectDecision, 'kind' | 'ref'>): string => `${kind}/${ref.namespace}/${ref.name}`;
+const guardKeyOf = ({ kind, ref }: Pick<ObjectDecision, 'kind' | 'ref'>): string =>
+  `${kind}/${ref.namespace}/${ref.name}`;
 
 /** Drops what is remembered about an object that is gone, or no longer ours. */
 export const forgetObject = (item: Pick<ObjectDecision, 'kind' | 'ref'>, options: ApplyOptions): void => {
-  options.guard.forget(keyOf(item));
+  options.guard.forget(guardKeyOf(item));
 };
 
 /** Held decisions and refusals are different wishes, so that one after the other is no drift. */
@@ -68,7 +69,7 @@ const causeOf = ({ want }: ObjectDecision, repair: boolean): WriteCause => {
 
 const applyOne = async (item: ObjectDecision, options: ApplyOptions, signal: AbortSignal): Promise<Outcome> => {
   const { guard, onWrite } = options;
-  const key = keyOf(item);
+  const key = guardKeyOf(item);
   const wish = wishOf(item);
   if (item.plan.kind === 'unchanged') {
     guard.confirmed(key, wish);
@@ -110,8 +111,8 @@ export const applyObjects = async (
       error ??= outcome.error;
     }
   }
-  const fighting = objects.filter((item) => options.guard.fighting(keyOf(item)));
+  const fighting = objects.filter((item) => options.guard.fighting(guardKeyOf(item)));
   // No event fires when the other writer stops; requeue so that the fight is seen to be over.
-  for (const item of fighting) retryAfterMs = earliest(retryAfterMs, options.guard.peaceInMs(keyOf(item)));
+  for (const item of fighting) retryAfterMs = earliest(retryAfterMs, options.guard.peaceInMs(guardKeyOf(item)));
   return { written, retryAfterMs, fighting, error };
 };

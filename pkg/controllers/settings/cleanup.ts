@@ -37,13 +37,13 @@ export interface CleanupReport {
 /** An owner that writes at the same moment makes a write conflict; it will not do so many times in a row. */
 const TRIES = 5;
 
-const refOf = ({ metadata }: KubernetesObject): ObjectRef => ({
+const scopedRefOf = ({ metadata }: KubernetesObject): ObjectRef => ({
   name: metadata?.name ?? '',
   ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
 });
 
 const takeBack = async (first: Service, { client, logger }: CleanupOptions, signal: AbortSignal): Promise<boolean> => {
-  const ref = refOf(first);
+  const ref = scopedRefOf(first);
   let object = first;
   for (let tries = 1; ; tries += 1) {
     const plan = planSettings({ object, want: undefined });
@@ -89,8 +89,8 @@ const unmark = async (
   signal: AbortSignal,
 ): Promise<boolean> => {
   try {
-    await client.patch(resource, refOf(object), 'merge', { metadata }, {}, signal);
-    logger.info('mark removed', { kind: resource.kind, ...refOf(object) });
+    await client.patch(resource, scopedRefOf(object), 'merge', { metadata }, {}, signal);
+    logger.info('mark removed', { kind: resource.kind, ...scopedRefOf(object) });
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;
@@ -146,7 +146,7 @@ const removeHints = async (
 };
 
 /** What carries our mark is found in the whole cluster, whatever modes are configured, but for `leaves`. */
-export const cleanUp = async (options: CleanupOptions, signal: AbortSignal): Promise<CleanupReport> => {
+export const cleanUpSettings = async (options: CleanupOptions, signal: AbortSignal): Promise<CleanupReport> => {
   const report = { services: 0, namespaces: 0, slices: 0 };
   const { left, within } = await createBoundary(options, signal);
   const isInteresting = (item: Service): Service | undefined =>

@@ -15,7 +15,7 @@ type Modes = SettingsReconcilerConfiguration['modes'];
 const SEED_HOME = 'garden';
 
 /** What the modes answer for: a garden runtime and a seed may be two installations in one cluster. */
-export const classesOf = ({ seed, garden }: Modes): ExtensionClass[] => [
+export const extensionClassesOf = ({ seed, garden }: Modes): ExtensionClass[] => [
   ...(seed === undefined ? [] : (['shoot', 'seed'] as const)),
   ...(garden === undefined ? [] : (['garden'] as const)),
 ];

@@ -2,7 +2,7 @@
 // Tells people about decisions when they change, and only then: a log line, an event, and the figures behind the metrics.
 import type { EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import { reasonOf, summarize } from './summary.ts';
+import { summaryReasonOf, summarize } from './summary.ts';
 import type { DecisionSummary } from './summary.ts';
 import type { ObjectDecision, NamespaceDecision } from './types.ts';
 
@@ -96,7 +96,7 @@ export const createReporter = ({ logger, events }: ReporterOptions): Reporter =>
       known.set(namespace, {
         summary,
         owner,
-        reasons: objects.map(reasonOf),
+        reasons: objects.map(summaryReasonOf),
         foreign: objects.reduce((sum, { plan }) => sum + plan.foreign.length, 0),
         fighting: fighting.length > 0,
       });

@@ -25,7 +25,7 @@ const FAULTS = new Set([
 const titleOf = ({ kind, ref }: ObjectDecision): string => `${kind} ${ref.name}`;
 
 /** `Enabled` or the reason of the refusal. */
-export const reasonOf = ({ decision }: Pick<ObjectDecision, 'decision'>): string =>
+export const summaryReasonOf = ({ decision }: Pick<ObjectDecision, 'decision'>): string =>
   decision.kind === 'enabled' ? 'Enabled' : decision.reason;
 
 /** `trafficDistribution=PreferSameZone`, or the labels and annotations where there is no field. */
@@ -51,7 +51,7 @@ const groupBySettings = (objects: readonly ObjectDecision[]): string[] => {
 };
 
 const exceptionOf = (item: ObjectDecision): string =>
-  `${titleOf(item)} is left out (${reasonOf(item)}${item.decision.kind === 'refused' ? `: ${item.decision.message}` : ''})`;
+  `${titleOf(item)} is left out (${summaryReasonOf(item)}${item.decision.kind === 'refused' ? `: ${item.decision.message}` : ''})`;
 
 const foreignOf = (item: ObjectDecision): string[] =>
   item.plan.foreign.map(
@@ -59,7 +59,7 @@ const foreignOf = (item: ObjectDecision): string[] =>
   );
 
 export const summarize = ({ decision, source, objects }: NamespaceDecision): DecisionSummary => {
-  const faultyObject = objects.some((item) => FAULTS.has(reasonOf(item)));
+  const faultyObject = objects.some((item) => FAULTS.has(summaryReasonOf(item)));
   if (decision.kind === 'refused') {
     const details = (decision.violations ?? []).map(({ field, detail }) => `${field}: ${detail}`);
     const message = [decision.message, ...details].join('; ');

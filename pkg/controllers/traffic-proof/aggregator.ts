@@ -3,6 +3,7 @@
 import type { Service } from '../../apis/core.ts';
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import { LABEL_CONSIDER, LABEL_STRATEGY } from '../../apis/names.ts';
+import { keyOf } from '../../apis/object.ts';
 import { sleep } from '../../kubernetes/sleep.ts';
 import type { Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
@@ -25,8 +26,6 @@ export interface AggregatorOptions {
 
 /** A verdict holds for a Service that is quiet for less than this. */
 const HOLDS_MS = 600_000;
-
-const keyOf = ({ metadata }: Service): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
 /** Whether anything that the project recognises asks for hints. */
 export const asksForHints = ({ metadata = {}, spec = {} }: Service): boolean => {

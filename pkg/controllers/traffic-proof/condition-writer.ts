@@ -6,6 +6,7 @@
 import type { Service } from '../../apis/core.ts';
 import type { Condition } from '../../apis/meta.ts';
 import { CONDITION_HONORED } from '../../apis/names.ts';
+import { refOfKey } from '../../apis/object.ts';
 import { SERVICES } from '../../apis/resources.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import { createTokenBucket } from '../../kubernetes/rate-limiter.ts';
@@ -59,11 +60,6 @@ const isNews = ({ wanted, written }: Entry): boolean => {
   return wanted.status !== condition.status || wanted.reason !== condition.reason || wanted.nodes.join() !== nodes;
 };
 
-const refOf = (key: string): { namespace: string; name: string } => {
-  const [namespace = '', name = ''] = key.split('/');
-  return { namespace, name };
-};
-
 export const createConditionWriter = ({ client, clock, logger }: ConditionWriterOptions): ConditionWriter => {
   const entries = new Map<string, Entry>();
   const bucket = createTokenBucket({ clock, ...RATE });
@@ -78,7 +74,7 @@ export const createConditionWriter = ({ client, clock, logger }: ConditionWriter
 
   /** What a leader before this one wrote is not written again. */
   const look = async (key: string, entry: Entry, signal: AbortSignal): Promise<void> => {
-    const condition = conditionOf(await client.get<Service>(SERVICES, refOf(key), signal));
+    const condition = conditionOf(await client.get<Service>(SERVICES, refOfKey(key), signal));
     const isSame = condition?.status === entry.wanted?.status && condition?.reason === entry.wanted?.reason;
     entry.written = { condition, nodes: isSame ? (entry.wanted?.nodes.join() ?? '') : '' };
   };
@@ -102,12 +98,12 @@ export const createConditionWriter = ({ client, clock, logger }: ConditionWriter
     const patch = {
       apiVersion: 'v1',
       kind: 'Service',
-      metadata: refOf(key),
+      metadata: refOfKey(key),
       // Without the condition apply takes off what this manager owned.
       ...(condition === undefined ? {} : { status: { conditions: [condition] } }),
     };
     const options = { fieldManager: FIELD_MANAGER, force: true, subresource: 'status' as const };
-    await client.patch(SERVICES, refOf(key), 'apply', patch, options, signal);
+    await client.patch(SERVICES, refOfKey(key), 'apply', patch, options, signal);
     entry.written = { condition, nodes: wanted?.nodes.join() ?? '' };
     entry.writtenAt = clock.monotonic();
     logger.info('traffic distribution judged', { service: key, status: condition?.status, reason: condition?.reason });

@@ -3,7 +3,7 @@
 import { formatVersion } from '../../routing/version.ts';
 import { diagnose, unseenOf } from '../explain/explain.ts';
 import { indexSnapshot } from '../explain/facts.ts';
-import { keyOf, refOf, sortedServices } from '../models/lookup.ts';
+import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../models/lookup.ts';
 import { routersReport } from '../routers/report.ts';
 import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
 import { clusterFindings } from './findings.ts';
@@ -44,7 +44,7 @@ const billOf = (
     return { prices: { currency, source, date, gigabytesPerDay: bill.gigabytesPerDay, basis: 'Assumed' } };
   }
   const { flows: _, ...about } = bill.measured;
-  const parts = measuredParts(bill.tariff, bill.measured, new Set(services.map(keyOf)));
+  const parts = measuredParts(bill.tariff, bill.measured, new Set(services.map(serviceKeyOfRef)));
   return {
     prices: { currency, source, date, gigabytesPerDay: parts.services.gigabytesPerDay, basis: 'Measured' },
     measured: { ...about, ...parts, savedBy: savedBy(services) },
@@ -67,13 +67,13 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions): AuditRe
   const { namespace, bill } = options;
   const index = indexSnapshot(snapshot, options);
   const chosen = sortedServices(snapshot).filter(
-    (service) => namespace === undefined || refOf(service).namespace === namespace,
+    (service) => namespace === undefined || serviceRefOf(service).namespace === namespace,
   );
   const all = chosen.map((service) => assessed(diagnose(snapshot, service, options, index)));
   const total = all.reduce((sum, { weight }) => sum + weight, 0);
   const flows = bill?.measured === undefined ? undefined : flowsByService(bill.measured);
-  const services = all.map((each) => serviceAudit(each, total, bill, flows?.get(keyOf(each.draft)) ?? []));
-  const slices = chosen.flatMap((service) => index.slices.get(keyOf(refOf(service))) ?? []);
+  const services = all.map((each) => serviceAudit(each, total, bill, flows?.get(serviceKeyOfRef(each.draft)) ?? []));
+  const slices = chosen.flatMap((service) => index.slices.get(serviceKeyOfRef(serviceRefOf(service))) ?? []);
   return {
     kubernetesVersion: formatVersion(options.version ?? index.version),
     ...routersReport(index.readyNodes, index.routers),

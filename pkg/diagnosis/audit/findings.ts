@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Silent failures of a whole cluster: what stops routing by zone although Services and slices look right.
 import type { EndpointSlice } from '../../apis/core.ts';
+import { nameOf } from '../../apis/object.ts';
 import { REASONS } from '../../upstream/index.ts';
 import type { Finding, Severity } from '../check/types.ts';
 import { counted, listed } from '../explain/cause.ts';
@@ -21,7 +22,7 @@ const SEVERITY: Readonly<Record<AuditGroup, Severity>> = {
 };
 
 /** One for the first cause of each Service, and one for what is seen of the cluster as a whole; `file`: what was read. */
-export const findingsOf = ({ services, findings }: AuditReport, file: string | undefined): Finding[] => {
+export const auditFindings = ({ services, findings }: AuditReport, file: string | undefined): Finding[] => {
   const place = file === undefined ? {} : { place: { file, line: 1 } };
   const ofServices = services.flatMap(({ group, namespace, name, cause }): Finding[] => {
     if (cause === null) return [];
@@ -34,8 +35,6 @@ export const findingsOf = ({ services, findings }: AuditReport, file: string | u
   });
   return [...ofServices, ...ofCluster];
 };
-
-const nameOf = ({ metadata }: { readonly metadata?: { readonly name?: string } }): string => metadata?.name ?? '';
 
 /** Slices may be hinted in full: clients on such a Node spread over all endpoints all the same. */
 const zonelessNodes = ({ readyNodes }: SnapshotIndex): ClusterFinding[] => {

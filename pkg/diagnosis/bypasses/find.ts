@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which clients of a Service do not pass the rules of its proxies, by the objects that show it.
 import type { Service } from '../../apis/core.ts';
-import { keyOf, refOf } from '../models/lookup.ts';
-import { objectName } from '../routers/settings.ts';
+import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
+import { routerObjectTitle } from '../routers/settings.ts';
 import type { Evidence, RouterObject } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot, PodSummary } from '../snapshot.ts';
@@ -97,11 +97,11 @@ const passesProxy = (client: Client, entry: EntryObject, service: Service): bool
 };
 
 const byEntries = (service: Service, index: BypassIndex): Found[] =>
-  (index.byService.get(keyOf(refOf(service))) ?? []).flatMap((entry) => {
+  (index.byService.get(serviceKeyOfRef(serviceRefOf(service))) ?? []).flatMap((entry) => {
     const client = clientOf(entry, index);
     if (client === undefined || passesProxy(client, entry, service)) return [];
     const field = entry.kind === 'Ingress' ? 'spec.ingressClassName' : 'service';
-    const value = entry.kind === 'Ingress' ? classOf(entry) : keyOf(refOf(service));
+    const value = entry.kind === 'Ingress' ? classOf(entry) : serviceKeyOfRef(serviceRefOf(service));
     return [{ client, evidence: { object: entryName(entry), field, value: value === '' ? '(default)' : value } }];
   });
 
@@ -125,7 +125,12 @@ const byMeshes = ({ meshes, daemonSets }: BypassIndex): Found[] => {
     }),
     ...(ztunnel === undefined || ambient === undefined
       ? []
-      : [{ client: ambient, evidence: { object: objectName(ztunnel), field: 'metadata.name', value: 'ztunnel' } }]),
+      : [
+          {
+            client: ambient,
+            evidence: { object: routerObjectTitle(ztunnel), field: 'metadata.name', value: 'ztunnel' },
+          },
+        ]),
   ];
 };
 
@@ -135,13 +140,16 @@ const byNodeCache = (name: string, { daemonSets }: BypassIndex): Found[] => {
   const cache = daemonSets.find((set) => set.name === 'node-local-dns');
   if (name !== DNS || cache === undefined) return [];
   return [
-    { client: NODE_LOCAL_DNS, evidence: { object: objectName(cache), field: 'metadata.name', value: cache.name } },
+    {
+      client: NODE_LOCAL_DNS,
+      evidence: { object: routerObjectTitle(cache), field: 'metadata.name', value: cache.name },
+    },
   ];
 };
 
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
 export const bypassesOf = (service: Service, index: BypassIndex): Bypass[] => {
-  const { namespace, name } = refOf(service);
+  const { namespace, name } = serviceRefOf(service);
   if (service.spec?.type === 'ExternalName') return [];
   const key = `${namespace}/${name}`;
   const headless: Found[] =

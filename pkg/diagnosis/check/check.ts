@@ -28,7 +28,7 @@ interface Named {
 }
 
 /** How `placeOf` of the options names an object. */
-export const keyOfObject = ({ kind, namespace, name }: Named): string => `${kind}/${namespace}/${name}`;
+export const findingKeyOf = ({ kind, namespace, name }: Named): string => `${kind}/${namespace}/${name}`;
 
 const isRouted = ({ spec }: Service): boolean =>
   spec?.type !== 'ExternalName' && spec?.clusterIP !== 'None' && Object.keys(spec?.selector ?? {}).length > 0;
@@ -62,7 +62,7 @@ export const check = (manifests: Manifests, options: CheckOptions = {}): CheckRe
   }));
   const findings: Finding[] = [];
   const report = (object: Named, all: readonly Said[]): void => {
-    const place = placeOf?.(keyOfObject(object));
+    const place = placeOf?.(findingKeyOf(object));
     const { kind, namespace, name } = object;
     for (const one of all) {
       const { remedy } = REMEDIES[one.reason];
@@ -90,7 +90,7 @@ export const check = (manifests: Manifests, options: CheckOptions = {}): CheckRe
         rank(a) - rank(b) ||
         byText(a.place?.file ?? '', b.place?.file ?? '') ||
         (a.place?.line ?? 0) - (b.place?.line ?? 0) ||
-        byText(keyOfObject(a), keyOfObject(b)),
+        byText(findingKeyOf(a), findingKeyOf(b)),
     ),
   };
 };

@@ -14,7 +14,7 @@ export const mostReplicas = (workload: Workload, autoscalers: readonly Autoscale
     )
     .reduce((most, { maxReplicas = 0 }) => Math.max(most, maxReplicas), workload.replicas);
 
-const nameOf = ({ kind, name }: Workload): string => `${kind} ${name}`;
+const workloadTitle = ({ kind, name }: Workload): string => `${kind} ${name}`;
 
 const overZones = ({ spread }: Workload): SpreadConstraint[] =>
   spread.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
@@ -23,11 +23,11 @@ const overZones = ({ spread }: Workload): SpreadConstraint[] =>
 export const spreadRules = (workload: Workload, replicas: number): Said[] =>
   overZones(workload).flatMap(({ selectsOwn, maxSkew, whenUnsatisfiable }): Said[] => {
     if (!selectsOwn) {
-      const message = `the zone constraint of ${nameOf(workload)} selects none of its own Pods`;
+      const message = `the zone constraint of ${workloadTitle(workload)} selects none of its own Pods`;
       return [{ severity: 'error', reason: 'SpreadSelectsNothing', message }];
     }
     if (replicas > 1 && maxSkew >= replicas && whenUnsatisfiable === 'DoNotSchedule') {
-      const message = `maxSkew ${maxSkew} of ${nameOf(workload)} allows all ${replicas} replicas in one zone`;
+      const message = `maxSkew ${maxSkew} of ${workloadTitle(workload)} allows all ${replicas} replicas in one zone`;
       return [{ severity: 'warning', reason: 'SpreadTooWide', message }];
     }
     return [];
@@ -37,21 +37,21 @@ export const spreadRules = (workload: Workload, replicas: number): Said[] =>
 export const placementRules = (workload: Workload, replicas: number): Said[] => {
   const { allowedZones, zoneAntiAffinity } = workload;
   if (replicas <= 1) {
-    const message = `${nameOf(workload)} has ${counted(replicas, 'replica')}: clients in all other zones cross in any case`;
+    const message = `${workloadTitle(workload)} has ${counted(replicas, 'replica')}: clients in all other zones cross in any case`;
     return [{ severity: 'note', reason: 'SingleEndpoint', message }];
   }
   if (allowedZones !== undefined && new Set(allowedZones).size === 1) {
-    const message = `${nameOf(workload)} may run in ${allowedZones[0] ?? ''} only`;
+    const message = `${workloadTitle(workload)} may run in ${allowedZones[0] ?? ''} only`;
     return [{ severity: 'warning', reason: 'PinnedToOneZone', message }];
   }
   const constraints = overZones(workload).filter(({ selectsOwn }) => selectsOwn);
   if (constraints.length === 0 && !zoneAntiAffinity && overZones(workload).length === 0) {
-    const message = `${nameOf(workload)} has up to ${counted(replicas, 'replica')}, and nothing spreads them over zones`;
+    const message = `${workloadTitle(workload)} has up to ${counted(replicas, 'replica')}, and nothing spreads them over zones`;
     return [{ severity: 'warning', reason: 'PodsNotSpread', message }];
   }
   const soft =
     constraints.length > 0 && constraints.every(({ whenUnsatisfiable }) => whenUnsatisfiable === 'ScheduleAnyway');
   if (!soft || zoneAntiAffinity) return [];
-  const message = `${nameOf(workload)} is spread over zones only where that is convenient (ScheduleAnyway)`;
+  const message = `${workloadTitle(workload)} is spread over zones only where that is convenient (ScheduleAnyway)`;
   return [{ severity: 'note', reason: 'SpreadOnlyPreferred', message }];
 };

@@ -56,7 +56,7 @@ export const presentAnnotation = ({ service }: Facts): string | undefined =>
   );
 
 /** Changes fields of its spec. */
-export const patchService = (facts: Facts, spec: object): string =>
+export const patchServiceCommand = (facts: Facts, spec: object): string =>
   `kubectl patch ${target(facts)} --type merge -p '${JSON.stringify({ spec })}'`;
 
 export const annotationKey = ({ version }: Facts): string =>
@@ -75,7 +75,7 @@ export const annotate = (facts: Facts): string => {
 };
 
 const setField = (facts: Facts, value: string): string[] =>
-  facts.service.spec?.trafficDistribution === value ? [] : [patchService(facts, { trafficDistribution: value })];
+  facts.service.spec?.trafficDistribution === value ? [] : [patchServiceCommand(facts, { trafficDistribution: value })];
 
 /** The field, and the annotation that older proxies want beside it; undefined where the field does not help. */
 const askByField = (facts: Facts): string[] | undefined => {

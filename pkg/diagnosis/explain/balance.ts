@@ -11,7 +11,7 @@ const HUNDRED = 100;
 /** Twice its even share: upstream's own limit of 20 % is passed by most Services that nobody complains about. */
 const UNEVEN = 1;
 
-const percent = (fraction: number): string => `${Math.round(fraction * HUNDRED)} %`;
+const percentOf = (fraction: number): string => `${Math.round(fraction * HUNDRED)} %`;
 
 /** Connections of one family and port, of clients in the client zones and on Nodes without zone; undefined where nothing answers. */
 const trafficOn = ({ clientZones, index }: Facts, routes: readonly FamilyRoute[]): Traffic | undefined => {
@@ -68,7 +68,7 @@ const unevenCause = (facts: Facts, routes: readonly FamilyRoute[]): Cause[] => {
   const [key, load] = [...traffic.endpoints].reduce((most, next) => (next[1] > most[1] ? next : most));
   const zone = routes.flatMap(({ used }) => used).find((endpoint) => endpoint.key === key)?.zone ?? '';
   const times = (load * count).toFixed(1);
-  const evidence = `Endpoint ${key} in ${zone} gets ${percent(load)} of all connections, ${times} times an even share over ${count} endpoints, if clients are ${facts.index.weights === undefined ? 'alike on every Node' : 'where the CPU of the Nodes is'}.`;
+  const evidence = `Endpoint ${key} in ${zone} gets ${percentOf(load)} of all connections, ${times} times an even share over ${count} endpoints, if clients are ${facts.index.weights === undefined ? 'alike on every Node' : 'where the CPU of the Nodes is'}.`;
   return [cause('prerequisite', 'UnevenLoad', evidence)];
 };
 

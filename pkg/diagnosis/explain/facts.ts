@@ -13,8 +13,8 @@ import {
   controlPlaneVersion,
   familiesOf,
   isNodeReady,
-  keyOf,
-  refOf,
+  serviceKeyOfRef,
+  serviceRefOf,
   slicesByService,
   zoneOfNode,
 } from '../models/lookup.ts';
@@ -86,7 +86,7 @@ interface Owners {
 
 const ownersOf = (index: SnapshotIndex, service: Service): Owners => {
   const selector = Object.entries(service.spec?.selector ?? {});
-  const { namespace } = refOf(service);
+  const { namespace } = serviceRefOf(service);
   if (selector.length === 0) return { pods: [], workloads: [] };
   return {
     pods: (index.pods.get(namespace) ?? []).filter((pod) => matches(pod.labels, selector)),
@@ -137,9 +137,9 @@ export const gatherFacts = (
   options: ExplainOptions,
   index: SnapshotIndex,
 ): Facts => {
-  const ref = refOf(service);
+  const ref = serviceRefOf(service);
   const { shares, readyNodes: nodes } = index;
-  const slices = index.slices.get(keyOf(ref)) ?? [];
+  const slices = index.slices.get(serviceKeyOfRef(ref)) ?? [];
   const version = options.version ?? index.version;
   const gates = options.gates === undefined ? {} : { gates: options.gates };
   const families = familyFacts(service, slices);
@@ -151,7 +151,7 @@ export const gatherFacts = (
   const ideal = idealSlices({ slices, expected });
   const strategy = strategyOf(labelsOf(service, slices));
   const planned = plannedOf(service, strategy);
-  const policy = itemsOf(snapshot.flowPolicies).find((each) => keyOf(each) === keyOf(ref));
+  const policy = itemsOf(snapshot.flowPolicies).find((each) => serviceKeyOfRef(each) === serviceKeyOfRef(ref));
   const isSame = ideal.every((slice, at) => slice === slices[at]);
   return {
     snapshot,
@@ -159,7 +159,7 @@ export const gatherFacts = (
     options,
     service,
     ref,
-    name: keyOf(ref),
+    name: serviceKeyOfRef(ref),
     slices,
     version,
     shares,

@@ -5,7 +5,7 @@ import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { atLeast } from '../../routing/version.ts';
 import { zoneOfNode } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
-import { annotate, ask, distributionFor, patchService, target, useField } from './asking.ts';
+import { annotate, ask, distributionFor, patchServiceCommand, target, useField } from './asking.ts';
 import { evacuatedZones } from './evacuated.ts';
 import { workingCounts } from './given.ts';
 import { ownerNote } from './owner.ts';
@@ -116,7 +116,7 @@ const exposeBeside: Fix = (facts) => {
   const field = { ...facts, ref: { ...ref, name } };
   return [
     `kubectl expose ${target(facts)} --name=${name}`,
-    ...(value === undefined ? [] : [patchService(field, { trafficDistribution: value })]),
+    ...(value === undefined ? [] : [patchServiceCommand(field, { trafficDistribution: value })]),
   ];
 };
 
@@ -160,7 +160,7 @@ const switchGateOn: Fix = ({ routes, index }) => {
 };
 
 const showPolicy: Fix = ({ ref }) => [`kubectl describe flowpolicy ${ref.name} -n ${ref.namespace}`];
-const serveAll: Fix = (facts) => [patchService(facts, { internalTrafficPolicy: 'Cluster' })];
+const serveAll: Fix = (facts) => [patchServiceCommand(facts, { internalTrafficPolicy: 'Cluster' })];
 const labelled: Fix = (facts) =>
   unlabelled(facts).length > 0 ? unlabelled(facts) : facts.nodes.length === 0 ? NODES_TOO : showSlices(facts);
 const NODES_TOO = ['kubectl topology snapshot > cluster.json'];
@@ -168,7 +168,7 @@ const NODES_TOO = ['kubectl topology snapshot > cluster.json'];
 /** Every cause but those where nothing is wrong, and where nothing helps. */
 const FIXES: Partial<Readonly<Record<CauseReason, Fix>>> = {
   ExternalName: (facts) => [
-    patchService(facts, { type: 'ClusterIP', externalName: null, selector: { '<label>': '<of its Pods>' } }),
+    patchServiceCommand(facts, { type: 'ClusterIP', externalName: null, selector: { '<label>': '<of its Pods>' } }),
   ],
   Headless: firstOf(exposeBeside, (facts) => [
     `kubectl get ${target(facts)} -o yaml   # without a selector its author has to write a second Service`,
@@ -232,7 +232,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix>>> = {
   ],
   NoBackendForZone: (facts) => [...scale(facts), ...spreadOut(facts)],
   CiliumServiceTopologyOff: () => CILIUM_TOPOLOGY,
-  CiliumExternalTrafficPolicyLocal: (facts) => [patchService(facts, { externalTrafficPolicy: 'Cluster' })],
+  CiliumExternalTrafficPolicyLocal: (facts) => [patchServiceCommand(facts, { externalTrafficPolicy: 'Cluster' })],
   LinkerdSlicesOff: () => [
     'helm upgrade linkerd-control-plane linkerd/linkerd-control-plane -n linkerd --reuse-values --set enableEndpointSlices=true',
   ],
@@ -242,7 +242,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix>>> = {
   HintedForOtherZone: firstOf(useField, showSlices),
   UnevenLoad: firstOf(spreadOut, ({ ref }) => [`kubectl topology simulate ${ref.namespace}/${ref.name}`]),
   NoGrowth: growth,
-  LoadBalancerTraffic: (facts) => [patchService(facts, { externalTrafficPolicy: 'Local' })],
+  LoadBalancerTraffic: (facts) => [patchServiceCommand(facts, { externalTrafficPolicy: 'Local' })],
   Evacuated: (facts) => evacuatedZones(facts).map((zone) => `kubectl topology return ${zone}`),
   NoNodes: () => NODES_TOO,
   ProxyMissedItsZone: () => ['kubectl rollout restart daemonset kube-proxy -n kube-system'],

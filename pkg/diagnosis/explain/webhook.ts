@@ -3,7 +3,7 @@
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_NAMESPACE_NAME } from '../../apis/names.ts';
-import { keyOf, refOf } from '../models/lookup.ts';
+import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { WebhookSummary } from '../snapshot.ts';
 import { cause, listed } from './cause.ts';
@@ -47,9 +47,9 @@ const whyDead = (facts: Facts, webhook: WebhookSummary): Cause | undefined => {
   const { snapshot, index, options } = facts;
   const { service, caNotAfter } = webhook;
   if (service !== undefined) {
-    const key = keyOf(service);
+    const key = serviceKeyOfRef(service);
     const slices = index.slices.get(key);
-    const listedService = itemsOf(snapshot.services).some((each) => keyOf(refOf(each)) === key);
+    const listedService = itemsOf(snapshot.services).some((each) => serviceKeyOfRef(serviceRefOf(each)) === key);
     const ready = [...readyEndpoints(slices ?? [], 'IPv4'), ...readyEndpoints(slices ?? [], 'IPv6')];
     // Files may leave out the webhook's own Service; a cluster was asked for its slices.
     const judged = slices !== undefined || listedService || snapshot.version !== undefined;

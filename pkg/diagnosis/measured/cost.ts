@@ -52,7 +52,7 @@ export const flowsByService = ({ flows }: Measured): ReadonlyMap<string, readonl
 const sum = (flows: readonly MeasuredFlow[]): number => flows.reduce((all, flow) => all + bytesOf(flow), 0);
 
 /** Bytes a second between known zones. */
-export const matrixOf = (flows: readonly MeasuredFlow[]): Map<string, Map<string, number>> => {
+export const costMatrixOf = (flows: readonly MeasuredFlow[]): Map<string, Map<string, number>> => {
   const cells = new Map<string, Map<string, number>>();
   for (const flow of flows.filter(hasZones)) {
     const row = cells.get(flow.source) ?? new Map<string, number>();
@@ -73,13 +73,13 @@ export const partOf = (tariff: Tariff, flows: readonly MeasuredFlow[]): Measured
     crossZoneGigabytesPerDay: gigabytesPerDay(sum(flows.filter(crosses))),
     externalGigabytesPerDay: gigabytesPerDay(outside),
     unknownGigabytesPerDay: gigabytesPerDay(Math.max(0, total - outside - sum(flows.filter(hasZones)))),
-    monthlyCost: costOf(tariff, matrixOf(flows)),
+    monthlyCost: costOf(tariff, costMatrixOf(flows)),
   };
 };
 
 export const measuredService = (flows: readonly MeasuredFlow[]): MeasuredService => {
   const [known, counts] = [sum(flows.filter(hasZones)), flows.map(({ connections }) => connections)];
-  const rows = [...matrixOf(flows)].map(([from, row]) => [from, Object.fromEntries(row)] as const);
+  const rows = [...costMatrixOf(flows)].map(([from, row]) => [from, Object.fromEntries(row)] as const);
   return {
     gigabytesPerDay: gigabytesPerDay(sum(flows)),
     crossZoneShare: known === 0 ? null : sum(flows.filter(crosses)) / known,
@@ -119,7 +119,7 @@ export const measuredCost = (
   routed: TrafficShares,
   endpoints: ReadonlyMap<string, number>,
 ): MeasuredCost => {
-  const now = matrixOf(flows);
+  const now = costMatrixOf(flows);
   const evenly = new Map([...now.keys()].map((from) => [from, endpoints]));
   return {
     current: costOf(tariff, now),

@@ -3,7 +3,7 @@
 import { addUp } from '../../traffic/measured.ts';
 import type { Measured, MeasuredFlow, WorkloadFlow, WorkloadRef } from '../../traffic/measured.ts';
 import { NO_SERVICE } from '../../traffic/route.ts';
-import { keyOf, refOf, sortedServices } from '../models/lookup.ts';
+import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot, Workload } from '../snapshot.ts';
 
@@ -25,11 +25,11 @@ const servicesBehind = (snapshot: ClusterSnapshot): Behind => {
   for (const service of sortedServices(snapshot)) {
     const { selector = {} } = service.spec ?? {};
     if (Object.keys(selector).length === 0) continue;
-    const ref = refOf(service);
+    const ref = serviceRefOf(service);
     for (const workload of workloads.get(ref.namespace) ?? []) {
       if (!selects(selector, workload)) continue;
       const key = workloadKey(workload);
-      behind.set(key, [...(behind.get(key) ?? []), keyOf(ref)]);
+      behind.set(key, [...(behind.get(key) ?? []), serviceKeyOfRef(ref)]);
     }
   }
   return (ref) => (ref === undefined ? [] : (behind.get(workloadKey(ref)) ?? []));

@@ -60,7 +60,7 @@ const keepsZone = (service: Service, { node, router }: Clients): boolean => {
 const isRecognised = ({ router, certainty, evidence }: RouterAnswer): boolean =>
   certainty === 'seen' || (router === 'kube-proxy' && certainty === 'assumed' && evidence.length > 0);
 
-const nameOf = ({ title, version }: RouterAnswer): string => (version === null ? title : `${title} ${version}`);
+const answerTitle = ({ title, version }: RouterAnswer): string => (version === null ? title : `${title} ${version}`);
 
 const placesOf = ({ node, nodes }: Clients): string =>
   nodes === 1 ? `Node ${node.metadata?.name ?? ''}` : `${nodes} Nodes like ${node.metadata?.name ?? ''}`;
@@ -76,10 +76,10 @@ const judge = (service: Service, clients: Clients): Following => {
   if (zoneOfNode(clients.node) !== '' && !keepsZone(service, clients)) {
     const { hints, needs } = router.behaviour;
     const why = hints === 'none' ? 'looks at no hints' : `does not look at its hints; it needs ${needs}`;
-    return { kind: 'ignored', reason: 'HintsNotFollowed', message: `${nameOf(router)} on ${where} ${why}` };
+    return { kind: 'ignored', reason: 'HintsNotFollowed', message: `${answerTitle(router)} on ${where} ${why}` };
   }
   if (isRecognised(router)) return FOLLOWED;
-  const message = `${nameOf(router)} is assumed on ${where}: ${router.why}`;
+  const message = `${answerTitle(router)} is assumed on ${where}: ${router.why}`;
   return { kind: 'unknown', reason: 'RouterAssumed', message };
 };
 

@@ -9,7 +9,14 @@ import { storedHints, zoneShares } from '../../upstream/index.ts';
 import type { ControllerEvent, FeatureGates, StoredHints, ZoneShares } from '../../upstream/index.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
-import { controlPlaneVersion, familyOf, keyOf, refOf, slicesByService, sortedServices } from './lookup.ts';
+import {
+  controlPlaneVersion,
+  firstFamilyOf,
+  serviceKeyOfRef,
+  serviceRefOf,
+  slicesByService,
+  sortedServices,
+} from './lookup.ts';
 import { byText } from '../../apis/order.ts';
 
 export type HintSource = 'topology-mode' | 'trafficDistribution' | 'webhook' | 'none';
@@ -114,7 +121,12 @@ export const finalHints = (
   slices: readonly EndpointSlice[],
   { shares, version, gates = {}, webhook = true }: HintsOptions & { shares: ZoneShares; version: KubernetesVersion },
 ): FinalHints[] => {
-  const placeholder: EndpointSlice = { ...EMPTY_SLICE, endpoints: [], ports: [], addressType: familyOf(service, []) };
+  const placeholder: EndpointSlice = {
+    ...EMPTY_SLICE,
+    endpoints: [],
+    ports: [],
+    addressType: firstFamilyOf(service, []),
+  };
   const input = slices.length === 0 ? [placeholder] : slices;
   const before = new Map(slices.map((slice) => [slice.metadata?.name, slice]));
   return storedHints({ service, slices: input, nodes: [], version, gates, shares }).map((family) => {
@@ -172,7 +184,7 @@ const reportOf = (service: Service, family: FinalHints): ServiceHints => {
     .flatMap((slice) => slice.endpoints ?? [])
     .map(endpointReport)
     .sort((a, b) => byText(a.address, b.address) || byText(a.zone, b.zone));
-  const { namespace, name } = refOf(service);
+  const { namespace, name } = serviceRefOf(service);
   const { source, events } = family;
   return {
     namespace,
@@ -195,8 +207,8 @@ export const hintsReport = (
   const version = controlPlaneVersion(snapshot, options.version);
   const slices = slicesByService(itemsOf(snapshot.slices));
   const services = (only ?? sortedServices(snapshot)).flatMap((service) =>
-    finalHints(service, slices.get(keyOf(refOf(service))) ?? [], { ...options, shares, version }).map((family) =>
-      reportOf(service, family),
+    finalHints(service, slices.get(serviceKeyOfRef(serviceRefOf(service))) ?? [], { ...options, shares, version }).map(
+      (family) => reportOf(service, family),
     ),
   );
   return { services };

@@ -13,16 +13,18 @@ export interface ServiceRef {
   readonly name: string;
 }
 
-export const refOf = ({ metadata }: Service): ServiceRef => ({
+export const serviceRefOf = ({ metadata }: Service): ServiceRef => ({
   namespace: metadata?.namespace ?? 'default',
   name: metadata?.name ?? '',
 });
 
-export const keyOf = ({ namespace, name }: ServiceRef): string => `${namespace}/${name}`;
+export const serviceKeyOfRef = ({ namespace, name }: ServiceRef): string => `${namespace}/${name}`;
 
 /** All Services in the order of their full names. */
 export const sortedServices = (snapshot: ClusterSnapshot): readonly Service[] =>
-  [...itemsOf(snapshot.services)].sort((a, b) => byText(keyOf(refOf(a)), keyOf(refOf(b))));
+  [...itemsOf(snapshot.services)].sort((a, b) =>
+    byText(serviceKeyOfRef(serviceRefOf(a)), serviceKeyOfRef(serviceRefOf(b))),
+  );
 
 /** Slices by the full name of the Service that their label names, each list in name order. */
 export const slicesByService = (slices: readonly EndpointSlice[]): ReadonlyMap<string, readonly EndpointSlice[]> => {
@@ -30,7 +32,7 @@ export const slicesByService = (slices: readonly EndpointSlice[]): ReadonlyMap<s
   for (const slice of slices) {
     const name = slice.metadata?.labels?.[LABEL_SERVICE_NAME];
     if (name === undefined) continue;
-    const key = keyOf({ namespace: slice.metadata?.namespace ?? 'default', name });
+    const key = serviceKeyOfRef({ namespace: slice.metadata?.namespace ?? 'default', name });
     const list = found.get(key);
     if (list === undefined) found.set(key, [slice]);
     else list.push(slice);
@@ -70,7 +72,7 @@ export const isNodeReady = ({ status }: Node): boolean =>
 const PROXIED: ReadonlySet<string> = new Set(['IPv4', 'IPv6']);
 
 /** addressType by which a Service is looked at: as its first family, as its cluster IP, else as its slices. */
-export const familyOf = ({ spec }: Service, slices: readonly EndpointSlice[]): string => {
+export const firstFamilyOf = ({ spec }: Service, slices: readonly EndpointSlice[]): string => {
   const stated = spec?.ipFamilies?.[0];
   if (stated !== undefined) return stated;
   const { clusterIP } = spec ?? {};
@@ -87,5 +89,5 @@ export const familyOf = ({ spec }: Service, slices: readonly EndpointSlice[]): s
 export const familiesOf = (service: Service, slices: readonly EndpointSlice[]): readonly string[] => {
   const stated = service.spec?.ipFamilies ?? [];
   const found = slices.map(({ addressType = 'IPv4' }) => addressType).filter((type) => PROXIED.has(type));
-  return [...new Set([familyOf(service, slices), ...(stated.length > 0 ? stated : found)])];
+  return [...new Set([firstFamilyOf(service, slices), ...(stated.length > 0 ? stated : found)])];
 };

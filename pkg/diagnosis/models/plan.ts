@@ -4,7 +4,7 @@ import type { EndpointSlice, Service } from '../../apis/core.ts';
 import { planHints } from '../../flow/planner.ts';
 import { planProportional } from '../../flow/proportional.ts';
 import type { Bounds, Demand, FlowEndpoint, Plan, ZoneFigures } from '../../flow/types.ts';
-import { familyOf } from './lookup.ts';
+import { firstFamilyOf } from './lookup.ts';
 import { byText } from '../../apis/order.ts';
 
 export interface PlanReport {
@@ -80,7 +80,7 @@ export const planReport = (
   slices: readonly EndpointSlice[],
   options: PlanOptions | WeightedPlanOptions,
 ): PlanReport => {
-  const endpoints = readyEndpoints(slices, options.family ?? familyOf(service, slices));
+  const endpoints = readyEndpoints(slices, options.family ?? firstFamilyOf(service, slices));
   const plan = planOf(endpoints, options);
   const zoneOf = new Map(endpoints.map(({ name, zone }) => [name, zone]));
   const { zones, inZoneShare, maxUtilization, bounds } = plan;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which endpoints the clients of each node get, and by which rule: the report of `kubectl topology route`.
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
+import { nameOf } from '../../apis/object.ts';
 import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
 import { mergeEndpoints, routesFor } from '../../upstream/index.ts';
 import type { MergeEndpoints, ProxyEndpoint, Reason, Route, TopologyMode } from '../../upstream/index.ts';
 import { routersReport } from '../routers/report.ts';
 import type { RoutersReport } from '../routers/report.ts';
 import type { Certainty, NodeRouting, RouterName, Routers } from '../routers/types.ts';
-import { familyOf, kubeletVersion, zoneOfNode } from './lookup.ts';
+import { firstFamilyOf, kubeletVersion, zoneOfNode } from './lookup.ts';
 import { byText } from '../../apis/order.ts';
 
 export interface RouteReport {
@@ -54,7 +55,7 @@ const byKubelet = (node: Node): NodeRouting => ({
 /** Routes of every node, in the order of nodes' names, then of the Service's ports. */
 export const routesOf = (input: RoutesInput): Route[] => {
   const { service, slices, port, merge, routing = byKubelet } = input;
-  const family = input.family ?? familyOf(service, slices);
+  const family = input.family ?? firstFamilyOf(service, slices);
   const nodes = [...input.nodes].sort((a, b) => byText(a.metadata?.name ?? '', b.metadata?.name ?? ''));
   return nodes.flatMap((node) => {
     const { proxy, ...own } = routing(node);
@@ -67,8 +68,6 @@ export const routesOf = (input: RoutesInput): Route[] => {
 export interface GroupRoute extends Route {
   readonly nodes: readonly Node[];
 }
-
-const nameOf = ({ metadata }: Node): string => metadata?.name ?? '';
 
 /** Nodes that no proxy tells apart unless a Service speaks of Nodes by name: of one zone and alike in who routes. */
 export const groupNodes = (

@@ -4,7 +4,7 @@ import { GROUP } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
 import { COLLECTIONS, known, unknown } from '../snapshot.ts';
-import { classOf, gatewayOf, ingressOf, ownRouteOf, registrationOf, routeOf, targetGroupOf } from './entries.ts';
+import { classOf, gatewayOf, ingressOf, ownRouteOf, registrationOf, projectRoute, targetGroupOf } from './entries.ts';
 import { eventOf, policyOf, webhooksOf } from './admission.ts';
 import { nodeOf, serviceOf } from './core.ts';
 import { evacuationOf } from './evacuation.ts';
@@ -98,10 +98,10 @@ const createReaders = (): Readonly<Record<string, readonly Entry[]>> => {
     IngressClass: [entry(classOf)],
     Gateway: [entry(gatewayOf)],
     GatewayClass: [entry(classOf)],
-    HTTPRoute: [entry(routeOf)],
-    GRPCRoute: [entry(routeOf)],
-    TLSRoute: [entry(routeOf)],
-    TCPRoute: [entry(routeOf)],
+    HTTPRoute: [entry(projectRoute)],
+    GRPCRoute: [entry(projectRoute)],
+    TLSRoute: [entry(projectRoute)],
+    TCPRoute: [entry(projectRoute)],
     IngressRoute: [entry(ownRouteOf)],
     HTTPProxy: [entry(ownRouteOf)],
     VirtualServer: [entry(ownRouteOf)],

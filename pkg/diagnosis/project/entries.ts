@@ -80,7 +80,7 @@ const placeOf = (reference: Fields, namespace: string): string =>
   `${textIn(reference, 'namespace') || namespace}/${textIn(reference, 'name')}`;
 
 /** HTTPRoute, GRPCRoute, TLSRoute, TCPRoute. */
-export const routeOf = (object: Fields): EntryObject => {
+export const projectRoute = (object: Fields): EntryObject => {
   const own = base(object, true);
   const spec = isFields(object['spec']) ? object['spec'] : {};
   const backends = collect(spec['rules'], (inner) => listIn(inner, 'backendRefs'));

@@ -6,7 +6,7 @@ import { FEATURE_GATES, isEnabled } from '../../upstream/features.ts';
 import type { FeatureGates } from '../../upstream/features.ts';
 import { imageVersion, versionText } from './image.ts';
 import { KUBE_PROXY_AGENT, KUBE_PROXY_CONFIG, KUBE_PROXY_SOURCE } from './planes.ts';
-import { flagValue, objectName } from './settings.ts';
+import { flagValue, routerObjectTitle } from './settings.ts';
 import type { Behaviour, Evidence, RouterAnswer, RouterContainer, RouterNode, RouterObject, Stated } from './types.ts';
 
 export const kubeletOf = ({ status }: RouterNode): KubernetesVersion | undefined => {
@@ -64,11 +64,15 @@ const configOf = (agent: RouterObject, objects: readonly RouterObject[]): Config
   );
   const settings = Object.assign({}, ...files.map((file) => file.settings)) as Record<string, string>;
   const gates = gatesIn(text, settings);
-  const inArgs = { object: objectName(agent), field: 'containers[kube-proxy].args --feature-gates', value: text ?? '' };
+  const inArgs = {
+    object: routerObjectTitle(agent),
+    field: 'containers[kube-proxy].args --feature-gates',
+    value: text ?? '',
+  };
   const inFile = files.flatMap((file) =>
     Object.entries(file.settings).flatMap(([field, value]) =>
       field.startsWith('featureGates.') && Object.hasOwn(gates, field.slice('featureGates.'.length))
-        ? [{ object: objectName(file), field, value }]
+        ? [{ object: routerObjectTitle(file), field, value }]
         : [],
     ),
   );
@@ -108,8 +112,8 @@ export interface KubeProxyInput {
 const imageEvidence = (agent: RouterObject): Evidence[] => {
   const container = containerOf(agent);
   return container === undefined
-    ? [{ object: objectName(agent), field: 'metadata.name', value: agent.name }]
-    : [{ object: objectName(agent), field: `containers[${container.name}].image`, value: container.image }];
+    ? [{ object: routerObjectTitle(agent), field: 'metadata.name', value: agent.name }]
+    : [{ object: routerObjectTitle(agent), field: `containers[${container.name}].image`, value: container.image }];
 };
 
 export const kubeProxyAnswer = (input: KubeProxyInput): RouterAnswer => {

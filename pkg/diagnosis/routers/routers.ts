@@ -11,7 +11,7 @@ import { kubeProxyAnswer, kubeletOf } from './kube-proxy.ts';
 import { EMBEDDED, VIRTUAL, disablesKubeProxy, nodeSign } from './nodes.ts';
 import { KUBE_PROXY_AGENT, PLANES, isAgent } from './planes.ts';
 import type { DataPlane, VersionRule } from './planes.ts';
-import { objectName, selectsNode, settingValue } from './settings.ts';
+import { routerObjectTitle, selectsNode, settingValue } from './settings.ts';
 import type { Found } from './settings.ts';
 import type {
   Behaviour,
@@ -68,7 +68,10 @@ export const versionOf = (
     for (const { name, image } of own.length > 0 ? own : agent.containers) {
       const version = imageVersion(image);
       if (version === undefined) continue;
-      return { version, evidence: { object: objectName(agent), field: `containers[${name}].image`, value: image } };
+      return {
+        version,
+        evidence: { object: routerObjectTitle(agent), field: `containers[${name}].image`, value: image },
+      };
     }
   }
   return undefined;
@@ -177,7 +180,7 @@ const planeAnswer = (input: PlaneInput, context: Context): RouterAnswer => {
     why: why.join('; '),
     evidence: [
       ...(image === undefined && agent !== undefined
-        ? [{ object: objectName(agent), field: 'metadata.name', value: agent.name }]
+        ? [{ object: routerObjectTitle(agent), field: 'metadata.name', value: agent.name }]
         : []),
       ...(image === undefined ? [] : [image.evidence]),
       ...[...routes.found, ...follows.found].flatMap(({ evidence }) => evidence),
@@ -241,7 +244,7 @@ const statedAnswer = (node: RouterNode, proxy: Proxy, { stated, fallback }: Cont
 };
 
 const doubtsAbout = (absent: readonly RouterObject[]): string[] =>
-  absent.map((set) => `${objectName(set)} has Pods on other Nodes and none here`);
+  absent.map((set) => `${routerObjectTitle(set)} has Pods on other Nodes and none here`);
 
 const answerFor = (node: RouterNode, context: Context): RouterAnswer => {
   const { stated, objects } = context;

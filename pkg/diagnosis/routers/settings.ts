@@ -13,7 +13,7 @@ export interface Found {
 }
 
 /** `DaemonSet kube-system/cilium`. */
-export const objectName = ({ kind, namespace, name }: RouterObject): string =>
+export const routerObjectTitle = ({ kind, namespace, name }: RouterObject): string =>
   `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 
 export const selectsNode = ({ nodes }: RouterObject, { metadata }: RouterNode): boolean =>
@@ -40,7 +40,7 @@ const inAgents = (
       if (value === undefined) continue;
       const field =
         place.from === 'arg' ? `containers[${name}].args --${place.key}` : `containers[${name}].env ${place.key}`;
-      return { value, evidence: [{ object: objectName(agent), field, value }] };
+      return { value, evidence: [{ object: routerObjectTitle(agent), field, value }] };
     }
   }
   return undefined;
@@ -57,7 +57,7 @@ const inObjects = (
   for (const object of ofKind(objects, place)) {
     const value = object.settings[place.key];
     if (value === undefined || !selectsNode(object, node)) continue;
-    return { value, evidence: [{ object: objectName(object), field: place.key, value }] };
+    return { value, evidence: [{ object: routerObjectTitle(object), field: place.key, value }] };
   }
   return undefined;
 };
@@ -90,6 +90,8 @@ export const settingValue = (
   const key = setting.places.find((place) => place.from === 'object')?.key ?? setting.places[0]?.key ?? '';
   return {
     value,
-    evidence: homes.slice(0, 1).map((object) => ({ object: objectName(object), field: key, value: '(not set)' })),
+    evidence: homes
+      .slice(0, 1)
+      .map((object) => ({ object: routerObjectTitle(object), field: key, value: '(not set)' })),
   };
 };

@@ -7,7 +7,13 @@ import { atLeast } from '../../routing/version.ts';
 import { zoneShares } from '../../upstream/index.ts';
 import type { ProxyEndpoint, ZoneShares } from '../../upstream/index.ts';
 import { LABEL_PROXY_NAME } from '../explain/wanted.ts';
-import { controlPlaneVersion, familyOf, keyOf, refOf, slicesByService } from '../models/lookup.ts';
+import {
+  controlPlaneVersion,
+  firstFamilyOf,
+  serviceKeyOfRef,
+  serviceRefOf,
+  slicesByService,
+} from '../models/lookup.ts';
 import { groupNodes } from '../models/routes.ts';
 import { BUILT_IN_PRICES, DEFAULT_PRICES, tariffOf } from '../prices.ts';
 import { routersOf } from '../routers/of-snapshot.ts';
@@ -17,7 +23,7 @@ import type { ClusterSnapshot, FlowPolicySummary } from '../snapshot.ts';
 import { capacityOf } from './capacity.ts';
 import type { Capacity } from './capacity.ts';
 import { clientNodes, demandReport, weigh } from './demand.ts';
-import { countByZone, readyEndpoints } from './outcome.ts';
+import { countByZone, readyForProxies } from './outcome.ts';
 import type { Frame } from './outcome.ts';
 import type { DemandReport, SimulateOptions, WhatIfReport } from './types.ts';
 import type { Limit } from './verdict.ts';
@@ -68,7 +74,7 @@ const checkKind = ({ spec, metadata }: Service, name: string): void => {
 };
 
 const policyOf = (snapshot: ClusterSnapshot, service: Service): FlowPolicySummary | undefined => {
-  const ref = refOf(service);
+  const ref = serviceRefOf(service);
   return itemsOf(snapshot.flowPolicies).find(({ namespace, name }) => namespace === ref.namespace && name === ref.name);
 };
 
@@ -93,10 +99,10 @@ const applyWhatIfs = (
 };
 
 export const prepare = (snapshot: ClusterSnapshot, service: Service, options: SimulateOptions): Context => {
-  const name = keyOf(refOf(service));
+  const name = serviceKeyOfRef(serviceRefOf(service));
   checkKind(service, name);
   const stored = slicesByService(itemsOf(snapshot.slices)).get(name) ?? [];
-  const family = options.family ?? familyOf(service, stored);
+  const family = options.family ?? firstFamilyOf(service, stored);
   const port = options.port ?? service.spec?.ports?.[0]?.name ?? '';
   const objects = { service, slices: stored, nodes: itemsOf(snapshot.nodes) };
   const { nodes, slices, whatIf } = applyWhatIfs(objects, options, { family, port });
@@ -105,7 +111,7 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
   const weighed = weigh(nodes, { ...options, ...(policy?.demand === undefined ? {} : { observed: policy.demand }) });
   const observing = weighed.source === 'flowPolicy' ? policy : undefined;
   const given = observing === undefined ? options.demand : weighed.weights;
-  const ready = readyEndpoints(slices, { family, port });
+  const ready = readyForProxies(slices, { family, port });
   if (ready.length === 0) {
     throw new SimulationError(
       'NoReadyEndpoints',

@@ -10,14 +10,14 @@ import { explained, hintRequest, isControllerSlice } from '../../upstream/index.
 import type { Explained, Reason } from '../../upstream/index.ts';
 import { labelsOf } from '../explain/facts.ts';
 import { finalHints } from '../models/hints.ts';
-import { keyOf, refOf } from '../models/lookup.ts';
+import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import type { Context } from './context.ts';
 import {
   MODE_NAMES,
   OWN_LABELS,
   isKnown,
   isStrategy,
-  settingsOf,
+  settingsOfMode,
   sinceOf,
   withSettings,
   withoutKeys,
@@ -70,7 +70,7 @@ export const hintsGiven = (service: Service, slices: readonly EndpointSlice[], c
     ...(frame.gates === undefined ? {} : { gates: frame.gates }),
   });
   const own = families.find(({ family }) => family === frame.family);
-  const { reason, message } = own ?? explained('NoEndpoints', { service: keyOf(refOf(service)) });
+  const { reason, message } = own ?? explained('NoEndpoints', { service: serviceKeyOfRef(serviceRefOf(service)) });
   return { slices: families.flatMap((family) => family.slices), why: { reason, message } };
 };
 
@@ -79,7 +79,7 @@ const HEARD: ReadonlySet<Reason> = new Set<Reason>(['SameZoneRequested', 'SameNo
 
 const whyNone = (mode: ModeName, why: Explained, service: Service): Explained =>
   isStrategy(mode) || HEARD.has(why.reason)
-    ? explained('EndpointWithoutZone', { service: keyOf(refOf(service)) })
+    ? explained('EndpointWithoutZone', { service: serviceKeyOfRef(serviceRefOf(service)) })
     : why;
 
 const planFor = (
@@ -120,7 +120,7 @@ export const simulateMode = (mode: ModeName, context: Context): SimulatedMode =>
   const verdict = obstacle(mode, context);
   if (verdict !== undefined) return { mode, verdict, outcome: null };
   const { version, oldProxies, frame, limit } = context;
-  const settings = settingsOf(mode, { version, oldProxies });
+  const settings = settingsOfMode(mode, { version, oldProxies });
   const service = withSettings(context.service, settings);
   const given = hintsGiven(service, relabelled(context.slices, settings), context);
   const plan = planFor(mode, context);

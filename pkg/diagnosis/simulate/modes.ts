@@ -72,7 +72,7 @@ export interface SettingsFor {
 }
 
 /** What the mode consists of: for strategies what this project sets, old proxies included. */
-export const settingsOf = (mode: ModeName, { version, oldProxies }: SettingsFor): RoutingSettings => {
+export const settingsOfMode = (mode: ModeName, { version, oldProxies }: SettingsFor): RoutingSettings => {
   if (mode === 'none') return NOTHING;
   if (mode === 'Auto') {
     const key = atLeast(version, 27) ? ANNOTATION_TOPOLOGY_MODE : ANNOTATION_TOPOLOGY_AWARE_HINTS;

@@ -40,7 +40,7 @@ export interface Flow {
 }
 
 /** Ready endpoints of the port, in the order of their keys. */
-export const readyEndpoints = (
+export const readyForProxies = (
   slices: readonly EndpointSlice[],
   { family, port }: Pick<Frame, 'family' | 'port'>,
 ): readonly ProxyEndpoint[] =>
@@ -72,7 +72,7 @@ export const flowOf = (service: Service, slices: readonly EndpointSlice[], frame
     countOf: (node) => of(node)?.nodes.length ?? 0,
     endpointsFor: (node) => of(node)?.used ?? [],
   });
-  const ready = readyEndpoints(slices, frame);
+  const ready = readyForProxies(slices, frame);
   const endpoints = new Map(routes.flatMap((route) => route.used).map((endpoint) => [endpoint.key, endpoint]));
   const { key, maxUtilization } = busiest(traffic, (own) => endpoints.get(own)?.address ?? '', frame);
   const outcome: Outcome = {

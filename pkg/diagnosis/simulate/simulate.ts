@@ -2,13 +2,13 @@
 // Simulates a Service under every mode: hints by the models of control plane and planner, routes by those of the proxies.
 import type { Service } from '../../apis/core.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { refOf } from '../models/lookup.ts';
+import { serviceRefOf } from '../models/lookup.ts';
 import { routersReport } from '../routers/report.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { prepare } from './context.ts';
 import type { Context } from './context.ts';
 import { hintsGiven, modeInForce, simulateMode } from './mode.ts';
-import { MODE_NAMES, carrierOf, settingsOf, settingsText, sinceOf } from './modes.ts';
+import { MODE_NAMES, carrierOf, settingsOfMode, settingsText, sinceOf } from './modes.ts';
 import { flowOf } from './outcome.ts';
 import type {
   CapacityReport,
@@ -49,7 +49,7 @@ const reportOf = (context: Context): SimulationReport => {
   const recommendation = recommend(candidates, now, context.limit);
   const managed = Object.keys(service.spec?.selector ?? {}).length > 0;
   const modes = simulated.map(({ mode, outcome, verdict }): ModeReport => {
-    const settings = settingsOf(mode, { version, oldProxies });
+    const settings = settingsOfMode(mode, { version, oldProxies });
     return {
       mode,
       since: sinceOf(mode, frame.gates),
@@ -62,7 +62,7 @@ const reportOf = (context: Context): SimulationReport => {
     };
   });
   return {
-    ...refOf(service),
+    ...serviceRefOf(service),
     kubernetesVersion: formatVersion(version),
     proxy: routers.router,
     ...routers,

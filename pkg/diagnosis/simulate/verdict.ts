@@ -16,7 +16,7 @@ const ROUNDING = 1e-9;
 const HUNDRED = 100;
 
 /** A whole percentage that never claims all or nothing where it is not quite so. */
-export const percentText = (fraction: number): string => {
+export const boundedPercentText = (fraction: number): string => {
   const rounded = Math.round(fraction * HUNDRED);
   if (rounded === HUNDRED && fraction < 1 - ROUNDING) return '99 %';
   if (rounded === 0 && fraction > ROUNDING) return '1 %';
@@ -24,7 +24,7 @@ export const percentText = (fraction: number): string => {
 };
 
 /** How far above the limit the busiest endpoint is; 0 within it. */
-export const excessOf = (outcome: Outcome, limit: Limit): number => {
+export const surplusOf = (outcome: Outcome, limit: Limit): number => {
   const above =
     limit.kind === 'utilization'
       ? (outcome.maxUtilization ?? 0) - limit.target
@@ -33,19 +33,20 @@ export const excessOf = (outcome: Outcome, limit: Limit): number => {
 };
 
 /** `an endpoint in eu-1a gets 150 % of its fair share (limit 120 %)`. */
-export const loadText = (outcome: Outcome, limit: Limit): string => {
+export const utilizationText = (outcome: Outcome, limit: Limit): string => {
   const where = outcome.busiestZone === '' ? 'an endpoint without zone' : `an endpoint in ${outcome.busiestZone}`;
   return limit.kind === 'utilization'
-    ? `${where} runs at ${percentText(outcome.maxUtilization ?? 0)} of its capacity (target ${percentText(limit.target)})`
-    : `${where} gets ${percentText(1 + outcome.worstOverload)} of its fair share (limit ${percentText(1 + limit.overload)})`;
+    ? `${where} runs at ${boundedPercentText(outcome.maxUtilization ?? 0)} of its capacity (target ${boundedPercentText(limit.target)})`
+    : `${where} gets ${boundedPercentText(1 + outcome.worstOverload)} of its fair share (limit ${boundedPercentText(1 + limit.overload)})`;
 };
 
 export const limitText = (limit: Limit): string =>
   limit.kind === 'utilization'
-    ? `${percentText(limit.target)} of its capacity`
-    : `${percentText(1 + limit.overload)} of its fair share`;
+    ? `${boundedPercentText(limit.target)} of its capacity`
+    : `${boundedPercentText(1 + limit.overload)} of its fair share`;
 
-const keeps = ({ inZoneShare }: Outcome): string => `${percentText(inZoneShare)} of the traffic stays in its zone`;
+const keeps = ({ inZoneShare }: Outcome): string =>
+  `${boundedPercentText(inZoneShare)} of the traffic stays in its zone`;
 
 const nodesOf = (routes: readonly GroupRoute[]): number => routes.reduce((sum, { nodes }) => sum + nodes.length, 0);
 
@@ -75,7 +76,7 @@ export interface JudgeInput {
 const whyNoEffect = ({ mode, flow, given, limit, spread }: JudgeInput): Verdict | undefined => {
   const { outcome, routes } = flow;
   if (outcome.lostShare > ROUNDING) {
-    const message = `${percentText(outcome.lostShare)} of the connections find no endpoint.`;
+    const message = `${boundedPercentText(outcome.lostShare)} of the connections find no endpoint.`;
     return { reason: 'ConnectionsFail', message };
   }
   const local = routes.find(({ reason }) => LOCAL.has(reason));
@@ -95,10 +96,10 @@ const proxyVerdict = ({ routes, outcome }: Flow, limit: Limit): Verdict | undefi
   if (common === undefined) return undefined;
   const { reason, message } = common.route;
   if (common.count === nodesOf(routes)) return { reason, message };
-  const over = excessOf(outcome, limit) > 0;
+  const over = surplusOf(outcome, limit) > 0;
   // A zone without endpoints is the lesser trouble; a proxy that does not look at hints is the cause of the greater.
   if (over && reason === 'ZoneNotHinted') return undefined;
-  const load = over ? `, but ${loadText(outcome, limit)}` : '';
+  const load = over ? `, but ${utilizationText(outcome, limit)}` : '';
   const where = `On ${common.count} of ${nodesOf(routes)} Nodes with clients`;
   return { reason, message: `${keeps(outcome)}${load}. ${where}: ${message}` };
 };
@@ -108,11 +109,11 @@ export const judge = (input: JudgeInput): Verdict => {
   const { outcome } = flow;
   const none = whyNoEffect(input) ?? (mode === 'none' ? undefined : proxyVerdict(flow, limit));
   if (none !== undefined) return none;
-  if (excessOf(outcome, limit) > 0) {
-    return { reason: 'Overloads', message: `${keeps(outcome)}, but ${loadText(outcome, limit)}.` };
+  if (surplusOf(outcome, limit) > 0) {
+    return { reason: 'Overloads', message: `${keeps(outcome)}, but ${utilizationText(outcome, limit)}.` };
   }
   if (mode === 'none') {
-    const crosses = percentText(1 - outcome.inZoneShare);
+    const crosses = boundedPercentText(1 - outcome.inZoneShare);
     return {
       reason: 'Spread',
       message: `Every endpoint serves clients of every zone; ${crosses} of the traffic crosses.`,
@@ -148,8 +149,8 @@ export const recommend = (candidates: readonly Candidate[], now: Outcome, limit:
   const outcomes = candidates.map(({ outcome }) => outcome);
   const fewestLost = least(outcomes.map(({ lostShare }) => lostShare));
   const whole = candidates.filter(({ outcome }) => outcome.lostShare <= fewestLost + ROUNDING);
-  const lowest = least(whole.map(({ outcome }) => excessOf(outcome, limit)));
-  const fitting = whole.filter(({ outcome }) => excessOf(outcome, limit) <= lowest + ROUNDING);
+  const lowest = least(whole.map(({ outcome }) => surplusOf(outcome, limit)));
+  const fitting = whole.filter(({ outcome }) => surplusOf(outcome, limit) <= lowest + ROUNDING);
   const badness = badnessOf([...outcomes, now]);
   const margin = NOTICEABLE * most([...outcomes, now].map(badness));
   const best = least(fitting.map(({ outcome }) => badness(outcome)));
@@ -160,7 +161,7 @@ export const recommend = (candidates: readonly Candidate[], now: Outcome, limit:
   };
   const improves =
     now.lostShare > chosen.outcome.lostShare + ROUNDING ||
-    excessOf(now, limit) > excessOf(chosen.outcome, limit) + ROUNDING ||
+    surplusOf(now, limit) > surplusOf(chosen.outcome, limit) + ROUNDING ||
     badness(now) > badness(chosen.outcome) + margin + ROUNDING;
   return { mode: chosen.mode, ...why(chosen, { candidates, limit, lowest, badness }), improves };
 };
@@ -181,9 +182,9 @@ const tempting = (chosen: Candidate, { candidates, limit, badness }: Background)
       (a, b) =>
         badness(a.outcome) - badness(b.outcome) || SIMPLEST_FIRST.indexOf(a.mode) - SIMPLEST_FIRST.indexOf(b.mode),
     )
-    .find(({ outcome }) => excessOf(outcome, limit) > excessOf(chosen.outcome, limit) + ROUNDING);
+    .find(({ outcome }) => surplusOf(outcome, limit) > surplusOf(chosen.outcome, limit) + ROUNDING);
   if (better === undefined) return '';
-  return `; with ${better.mode} it would be ${percentText(better.outcome.inZoneShare)}, but ${loadText(better.outcome, limit)}`;
+  return `; with ${better.mode} it would be ${boundedPercentText(better.outcome.inZoneShare)}, but ${utilizationText(better.outcome, limit)}`;
 };
 
 const why = (chosen: Candidate, background: Background): Pick<Recommendation, 'reason' | 'message'> => {
@@ -199,11 +200,11 @@ const why = (chosen: Candidate, background: Background): Pick<Recommendation, 'r
   if (lowest > 0) {
     return {
       reason: 'LeastOverload',
-      message: `Every mode is above ${limitText(limit)}; with this one ${loadText(outcome, limit)}${rest}.`,
+      message: `Every mode is above ${limitText(limit)}; with this one ${utilizationText(outcome, limit)}${rest}.`,
     };
   }
   const within = `every endpoint at most at ${limitText(limit)}`;
-  const share = percentText(outcome.inZoneShare);
+  const share = boundedPercentText(outcome.inZoneShare);
   return outcome.costPerMonth !== undefined &&
     background.candidates.some(({ outcome: { costPerMonth = 0 } }) => costPerMonth > 0)
     ? { reason: 'LeastCost', message: `Costs least with ${within}: ${share} stays in its zone${rest}.` }

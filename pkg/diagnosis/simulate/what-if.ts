@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes what is asked about: other numbers of ready endpoints in a zone, other CPU of Nodes.
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
+import { nameOf } from '../../apis/object.ts';
 import { nanoCpu } from '../../apis/quantity.ts';
 import { zoneOfNode } from '../models/lookup.ts';
 import { nearest } from '../nearest.ts';
@@ -33,7 +34,6 @@ export interface WhatIfOptions {
   readonly nodeCpu?: Readonly<Record<string, number>>;
 }
 
-const nameOf = ({ metadata }: Node): string => metadata?.name ?? '';
 const isReady = ({ conditions }: Endpoint): boolean => conditions?.ready !== false;
 
 /** `; did you mean "b"?`, or what there is. */
@@ -45,7 +45,7 @@ export const hintFor = (name: string, known: readonly string[]): string => {
 
 const NANO_PER_CORE = 1e9;
 
-const coresOf = ({ status }: Node): number | null => {
+const allocatableCores = ({ status }: Node): number | null => {
   const nano = nanoCpu(status?.allocatable?.['cpu']);
   return nano === 0n ? null : Number(nano) / NANO_PER_CORE;
 };
@@ -76,7 +76,7 @@ export const changeNodes = (
     const byZone = names.has(zoneOfNode(node)) ? undefined : wanted.get(zoneOfNode(node));
     const after = wanted.get(name) ?? byZone;
     if (after === undefined) return node;
-    changes.set(name, { before: coresOf(node), after });
+    changes.set(name, { before: allocatableCores(node), after });
     return withCpu(node, after);
   });
   return { nodes: changed, changes: Object.fromEntries([...changes].sort(([a], [b]) => byText(a, b))) };

@@ -50,7 +50,7 @@ const readersFor = (parse: ParseYaml): Readonly<Record<string, readonly [PartNam
   '/Namespace': ['namespaces', namespaceOf],
 });
 
-const keyOf = (object: Fields): string => {
+const groupKindOf = (object: Fields): string => {
   const apiVersion = textAt(object, 'apiVersion') ?? '';
   return `${apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : ''}/${textAt(object, 'kind') ?? ''}`;
 };
@@ -64,7 +64,7 @@ export const createStatusCollector = (parse: ParseYaml): StatusCollector => {
     add(object) {
       collector.add(object);
       if (!isFields(object)) return;
-      const key = keyOf(object);
+      const key = groupKindOf(object);
       const reader = Object.hasOwn(readers, key) ? readers[key] : undefined;
       if (reader === undefined) return;
       const [part, read] = reader;

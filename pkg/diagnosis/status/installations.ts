@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Installations of the chart: which components each has, how they run, and who leads.
 import { itemsOf } from '../snapshot.ts';
-import { zoneOf } from './cluster.ts';
+import { zoneOfNode } from '../models/lookup.ts';
 import type { ComponentPod, DeployedComponent, StatusEvidence } from './evidence.ts';
 import { leasesOf, leaseStatus, leaseUsesOf } from './leases.ts';
 import type { ComponentStatus, InstallationStatus, WebhookStatus } from './types.ts';
@@ -23,7 +23,7 @@ const lastTermination = (pods: readonly ComponentPod[]): NonNullable<ComponentSt
 const componentStatus = (evidence: StatusEvidence, deployment: DeployedComponent): ComponentStatus => {
   const { name, component, version, image, desired, ready, updated } = deployment;
   const pods = podsOf(evidence, deployment);
-  const zones = new Map(itemsOf(evidence.snapshot.nodes).map((node) => [node.metadata?.name ?? '', zoneOf(node)]));
+  const zones = new Map(itemsOf(evidence.snapshot.nodes).map((node) => [node.metadata?.name ?? '', zoneOfNode(node)]));
   const nodes = new Set(pods.map(({ nodeName }) => nodeName).filter((node) => node !== ''));
   const used = new Set([...nodes].map((node) => zones.get(node) ?? '').filter((zone) => zone !== ''));
   return {

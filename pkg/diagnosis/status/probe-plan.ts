@@ -3,7 +3,7 @@
 import type { LabelSelector } from '../../apis/admission.ts';
 import { LABEL_NAMESPACE_NAME } from '../../apis/names.ts';
 import { selects } from '../explain/webhook.ts';
-import { refOf } from '../models/lookup.ts';
+import { serviceRefOf } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ProbeResult, StatusObjects } from './evidence.ts';
 import { isManaged } from './services.ts';
@@ -20,7 +20,7 @@ const candidates = ({ namespaces, snapshot }: StatusObjects): { name: string; la
   const known = new Map(namespaces.map(({ name, labels }) => [name, labels]));
   const own = new Set<string>();
   for (const service of itemsOf(snapshot.services)) {
-    const { namespace } = refOf(service);
+    const { namespace } = serviceRefOf(service);
     if (!known.has(namespace)) known.set(namespace, {});
     if (isManaged(service)) own.add(namespace);
   }

@@ -14,7 +14,7 @@ import {
 import { audit } from '../audit/audit.ts';
 import { itemsOf, known } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
-import { refOf } from '../models/lookup.ts';
+import { serviceRefOf } from '../models/lookup.ts';
 import type { KeepingFacts, StatusEvidence } from './evidence.ts';
 import type { FlowStatus, ServicesStatus } from './types.ts';
 import { byText } from '../../apis/order.ts';
@@ -79,7 +79,10 @@ export const unkeptNamespaces = ({ snapshot, namespaces, configs, namespace, uns
   const keeping = configs.flatMap((config) => config.keeping ?? []);
   // Where one namespace was looked at, another installation may be the one that keeps.
   if (keeping.length === 0 || namespace !== undefined || unseen.some(({ what }) => what === 'namespaces')) return [];
-  const own = Map.groupBy(itemsOf(snapshot.services).filter(holdsSettings), (service) => refOf(service).namespace);
+  const own = Map.groupBy(
+    itemsOf(snapshot.services).filter(holdsSettings),
+    (service) => serviceRefOf(service).namespace,
+  );
   return namespaces.flatMap(({ name, labels }) => {
     const services = own.get(name) ?? [];
     const problem = services.length === 0 ? undefined : labelProblem(labels[LABEL_ROUTING], services, keeping);

@@ -5,7 +5,7 @@ import { byText } from '../../apis/order.ts';
 import { decideInOrder } from '../../evacuation/decide.ts';
 import type { Leave } from '../../evacuation/decide.ts';
 import { MAX_HINTS } from '../../hints/names.ts';
-import { isNodeReady, keyOf, refOf, slicesByService, zoneOfNode } from '../models/lookup.ts';
+import { isNodeReady, serviceKeyOfRef, serviceRefOf, slicesByService, zoneOfNode } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { survival, zonesOf } from './survival.ts';
@@ -60,7 +60,7 @@ const lastZone = (snapshot: ClusterSnapshot, all: readonly Evacuation[]): Refusa
 const MANY = 3;
 
 const named = (services: SurvivalReport['services']): string => {
-  const names = services.slice(0, MANY).map(keyOf);
+  const names = services.slice(0, MANY).map(serviceKeyOfRef);
   return services.length > MANY ? `${names.join(', ')} and ${services.length - MANY} more` : names.join(', ');
 };
 
@@ -101,8 +101,10 @@ const byRouters = ({ routers }: SurvivalReport): Refusal[] =>
 
 /** Services that this evacuation alone would leave with endpoints, and together with the others not. */
 const together = (both: SurvivalReport, alone: SurvivalReport): Refusal[] => {
-  const fine = new Set(alone.services.filter(({ answer }) => answer !== 'NoEndpointElsewhere').map(keyOf));
-  const lost = both.services.filter((service) => service.answer === 'NoEndpointElsewhere' && fine.has(keyOf(service)));
+  const fine = new Set(alone.services.filter(({ answer }) => answer !== 'NoEndpointElsewhere').map(serviceKeyOfRef));
+  const lost = both.services.filter(
+    (service) => service.answer === 'NoEndpointElsewhere' && fine.has(serviceKeyOfRef(service)),
+  );
   if (lost.length === 0) return [];
   return [{ reason: 'TogetherNoEndpoint', message: `No endpoint would be left: ${named(lost)}.`, forcible: true }];
 };
@@ -117,11 +119,11 @@ const byZones = (
   const clientZones = [...new Set(itemsOf(snapshot.nodes).map(zoneOfNode))].filter((zone) => zone !== '').sort(byText);
   if (clientZones.length <= MAX_HINTS) return [];
   const slices = slicesByService(itemsOf(snapshot.slices));
-  const own = new Map(itemsOf(snapshot.services).map((service) => [keyOf(refOf(service)), service]));
+  const own = new Map(itemsOf(snapshot.services).map((service) => [serviceKeyOfRef(serviceRefOf(service)), service]));
   const stay = services.filter((ref) => {
-    const service = own.get(keyOf(ref));
+    const service = own.get(serviceKeyOfRef(ref));
     const leaves = service === undefined ? [] : all.filter(({ concerns }) => concerns(service));
-    const { refused } = decideInOrder({ slices: slices.get(keyOf(ref)) ?? [], clientZones, leaves });
+    const { refused } = decideInOrder({ slices: slices.get(serviceKeyOfRef(ref)) ?? [], clientZones, leaves });
     return refused.get(wanted.zone)?.reason === 'TooManyZones';
   });
   if (stay.length === 0) return [];
@@ -138,7 +140,7 @@ const writesOf = (
   const slices = slicesByService(itemsOf(snapshot.slices));
   const moving = services.filter(({ answer }) => answer === 'Survives' || answer === 'Overloaded');
   const written = moving.flatMap((service) =>
-    evacuatedSlices(slices.get(keyOf(service)) ?? [], zones, zonesOf(snapshot)),
+    evacuatedSlices(slices.get(serviceKeyOfRef(service)) ?? [], zones, zonesOf(snapshot)),
   );
   return estimateWrites(written, { proxies: itemsOf(snapshot.nodes).filter(isNodeReady).length });
 };

@@ -5,11 +5,11 @@ import type { MeasuredFlow } from '../../traffic/measured.ts';
 import { bytesOf } from '../../traffic/measured.ts';
 import type { Facts } from '../explain/types.ts';
 import { counted } from '../explain/cause.ts';
-import { readyEndpoints } from '../simulate/outcome.ts';
+import { readyForProxies } from '../simulate/outcome.ts';
 import { capacityOf } from '../simulate/capacity.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { FlowPolicySummary } from '../snapshot.ts';
-import { keyOf, zoneOfNode } from '../models/lookup.ts';
+import { serviceKeyOfRef, zoneOfNode } from '../models/lookup.ts';
 import { peakOf, replicasToAdd, ROUNDING } from './load.ts';
 import type { ZoneLoad } from './load.ts';
 import type { Answer } from './reasons.ts';
@@ -35,7 +35,7 @@ const pathsOf = ({ service, slices, families }: Facts): Path[] => {
   return families.flatMap(({ family }) =>
     [...ports].map((port) => ({
       label: port === '' ? family : `port ${port}`,
-      endpoints: readyEndpoints(slices, { family, port }),
+      endpoints: readyForProxies(slices, { family, port }),
     })),
   );
 };
@@ -95,7 +95,7 @@ const fairShare = (
 };
 
 const policyOf = ({ snapshot, name }: Facts): FlowPolicySummary | undefined =>
-  itemsOf(snapshot.flowPolicies).find((policy) => keyOf(policy) === name);
+  itemsOf(snapshot.flowPolicies).find((policy) => serviceKeyOfRef(policy) === name);
 
 /** By what a FlowPolicy observed; undefined where it does not know load, or what an endpoint can do is not known. */
 const measured = (facts: Facts, { endpoints }: Path, { maxUtilization }: SurvivalOptions): Scale | undefined => {

@@ -5,7 +5,7 @@ import { formatVersion } from '../../routing/version.ts';
 import { unseenOf } from '../explain/explain.ts';
 import { gatherFacts, indexSnapshot } from '../explain/facts.ts';
 import type { SnapshotIndex } from '../explain/types.ts';
-import { refOf, sortedServices, zoneOfNode } from '../models/lookup.ts';
+import { serviceRefOf, sortedServices, zoneOfNode } from '../models/lookup.ts';
 import { nearest } from '../nearest.ts';
 import { routersReport } from '../routers/report.ts';
 import { itemsOf } from '../snapshot.ts';
@@ -98,7 +98,7 @@ export const survival = (snapshot: ClusterSnapshot, options: SurvivalOptions): S
   const index = indexSnapshot(snapshot, options);
   const flows = Map.groupBy(options.measured?.flows ?? [], ({ service }) => service);
   const chosen = sortedServices(snapshot).filter(
-    (service) => (namespace === undefined || refOf(service).namespace === namespace) && selects(service),
+    (service) => (namespace === undefined || serviceRefOf(service).namespace === namespace) && selects(service),
   );
   const services = chosen
     .map((service) => survivalOf(gatherFacts(snapshot, service, options, index), options, flows))

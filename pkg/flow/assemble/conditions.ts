@@ -155,7 +155,7 @@ export const findingsOfRefused = ({ reason, message }: Problem): Findings => ({
 });
 
 /** All three, each with a stable reason; messages hold nothing that changes from turn to turn by itself. */
-export const findingsOf = (input: FindingsInput): Findings =>
+export const loopFindingsOf = (input: FindingsInput): Findings =>
   input.refused === undefined
     ? { Observed: observedOf(input), Effective: effectiveOf(input), Stable: stableOf(input) }
     : findingsOfRefused(input.refused);

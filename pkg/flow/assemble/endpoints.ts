@@ -18,7 +18,7 @@ export interface SliceView {
 }
 
 /** Endpoints in name order. Slices of host names are nobody's to plan: proxies do not look at them. */
-export const endpointsOf = (slices: readonly FlowSlice[]): SliceView[] => {
+export const viewsOfEndpoints = (slices: readonly FlowSlice[]): SliceView[] => {
   const found = new Map<string, SliceView>();
   for (const { addressType, endpoints } of slices) {
     if (addressType === 'FQDN') continue;
@@ -43,7 +43,7 @@ export const endpointsOf = (slices: readonly FlowSlice[]): SliceView[] => {
  */
 export const planOnSlices = (slices: readonly FlowSlice[], remembered?: HintsInForce): HintsInForce => {
   if (slices.some(isSpread)) return { spread: true, endpoints: [] };
-  const endpoints = endpointsOf(slices).filter(({ ready }) => ready);
+  const endpoints = viewsOfEndpoints(slices).filter(({ ready }) => ready);
   const bare = endpoints.every(({ forZones }) => forZones.length === 0);
   if (bare && remembered !== undefined) return remembered;
   const known = new Map((remembered?.endpoints ?? []).map(({ name, forZones }) => [name, forZones]));
@@ -56,7 +56,7 @@ export const planOnSlices = (slices: readonly FlowSlice[], remembered?: HintsInF
 
 /** What proxies make of the slices now: one ready endpoint without hints, and they use every endpoint. */
 export const hintsInForce = (slices: readonly FlowSlice[]): HintsInForce => {
-  const endpoints = endpointsOf(slices).filter(({ ready }) => ready);
+  const endpoints = viewsOfEndpoints(slices).filter(({ ready }) => ready);
   if (endpoints.some(({ forZones }) => forZones.length === 0)) return { spread: true, endpoints: [] };
   return {
     spread: false,

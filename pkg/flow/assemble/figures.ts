@@ -54,7 +54,7 @@ const spillOf = ({ endpoints, zones }: Observation, plan: HintsInForce): Map<str
 };
 
 /** Figures of a plan under a demand. */
-export const figuresOf = (
+export const loopFiguresOf = (
   seen: Observation,
   plan: HintsInForce,
   demand: Demand,

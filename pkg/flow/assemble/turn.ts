@@ -7,7 +7,7 @@ import { withEra } from '../loop/topology.ts';
 import type { LoopDecision, LoopState, Observation } from '../loop/types.ts';
 import { planProportional } from '../proportional.ts';
 import type { Plan } from '../types.ts';
-import { endpointsOf, hintsInForce, planOnSlices } from './endpoints.ts';
+import { viewsOfEndpoints, hintsInForce, planOnSlices } from './endpoints.ts';
 import type { ClientZones } from './nodes.ts';
 import { observationOf } from './observation.ts';
 import type { Load, PodCpu } from './observation.ts';
@@ -116,7 +116,7 @@ export const lookByLoad = (input: TurnInput): Turn => turnWith(input, atFirstSig
 const turnWith = (input: TurnInput, decide: (input: TurnInput, observation: Observation) => Turn): Turn => {
   const result = observationOf({
     time: input.time,
-    endpoints: endpointsOf(input.slices),
+    endpoints: viewsOfEndpoints(input.slices),
     zones: input.zones.zones,
     weights: input.zones.weights,
     capacity: input.settings.capacity,
@@ -153,7 +153,7 @@ export const planByWeight = (
 ): HintsInForce & Pick<Plan, 'cutShort'> => {
   const current = planned ?? planOnSlices(slices);
   const known = new Map(current.endpoints.map(({ name, forZones }) => [name, forZones]));
-  const endpoints = endpointsOf(slices)
+  const endpoints = viewsOfEndpoints(slices)
     .filter(({ ready }) => ready)
     .map(({ name, zone }) => ({ name, zone, forZones: current.spread ? [] : (known.get(name) ?? [zone]) }));
   const input = {

@@ -18,7 +18,7 @@ export const times = (matrix: Matrix, vector: readonly number[]): number[] =>
  *
  * A pivot that rounding has made zero or negative counts as tiny: the answer is then that of a matrix next to this one.
  */
-export const solve = (matrix: Matrix, vector: readonly number[]): number[] => {
+export const solveLinear = (matrix: Matrix, vector: readonly number[]): number[] => {
   const size = vector.length;
   const lower = matrixOf(size, () => 0);
   const largest = matrix.reduce((most, row, index) => Math.max(most, Math.abs(row[index] ?? 0)), 0);
@@ -49,7 +49,7 @@ export const solve = (matrix: Matrix, vector: readonly number[]): number[] => {
 /** The inverse of a symmetric positive definite matrix. */
 export const inverse = (matrix: Matrix): number[][] => {
   const size = matrix.length;
-  const columns = matrixOf(size, (row, column) => (row === column ? 1 : 0)).map((unit) => solve(matrix, unit));
+  const columns = matrixOf(size, (row, column) => (row === column ? 1 : 0)).map((unit) => solveLinear(matrix, unit));
   // Rounding alone must not make it asymmetric: the state is stored and read again.
   return matrixOf(size, (row, column) => (at(columns, row, column) + at(columns, column, row)) / 2);
 };

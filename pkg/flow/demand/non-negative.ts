@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The least value of a convex quadratic over vectors without negative entries: what a demand has to be.
-import { at, matrixOf, solve, times } from './matrix.ts';
+import { at, matrixOf, solveLinear, times } from './matrix.ts';
 import type { Matrix } from './matrix.ts';
 
 /** Below this fraction of the largest slope a negative slope is rounding. */
@@ -36,7 +36,7 @@ const settle = (hessian: Matrix, gradient: readonly number[], from: readonly num
   while (free.size > 0) {
     const indices = [...free].sort((left, right) => left - right);
     const reduced = matrixOf(indices.length, (row, column) => at(hessian, indices[row] ?? 0, indices[column] ?? 0));
-    const wanted = solve(
+    const wanted = solveLinear(
       reduced,
       indices.map((index) => gradient[index] ?? 0),
     );

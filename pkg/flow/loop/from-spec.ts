@@ -26,13 +26,13 @@ export interface FlowSettings {
 }
 
 /** Cores, or whatever the unit is. */
-const coresOf = (quantity: string | undefined): number => Number(nanoCpu(quantity ?? '')) / 1e9;
+const coresOfSpec = (quantity: string | undefined): number => Number(nanoCpu(quantity ?? '')) / 1e9;
 
 const secondsOf = (text: string | undefined, fallback: number): number =>
   text === undefined ? fallback : (parseDuration(text) ?? fallback);
 
 const capacityOf = ({ capacity }: FlowPolicySpec): CapacitySource => {
-  if (capacity?.from === 'Value') return { from: 'Value', cores: coresOf(capacity.value) };
+  if (capacity?.from === 'Value') return { from: 'Value', cores: coresOfSpec(capacity.value) };
   return { from: capacity?.from ?? 'Requests' };
 };
 
@@ -64,7 +64,7 @@ const loopOf = (spec: FlowPolicySpec): LoopPolicy => {
     safeMode: spec.safeMode === 'SameZone' ? 'same-zone' : 'spread',
     minEndpoints: spec.minEndpointsPerZone ?? fallback.minEndpoints,
     worthwhileSaving: fractionOf(spec.worthwhileSavingPercent, fallback.worthwhileSaving),
-    idleCores: coresOf(spec.idle),
+    idleCores: coresOfSpec(spec.idle),
     ...(cost === undefined ? {} : { cost }),
   };
 };

@@ -17,7 +17,7 @@ export const planFor = (plan: HintsInForce, endpoints: readonly FlowEndpoint[]):
 };
 
 /** The endpoints with the hints that the plan gives them. */
-export const withHints = (plan: HintsInForce, endpoints: readonly FlowEndpoint[]): FlowEndpoint[] => {
+export const endpointsWithHints = (plan: HintsInForce, endpoints: readonly FlowEndpoint[]): FlowEndpoint[] => {
   const hints = hintsOf(plan);
   return endpoints.map(({ name, zone, capacity }) => ({ name, zone, capacity, forZones: hints({ name, zone }) }));
 };
@@ -38,7 +38,7 @@ export const figuresUnder = (
   { targetUtilization, cost }: LoopPolicy,
 ): PlanFigures =>
   evaluatePlan({
-    endpoints: withHints(plan, endpoints),
+    endpoints: endpointsWithHints(plan, endpoints),
     demand,
     targetUtilization,
     ...(cost === undefined ? {} : { cost }),

@@ -9,7 +9,7 @@ import { excessOf } from './evidence.ts';
 import { fellOf, highOf, isHighEnough, pastOf } from './memory.ts';
 import { observe } from './observe.ts';
 import type { Observed } from './observe.ts';
-import { figuresUnder, planFor, samePlan, withHints } from './plan-in-force.ts';
+import { figuresUnder, planFor, samePlan, endpointsWithHints } from './plan-in-force.ts';
 import { membersDiffer, membersOf, observedZones, readyOf, withEra, withoutIdle } from './topology.ts';
 import type { LoopDecision, LoopPolicy, LoopState, Observation } from './types.ts';
 
@@ -56,7 +56,7 @@ const situationOf = (
   const input = {
     policy,
     time,
-    endpoints: withHints(current, ready),
+    endpoints: endpointsWithHints(current, ready),
     current,
     figures,
     demand,

@@ -19,12 +19,13 @@ const labels = { 'app.kubernetes.io/name': EXTENSION_NAME };
 /** Name of the object that says who carries. */
 export const CARRIER_NAME = 'admission-carrier';
 
-const nameOf = ({ name }: Pick<AdmissionPoliciesOptions, 'name'>, row: PolicyRow): string => `${name}.${row.name}`;
+const policyNameOf = ({ name }: Pick<AdmissionPoliciesOptions, 'name'>, row: PolicyRow): string =>
+  `${name}.${row.name}`;
 
 const policyOf = (row: PolicyRow, options: AdmissionPoliciesOptions): MutatingAdmissionPolicy => ({
   apiVersion: API_VERSION,
   kind: 'MutatingAdmissionPolicy',
-  metadata: { name: nameOf(options, row), labels },
+  metadata: { name: policyNameOf(options, row), labels },
   spec: {
     failurePolicy: 'Ignore',
     reinvocationPolicy: 'Never',
@@ -38,8 +39,8 @@ const policyOf = (row: PolicyRow, options: AdmissionPoliciesOptions): MutatingAd
 const bindingOf = (row: PolicyRow, options: AdmissionPoliciesOptions): MutatingAdmissionPolicyBinding => ({
   apiVersion: API_VERSION,
   kind: 'MutatingAdmissionPolicyBinding',
-  metadata: { name: nameOf(options, row), labels },
-  spec: { policyName: nameOf(options, row) },
+  metadata: { name: policyNameOf(options, row), labels },
+  spec: { policyName: policyNameOf(options, row) },
 });
 
 /** Where it is written down who carries admission: the one who decides it writes it, and the webhook follows. */

@@ -11,19 +11,20 @@ export const NODE_NAME_PATTERN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a
 const MAX_NODE_NAME_LENGTH = 253;
 
 /** A CEL string literal. JSON's escapes are a subset of CEL's. */
-export const text = (value: string): string => JSON.stringify(value);
+export const celText = (value: string): string => JSON.stringify(value);
 
-export const texts = (values: readonly string[]): string => `[${values.map(text).join(', ')}]`;
+export const texts = (values: readonly string[]): string => `[${values.map(celText).join(', ')}]`;
 
 const isOneOf = (value: string, names: readonly string[]): string =>
-  names.length === 1 ? `${value} == ${text(names[0] ?? '')}` : `${value} in ${texts(names)}`;
+  names.length === 1 ? `${value} == ${celText(names[0] ?? '')}` : `${value} in ${texts(names)}`;
 
 /** Absent reads as empty: the empty value asks for nothing. */
-export const labelOf = (object: string, key: string): string => `${object}.metadata.?labels[?${text(key)}].orValue("")`;
+export const labelOf = (object: string, key: string): string =>
+  `${object}.metadata.?labels[?${celText(key)}].orValue("")`;
 
 /** Absent reads as empty. */
 const annotationOf = (object: string, key: string): string =>
-  `${object}.metadata.?annotations[?${text(key)}].orValue("")`;
+  `${object}.metadata.?annotations[?${celText(key)}].orValue("")`;
 
 /** Whether the write is not a probe of the webhook. */
 export const NOT_FOR_THE_WEBHOOK = `${annotationOf('object', ANNOTATION_PROBE)} != "webhook"`;
@@ -46,11 +47,11 @@ export const asksFor = (object: string, strategy: HintStrategy): string =>
 
 /** Whether the endpoint has a zone that can stand in a hint. */
 export const hasZone = (endpoint: string): string =>
-  `${endpoint}.?zone.orValue("").matches(${text(ZONE_NAME_PATTERN)})`;
+  `${endpoint}.?zone.orValue("").matches(${celText(ZONE_NAME_PATTERN)})`;
 
 /** Whether the endpoint has a node that can stand in a hint. */
 export const hasNode = (endpoint: string): string =>
-  `${endpoint}.?nodeName.orValue("").matches(${text(NODE_NAME_PATTERN)}) && ${endpoint}.nodeName.size() <= ${MAX_NODE_NAME_LENGTH}`;
+  `${endpoint}.?nodeName.orValue("").matches(${celText(NODE_NAME_PATTERN)}) && ${endpoint}.nodeName.size() <= ${MAX_NODE_NAME_LENGTH}`;
 
 /** Names in one list of the hints that the endpoint carries. */
 export const namesIn = (endpoint: string, list: 'forZones' | 'forNodes'): string =>
@@ -73,12 +74,12 @@ export const hasPlan = (endpoint: string): string => {
 };
 
 /** The endpoints of an object; absent and null, as the API server shows an empty list, are none. */
-export const endpointsOf = (object: string): string =>
+export const celEndpoints = (object: string): string =>
   `(${object}.?endpoints.orValue(null) == null ? [] : ${object}.endpoints)`;
 
 /** Whether there is no plan to keep: the planner is gone, or it says spread. */
 export const unplanned = (plannerAlive: boolean): string =>
-  `!${plannerAlive} || ${annotationOf('object', ANNOTATION_PLAN)} == ${text(PLAN_SPREAD)}`;
+  `!${plannerAlive} || ${annotationOf('object', ANNOTATION_PLAN)} == ${celText(PLAN_SPREAD)}`;
 
 /** Whether the writer is none of the flow controller's users. */
 export const notThePlanner = (users: readonly string[]): string => `!(request.userInfo.username in ${texts(users)})`;

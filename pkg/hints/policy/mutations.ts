@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a row of the table of strategies into the CEL that computes the JSON Patch of a slice.
 import type { HintStrategy } from '../types.ts';
-import { asksFor, endpointsOf, hasNode, hasPlan, hasZone, identityOf, namesIn, unplanned } from './cel.ts';
+import { asksFor, celEndpoints, hasNode, hasPlan, hasZone, identityOf, namesIn, unplanned } from './cel.ts';
 import type { PolicyRow } from './types.ts';
 
 /** What a policy computes: variables in the order in which they may use each other. */
@@ -51,7 +51,7 @@ const ownZoneAndNode = (): Computation => {
 const storedPlans = (strategy: HintStrategy): string =>
   [
     `request.operation == "UPDATE" && (${asksFor('oldObject', strategy)})`,
-    `  ? ${endpointsOf('oldObject')}.transformMapEntry(i, x,`,
+    `  ? ${celEndpoints('oldObject')}.transformMapEntry(i, x,`,
     `      ${hasPlan('x')},`,
     `      {${identityOf('x')}: x.hints.forZones.map(h, h.name)})`,
     '  : {}',

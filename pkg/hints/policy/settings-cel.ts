@@ -4,7 +4,7 @@ import { ANNOTATION_APPLIED } from '../../apis/names.ts';
 import type { KeptSlot } from '../../routing/keep.ts';
 import type { Slot } from '../../routing/slots.ts';
 import { pathOf } from '../../routing/slots.ts';
-import { text } from './cel.ts';
+import { celText } from './cel.ts';
 import type { NamedExpression } from './types.ts';
 
 type Path = readonly string[];
@@ -59,7 +59,7 @@ export const mapVariables = (slots: readonly KeptSlot[]): NamedExpression[] => [
 
 /** Text between two marks; empty where the first is not there. */
 const between = (value: string, from: string, to: string): string =>
-  `${value}.contains(${text(from)}) ? ${value}.split(${text(from)})[1].split(${text(to)})[0] : ""`;
+  `${value}.contains(${celText(from)}) ? ${value}.split(${celText(from)})[1].split(${celText(to)})[0] : ""`;
 
 /** The parts of the canonical text in which keys repeat: no value holds a quote or a brace. */
 export const RECORDED_MAPS: readonly NamedExpression[] = (['labels', 'annotations'] as const).map((section) => ({
@@ -78,7 +78,7 @@ const droppedIn = (slot: Slot): string => `variables.dropped${wordOf(slot)}`;
 
 /** The value of a slot among the maps of the new or the stored object; `otherwise` where it has none. */
 const valueIn = (prefix: 'next' | 'old', slot: Slot, otherwise: string): string =>
-  `variables.${variableOf(prefix, holderOf(slot))}[?${text(pathOf(slot).at(-1) ?? '')}].orValue(${otherwise})`;
+  `variables.${variableOf(prefix, holderOf(slot))}[?${celText(pathOf(slot).at(-1) ?? '')}].orValue(${otherwise})`;
 
 const droppedExpression = ({ slot, yieldsToHeuristic }: KeptSlot): string => {
   const ours = recordedIn(slot);
@@ -110,7 +110,7 @@ const pointerOf = (path: Path): string =>
   path.map((part) => `/${part.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 const addWhere = (condition: string, path: Path, value: string): string =>
-  `(${condition} ? [JSONPatch{op: "add", path: ${text(pointerOf(path))}, value: ${value}}] : [])`;
+  `(${condition} ? [JSONPatch{op: "add", path: ${celText(pointerOf(path))}, value: ${value}}] : [])`;
 
 const isWithin = (parent: Path, path: Path): boolean => parent.every((part, index) => path[index] === part);
 

@@ -11,19 +11,22 @@ import {
 import { SERVICES } from '../../apis/resources.ts';
 import { CANONICAL_BODY_PATTERN, MAX_APPLIED_LENGTH } from '../../routing/canonical-applied.ts';
 import { KEPT_SLOTS, UNTOUCHED_SERVICES } from '../../routing/keep.ts';
-import { labelOf, text, texts } from './cel.ts';
+import { labelOf, celText, texts } from './cel.ts';
 import { mapVariables, putBack, RECORDED_MAPS, slotVariables } from './settings-cel.ts';
 import type { AdmissionPoliciesOptions, NamedExpression, PolicyRow } from './types.ts';
 
-const has = (object: string): string => `${text(ANNOTATION_APPLIED)} in ${object}.metadata.?annotations.orValue({})`;
+const has = (object: string): string => `${celText(ANNOTATION_APPLIED)} in ${object}.metadata.?annotations.orValue({})`;
 
 const matchConditionsOf = (user: string): NamedExpression[] => [
-  { name: 'not-the-settings-reconciler', expression: `request.userInfo.username != ${text(user)}` },
+  { name: 'not-the-settings-reconciler', expression: `request.userInfo.username != ${celText(user)}` },
   { name: 'has-applied-settings', expression: `${has('object')} || ${has('oldObject')}` },
   { name: 'not-excluded', expression: `${labelOf('object', LABEL_MANAGED)} != "false"` },
   { name: 'not-the-kube-apiserver', expression: `!(object.metadata.name in ${texts(UNTOUCHED_SERVICES)})` },
   // Druid's own writes are its owner's last word where no webhook acts: hints suffice for every proxy that can be there.
-  { name: 'not-made-by-etcd-druid', expression: `${labelOf('object', LABEL_MANAGED_BY)} != ${text(MANAGED_BY_DRUID)}` },
+  {
+    name: 'not-made-by-etcd-druid',
+    expression: `${labelOf('object', LABEL_MANAGED_BY)} != ${celText(MANAGED_BY_DRUID)}`,
+  },
 ];
 
 /** The text of `applied`, on the new object or else on the stored one; empty where it is not in its one form. */
@@ -31,15 +34,15 @@ const APPLIED: readonly NamedExpression[] = [
   {
     name: 'text',
     expression: [
-      `object.metadata.?annotations[?${text(ANNOTATION_APPLIED)}]`,
-      `.or(oldObject.metadata.?annotations[?${text(ANNOTATION_APPLIED)}]).orValue("")`,
+      `object.metadata.?annotations[?${celText(ANNOTATION_APPLIED)}]`,
+      `.or(oldObject.metadata.?annotations[?${celText(ANNOTATION_APPLIED)}]).orValue("")`,
     ].join('\n'),
   },
   {
     name: 'applied',
     expression: [
       `variables.text.size() > 2 && variables.text.size() <= ${MAX_APPLIED_LENGTH} && variables.text.endsWith("}") &&`,
-      `(variables.text.substring(0, variables.text.size() - 1) + ",").matches(${text(CANONICAL_BODY_PATTERN)})`,
+      `(variables.text.substring(0, variables.text.size() - 1) + ",").matches(${celText(CANONICAL_BODY_PATTERN)})`,
       '? variables.text : ""',
     ].join('\n'),
   },

@@ -74,7 +74,7 @@ export const readsPreferCloseOnly = ({ major, minor }: RouterVersion): boolean =
   major === 1 && minor >= FIRST_WITH_PREFER_CLOSE_ONLY && minor <= LAST_WITH_PREFER_CLOSE_ONLY;
 
 /** `Cilium 1.18.3`. */
-const nameOf = (version: RouterVersion | undefined): string => {
+const ciliumTitle = (version: RouterVersion | undefined): string => {
   if (version === undefined) return 'Cilium';
   const { major, minor, patch } = version;
   return `Cilium ${major}.${minor}${patch === undefined ? '' : `.${patch}`}`;
@@ -86,7 +86,7 @@ export const ciliumRoute = (input: RouteInput, options: CiliumOptions = {}): Rou
   const own: HintRule = { ...ciliumRule(ciliumVersion), partial: partialHints };
   return alternativeRoute(input, {
     terminatingFallback: true,
-    router: nameOf(ciliumVersion),
+    router: ciliumTitle(ciliumVersion),
     choose: (ready, endpoints) => {
       const all = { list: ready, mode: '' } as const;
       if (!serviceTopology) return { ...all, reason: 'CiliumServiceTopologyOff' };

@@ -25,9 +25,9 @@ export const utf8String = (text: string): Der => encode(0x0c, Buffer.from(text, 
 /** BIT STRING of whole bytes. */
 export const bitString = (content: Uint8Array): Der => encode(0x03, Buffer.from([0]), content);
 /** Context-specific tag around complete values. */
-export const explicit = (tag: number, ...items: readonly Der[]): Der => encode(0xa0 | tag, ...items);
+export const explicitTag = (tag: number, ...items: readonly Der[]): Der => encode(0xa0 | tag, ...items);
 /** Context-specific tag in place of a primitive's own. */
-export const implicit = (tag: number, content: Uint8Array): Der => encode(0x80 | tag, content);
+export const implicitTag = (tag: number, content: Uint8Array): Der => encode(0x80 | tag, content);
 
 /** Non-negative INTEGER from big-endian bytes: shortest form, a leading zero where the sign bit would be set. */
 export const unsignedInteger = (bytes: Uint8Array): Der => {

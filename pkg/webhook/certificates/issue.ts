@@ -6,8 +6,8 @@ import { isIP } from 'node:net';
 import {
   bitString,
   boolean,
-  explicit,
-  implicit,
+  explicitTag,
+  implicitTag,
   ipBytes,
   namedBits,
   objectIdentifier,
@@ -66,7 +66,7 @@ const MAX_COMMON_NAME = 64;
 const extension = (oid: string, critical: boolean, value: Der): Der =>
   sequence(objectIdentifier(oid), ...(critical ? [boolean(true)] : []), octetString(value));
 
-const nameOf = (commonName: string): Der =>
+const distinguishedName = (commonName: string): Der =>
   sequence(setOf(sequence(objectIdentifier(OID.commonName), utf8String(commonName.slice(0, MAX_COMMON_NAME)))));
 
 /** SHA-1 of the public key's bits: method 1 of RFC 5280 section 4.2.1.2 (an identifier, not a signature). */
@@ -112,14 +112,14 @@ interface Template {
 const signCertificate = (template: Template, signer: KeyObject): string => {
   const algorithm = sequence(objectIdentifier(OID.ecdsaWithSha256));
   const toBeSigned = sequence(
-    explicit(0, unsignedInteger(Buffer.from([2]))),
+    explicitTag(0, unsignedInteger(Buffer.from([2]))),
     template.serial,
     algorithm,
     template.issuer,
     sequence(time(template.notBefore), time(template.notAfter)),
     template.subject,
     template.spki,
-    explicit(3, sequence(...template.extensions)),
+    explicitTag(3, sequence(...template.extensions)),
   );
   return pem('CERTIFICATE', sequence(toBeSigned, algorithm, bitString(sign('sha256', toBeSigned, signer))));
 };
@@ -134,7 +134,7 @@ export const issueAuthority = ({ commonName, now, lifetimeMs, randomBytes }: Iss
   const { publicKey, privateKey } = newKeyPair();
   const spki = spkiOf(publicKey);
   const id = keyIdentifier(spki);
-  const name = nameOf(commonName);
+  const name = distinguishedName(commonName);
   const cert = signCertificate(
     {
       serial: serialNumber(randomBytes),
@@ -147,7 +147,7 @@ export const issueAuthority = ({ commonName, now, lifetimeMs, randomBytes }: Iss
         extension(OID.basicConstraints, true, sequence(boolean(true), unsignedInteger(Buffer.from([0])))),
         extension(OID.keyUsage, true, namedBits(KEY_USAGE.keyCertSign, KEY_USAGE.crlSign)),
         extension(OID.subjectKeyIdentifier, false, octetString(id)),
-        extension(OID.authorityKeyIdentifier, false, sequence(implicit(0, id))),
+        extension(OID.authorityKeyIdentifier, false, sequence(implicitTag(0, id))),
       ],
     },
     privateKey,
@@ -156,9 +156,9 @@ export const issueAuthority = ({ commonName, now, lifetimeMs, randomBytes }: Iss
 };
 
 const generalName = (name: string): Der => {
-  if (isIP(name) !== 0) return implicit(7, ipBytes(name));
+  if (isIP(name) !== 0) return implicitTag(7, ipBytes(name));
   if (!/^[\w.*-]+$/.test(name)) throw new RangeError(`not a DNS name or IP address: ${JSON.stringify(name)}`);
-  return implicit(2, Buffer.from(name, 'latin1'));
+  return implicitTag(2, Buffer.from(name, 'latin1'));
 };
 
 /** A server certificate for `names`. Throws RangeError for an empty list or a name that is neither DNS name nor IP address. */
@@ -172,7 +172,7 @@ export const issueServerCertificate = (options: IssueServerOptions): Pem => {
     {
       serial: serialNumber(randomBytes),
       issuer: subjectOf(authority.certificate.raw),
-      subject: nameOf(commonName),
+      subject: distinguishedName(commonName),
       notBefore: Math.max(now - BACKDATE_MS, authority.notBefore),
       notAfter: Math.min(now + lifetimeMs, authority.notAfter),
       spki,
@@ -182,7 +182,7 @@ export const issueServerCertificate = (options: IssueServerOptions): Pem => {
         extension(OID.extKeyUsage, false, sequence(objectIdentifier(OID.serverAuth))),
         extension(OID.subjectAltName, false, sequence(...names.map(generalName))),
         extension(OID.subjectKeyIdentifier, false, octetString(keyIdentifier(spki))),
-        extension(OID.authorityKeyIdentifier, false, sequence(implicit(0, issuerId))),
+        extension(OID.authorityKeyIdentifier, false, sequence(implicitTag(0, issuerId))),
       ],
     },
     authority.privateKey,

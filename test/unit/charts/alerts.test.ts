@@ -10,7 +10,7 @@ import { metricsCatalogue } from '../../../hack/lib/metrics-catalogue.ts';
 import { unknownNames } from '../../../hack/lib/promql-names.ts';
 import { COMMANDS, TRAFFIC_METER } from '../../../pkg/apis/names.ts';
 import { OUTCOMES as JUDGED } from '../../../pkg/traffic/hints.ts';
-import { OUTCOMES } from '../../../pkg/webhook/metrics.ts';
+import { REVIEW_OUTCOMES } from '../../../pkg/webhook/metrics.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -26,7 +26,7 @@ const literalsOf = (path: string): Set<string> =>
 /** Values that the labels of matchers can have. */
 const VALUES: Readonly<Record<string, ReadonlySet<string>>> = {
   command: new Set(Object.values(COMMANDS)),
-  outcome: new Set([...OUTCOMES, ...JUDGED, ...literalsOf('pkg/kubernetes/controller.ts')]),
+  outcome: new Set([...REVIEW_OUTCOMES, ...JUDGED, ...literalsOf('pkg/kubernetes/controller.ts')]),
   state: new Set([
     ...literalsOf('pkg/controllers/effectiveness/assess.ts'),
     ...literalsOf('pkg/evacuation/progress.ts'),

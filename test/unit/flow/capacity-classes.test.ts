@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { capacitiesFor, classesOf, roundedDown } from '../../../pkg/flow/capacity-classes.ts';
+import { capacitiesFor, capacityClasses, roundedDown } from '../../../pkg/flow/capacity-classes.ts';
 import { compile } from '../../../pkg/flow/compile.ts';
 import { evaluatePlan, planHints } from '../../../pkg/flow/index.ts';
 import type { FlowEndpoint, PlanInput } from '../../../pkg/flow/index.ts';
@@ -30,13 +30,13 @@ describe('flow/capacity-classes', () => {
     { name: 'knows no class of nothing', given: [], most: 4, is: [] },
   ];
   for (const { name, given, most, is } of tables) {
-    it(`classesOf ${name}`, () => expect(classesOf(given, most)).to.deep.equal(is));
+    it(`classesOf ${name}`, () => expect(capacityClasses(given, most)).to.deep.equal(is));
   }
 
   it('rounds down by less than (largest / smallest)^(1 / most), and not at all where there are few capacities', () => {
     fc.assert(
       fc.property(capacities, fc.integer({ min: 1, max: 24 }), (given, most) => {
-        const classes = classesOf(given, most);
+        const classes = capacityClasses(given, most);
         expect(classes.length).to.be.at.most(most);
         const widest = (Math.max(...given) / Math.min(...given)) ** (1 / most);
         for (const capacity of given) {

@@ -5,7 +5,14 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { descend } from '../../../pkg/flow/descent.ts';
 import { exhaustive, isSmall } from '../../../pkg/flow/exhaustive.ts';
-import { bestOf, compareFigures, explicit, isAllowed, servedBy, solutionOf } from '../../../pkg/flow/figures.ts';
+import {
+  bestOf,
+  compareFigures,
+  hintedExplicitly,
+  isAllowed,
+  servedBy,
+  solutionOf,
+} from '../../../pkg/flow/figures.ts';
 import { localSearch } from '../../../pkg/flow/local-search.ts';
 import { createProblem, sameZoneGroups, spreadGroups } from '../../../pkg/flow/problem.ts';
 import type { Group, Problem } from '../../../pkg/flow/problem.ts';
@@ -158,7 +165,7 @@ describe('flow/local-search', () => {
   it('never leaves the rules and never gets worse', () => {
     fc.assert(
       fc.property(numbers(4, 8), (problem) => {
-        const start = solutionOf(problem, explicit(problem, spreadGroups(problem)));
+        const start = solutionOf(problem, hintedExplicitly(problem, spreadGroups(problem)));
         const found = localSearch(problem, { start, budget: 400 });
         expectComplete(problem, found.groups);
         expect(isAllowed(problem, found.groups)).to.equal(true);
@@ -180,7 +187,7 @@ describe('flow/local-search', () => {
       looks += 1;
       return solutionOf(of, groups);
     };
-    const start = solutionOf(problem, explicit(problem, spreadGroups(problem)));
+    const start = solutionOf(problem, hintedExplicitly(problem, spreadGroups(problem)));
     localSearch(problem, { start, budget: 25, evaluate });
     expect(looks).to.equal(25);
   });

@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { NodeGroup } from '../../../pkg/apis/kubeedge.ts';
-import { groupsOf, isEnabled, isMember, isZoneName, mayTakeOver, nameOf } from '../../../pkg/kubeedge/membership.ts';
+import { nameOf } from '../../../pkg/apis/object.ts';
+import { groupsOf, isTopologyEnabled, isMember, isLabelValue, mayTakeOver } from '../../../pkg/kubeedge/membership.ts';
 import { node } from '../../fixtures/core.ts';
 import { nodeGroup } from '../../fixtures/kubeedge.ts';
 
@@ -46,10 +47,10 @@ describe('membership of a NodeGroup', () => {
 
 describe('what a NodeGroup says about zones', () => {
   it('is on only where it says true', () => {
-    expect(isEnabled(nodeGroup('g'))).to.equal(true);
-    expect(isEnabled(nodeGroup('g', { topologyEnabled: false }))).to.equal(false);
-    expect(isEnabled({ metadata: { name: 'g' }, spec: {} })).to.equal(false);
-    expect(isEnabled({ metadata: { name: 'g' } })).to.equal(false);
+    expect(isTopologyEnabled(nodeGroup('g'))).to.equal(true);
+    expect(isTopologyEnabled(nodeGroup('g', { topologyEnabled: false }))).to.equal(false);
+    expect(isTopologyEnabled({ metadata: { name: 'g' }, spec: {} })).to.equal(false);
+    expect(isTopologyEnabled({ metadata: { name: 'g' } })).to.equal(false);
   });
 
   it('may take over only where it says "true"', () => {
@@ -69,5 +70,5 @@ describe('what a NodeGroup says about zones', () => {
     { name: 'nothing', value: '', valid: false },
     { name: 'a dash at the end', value: 'north-', valid: false },
   ])
-    it(`${valid ? 'can' : 'cannot'} be a zone: ${name}`, () => expect(isZoneName(value)).to.equal(valid));
+    it(`${valid ? 'can' : 'cannot'} be a zone: ${name}`, () => expect(isLabelValue(value)).to.equal(valid));
 });

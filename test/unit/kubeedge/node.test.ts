@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_GROUP_ZONE, LABEL_BELONGING_TO, LABEL_ZONE } from '../../../pkg/apis/names.ts';
-import { managersOf, projectGroupNode, zoneOf } from '../../../pkg/kubeedge/node.ts';
+import { managersOf, projectGroupNode, zoneLabelOf } from '../../../pkg/kubeedge/node.ts';
 import { node } from '../../fixtures/core.ts';
 
 const owns = (manager: string, ...labels: string[]): object => ({
@@ -62,8 +62,8 @@ describe('the projection of a Node', () => {
   });
 
   it('takes an empty zone for none', () => {
-    expect(zoneOf(node({ zone: 'eu-1a' }))).to.equal('eu-1a');
-    expect(zoneOf(node({ zone: '', metadata: { labels: { [LABEL_ZONE]: '' } } }))).to.equal(undefined);
-    expect(zoneOf({})).to.equal(undefined);
+    expect(zoneLabelOf(node({ zone: 'eu-1a' }))).to.equal('eu-1a');
+    expect(zoneLabelOf(node({ zone: '', metadata: { labels: { [LABEL_ZONE]: '' } } }))).to.equal(undefined);
+    expect(zoneLabelOf({})).to.equal(undefined);
   });
 });

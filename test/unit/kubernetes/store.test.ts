@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { createStore, keyOf, keyOfObject } from '../../../pkg/kubernetes/store.ts';
+import { createStore, storeKeyOf, storeKeyOfObject } from '../../../pkg/kubernetes/store.ts';
 
 const object = (name: string, labels: Record<string, string> = {}, namespace = 'ns'): KubernetesObject => ({
   metadata: { namespace, name, labels },
@@ -15,11 +15,11 @@ const byZone = {
 
 describe('keys', () => {
   it('are namespace/name, or the name alone', () => {
-    expect(keyOf({ namespace: 'a', name: 'b' })).to.equal('a/b');
-    expect(keyOf({ name: 'b' })).to.equal('b');
-    expect(keyOf({ namespace: '', name: 'b' })).to.equal('b');
-    expect(keyOfObject(object('b'))).to.equal('ns/b');
-    expect(keyOfObject({ metadata: { name: 'node' } })).to.equal('node');
+    expect(storeKeyOf({ namespace: 'a', name: 'b' })).to.equal('a/b');
+    expect(storeKeyOf({ name: 'b' })).to.equal('b');
+    expect(storeKeyOf({ namespace: '', name: 'b' })).to.equal('b');
+    expect(storeKeyOfObject(object('b'))).to.equal('ns/b');
+    expect(storeKeyOfObject({ metadata: { name: 'node' } })).to.equal('node');
   });
 });
 

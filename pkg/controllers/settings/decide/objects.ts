@@ -2,7 +2,7 @@
 // Turns the decision for a namespace into one plan for each of its Services, and one row for each Etcd. Pure.
 import type { Service } from '../../../apis/core.ts';
 import type { Etcd } from '../../../apis/gardener.ts';
-import type { KubernetesObject, ObjectRef } from '../../../apis/meta.ts';
+import type { KubernetesObject } from '../../../apis/meta.ts';
 import {
   ANNOTATION_APPLIED,
   ANNOTATION_ORIGIN,
@@ -10,6 +10,7 @@ import {
   LABEL_STRATEGY,
 } from '../../../apis/names.ts';
 import type { Strategy } from '../../../apis/names.ts';
+import { refOf } from '../../../apis/object.ts';
 import { selectEtcd, selectService } from '../../../gardener/catalogue.ts';
 import type { Selection } from '../../../gardener/catalogue.ts';
 import { configuredEtcdSelection, configuredSelection } from '../../../gardener/extension/select.ts';
@@ -63,11 +64,6 @@ const hasModeApplied = ({ metadata }: KubernetesObject): boolean =>
 /** Whether we set the field, by its older name. */
 const hasOlderNameApplied = ({ metadata }: KubernetesObject): boolean =>
   parseApplied(metadata?.annotations?.[ANNOTATION_APPLIED]).record.trafficDistribution === 'PreferClose';
-
-const refOf = ({ metadata }: KubernetesObject): Required<ObjectRef> => ({
-  namespace: metadata?.namespace ?? '',
-  name: metadata?.name ?? '',
-});
 
 const VERSION_UNKNOWN: Refusal = {
   kind: 'refused',
@@ -203,7 +199,9 @@ const decideEtcds = ({ decision, scope, context, governing, etcds }: ObjectsInpu
 
 /** One decision for each object that is ours, or was: what carries `applied` without reason is reverted. */
 export const decideObjects = (input: ObjectsInput): ObjectDecision[] =>
-  [...decideServices(input), ...decideEtcds(input)].sort((one, other) => compare(nameOf(one), nameOf(other)));
+  [...decideServices(input), ...decideEtcds(input)].sort((one, other) =>
+    compare(decisionKeyOf(one), decisionKeyOf(other)),
+  );
 
-const nameOf = ({ kind, ref }: ObjectDecision): string => `${kind}/${ref.namespace}/${ref.name}`;
+const decisionKeyOf = ({ kind, ref }: ObjectDecision): string => `${kind}/${ref.namespace}/${ref.name}`;
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Endpoint, Node, Service } from '../../../../pkg/apis/core.ts';
-import { figuresOf, followFigures } from '../../../../pkg/controllers/effectiveness/figures.ts';
+import { serviceFiguresOf, followFigures } from '../../../../pkg/controllers/effectiveness/figures.ts';
 import { clientsOf } from '../../../../pkg/diagnosis/models/follow.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
 
@@ -11,7 +11,7 @@ const inZone = (zone: string, hints: readonly string[] = [zone], more: Partial<E
   endpoint({ zone, ...(hints.length === 0 ? {} : { hints: { forZones: hints.map((name) => ({ name })) } }), ...more });
 
 const shareOf = (endpoints: readonly Endpoint[], clients: readonly Node[] = nodes, of: Service = service()) =>
-  figuresOf(of, [slice({ endpoints: [...endpoints] })], clientsOf(clients)).inZone;
+  serviceFiguresOf(of, [slice({ endpoints: [...endpoints] })], clientsOf(clients)).inZone;
 
 describe('figures of a Service', () => {
   const shares: { name: string; endpoints: Endpoint[]; clients?: Node[]; share: number | undefined }[] = [
@@ -83,11 +83,15 @@ describe('figures of a Service', () => {
   it('count ready endpoints of all families by their hints', () => {
     const endpoints = [inZone('a'), inZone('b', []), inZone('c', [], { conditions: { ready: false } })];
     const slices = [slice({ endpoints }), slice({ addressType: 'IPv6', endpoints: [inZone('a'), inZone('b')] })];
-    expect(figuresOf(service(), slices, clientsOf(nodes))).to.include({ hinted: 3, unhinted: 1 });
+    expect(serviceFiguresOf(service(), slices, clientsOf(nodes))).to.include({ hinted: 3, unhinted: 1 });
   });
 
   it('are counts alone where there is no Service', () => {
-    expect(figuresOf(undefined, [], clientsOf(nodes))).to.deep.equal({ hinted: 0, unhinted: 0, inZone: undefined });
+    expect(serviceFiguresOf(undefined, [], clientsOf(nodes))).to.deep.equal({
+      hinted: 0,
+      unhinted: 0,
+      inZone: undefined,
+    });
   });
 
   it('have one kind of client for each zone and version', () => {

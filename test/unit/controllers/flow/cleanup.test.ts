@@ -5,7 +5,7 @@ import { beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_APPLIED, ANNOTATION_PLAN, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
-import { cleanUp, servedNamespaces } from '../../../../pkg/controllers/flow/cleanup.ts';
+import { cleanUpPlans, servedNamespaces } from '../../../../pkg/controllers/flow/cleanup.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { service, slice } from '../../../fixtures/core.ts';
@@ -53,7 +53,7 @@ describe('cleanUp of the flow controller', () => {
     },
   };
   const run = (serves: (namespace: string) => boolean = () => true) =>
-    cleanUp({ client: client as unknown as Client, logger: recordingLogger(), serves }, signal);
+    cleanUpPlans({ client: client as unknown as Client, logger: recordingLogger(), serves }, signal);
 
   for (const { name, selector, served } of [
     { name: 'everything where no selector is configured', selector: {}, served: ['a', 'b', 'gone'] },

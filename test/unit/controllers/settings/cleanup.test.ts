@@ -12,7 +12,7 @@ import {
 } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import type { Namespace } from '../../../../pkg/apis/core.ts';
-import { cleanUp } from '../../../../pkg/controllers/settings/cleanup.ts';
+import { cleanUpSettings } from '../../../../pkg/controllers/settings/cleanup.ts';
 import type { CleanupOptions } from '../../../../pkg/controllers/settings/cleanup.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
@@ -68,7 +68,7 @@ describe('cleanUp', () => {
     },
   };
   const run = (more: Pick<CleanupOptions, 'leaves'> = {}) =>
-    cleanUp(
+    cleanUpSettings(
       { client: client as unknown as Client, clock: createFakeClock(), logger: recordingLogger(), ...more },
       signal,
     );

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Extension } from '../../../../pkg/apis/extension.ts';
 import { EXTENSION_TYPE } from '../../../../pkg/apis/names.ts';
-import { classesOf, governingOf, homeOf } from '../../../../pkg/controllers/settings/homes.ts';
+import { extensionClassesOf, governingOf, homeOf } from '../../../../pkg/controllers/settings/homes.ts';
 import type { SettingsCaches } from '../../../../pkg/controllers/settings/caches.ts';
 import { heldByConfiguration } from '../../../../pkg/gardener/extension/select.ts';
 import { extension } from '../../../fixtures/gardener.ts';
@@ -13,10 +13,10 @@ const GARDEN = { garden: { namespace: 'my-garden', gardener: {} } };
 
 describe('classes and their homes', () => {
   it('are divided among the modes, so that two installations in one cluster never answer for the same', () => {
-    expect(classesOf(SEED)).to.deep.equal(['shoot', 'seed']);
-    expect(classesOf(GARDEN)).to.deep.equal(['garden']);
-    expect(classesOf({ ...SEED, ...GARDEN })).to.deep.equal(['shoot', 'seed', 'garden']);
-    expect(classesOf({ cluster: { namespaces: [] } })).to.deep.equal([]);
+    expect(extensionClassesOf(SEED)).to.deep.equal(['shoot', 'seed']);
+    expect(extensionClassesOf(GARDEN)).to.deep.equal(['garden']);
+    expect(extensionClassesOf({ ...SEED, ...GARDEN })).to.deep.equal(['shoot', 'seed', 'garden']);
+    expect(extensionClassesOf({ cluster: { namespaces: [] } })).to.deep.equal([]);
   });
 
   it('of a Shoot is its own namespace, of the others the one of the garden', () => {

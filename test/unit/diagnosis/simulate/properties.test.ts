@@ -8,7 +8,7 @@ import { createRouters } from '../../../../pkg/diagnosis/routers/routers.ts';
 import { routesReport } from '../../../../pkg/diagnosis/models/routes.ts';
 import { BUILT_IN_PRICES } from '../../../../pkg/diagnosis/prices.ts';
 import type { Matrix, Outcome, SimulateOptions, SimulationReport } from '../../../../pkg/diagnosis/simulate/types.ts';
-import { excessOf } from '../../../../pkg/diagnosis/simulate/verdict.ts';
+import { surplusOf } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import { clusterOf, reportFor, simulateCluster, sumOf } from './cases.ts';
 import type { Cluster, ClusterCase } from './cases.ts';
 
@@ -190,7 +190,7 @@ describe('simulate, for any cluster', () => {
       const report = reportFor(cluster);
       const outcomes = new Map(outcomesOf(report));
       const chosen = outcomes.get(report.recommendation.mode)!;
-      expect(excessOf(chosen, FAIR_SHARE)).to.equal(0);
+      expect(surplusOf(chosen, FAIR_SHARE)).to.equal(0);
       expect(chosen.inZoneShare).to.be.at.least(outcomes.get('none')!.inZoneShare - TOLERANCE);
       expect(report.modes.filter(({ recommended }) => recommended)).to.have.lengthOf(1);
     });

@@ -6,7 +6,13 @@ import type { ModeName } from '../../../../pkg/diagnosis/simulate/modes.ts';
 import { MODE_NAMES, SIMPLEST_FIRST } from '../../../../pkg/diagnosis/simulate/modes.ts';
 import { RECOMMENDATION_REASONS, VERDICT_REASONS } from '../../../../pkg/diagnosis/simulate/reasons.ts';
 import type { Outcome } from '../../../../pkg/diagnosis/simulate/types.ts';
-import { excessOf, judge, loadText, percentText, recommend } from '../../../../pkg/diagnosis/simulate/verdict.ts';
+import {
+  surplusOf,
+  judge,
+  utilizationText,
+  boundedPercentText,
+  recommend,
+} from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import type { Candidate, JudgeInput, Limit } from '../../../../pkg/diagnosis/simulate/verdict.ts';
 import type { Reason } from '../../../../pkg/upstream/index.ts';
 import { REASONS } from '../../../../pkg/upstream/reasons.ts';
@@ -211,11 +217,11 @@ describe('verdicts of a simulation', () => {
   });
 
   it('an endpoint without zone has no name of a zone to be told by', () => {
-    expect(loadText(outcome({ busiestZone: '' }), FAIR_SHARE)).to.match(/^an endpoint without zone gets 100 %/);
+    expect(utilizationText(outcome({ busiestZone: '' }), FAIR_SHARE)).to.match(/^an endpoint without zone gets 100 %/);
   });
 });
 
-describe('percentText', () => {
+describe('percent', () => {
   const cases: readonly [number, string][] = [
     [0, '0 %'],
     [0.0001, '1 %'],
@@ -228,7 +234,7 @@ describe('percentText', () => {
   ];
   for (const [fraction, text] of cases) {
     it(`${fraction}: ${text}`, () => {
-      expect(percentText(fraction)).to.equal(text);
+      expect(boundedPercentText(fraction)).to.equal(text);
     });
   }
 });
@@ -243,7 +249,7 @@ describe('excessOf', () => {
   ];
   for (const [name, own, limit, excess] of cases) {
     it(`${name}: ${excess}`, () => {
-      expect(excessOf(outcome(own), limit)).to.be.closeTo(excess, 1e-12);
+      expect(surplusOf(outcome(own), limit)).to.be.closeTo(excess, 1e-12);
     });
   }
 });

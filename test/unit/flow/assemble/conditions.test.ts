@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { findingsOf } from '../../../../pkg/flow/assemble/conditions.ts';
+import { loopFindingsOf } from '../../../../pkg/flow/assemble/conditions.ts';
 import type { FindingsInput } from '../../../../pkg/flow/assemble/conditions.ts';
 import type { TurnFigures } from '../../../../pkg/flow/assemble/figures.ts';
 import type { Turn } from '../../../../pkg/flow/assemble/turn.ts';
@@ -241,7 +241,7 @@ for (const type of ['Observed', 'Effective', 'Stable'] as const) {
   describe(`the condition ${type}`, () => {
     for (const { name, more, is, says = /./ } of tables[type]) {
       it(`is ${is} where ${name}`, () => {
-        const { status, reason, message } = findingsOf(input(more))[type];
+        const { status, reason, message } = loopFindingsOf(input(more))[type];
         expect(`${status}/${reason}`).to.equal(is);
         expect(message).to.match(says);
       });
@@ -252,7 +252,7 @@ for (const type of ['Observed', 'Effective', 'Stable'] as const) {
 describe('the conditions of a Service without plan', () => {
   it('all have the reason', () => {
     const refused = { reason: 'ConflictingMode', message: 'two modes' };
-    const { Observed, Effective, Stable } = findingsOf(input({ refused, turn: undefined }));
+    const { Observed, Effective, Stable } = loopFindingsOf(input({ refused, turn: undefined }));
     expect([Observed, Effective, Stable].map(({ status, reason }) => `${status}/${reason}`)).to.deep.equal([
       'Unknown/ConflictingMode',
       'False/ConflictingMode',
@@ -261,7 +261,7 @@ describe('the conditions of a Service without plan', () => {
   });
 
   it('hold no figures that change by themselves', () => {
-    const old = (freshAt: number): string => JSON.stringify(findingsOf(input({ turn: turn({ freshAt }) })));
+    const old = (freshAt: number): string => JSON.stringify(loopFindingsOf(input({ turn: turn({ freshAt }) })));
     expect(old(870)).to.equal(old(860));
   });
 });

@@ -2,7 +2,7 @@
 // Tests of what slices say together: endpoints of both families as one, plans adopted, hints as proxies take them.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { endpointsOf, hintsInForce, planOnSlices } from '../../../../pkg/flow/assemble/endpoints.ts';
+import { viewsOfEndpoints, hintsInForce, planOnSlices } from '../../../../pkg/flow/assemble/endpoints.ts';
 import { flowEndpoint, flowSlice } from './support.ts';
 
 const v4 = flowSlice([flowEndpoint('b'), flowEndpoint('a', { forZones: ['b', 'a'] })]);
@@ -10,7 +10,7 @@ const v6 = flowSlice([flowEndpoint('a', { address: '2001:db8::1', ready: false }
 
 describe('endpoints of slices', () => {
   it('are one a Pod, ready where any family is, in name order', () => {
-    const found = endpointsOf([v6, v4]);
+    const found = viewsOfEndpoints([v6, v4]);
     expect(found.map(({ name, ready, forZones }) => [name, ready, forZones])).to.deep.equal([
       ['a1', true, ['b', 'a']],
       ['b1', true, []],
@@ -18,7 +18,7 @@ describe('endpoints of slices', () => {
   });
 
   it('leave slices of host names out', () => {
-    expect(endpointsOf([flowSlice([flowEndpoint('a')], { addressType: 'FQDN' })])).to.deep.equal([]);
+    expect(viewsOfEndpoints([flowSlice([flowEndpoint('a')], { addressType: 'FQDN' })])).to.deep.equal([]);
   });
 
   const remembered = { spread: false, endpoints: [{ name: 'b1', forZones: ['a', 'b'] }] };

@@ -2,7 +2,7 @@
 // Figures of a turn: of every zone with clients, and of no more others than fit into a status.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { figuresOf } from '../../../../pkg/flow/assemble/figures.ts';
+import { loopFiguresOf } from '../../../../pkg/flow/assemble/figures.ts';
 import type { Observation } from '../../../../pkg/flow/loop/types.ts';
 
 const OWN = { spread: false, endpoints: [] };
@@ -22,7 +22,7 @@ const observation = (zones: readonly string[], endpointZones: readonly string[])
 });
 
 const zonesIn = (zones: readonly string[], endpointZones: readonly string[], demand: Record<string, number>) =>
-  figuresOf(observation(zones, endpointZones), OWN, demand, { targetUtilization: 0.7, idleCores: 0 }).zones;
+  loopFiguresOf(observation(zones, endpointZones), OWN, demand, { targetUtilization: 0.7, idleCores: 0 }).zones;
 
 describe('figures of a turn', () => {
   it('name zones with clients and zones with endpoints only', () => {
@@ -43,13 +43,13 @@ describe('figures of a turn', () => {
 
   it('are of what idle load leaves of the endpoints', () => {
     const idle = { targetUtilization: 0.7, idleCores: 0.2 };
-    const figures = figuresOf(observation(['a'], ['a']), OWN, { a: 0.4 }, idle);
+    const figures = loopFiguresOf(observation(['a'], ['a']), OWN, { a: 0.4 }, idle);
     expect(figures).to.include({ demand: 0.4, capacity: 0.8, maxUtilization: 0.5 });
   });
 
   it('add up over all endpoints, named or not', () => {
     const strange = Array.from({ length: 100 }, (_, index) => `strange-${index}`);
-    const figures = figuresOf(observation(['a'], strange), OWN, { a: 3 }, { targetUtilization: 0.7, idleCores: 0 });
+    const figures = loopFiguresOf(observation(['a'], strange), OWN, { a: 3 }, { targetUtilization: 0.7, idleCores: 0 });
     expect(figures).to.include({ demand: 3, capacity: 100, endpoints: 100, inZoneShare: 0 });
   });
 });

@@ -2,7 +2,7 @@
 // Tests of a turn: what is adopted, what is measured under which hints, what observing leaves alone, and weights.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { figuresOf, boundsOf } from '../../../../pkg/flow/assemble/figures.ts';
+import { loopFiguresOf, boundsOf } from '../../../../pkg/flow/assemble/figures.ts';
 import type { FlowSlice } from '../../../../pkg/flow/assemble/slice.ts';
 import { lookByLoad, planByWeight, turnByLoad } from '../../../../pkg/flow/assemble/turn.ts';
 import type { Turn, TurnInput } from '../../../../pkg/flow/assemble/turn.ts';
@@ -177,7 +177,7 @@ describe('figures of a turn', () => {
   it('are by zone, with what leaves it', () => {
     if (observation === undefined) throw new Error('no observation');
     const plan = { spread: false, endpoints: [{ name: 'b1', forZones: ['a', 'b'] }] };
-    const { zones, ...sums } = figuresOf(observation, plan, { a: 1, b: 0.2 }, DEFAULT_LOOP_POLICY);
+    const { zones, ...sums } = loopFiguresOf(observation, plan, { a: 1, b: 0.2 }, DEFAULT_LOOP_POLICY);
     expect(zones.map(({ zone, endpoints, spill }) => [zone, endpoints, spill])).to.deep.equal([
       ['a', 1, 0.5],
       ['b', 1, 0],

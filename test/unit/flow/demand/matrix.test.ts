@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { at, eigenvalues, inverse, matrixOf, solve, times } from '../../../../pkg/flow/demand/matrix.ts';
+import { at, eigenvalues, inverse, matrixOf, solveLinear, times } from '../../../../pkg/flow/demand/matrix.ts';
 import type { Matrix } from '../../../../pkg/flow/demand/matrix.ts';
 
 /** Symmetric positive definite: BᵀB + I. */
@@ -22,7 +22,7 @@ const positiveDefinite: fc.Arbitrary<Matrix> = fc.integer({ min: 1, max: 6 }).ch
 
 describe('matrix', () => {
   it('solves a system that is known', () => {
-    const solution = solve(
+    const solution = solveLinear(
       [
         [4, 2],
         [2, 3],
@@ -40,7 +40,7 @@ describe('matrix', () => {
         fc.infiniteStream(fc.double({ min: -10, max: 10, noNaN: true })),
         (matrix, stream) => {
           const vector = matrix.map(() => stream.next().value as number);
-          solve(matrix, times(matrix, vector)).forEach((value, index) =>
+          solveLinear(matrix, times(matrix, vector)).forEach((value, index) =>
             expect(value).to.be.closeTo(vector[index] ?? 0, 1e-6),
           );
         },
@@ -61,7 +61,7 @@ describe('matrix', () => {
   });
 
   it('gives an answer for a matrix that is not quite positive definite', () => {
-    const solution = solve(
+    const solution = solveLinear(
       [
         [1, 1],
         [1, 1],

@@ -6,8 +6,8 @@ import { describe, it } from 'mocha';
 import {
   bitString,
   boolean,
-  explicit,
-  implicit,
+  explicitTag,
+  implicitTag,
   ipBytes,
   namedBits,
   objectIdentifier,
@@ -46,8 +46,8 @@ describe('DER encoding', () => {
     { name: 'text', encoded: utf8String('é'), hex: '0c 02 c3 a9' },
     { name: 'an empty sequence', encoded: sequence(), hex: '30 00' },
     { name: 'a sequence in a set', encoded: setOf(sequence(boolean(true))), hex: '31 05 30 03 01 01 ff' },
-    { name: 'an explicit tag', encoded: explicit(3, boolean(true)), hex: 'a3 03 01 01 ff' },
-    { name: 'an implicit tag', encoded: implicit(2, Buffer.from('a')), hex: '82 01 61' },
+    { name: 'an explicit tag', encoded: explicitTag(3, boolean(true)), hex: 'a3 03 01 01 ff' },
+    { name: 'an implicit tag', encoded: implicitTag(2, Buffer.from('a')), hex: '82 01 61' },
   ];
   for (const { name, encoded, hex } of table) {
     it(`encodes ${name}`, () => expect(encoded.toString('hex')).to.equal(hex.replaceAll(' ', '')));

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// How objects are named: by name, by reference and by key; what has no metadata has empty names.
+import type { KubernetesObject, ObjectRef } from './meta.ts';
+
+type Named = Pick<KubernetesObject, 'metadata'>;
+
+export const nameOf = ({ metadata }: Named): string => metadata?.name ?? '';
+
+/** Of a namespaced object. */
+export const refOf = ({ metadata }: Named): Required<ObjectRef> => ({
+  namespace: metadata?.namespace ?? '',
+  name: metadata?.name ?? '',
+});
+
+/** `namespace/name`, of a namespaced object: the key of caches and queues. */
+export const keyOf = ({ metadata }: Named): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+
+/** The reference that a key stands for. */
+export const refOfKey = (key: string): Required<ObjectRef> => {
+  const at = key.indexOf('/');
+  return { namespace: key.slice(0, at), name: key.slice(at + 1) };
+};
