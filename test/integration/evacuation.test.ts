@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A zone is evacuated by the settings-reconciler and by admission on the sandbox: what is written, in which order, what is said, and
 // what admission does without the settings-reconciler.
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { EndpointSlice, Event } from '../../pkg/apis/core.ts';
@@ -10,7 +11,10 @@ import { ANNOTATION_EVACUATED, NOWHERE } from '../../pkg/apis/names.ts';
 import { apiVersionOf, ENDPOINT_SLICES, EVENTS, FLOW_POLICIES, ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
 import { zoneEvacuationDefinition } from '../../pkg/apis/zone-evacuation-crd.ts';
 import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../pkg/apis/zone-evacuation.ts';
-import { endpoint, node, service, slice } from '../fixtures/core.ts';
+import { checkEvacuation } from '../../pkg/diagnosis/survival/check.ts';
+import { CATALOGUE } from '../../pkg/gardener/catalogue.ts';
+import { endpoint, kubeProxy, node, service, slice } from '../fixtures/core.ts';
+import { snapshotOf } from '../fixtures/snapshot.ts';
 import { eventually } from './controller-bed.ts';
 import { startEvacuationAdmission } from './evacuation-support.ts';
 import { openBed } from './settings-support.ts';
@@ -222,5 +226,51 @@ describe('evacuating a zone on the sandbox', () => {
       'Evacuated=False',
       'Returned=True',
     ]);
+  });
+
+  it("moves every Service of Gardener's catalogue by its slices alone, and the check lists what they do not move", async () => {
+    const CONTROL_PLANE = 'shoot--foo--bar';
+    const ETCD_PORT = 2379;
+    const rows = CATALOGUE.map(({ scope, service: name }) => ({
+      name,
+      namespace: scope === 'shoot' ? CONTROL_PLANE : 'garden',
+      port: name.includes('etcd') ? ETCD_PORT : 443,
+    }));
+    const objects = rows.flatMap(({ name, namespace, port }) => [
+      service({ metadata: { name, namespace }, spec: { ports: [{ name: 'https', port }] } }),
+      sliceOf(`${name}-x`, ZONES, name, namespace),
+    ]);
+    const namespaces = ['garden', CONTROL_PLANE].map((name) => ({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name },
+    }));
+    await bed.apply(...namespaces, ...objects);
+    await bed.start(MODE);
+    await evacuate();
+    await reaches('Evacuated');
+    expect(status()?.services).to.deep.equal({ total: rows.length, moved: rows.length, pending: 0, left: 0 });
+    for (const { name, namespace } of rows)
+      expect(stored(`${name}-x`, namespace).endpoints?.[0]?.hints?.forZones, name).to.deep.equal([{ name: NOWHERE }]);
+    const written = new Set(bed.writes().map(({ resource }) => resource));
+    expect([...written].sort(), 'no Service, no Etcd').to.deep.equal(['endpointslices', 'events', 'zoneevacuations']);
+
+    const { survival } = checkEvacuation(
+      snapshotOf(...ZONES.map((zone) => node({ zone })), kubeProxy(), ...objects),
+      { name: 'a', zone: 'eu-1a', percent: 100, rounding: 'Up', concerns: () => true },
+      [],
+      { now: 0 },
+    );
+    const unmoved = survival.services.map(({ name, unmoved: own }) => [name, own.map(({ reason }) => reason).join()]);
+    expect(Object.fromEntries(unmoved.filter(([, reasons]) => reasons !== ''))).to.deep.equal({
+      'etcd-main-client': 'LongConnections',
+      'etcd-events-client': 'LongConnections',
+      'virtual-garden-etcd-main-client': 'LongConnections',
+      'virtual-garden-etcd-events-client': 'LongConnections',
+      'kube-apiserver': 'GardenerIngressGateway',
+      'virtual-garden-kube-apiserver': 'GardenerIngressGateway',
+    });
+    const page = readFileSync('docs/operations/evacuate.md', 'utf8');
+    for (const { name } of rows) expect(page, 'the page lists it').to.contain(`\`${name}\``);
   });
 });

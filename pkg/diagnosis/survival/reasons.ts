@@ -59,9 +59,9 @@ export const UNMOVED = {
   },
   GardenerIngressGateway: {
     sentence:
-      "Clients of a Shoot reach this kube-apiserver through Gardener's ingress gateway, whose Envoy picks a Pod by locality and reads no hints.",
+      "Clients of a Shoot reach this kube-apiserver through Gardener's ingress gateway, whose Envoy reads no hints: it picks a Pod by locality, or with layer-7 load balancing among all.",
     remedy:
-      'Nothing to set: the gateways of other zones prefer the API servers there; remove the gateway of the zone from its load balancer.',
+      'Remove the gateway of the zone from its load balancer: those of other zones prefer the API servers there. With layer-7 load balancing a part still goes to the zone, until outlier detection or readiness ends it.',
   },
   LongConnections: {
     sentence:

@@ -71,9 +71,12 @@ const byBypasses = ({ bypasses }: Facts): Unmoved[] =>
 
 const ETCD = 2379;
 
+/** With layer-7 load balancing the gateways send to the latter two. */
+const GATEWAY_TARGETS = new Set(['kube-apiserver', 'kube-apiserver-mtls', 'kube-apiserver-connection-upgrade']);
+
 /** API servers that Gardener exposes by its ingress gateways: of Shoots in a seed, and of the virtual garden. */
 const isExposedByGardener = ({ namespace, name }: Facts['ref']): boolean =>
-  (name === 'kube-apiserver' && namespace.startsWith('shoot--')) ||
+  (GATEWAY_TARGETS.has(name) && namespace.startsWith('shoot--')) ||
   (name === 'virtual-garden-kube-apiserver' && namespace === 'garden');
 
 const byService = ({ service, ref }: Facts): Unmoved[] => {

@@ -269,6 +269,7 @@ describe('survival: what hints do not move', () => {
         ]),
       );
     expect(shown('shoot--garden--x', 'kube-apiserver')).to.deep.equal(['GardenerIngressGateway']);
+    expect(shown('shoot--garden--x', 'kube-apiserver-mtls')).to.deep.equal(['GardenerIngressGateway']);
     expect(shown('garden', 'virtual-garden-kube-apiserver')).to.deep.equal(['GardenerIngressGateway']);
     expect(shown('shop', 'kube-apiserver')).to.deep.equal([]);
   });
