@@ -12,6 +12,7 @@ import { commands } from './generate/commands.ts';
 import { configuration } from './generate/configuration.ts';
 import { dashboard } from './generate/dashboard.ts';
 import { definitions } from './generate/definitions.ts';
+import { evacuateTraffic } from './generate/evacuate-traffic.ts';
 import { eventsReference } from './generate/events.ts';
 import { flowController } from './generate/flow-controller.ts';
 import { interplay } from './generate/interplay.ts';
@@ -46,6 +47,7 @@ const GENERATORS: readonly Generator[] = [
   configuration,
   dashboard,
   ...definitions,
+  evacuateTraffic,
   eventsReference,
   flowController,
   interplay,

@@ -14,7 +14,7 @@ export interface Fault {
   inject(signal: AbortSignal): Promise<void>;
 }
 
-const nft = async (namespace: string, ...words: string[]): Promise<void> => {
+export const nft = async (namespace: string, ...words: string[]): Promise<void> => {
   const [program, ...prefix] = enterPrefix(namespace);
   await run(program, [...prefix, 'nft', ...words]);
 };

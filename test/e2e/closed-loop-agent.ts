@@ -21,10 +21,13 @@ const ledger = createLedger(zone, now());
 const random = randomOf(Number(seed));
 const pods = new Map<string, ServedPod>();
 const clients = new Map<string, Clients>();
+let slowMs = 0;
 
 const perform = async (task: TrafficTask): Promise<void> => {
   if (task.task === 'serve') {
-    pods.set(task.pod, await servePod(task, zone, ledger, now));
+    pods.set(task.pod, await servePod(task, zone, ledger, now, () => slowMs));
+  } else if (task.task === 'slow') {
+    slowMs = task.ms;
   } else if (task.task === 'end') {
     await pods.get(task.pod)?.end();
     pods.delete(task.pod);

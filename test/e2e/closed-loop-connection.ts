@@ -43,11 +43,12 @@ const createWaitingList = (now: () => number) => {
   };
 };
 
-/** Opens a connection; `now` gives milliseconds on any clock. */
+/** Opens a connection; `now` gives milliseconds since 1970. */
 export const openConnection = (address: string, port: number, now: () => number): Connection => {
   const waiting = createWaitingList(now);
   let last = 0;
   let usable = true;
+  const openedAt = now();
   const socket = connect({ host: address, port, noDelay: true }).setEncoding('utf8');
   const fail = (code: string): void => {
     usable = false;
@@ -63,7 +64,9 @@ export const openConnection = (address: string, port: number, now: () => number)
     'data',
     byLine((line) => {
       const [number = '', zone = '', served] = line.split(' ');
-      waiting.end(number, (ms) => (served === '1' ? { kind: 'served', zone, ms } : { kind: 'refused', zone }));
+      waiting.end(number, (ms) =>
+        served === '1' ? { kind: 'served', zone, ms, openedAt } : { kind: 'refused', zone, openedAt },
+      );
       if (!usable) retire();
     }),
   );

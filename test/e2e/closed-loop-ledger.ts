@@ -6,8 +6,9 @@ import type { TrafficReport } from './closed-loop-protocol.ts';
 
 /** How a request ended. */
 export type Outcome =
-  | { readonly kind: 'served'; readonly zone: string; readonly ms: number }
-  | { readonly kind: 'refused'; readonly zone: string }
+  /** `openedAt`: of the connection, milliseconds since 1970. */
+  | { readonly kind: 'served'; readonly zone: string; readonly ms: number; readonly openedAt: number }
+  | { readonly kind: 'refused'; readonly zone: string; readonly openedAt: number }
   | { readonly kind: 'failed'; readonly code: string };
 
 /** Times are milliseconds since 1970. */
@@ -29,6 +30,7 @@ interface OpenClient {
   byZone: Record<string, number>;
   errors: Record<string, number>;
   latencies: Latencies;
+  newest: Record<string, number>;
 }
 
 interface OpenPod {
@@ -57,7 +59,7 @@ export const createLedger = (zone: string, begin: number): Ledger => {
     return entry;
   };
   const client = (time: number, service: string): OpenClient =>
-    (at(time).clients[service] ??= { sent: 0, byZone: {}, errors: {}, latencies: {} });
+    (at(time).clients[service] ??= { sent: 0, byZone: {}, errors: {}, latencies: {}, newest: {} });
   const pod = (time: number, name: string, service: string): OpenPod =>
     (at(time).pods[name] ??= { service, served: 0, refused: 0, filled: 0 });
   return {
@@ -66,6 +68,7 @@ export const createLedger = (zone: string, begin: number): Ledger => {
       const entry = client(now, service);
       if (outcome.kind === 'failed') return increase(entry.errors, outcome.code);
       increase(entry.byZone, outcome.zone);
+      entry.newest[outcome.zone] = Math.max(entry.newest[outcome.zone] ?? 0, outcome.openedAt);
       if (outcome.kind === 'refused') increase(entry.errors, 'REFUSED');
       else addLatency(entry.latencies, outcome.ms);
     },

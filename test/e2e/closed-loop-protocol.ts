@@ -27,6 +27,8 @@ export type TrafficTask =
   | ServeTask
   /** Ends a Pod: its listener and all its connections. */
   | { readonly task: 'end'; readonly pod: string }
+  /** Every Pod of the node answers so many milliseconds later from now on; 0 ends it. */
+  | { readonly task: 'slow'; readonly ms: number }
   | SendTask;
 
 /** What the clients of one zone saw of one Service in one second. */
@@ -39,6 +41,8 @@ export interface ClientSecond {
   readonly errors: Readonly<Record<string, number>>;
   /** From the request to its good answer, connection included. */
   readonly latencies: Latencies;
+  /** By zone: when the newest of the connections was opened that it answered, milliseconds since 1970. */
+  readonly newest: Readonly<Record<string, number>>;
 }
 
 /** What one Pod did in one second. */

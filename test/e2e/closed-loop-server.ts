@@ -17,12 +17,13 @@ export interface ServedPod {
 /** The answer to the request of a connection with this number: the number, the zone, and whether it was served. */
 const answerOf = (number: string, zone: string, served: boolean): string => `${number} ${zone} ${served ? 1 : 0}\n`;
 
-/** Starts to answer; `now` gives milliseconds since 1970. */
+/** Starts to answer; `now` gives milliseconds since 1970, `slowMs` how much later than its queue says it answers. */
 export const servePod = async (
   task: ServeTask,
   zone: string,
   ledger: Ledger,
   now: () => number,
+  slowMs: () => number = () => 0,
 ): Promise<ServedPod> => {
   const { pod, service, address, port } = task;
   const queue = createQueue(task);
@@ -38,10 +39,13 @@ export const servePod = async (
       return;
     }
     ledger.served(doneAt, pod, service);
-    setTimeout(() => {
-      total += 1;
-      if (!socket.destroyed) socket.write(answerOf(number, zone, true));
-    }, doneAt - time);
+    setTimeout(
+      () => {
+        total += 1;
+        if (!socket.destroyed) socket.write(answerOf(number, zone, true));
+      },
+      doneAt + slowMs() - time,
+    );
   };
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);

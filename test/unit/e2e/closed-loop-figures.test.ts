@@ -9,7 +9,7 @@ import type { ClientSecond, PodSecond, TrafficReport } from '../../e2e/closed-lo
 const client = (overrides: Partial<ClientSecond> = {}, latencies: readonly number[] = []): ClientSecond => {
   const counts = {};
   for (const ms of latencies) addLatency(counts, ms);
-  return { sent: 0, byZone: {}, errors: {}, latencies: counts, ...overrides };
+  return { sent: 0, byZone: {}, errors: {}, latencies: counts, newest: {}, ...overrides };
 };
 
 const pod = (overrides: Partial<PodSecond> = {}): PodSecond => ({

@@ -18,15 +18,15 @@ describe('the ledger of a node', () => {
   it('counts a request in the second it was sent and its end in the second it ended', () => {
     const ledger = createLedger('a', 0);
     ledger.sent(900, 'web');
-    ledger.ended(1_100, 'web', { kind: 'served', zone: 'b', ms: 200 });
+    ledger.ended(1_100, 'web', { kind: 'served', zone: 'b', ms: 200, openedAt: 900 });
     const [first, second] = ledger.complete(2_000);
     expect(first?.clients['web']).to.deep.include({ sent: 1, byZone: {} });
-    expect(second?.clients['web']).to.deep.include({ sent: 0, byZone: { b: 1 }, errors: {} });
+    expect(second?.clients['web']).to.deep.include({ sent: 0, byZone: { b: 1 }, errors: {}, newest: { b: 900 } });
   });
 
   it('knows where a refused request went, and nothing of one that reached nobody', () => {
     const ledger = createLedger('a', 0);
-    ledger.ended(0, 'web', { kind: 'refused', zone: 'a' });
+    ledger.ended(0, 'web', { kind: 'refused', zone: 'a', openedAt: 7 });
     ledger.ended(0, 'web', { kind: 'failed', code: 'ETIMEDOUT' });
     const [only] = ledger.complete(1_000);
     expect(only?.clients['web']).to.deep.equal({
@@ -34,6 +34,7 @@ describe('the ledger of a node', () => {
       byZone: { a: 1 },
       errors: { REFUSED: 1, ETIMEDOUT: 1 },
       latencies: {},
+      newest: { a: 7 },
     });
   });
 
