@@ -132,12 +132,14 @@ export const untilQuietAfter = async (
   audit: AuditReader,
   begun: (writes: readonly Write[]) => boolean,
   quietMs: number,
+  boundMs?: number,
 ): Promise<Write[]> => {
   const writes: Write[] = [];
   await waitFor(
     'the writes that have to come',
     () => writes.push(...audit.next()),
     () => begun(writes),
+    boundMs === undefined ? {} : { timeoutSeconds: boundMs / 1_000 },
   );
-  return [...writes, ...(await untilQuiet(audit, quietMs))];
+  return [...writes, ...(await untilQuiet(audit, quietMs, boundMs))];
 };

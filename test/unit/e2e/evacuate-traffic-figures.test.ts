@@ -51,7 +51,13 @@ describe('figures of an evacuation', () => {
       lateMs: 0,
     };
     const environment = {
-      ...{ date: '2026-11-22', node: '24', v8: '', kernel: '', cpu: 'one', cores: 2, memoryGib: 8 },
+      date: '2026-11-22',
+      node: '24',
+      v8: '',
+      kernel: '',
+      cpu: 'one',
+      cores: 2,
+      memoryGib: 8,
       loadAverage: { begin: 1, end: 1 },
     };
     const text = formatDrills({
