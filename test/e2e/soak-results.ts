@@ -11,6 +11,7 @@ export const longForms: Readonly<Record<string, string>> = {
   day: 'a day of 24 short hours at scale: 1,000 Nodes, 500 Services, 5,000 Pods',
   'evacuate-scale': '1,000 Services with 20,000 endpoints instead of 100 with 2,000',
   'evacuate-traffic': 'the same phases, two to three times as long',
+  'gardener-controllers': 'gardenlet and gardener-operator as processes on Kubernetes 1.34, which takes long to build',
   'gardener-delivery': 'the real gardener-apiserver, which takes long to build',
   'gardener-etcd': 'as in `make e2e`: etcd-druid as gardenlet runs it',
   'gardener-first-hour': 'the real gardener-apiserver, which takes long to build',

@@ -41,8 +41,16 @@ export interface Api {
   /** JSON merge patch. */
   patch<T = KubernetesObject>(path: string, change: object): Promise<T>;
   delete(path: string, options?: object): Promise<void>;
-  /** Every change of a collection after the version of a list, until the signal aborts or the server ends it. */
-  watch<T = KubernetesObject>(path: string, signal: AbortSignal): AsyncIterable<WatchEvent<T>>;
+  /**
+   * Every change of a collection after a list of it, until the signal aborts or the server ends it.
+   *
+   * @param begin gets what the list held, once the watch is open.
+   */
+  watch<T = KubernetesObject>(
+    path: string,
+    signal: AbortSignal,
+    begin: (items: readonly T[]) => void,
+  ): AsyncIterable<WatchEvent<T>>;
   /** The answer as text, for paths like `/readyz`. */
   text(path: string): Promise<string>;
 }
@@ -88,12 +96,13 @@ export const createApi = ({ socketPath, authority, client }: ApiOptions): Api =>
   const json = async <T>(...args: Parameters<typeof call>): Promise<T> => JSON.parse(await call(...args)) as T;
 
   /** Lines of a watch; ends without an error when the signal aborts. */
-  const lines = async function* (path: string, signal: AbortSignal): AsyncGenerator<string> {
+  const lines = async function* (path: string, signal: AbortSignal, open: () => void): AsyncGenerator<string> {
     const sent = request({ ...tls, socketPath, path, signal });
     try {
       sent.end();
       const [response] = (await once(sent, 'response')) as [IncomingMessage];
       if (response.statusCode !== 200) throw new ApiFailure('WATCH', path, response.statusCode ?? 0, '');
+      open();
       yield* createInterface({ input: response });
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -103,10 +112,17 @@ export const createApi = ({ socketPath, authority, client }: ApiOptions): Api =>
   };
 
   return {
-    async *watch<T>(path: string, signal: AbortSignal): AsyncGenerator<WatchEvent<T>> {
-      const from = await json<{ metadata: { resourceVersion: string } }>('GET', path);
-      const query = `watch=1&resourceVersion=${from.metadata.resourceVersion}`;
-      for await (const line of lines(`${path}${path.includes('?') ? '&' : '?'}${query}`, signal)) {
+    async *watch<T>(
+      path: string,
+      signal: AbortSignal,
+      begin: (items: readonly T[]) => void,
+    ): AsyncGenerator<WatchEvent<T>> {
+      const { metadata, items } = await json<{ metadata: { resourceVersion: string }; items: readonly T[] }>(
+        'GET',
+        path,
+      );
+      const query = `watch=1&resourceVersion=${metadata.resourceVersion}`;
+      for await (const line of lines(`${path}${path.includes('?') ? '&' : '?'}${query}`, signal, () => begin(items))) {
         yield JSON.parse(line) as WatchEvent<T>;
       }
     },

@@ -31,8 +31,9 @@ const read = (folder: string, isWanted: (file: string) => boolean): KubernetesOb
     .filter((file) => file.endsWith('.yaml') && isWanted(file))
     .map((file) => parse(readFileSync(join(folder, file), 'utf8')) as KubernetesObject);
 
-/** Kinds of a seed that the components write; the rest of its definitions has nothing to do with us. */
-const OF_SEED = /_(clusters|extensions|managedresources|servicemonitors|prometheusrules|verticalpodautoscalers)\.yaml$/;
+/** Kinds of a seed that the components write, or that gardener-operator watches; the rest has nothing to do with us. */
+const OF_SEED =
+  /_(backupbuckets|clusters|dnsrecords|extensions|managedresources|servicemonitors|prometheusrules|verticalpodautoscalers)\.yaml$/;
 
 /** All of a seed that is also a garden runtime that routing, or its owners, have to do with. */
 export const realDefinitions = async (): Promise<KubernetesObject[]> => {

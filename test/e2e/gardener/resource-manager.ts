@@ -12,7 +12,7 @@ import { builtProgram } from '../built.ts';
 import { asText } from '../chart.ts';
 
 export interface ResourceManagerOptions {
-  readonly version: '1.141' | '1.150';
+  readonly version: '1.110' | '1.141' | '1.150';
   /** Seconds between two applications of a ManagedResource. Gardener's own: 3,600. */
   readonly syncSeconds?: number;
   /** Whether it serves its webhook for slices; v1.141 is the last that has one. */

@@ -140,7 +140,7 @@ const ownerOf = (project: string): object => ({
 });
 
 /** A Seed of three zones with the setting on. */
-export const seedObject = (name: string, zones: readonly string[] = ZONES): object => ({
+export const seedObject = (name: string, zones: readonly string[] = ZONES) => ({
   apiVersion: CORE,
   kind: 'Seed',
   metadata: { name },
@@ -189,32 +189,37 @@ const shootObject = (name: string, namespace: string, seedName: string): object 
   },
 });
 
-/**
- * Creates a Seed and a Shoot as an operator and a user have them before they ask for anything of ours.
- *
- * @param apply takes a name for the file and its text.
- */
+/** Takes a name for a file and its text. */
+type Apply = (name: string, text: string) => Promise<unknown>;
+
+const listOf = (items: readonly object[]): string => JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+
+/** Creates what there has to be before a Seed of {@link seedObject} and a Shoot of a Project. */
+export const createSurroundings = async ({ api }: Bed, apply: Apply, project: string): Promise<void> => {
+  const role = { 'gardener.cloud/role': 'project' };
+  const namespaces: readonly [string, object][] = [
+    ['garden', role],
+    [`garden-${project}`, { ...role, 'project.gardener.cloud/name': project }],
+  ];
+  for (const [name, labels] of namespaces) await api.create('/api/v1/namespaces', { metadata: { name, labels } });
+  await apply('surroundings.json', listOf([...surroundings, ownerOf(project)]));
+};
+
+/** Creates a Seed and a Shoot as an operator and a user have them before they ask for anything of ours. */
 export const createSeedAndShoot = async (
   bed: Bed,
-  apply: (name: string, text: string) => Promise<unknown>,
+  apply: Apply,
   names: { readonly seed: string; readonly project: string; readonly shoot: string },
 ): Promise<void> => {
   const { seed, project, shoot } = names;
   const namespace = `garden-${project}`;
-  const role = { 'gardener.cloud/role': 'project' };
-  const namespaces: readonly [string, object][] = [
-    ['garden', role],
-    [namespace, { ...role, 'project.gardener.cloud/name': project }],
-  ];
-  for (const [name, labels] of namespaces) await bed.api.create('/api/v1/namespaces', { metadata: { name, labels } });
-  const list = (items: readonly object[]): string => JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
-  await apply('surroundings.json', list([...surroundings, ownerOf(project)]));
+  await createSurroundings(bed, apply, project);
   await bed.api.patch(`/apis/${CORE}/projects/${project}/status`, { status: { phase: 'Ready' } });
   const credentials = {
     ...SECRET,
     metadata: { name: 'cloud', namespace, labels: { 'provider.shoot.gardener.cloud/demo': 'true' } },
   };
-  await apply('credentials.json', list([credentials]));
+  await apply('credentials.json', listOf([credentials]));
   const binding = {
     apiVersion: 'security.gardener.cloud/v1alpha1',
     kind: 'CredentialsBinding',
@@ -222,8 +227,8 @@ export const createSeedAndShoot = async (
     provider: { type: 'demo' },
     credentialsRef: { ...SECRET, name: 'cloud', namespace },
   };
-  await apply('seed.json', list([binding, seedObject(seed)]));
-  await apply('shoot.json', list([shootObject(shoot, namespace, seed)]));
+  await apply('seed.json', listOf([binding, seedObject(seed)]));
+  await apply('shoot.json', listOf([shootObject(shoot, namespace, seed)]));
 };
 
 /** Writes the Seed as the API server completed it to a file, as gardenlet reads it. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every version of one object that the API server stored meanwhile, as a watch of its own saw it, after the one that stood before.
 import type { Bed } from '../bed/index.ts';
+import { waitFor } from '../bed/wait-for.ts';
 
 export interface Version<T> {
   /** When it arrived, in milliseconds of `performance.now()`. */
@@ -9,26 +10,46 @@ export interface Version<T> {
 }
 
 export interface Watched<T> {
-  /** Ends the watch and returns all versions, oldest first, those included that were replaced at once. */
+  /** Waits for the version that stands now, ends the watch, and returns all, oldest first, those included that were replaced at once. */
   stop(): Promise<readonly Version<T>[]>;
 }
 
-/** Begins to watch; `collection` is the path of the collection, e.g. `/api/v1/namespaces/garden/services`. */
-export const watchVersions = <T>(bed: Bed, collection: string, name: string): Watched<T> => {
+interface Versioned {
+  readonly metadata?: { readonly resourceVersion?: string };
+}
+
+const versionOf = ({ metadata }: Versioned): string | undefined => metadata?.resourceVersion;
+
+/** Resolves once the watch is open; `collection` is the path of the collection, e.g. `/api/v1/namespaces/garden/services`. */
+export const watchVersions = async <T extends Versioned>(
+  bed: Bed,
+  collection: string,
+  name: string,
+): Promise<Watched<T>> => {
+  const path = `${collection}?fieldSelector=metadata.name%3D${name}`;
   const stopping = new AbortController();
   const versions: Version<T>[] = [];
+  const add = (object: T): unknown => versions.push({ atMs: performance.now(), object });
+  const { promise: open, resolve } = Promise.withResolvers<void>();
   const follow = async (): Promise<void> => {
-    const path = `${collection}?fieldSelector=metadata.name%3D${name}`;
-    // The watch brings changes alone, and what is bare is told by what stood before.
-    for (const object of await bed.api.list(path)) versions.push({ atMs: performance.now(), object: object as T });
-    for await (const { type, object } of bed.api.watch<T>(path, stopping.signal)) {
-      if (type === 'ADDED' || type === 'MODIFIED') versions.push({ atMs: performance.now(), object });
+    // Changes alone would not do: what is bare shows beside what stood before.
+    const begin = (before: readonly T[]): void => {
+      before.forEach(add);
+      resolve();
+    };
+    for await (const { type, object } of bed.api.watch<T>(path, stopping.signal, begin)) {
+      if (type === 'ADDED' || type === 'MODIFIED') add(object);
     }
   };
   const following = follow();
-  following.catch(() => undefined);
+  await Promise.race([open, following]);
   return {
     async stop() {
+      await waitFor(
+        `the last version of ${name}`,
+        () => bed.api.list<Versioned>(path),
+        (now) => now.every((object) => versions.some((seen) => versionOf(seen.object) === versionOf(object))),
+      );
       stopping.abort();
       await following;
       return versions;

@@ -130,7 +130,7 @@ describe('gardener: etcd', () => {
     });
 
     it('keeps the value through the write of an owner that disagrees: no version of the Service is bare', async () => {
-      const watched = watchVersions<Service>(bed(), `/api/v1/namespaces/${NS}/services`, CLIENT);
+      const watched = await watchVersions<Service>(bed(), `/api/v1/namespaces/${NS}/services`, CLIENT);
       const mark = landscape.world.audit.mark();
       await reconcile(false);
       const versions = await watched.stop();

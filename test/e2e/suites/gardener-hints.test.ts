@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Our webhook beside Gardener's own for slices (the last release that has one): same objects in either order, a plan survives, and where they differ.
-// Needs built: gardener/gardener-1.141/gardener-resource-manager, gardener/owner/owner
+// Needs built: gardener/gardener-1.110/gardener-resource-manager, gardener/gardener-1.141/gardener-resource-manager, gardener/owner/owner
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { before, describe, it } from 'mocha';
@@ -138,3 +138,41 @@ for (const version of VERSIONS) {
     });
   });
 }
+
+describe('gardener: the webhook of v1.110, whose Kubernetes knows no hints for nodes', () => {
+  const bed = useBed();
+  const OLDER = Object.keys(ORDERS)[1]!;
+  const nodes = (...names: string[]) => ({ hints: { forNodes: names.map((name) => ({ name })) } });
+  const bare = [
+    { addresses: ['198.19.1.1'], ...nodes('node-a') },
+    { addresses: ['198.19.1.2'], zone: ZONES[0], ...nodes('node-b') },
+  ];
+  const store = async (place: string): Promise<unknown[]> => {
+    const { endpoints } = await bed().api.create<Stored>(
+      `/apis/discovery.k8s.io/v1/namespaces/${place}/endpointslices`,
+      {
+        metadata: { name: 'nodes', labels: { 'kubernetes.io/service-name': 'x', [LABEL_CONSIDER]: 'true' } },
+        addressType: 'IPv4',
+        ports: [{ name: 'client', port: 2379 }],
+        endpoints: bare,
+      },
+    );
+    return (endpoints ?? []).map(({ hints: kept }) => kept ?? null);
+  };
+
+  before('theirs after ours', async () => {
+    await applyDefinitions(bed(), await realDefinitions());
+    await startWebhook(bed());
+    await startResourceManager(bed(), { version: '1.110', hints: true });
+    for (const name of [OURS, OLDER]) {
+      await bed().api.create('/api/v1/namespaces', namespace({ metadata: { name, labels: { hints: 'theirs' } } }));
+    }
+    await register(bed());
+  });
+
+  it('drops hints for nodes of an endpoint without a zone; ours leaves them as they are', async () => {
+    const [own, theirs] = await Promise.all([store(OURS), store(OLDER)]);
+    expect(own[0], 'ours').to.deep.equal({ forNodes: [{ name: 'node-a' }] });
+    expect(theirs[0]?.['forNodes' as keyof object], 'theirs').to.equal(undefined);
+  });
+});

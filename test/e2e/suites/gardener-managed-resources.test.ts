@@ -162,7 +162,7 @@ for (const version of ['1.141', '1.150'] as const) {
           () => service('webhook'),
           ({ spec }) => spec?.trafficDistribution === SAME_ZONE,
         );
-        const watched = watchVersions<Service>(bed(), `/api/v1/namespaces/${NS}/services`, 'webhook');
+        const watched = await watchVersions<Service>(bed(), `/api/v1/namespaces/${NS}/services`, 'webhook');
         const mark = world.audit.mark();
         for (let round = 0; round < 3; round += 1) await managed.reconcile();
         await waitFor(

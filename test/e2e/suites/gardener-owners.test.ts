@@ -115,8 +115,8 @@ for (const admission of [true, false]) {
     /** What each side wrote of each row during some work, and how long the row stood bare after it had a value. */
     const measure = async (phase: string, work: () => Promise<unknown>): Promise<void> => {
       const mark = landscape.world.audit.mark();
-      const watched = ROWS.map((one) =>
-        watchVersions<Service>(bed(), `/api/v1/namespaces/${one.namespace}/services`, one.service),
+      const watched = await Promise.all(
+        ROWS.map((one) => watchVersions<Service>(bed(), `/api/v1/namespaces/${one.namespace}/services`, one.service)),
       );
       await work();
       await landscape.world.quiet();

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// gardener-controller-manager, gardenlet and gardener-operator as processes beside a bed, with their module's own example of a configuration.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import type { Component } from '../bed/component.ts';
+import type { Bed } from '../bed/index.ts';
+import { mastersGroup } from '../bed/kubeconfig.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { builtProgram } from '../built.ts';
+import { moduleFolder } from './definitions.ts';
+
+type Section = Record<string, unknown>;
+interface Server {
+  bindAddress?: string;
+  readonly port: number;
+}
+interface Configuration extends Section {
+  leaderElection: Section;
+  server: { healthProbes: Server; metrics: Server };
+}
+
+interface Program {
+  readonly name: 'gardener-controller-manager' | 'gardener-operator' | 'gardenlet';
+  /** Below `example/` of the module. */
+  readonly example: string;
+  /** Sections that name a cluster; here all are the bed. */
+  readonly connections: readonly string[];
+}
+
+/** Kubernetes that v1.141 supports: 1.31 to 1.35. */
+export const CONTROLLERS_KUBERNETES = '1.34';
+
+/**
+ * Starts it and waits until it is ready: its caches are filled, and it has added its controllers.
+ *
+ * @param more sections of its configuration that the example leaves out.
+ * @throws where it ends by itself, with the end of its log.
+ */
+const start = async (bed: Bed, { name, example, connections }: Program, more: object = {}): Promise<Component> => {
+  const kubeconfig = await bed.kubeconfig({ user: `system:serviceaccount:garden:${name}`, groups: [mastersGroup] });
+  const text = readFileSync(join(await moduleFolder('github.com/gardener/gardener'), 'example', example), 'utf8');
+  const { leaderElection, server, ...rest } = parse(text) as Configuration;
+  const { healthProbes, metrics } = server;
+  const local = { bindAddress: '127.0.0.1' };
+  const configuration = {
+    ...rest,
+    ...Object.fromEntries(connections.map((section) => [section, { kubeconfig, qps: 100, burst: 130 }])),
+    leaderElection: { ...leaderElection, leaderElect: false },
+    logFormat: 'json',
+    server: { ...server, healthProbes: { ...healthProbes, ...local }, metrics: { ...metrics, ...local } },
+    ...more,
+  };
+  const file = join(bed.directory, `${name}.yaml`);
+  writeFileSync(file, stringify(configuration));
+  const command = [builtProgram(`gardener/gardener-1.141/${name}`), '--config', file] as const;
+  const component = bed.program({ name, command, environment: { NAMESPACE: 'garden' } });
+  component.start();
+  await waitFor(
+    `${name} ready`,
+    async () => (await fetch(`http://127.0.0.1:${healthProbes.port}/readyz`)).status,
+    (status) => status === 200,
+    { assert: () => component.assertRunning() },
+  );
+  return component;
+};
+
+export const startControllerManager = (bed: Bed): Promise<Component> =>
+  start(bed, {
+    name: 'gardener-controller-manager',
+    example: '20-componentconfig-gardener-controller-manager.yaml',
+    connections: ['gardenClientConnection'],
+  });
+
+/** @param seedConfig the Seed that it registers itself with. */
+export const startGardenlet = (bed: Bed, seedConfig: object): Promise<Component> =>
+  start(
+    bed,
+    {
+      name: 'gardenlet',
+      example: '20-componentconfig-gardenlet.yaml',
+      connections: ['gardenClientConnection', 'seedClientConnection', 'shootClientConnection'],
+    },
+    { seedConfig },
+  );
+
+export const startOperator = (bed: Bed): Promise<Component> =>
+  start(bed, {
+    name: 'gardener-operator',
+    example: 'operator/10-componentconfig.yaml',
+    connections: ['runtimeClientConnection', 'virtualClientConnection'],
+  });
+
+/**
+ * Lets gardenlet and gardener-operator write no definition, the first step of their own flows for a Seed and a Garden: the components
+ * that come after it need kubelets, and bring webhooks that nothing would answer. All that extensions go through comes beside it.
+ */
+export const refuseDefinitions = async ({ api }: Bed): Promise<void> => {
+  const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic';
+  const metadata = { name: 'no-components' };
+  const users = ['gardenlet', 'gardener-operator'].map((name) => `"system:serviceaccount:garden:${name}"`);
+  await api.create(`${path}ies`, {
+    metadata,
+    spec: {
+      matchConstraints: {
+        resourceRules: [
+          {
+            apiGroups: ['apiextensions.k8s.io'],
+            apiVersions: ['v1'],
+            operations: ['CREATE', 'UPDATE'],
+            resources: ['customresourcedefinitions'],
+          },
+        ],
+      },
+      validations: [
+        { expression: `!(request.userInfo.username in [${users.join(', ')}])`, message: 'no components here' },
+      ],
+    },
+  });
+  await api.create(`${path}ybindings`, { metadata, spec: { policyName: metadata.name, validationActions: ['Deny'] } });
+};
