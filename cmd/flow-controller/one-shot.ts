@@ -55,7 +55,7 @@ const planningElsewhere = async (session: Session, signal: AbortSignal): Promise
   }
 };
 
-/** Zones that NodeGroups gave; only where they are switched on, since Nodes are nobody's business otherwise. */
+/** Zones that NodeGroups gave; only where they are switched on, since Nodes are not touched otherwise. */
 const cleanUpZones = async ({ config, client, print }: Session, signal: AbortSignal): Promise<void> => {
   if (!config.nodeGroups.enabled) return;
   const { nodes, services, left } = await cleanUpNodeGroups(client, signal);

@@ -48,7 +48,7 @@ const isExpected = (error: unknown): error is Error =>
   error instanceof InputError ||
   (error instanceof Error && OTHER_ERRORS.has(error.name));
 
-/** No name is longer; whoever wants the rest has the file. */
+/** No name is longer; the rest is in the file. */
 const MAX_LINE = 1_000;
 
 const shown = (line: string): string => (line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line);

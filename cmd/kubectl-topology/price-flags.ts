@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags that give bytes and prices: only with them do commands speak of money.
+// Flags that give bytes and prices: commands show costs only with them.
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import { BUILT_IN_PRICES, DEFAULT_PRICES, isBuiltInPrices, parsePrices } from '../../pkg/diagnosis/prices.ts';

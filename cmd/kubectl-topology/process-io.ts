@@ -45,7 +45,7 @@ const onKey = (callback: (key: string) => void): (() => void) => {
 
 /** Reads and writes what the process has; the first SIGINT or SIGTERM aborts. */
 export const processIo = (): Io => {
-  // A pager that is closed, or `| head`: nobody reads any more.
+  // A pager that was closed, or `| head`: the reader is gone.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;

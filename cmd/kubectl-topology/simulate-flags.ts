@@ -51,7 +51,7 @@ const assignments =
     return Object.fromEntries(values);
   };
 
-/** More would be a slip of the pen. */
+/** More would be a typo. */
 const MAX_REPLICAS = 10_000;
 
 const replicasOf = (text: string): number => {

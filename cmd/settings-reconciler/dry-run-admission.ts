@@ -34,7 +34,7 @@ export interface AdmissionReport {
 
 type Reading = Pick<Session, 'config' | 'client' | 'namespace' | 'clock'>;
 
-/** Whether somebody plans, and the installation that does. */
+/** Whether a flow-controller plans, and in which installation. */
 const readPlanner = async (reading: Reading, signal: AbortSignal): Promise<{ alive: boolean; planning: string }> => {
   const { client, clock } = reading;
   const { namespace, name } = plannerLeaseOf(reading);

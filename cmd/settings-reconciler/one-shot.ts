@@ -53,7 +53,7 @@ const describe = ({ services, namespaces, slices }: CleanupReport): string =>
 export const runCleanup = async (session: Session, signal: AbortSignal): Promise<void> => {
   const { config, client, clock, logger, namespace } = session;
   const work = async (workSignal: AbortSignal): Promise<void> => {
-    // Where nobody may stand beside us, everything is ours, also what another configuration applied.
+    // Sole installation: clean up everything, including what earlier configurations applied.
     const shared = config.installation.claim !== undefined;
     const leaves = (of: Namespace): boolean => shared && isOwnedElsewhere(of, config);
     const settings = await cleanUpSettings({ client, leaves, clock, logger }, workSignal);

@@ -14,7 +14,7 @@ const HELM = {
   content: 'application/vnd.cncf.helm.chart.content.v1.tar+gzip',
 } as const;
 
-/** Values that name the image; a landscape that mirrors it sets these two (`helmchart-imagemap`, `component.ts`). */
+/** Values that name the image; an installation that mirrors it sets these two (`helmchart-imagemap`, `component.ts`). */
 export const IMAGE_VALUES = { repository: 'image.repository', tag: 'image.tag' } as const;
 
 export interface ImageReference {

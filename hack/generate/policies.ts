@@ -15,8 +15,8 @@ const manifest = (object: unknown): string =>
 const userOf = (command: string): string => `system:serviceaccount:${NAMESPACE}:${command}`;
 
 /**
- * Policies and bindings. Nobody plans until the flow controller is installed: the planner is not alive.
- * Nobody records settings without the settings reconciler, which installs the policies by itself: none are kept.
+ * Policies and bindings. There are no plans until the flow controller is installed: the planner is not alive.
+ * No settings are recorded without the settings reconciler, which installs the policies by itself: none are kept.
  */
 export const admissionPolicies: Generator = {
   path: 'example/policies/hints.yaml',

@@ -2,7 +2,7 @@
 // Reads what `npm audit --json` prints: advisories, none, or that the registry would not say.
 
 export interface Advisories {
-  /** `unknown`: nobody could be asked, which is not the same as none. */
+  /** `unknown`: the source could not be asked, which is not the same as none. */
   readonly kind: 'none' | 'found' | 'unknown';
   readonly lines: readonly string[];
 }

@@ -14,7 +14,7 @@ const FOUNDATION: ReadonlySet<string> = new Set(['pkg/kubernetes/quantity.ts']);
 
 const isProduct = (path: string): boolean => path.startsWith('pkg/') || path.startsWith('cmd/');
 
-/** Names imported from each file, by product files and by anybody. */
+/** Names imported from each file, by product files and by all files. */
 const importedNames = (files: readonly SourceFile[]): Map<string, { product: Set<string>; all: Set<string> }> => {
   const imported = new Map<string, { product: Set<string>; all: Set<string> }>();
   for (const file of files) {
@@ -32,7 +32,7 @@ const importedNames = (files: readonly SourceFile[]): Map<string, { product: Set
 };
 
 /**
- * Exports of pkg/ and cmd/ that nobody imports, and those that only tests import although their own file does not use
+ * Exports of pkg/ and cmd/ that are not imported, and those that only tests import although their own file does not use
  * them either: both are dead code. Files behind the package's `exports` are exempt.
  */
 export const deadExports = (files: readonly SourceFile[]): string[] => {

@@ -61,7 +61,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   ),
 };
 
-/** The only file that loads client-node at run time; everybody else takes its types. */
+/** The only file that loads client-node at run time; all others use its types. */
 const CLIENT_NODE_FILE = 'pkg/kubernetes/kubeconfig.ts';
 
 const IMPURE = [
@@ -124,7 +124,7 @@ const checkPurity = (file: SourceFile): string[] =>
       ),
     );
 
-/** A file of another layer that calls itself pure in its first sentence: a decision that stands beside what carries it out. */
+/** A file of another layer that calls itself pure in its first sentence: a decision next to the code that carries it out. */
 const callsItselfPure = ({ text }: SourceFile): boolean => /^\/\/ SPDX.*\n(?:\/\/.*\n)*\/\/.*\bPure\.\n/.test(text);
 
 /** Compares, and does nothing else. */

@@ -44,7 +44,7 @@ export interface Extension extends KubernetesObject {
   spec?: {
     type?: string;
     class?: string;
-    /** Copied by Gardener from Shoot, Seed or Garden: anything that somebody wrote there. */
+    /** Copied by Gardener from Shoot, Seed or Garden: untrusted content. */
     providerConfig?: unknown;
   };
   status?: ExtensionStatus;

@@ -49,7 +49,7 @@ export const NOWHERE = `evacuated.${GROUP}`;
  * slice it does no more than the absence of the strategy label would.
  */
 export const ANNOTATION_PROBE = `${GROUP}/probe`;
-/** Annotation of the webhook configuration: what we wrote there last, so that what stands beside it is another writer's. */
+/** Annotation of the webhook configuration: what we wrote there last, so that everything else in it is another writer's. */
 export const ANNOTATION_REGISTERED = `${GROUP}/registered`;
 /** Annotation of the webhook configuration: what others added to entries of ours that are not wanted at present. */
 export const ANNOTATION_WITHDRAWN = `${GROUP}/withdrawn`;

@@ -23,7 +23,7 @@ export interface PriceTable {
   readonly currency: string;
   /** Who says so. */
   readonly source: string;
-  /** When that was looked at, `2026-11-21`; empty where nobody says. */
+  /** When that was looked at, `2026-11-21`; empty where unknown. */
   readonly date: string;
   /** Between zones of one region; also where a zone or region is not known. */
   readonly crossZone: Price;
@@ -66,7 +66,7 @@ export const BUILT_IN_PRICES = {
 
 export type BuiltInPrices = keyof typeof BUILT_IN_PRICES;
 
-/** Taken where nobody names a table. */
+/** The default table. */
 export const DEFAULT_PRICES: BuiltInPrices = 'aws';
 
 export const isBuiltInPrices = (name: string): name is BuiltInPrices => Object.hasOwn(BUILT_IN_PRICES, name);

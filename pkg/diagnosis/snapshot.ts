@@ -56,7 +56,7 @@ export interface Workload {
   readonly spread: readonly SpreadConstraint[];
   /** Zones that a nodeSelector or a required node affinity allows; undefined: any. */
   readonly allowedZones?: readonly string[];
-  /** A Pod anti-affinity speaks of zones. */
+  /** A Pod anti-affinity by zone. */
   readonly zoneAntiAffinity: boolean;
   /** Taints that its Pods tolerate. */
   readonly tolerations?: readonly Toleration[];

@@ -5,7 +5,7 @@ import { isNodeName, isZoneName, MAX_HINTS } from '../hints/names.ts';
 import { isFields } from '../apis/fields.ts';
 import type { Fields } from '../apis/fields.ts';
 
-/** As stored, or as somebody sent them. */
+/** As stored, or as sent by a client. */
 export type AnyHints = Fields | EndpointHints | null | undefined;
 
 export interface BaseHints {

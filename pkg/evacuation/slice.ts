@@ -59,7 +59,7 @@ export const baseUnder = (endpoint: HintedEndpoint, mark: EvacuationMark | undef
   const recorded = recordedBase(endpoint, mark.was);
   if (equal(endpoint.hints, evacuatedHints(endpoint, recorded, mark))) return recorded;
   const sent = baseOf(endpoint.hints);
-  // A hint for nowhere is nobody's wish: it was made under another mark.
+  // No writer asks for a hint for nowhere: it was made under another mark.
   if (sent.zones.includes(NOWHERE) || textOfBase(sent) === textOfBase(recorded)) return recorded;
   if (isLeaving(endpoint, mark)) return sent;
   // The flow controller writes its plan with what has to be covered: that is no part of the plan.

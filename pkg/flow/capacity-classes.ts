@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which capacities count as one: a plan's effort grows with their number, and whoever writes CPU requests decides how many there are.
+// Which capacities count as one: a plan's effort grows with their number, and the authors of CPU requests decide how many there are.
 
 /** How many capacities are told apart in all, and in one zone at the most and at the least. */
 const MOST_IN_ALL = 192;

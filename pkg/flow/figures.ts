@@ -14,14 +14,14 @@ export interface Solution extends Figures {
   readonly groups: readonly Group[];
 }
 
-/** Endpoints that serve each zone with clients; 0 where nobody is hinted for it. */
+/** Endpoints that serve each zone with clients; 0 where no endpoint is hinted for it. */
 export const servedBy = (problem: Pick<Problem, 'demand'>, groups: readonly Group[]): number[] => {
   const served = problem.demand.map(() => 0);
   for (const { zones, count } of groups) for (const zone of zones) served[zone] = (served[zone] ?? 0) + count;
   return served;
 };
 
-/** A zone that nobody is hinted for gets every endpoint. */
+/** A zone without hinted endpoints gets every endpoint. */
 const figuresOf = (problem: Problem, groups: readonly Group[]): Figures => {
   const { demand, classes, cost, total } = problem;
   const rates = servedBy(problem, groups);
@@ -72,7 +72,7 @@ export const bestOf = (first: Solution, ...others: readonly (Solution | undefine
 };
 
 /**
- * Every zone that anybody is hinted for has its minimum of endpoints, and either everybody is hinted or nobody: one endpoint
+ * Every zone with hinted endpoints has its minimum of them, and either all endpoints are hinted or none: one endpoint
  * without would make proxies ignore the others' hints.
  */
 export const isAllowed = (problem: Problem, groups: readonly Group[]): boolean => {
@@ -82,7 +82,7 @@ export const isAllowed = (problem: Problem, groups: readonly Group[]): boolean =
   return !bare || served.every((count) => count === 0);
 };
 
-/** A zone that nobody is hinted for gets every endpoint; saying so is clearer where the API's eight zones allow it. */
+/** A zone without hinted endpoints gets every endpoint; saying so is clearer where the API's eight zones allow it. */
 export const hintedExplicitly = (problem: Problem, groups: readonly Group[]): readonly Group[] => {
   const left = servedBy(problem, groups).flatMap((count, zone) => (count === 0 ? [zone] : []));
   if (left.length === 0 || groups.some(({ zones }) => zones.length + left.length > MAX_ZONES)) return groups;

@@ -30,7 +30,7 @@ export const levelsOf = (problem: Problem, zone: number, most: number): Level[] 
   for (let count = levels.length > 0 ? own + 1 : fewest; count <= problem.total; count = nextCount(count, steps)) {
     const cost = zoneCostAt(problem, zone, count);
     if (cost >= most) {
-      // Once everybody is able to take part, more endpoints are only dearer ones.
+      // Once all are able to take part, more endpoints are only dearer ones.
       if (cost < Infinity && (problem.demand[zone] ?? 0) / count <= smallest) break;
       continue;
     }

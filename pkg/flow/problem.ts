@@ -21,7 +21,7 @@ export const spend = (effort: Effort, units: number): boolean => {
   return effort.left >= 0;
 };
 
-/** Endpoints of one zone with the same capacity: which of them serves a zone makes no difference to anybody. */
+/** Endpoints of one zone with the same capacity: which of them serves a zone makes no difference. */
 export interface EndpointClass {
   /** Index of their zone among the zones with clients; -1 where it has none. */
   readonly zone: number;
@@ -78,7 +78,7 @@ export const createProblem = (input: ProblemInput): Problem => {
   return { demand, classes, cost, cheapest, total, minEndpoints, effort };
 };
 
-/** No hints: nobody serves a zone in particular, so everybody serves every zone. */
+/** No hints: no endpoint serves a zone in particular, so all serve every zone. */
 export const spreadGroups = ({ classes }: Problem): Group[] =>
   classes.map(({ count }, kind) => ({ kind, zones: [], count }));
 

@@ -64,7 +64,7 @@ const fillOwn = (problem: Problem, bins: Bin[], zone: number, wanted: number, ra
 };
 
 /**
- * Every endpoint must be hinted: one that nobody needed joins its own zone, or else the cheapest that it can carry. Returns a
+ * Every endpoint must be hinted: one that no zone needed joins its own zone, or else the cheapest that it can carry. Returns a
  * zone that would have to be served by more for that, or -1.
  */
 const occupy = (problem: Problem, bins: readonly Bin[], rates: readonly number[]): number => {

@@ -23,7 +23,7 @@ export interface Solved {
 export interface SolveOptions {
   /** Hints in force, of the endpoints that have any: what changes are counted from. */
   readonly inForce?: readonly Group[] | undefined;
-  /** Whether hints in force stay although this is the best: then nobody asks which of equally good plans changes least. */
+  /** Whether hints in force stay although this is the best: then it does not matter which of equally good plans changes least. */
   readonly stays?: (best: Solution) => boolean;
   /** The problem that bounds are of, where it is another one: the same with more room. */
   readonly roomiest?: Problem;

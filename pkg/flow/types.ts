@@ -52,7 +52,7 @@ export interface ZoneFigures {
   readonly demand: number;
   /** How many endpoints, wherever they run, serve the clients of this zone: all where hints are ignored. */
   readonly endpoints: number;
-  /** Load of the endpoints that run in this zone, whoever sends it, by their capacity. 0 where none runs here. */
+  /** Load of the endpoints that run in this zone, from any client, by their capacity. 0 where none runs here. */
   readonly utilization: number;
 }
 

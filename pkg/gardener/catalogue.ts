@@ -103,10 +103,10 @@ export const entryOfEtcd = (scope: Scope, name: string): CatalogueEntry | undefi
  *
  * - `catalogue`: under the conditions of the row.
  * - `labelled`: an extension's own Service that asks for it with the label `managed: "true"`.
- * - `writtenByDruid`: never write this Service; nobody but etcd-druid may. The Etcd's row reports it.
+ * - `writtenByDruid`: never write this Service; only etcd-druid may. The Etcd's row reports it.
  * - `excluded`: the label `managed: "false"` keeps us off.
  * - `configured`, `excludedBy`: the configuration of an Extension asks for it, or keeps us off (see extension/select.ts).
- * - `none`: nobody asked.
+ * - `none`: not requested.
  */
 export type Selection =
   | { readonly kind: 'catalogue'; readonly entry: CatalogueEntry }

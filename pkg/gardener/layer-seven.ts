@@ -12,7 +12,7 @@ const GATE_DEFAULT_SINCE_MINOR = 144;
 export interface LayerSevenEvidence {
   /** Name of the kube-apiserver Service; messages and `<name>-mtls` are made from it. */
   readonly serviceName: string;
-  /** Whether the Service `<name>-mtls` stands beside it: Gardener creates that only with L7. */
+  /** Whether there is a Service `<name>-mtls` too: Gardener creates that only with L7. */
   readonly mtlsServicePresent: boolean;
   /** Annotations of the Shoot (none for a Garden); only the opt-out is read. */
   readonly shootAnnotations?: Readonly<StringMap>;

@@ -8,7 +8,7 @@ const ANNOTATION_FAILURE_TOLERANCE = 'high-availability-config.resources.gardene
 
 /**
  * `shoot`: control plane of a shoot, named like its Cluster. `selfHosted`: kube-system of a shoot that hosts itself.
- * `garden`: the landscape's own components. `extension`: one extension. `other`: none of Gardener's.
+ * `garden`: Gardener's own components. `extension`: one extension. `other`: none of Gardener's.
  *
  * `zones` comes from the annotation; old shoots list several without being zone-HA, so nothing is inferred from the count.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the hints that an endpoint carries with those it shall carry.
+// Compares the hints that an endpoint carries with those it should carry.
 import type { EndpointHints } from '../apis/core.ts';
 import type { Fields } from '../apis/fields.ts';
 import { isFields } from '../apis/fields.ts';

@@ -21,7 +21,7 @@ export interface HintsInput {
    * Default false.
    */
   readonly chosen?: boolean;
-  /** False below Kubernetes 1.33, whose API has no `forNodes`: a patch would come back without it for ever. */
+  /** False below Kubernetes 1.33, whose API has no `forNodes`: a patch would come back without it every time. */
   readonly nodeHints: boolean;
 }
 

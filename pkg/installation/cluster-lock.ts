@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows which of several installations a duty of the whole cluster belongs to, and takes it where nobody has it.
+// Follows which of several installations a duty of the whole cluster belongs to, and takes it where it is free.
 import type { ObjectRef } from '../apis/meta.ts';
 import { LEASES } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/types.ts';
@@ -65,7 +65,7 @@ export const soleInstallation = (): ClusterLock => ({
 
 /**
  * Two installations may hold it for a moment, when the one was away for longer than its claim: what it stands for must bear
- * that. A server that cannot be reached changes nothing: nobody could act on it anyway.
+ * that. A server that cannot be reached changes nothing: no installation could act on it anyway.
  */
 export const createClusterLock = (options: ClusterLockOptions): ClusterLock => {
   const { client, lease, installation, owner, clock, random, logger } = options;

@@ -20,7 +20,7 @@ interface Deployment extends KubernetesObject {
   spec?: { replicas?: number };
 }
 
-/** `leaving`: being deleted, or scaled to nothing. `unknown`: nobody says. */
+/** `leaving`: being deleted, or scaled to nothing. `unknown`: not known. */
 type Sight = 'there' | 'leaving' | 'missing' | 'unknown';
 
 const look = async ({ client, deployment, clock, timeoutMs, logger }: DeploymentWatchOptions): Promise<Sight> => {
@@ -41,7 +41,7 @@ const look = async ({ client, deployment, clock, timeoutMs, logger }: Deployment
 
 export interface DeploymentWatch {
   /**
-   * True where it was there when the watch began and is gone, being deleted, or scaled to nothing now. False where nobody says so, and
+   * True where it was there when the watch began and is gone, being deleted, or scaled to nothing now. False where that is unknown, and
    * for a process that never had one: a restart changes nothing then.
    */
   removed(): Promise<boolean>;

@@ -34,7 +34,7 @@ const referenceTo = (resource: Resource, { metadata }: KubernetesObject): OwnerR
 export const createInstallationOwner = (options: InstallationOwnerOptions): InstallationOwner => {
   const { client, namespace, clusterRole, logger } = options;
 
-  /** The ClusterRole that was given its owner, by uid: whoever takes it off again is not fought. */
+  /** The ClusterRole that was given its owner, by uid: a writer that removes it is not fought. */
   let chained: string | undefined;
   /** The ClusterRole as it was last seen. Where the right to read it is taken first, it is still what we go with. */
   let seen: OwnerReference | undefined;
@@ -52,7 +52,7 @@ export const createInstallationOwner = (options: InstallationOwnerOptions): Inst
     }
   };
 
-  /** One that has owners already was given them by somebody who meant it. */
+  /** One that has owners already was given them on purpose. */
   const chain = async (role: KubernetesObject, owner: OwnerReference, signal?: AbortSignal): Promise<void> => {
     const { name = '', uid, resourceVersion, ownerReferences = [] } = role.metadata ?? {};
     if (ownerReferences.length > 0 || uid === chained) return;

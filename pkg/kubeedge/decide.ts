@@ -72,11 +72,11 @@ const write = (
   change: { zone: string | undefined; record: ZoneRecord | undefined; message: string },
 ): ZoneDecision => ({ kind: 'write', reason, groups, moves: change.zone !== before, ...change });
 
-/** People who label Nodes by hand are nobody's controller. */
+/** Labels set by hand have no controller behind them. */
 const isPerson = (manager: string): boolean => manager.startsWith('kubectl');
 
 /**
- * KubeEdge 1.21 and newer write and delete the zone label themselves. Whoever marks members with KubeEdge's own label is
+ * KubeEdge 1.21 and newer write and delete the zone label themselves. A writer that marks members with KubeEdge's own label is
  * KubeEdge's controller, whatever its name there.
  */
 export const isKubeEdges = ({ zoneManagers, memberManagers }: GroupNode): boolean =>
@@ -86,7 +86,7 @@ export const isKubeEdges = ({ zoneManagers, memberManagers }: GroupNode): boolea
       (memberManagers.includes(manager) && manager !== COMMANDS.flowController && !isPerson(manager)),
   );
 
-/** The label is as we wrote it, and nobody who looks after it himself has written it since. */
+/** The label is as we wrote it, and no other owner of the label has written it since. */
 const isOurs = ({ zone, record, node }: Case): boolean =>
   record?.zone === zone && zone !== undefined && !isKubeEdges(node);
 
@@ -137,7 +137,7 @@ const inPlace = (one: Case, group: string): ZoneDecision => {
   const message = `Node ${name} is in zone ${group}, the name of its NodeGroup`;
   if (record === undefined) return { kind: 'settled', reason: 'AlreadyInZone', groups: [group], message };
   if (record.zone === group) return { kind: 'settled', reason: 'Assigned', groups: [group], message };
-  // Somebody moved it to the new group before us: the zone to give back at the end is still the one that we remember.
+  // Another writer moved it to the new group before us: the zone to give back at the end is still the one that we remember.
   const adopted = { zone: group, ...previousOf(record.previous), losses: 0 };
   return write(one, [group], 'Adopted', { zone: group, record: adopted, message });
 };
@@ -193,7 +193,7 @@ const unwanted = (one: Case): ZoneDecision => {
   if (record === undefined) return { kind: 'none' };
   if (isOurs(one)) return restore(one, [], record, `is no longer in NodeGroup ${record.zone}, or that has no topology`);
   if (isKubeEdges(node) && record.previous !== undefined) return kubeEdges(one, []);
-  // Whoever removed the label would remove it again. The record stays: it alone knows what the zone was.
+  // The writer that removed the label would remove it again. The record stays: it alone knows what the zone was.
   if (zone === undefined && record.previous !== undefined) {
     return takenAway(one, [], `label the Node by hand, or remove the annotation ${ANNOTATION_GROUP_ZONE}`);
   }

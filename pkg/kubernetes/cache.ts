@@ -50,7 +50,7 @@ export interface Cache<T extends KubernetesObject> {
   /** `replay`: also calls back at once for every object that is there. */
   onChange(handler: ChangeHandler<T>, options?: { readonly replay?: boolean }): void;
   /**
-   * A write of the object begins; returns what takes the API server's answer, as it came. Whoever writes through a manager's
+   * A write of the object begins; returns what takes the API server's answer, as it came. Callers that write through a manager's
    * client need not call it.
    */
   beginWrite(ref: ObjectRef): (answer: KubernetesObject) => void;

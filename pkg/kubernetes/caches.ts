@@ -95,7 +95,7 @@ export const createCaches = (options: CachesOptions): Caches => {
     open<T extends KubernetesObject>(resource: Resource, settings: CacheSettings<T>): Cache<T> {
       const { after, patienceMs, client, ...rest } = settings;
       const cache = createCache<T>({ ...options, ...rest, client: client ?? options.client, resource });
-      // Whatever its objects: nobody reads them through this list.
+      // Whatever its objects: they are not read through this list.
       const any = cache as unknown as AnyCache;
       opened.push({ cache: any, patienceMs, after });
       if (client === undefined) own.push(any);

@@ -24,7 +24,7 @@ export interface ApiErrorInput extends RequestIdentity {
 const MAX_MESSAGE_LENGTH = 2_000;
 const MAX_REASON_LENGTH = 100;
 
-/** One line without orders to a terminal: aggregated API servers are anybody's. */
+/** One line without control sequences: aggregated API servers are untrusted. */
 const plain = (text: string, length: number): string => text.slice(0, length).replaceAll(/\p{Cc}+/gu, ' ');
 
 const REASONS: Readonly<Record<number, string>> = {
@@ -79,7 +79,7 @@ export type ConnectionErrorReason = 'Unreachable' | 'Cut' | 'Timeout' | 'Invalid
 
 export interface ConnectionErrorInput extends RequestIdentity {
   reason: ConnectionErrorReason;
-  /** A clause for a person; the cause's own message is appended by whoever logs the chain. */
+  /** A clause for a person; the logger of the chain appends the cause's own message. */
   message: string;
   cause?: unknown;
 }

@@ -2,7 +2,7 @@
 // Says which field of a kubeconfig has a value that it must not have: client-node checks hardly any.
 import type { Cluster, Context, User } from '@kubernetes/client-node';
 
-/** Names in messages; longer ones are a mistake, and nobody reads them. */
+/** Names in messages; longer ones are a mistake. */
 const MAX_SHOWN = 100;
 
 /** A name in quotes, cut where it is long; anything else by its type, because it may be a credential in the wrong place. */

@@ -21,7 +21,7 @@ export interface HolderLivenessOptions {
 export interface HolderLiveness {
   /** A Lease as the server holds it. */
   observe(lease: Lease): void;
-  /** There is no Lease (any more): nobody holds it until one appears. */
+  /** There is no Lease (any more): it is not held until one appears. */
   gone(): void;
   /**
    * True while nothing is known yet: a restart of who watches is no reason to drop anything.
@@ -124,7 +124,7 @@ export const createLeaseWatch = (options: LeaseWatchOptions): LeaseWatch => {
         await informer.waitForSync(signal);
         if (informer.store.size === 0) told(() => liveness.gone());
       } catch {
-        // Aborted before the first list: nothing was learned, and nobody asks any more.
+        // Aborted before the first list: nothing was learned, and no caller waits.
       }
       await running;
     },

@@ -16,7 +16,7 @@ export interface LeaseLockOptions {
   leaseDurationMs: number;
   /** What the Lease is marked with when it is taken. Default: nothing. */
   marks?: ((signal: AbortSignal) => Promise<HolderMarks>) | undefined;
-  /** Hears each change of the holder that is observed; empty: nobody. */
+  /** Hears each change of the holder that is observed; empty: none. */
   onHolder?: (holder: string) => void;
 }
 

@@ -5,7 +5,7 @@ import { ANNOTATION_INSTALLATION } from '../apis/names.ts';
 
 /** spec of coordination.k8s.io/v1 Lease; unknown fields are kept. */
 export interface LeaseSpec {
-  /** Empty or absent: nobody holds it. */
+  /** Empty or absent: not held. */
   holderIdentity?: string | null;
   /** How long followers wait after the last renewal that they saw. */
   leaseDurationSeconds?: number | null;

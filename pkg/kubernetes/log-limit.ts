@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits log lines by what they are about: whoever changes one object again and again writes no more than a few of them.
+// Limits log lines by what they are about: an object that changes again and again gets no more than a few.
 import type { LogFields, Logger } from '../telemetry/types.ts';
 import { createLru } from './lru.ts';
 import { createTokenBucket } from './rate-limiter.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends HTTP requests over one pooled undici agent, which is replaced when the TLS material changes or somebody asks for it.
+// Sends HTTP requests over one pooled undici agent, which is replaced when the TLS material changes or a caller asks for it.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { constants } from 'node:http2';
 import type { ClientHttp2Stream } from 'node:http2';
@@ -11,7 +11,7 @@ import { sameTls } from './credentials.ts';
 import type { Credentials, TlsMaterial } from './credentials.ts';
 import type { Clock, Refusal } from './types.ts';
 
-/** Node's documented channel for streams of HTTP/2 clients; published before anybody else can use the stream. */
+/** Node's documented channel for streams of HTTP/2 clients; published before any other code can use the stream. */
 const STREAM_CREATED = 'http2.client.stream.created';
 
 const isStreamMessage = (message: unknown): message is { stream: ClientHttp2Stream } =>
@@ -20,7 +20,7 @@ const isStreamMessage = (message: unknown): message is { stream: ClientHttp2Stre
 /**
  * undici gives up a request with `stream.close()` and `stream.destroy()` in one go. Without a code, `close` waits until
  * the request's body is flushed before it sends RST_STREAM, and `destroy` then forgets to: the server goes on, and
- * nghttp2 asks for the rest of a body that nobody has any more, for ever and without yielding. With a code the reset is
+ * nghttp2 asks for the rest of a body that is gone, endlessly and without yielding. With a code the reset is
  * sent at once.
  */
 const resetOnClose = (stream: ClientHttp2Stream): void => {
@@ -35,7 +35,7 @@ const guardStream = (message: unknown): void => {
     resetOnClose(stream);
     return;
   }
-  // Nobody asked for this one: the answer to a request that was given up came before its reset was out, and Node takes it for a
+  // This one was not requested: the answer to a request that was given up came before its reset was out, and Node takes it for a
   // stream that the server opened. The reset ends it; a connection that breaks first would be an 'error' event without listener.
   stream.on('error', () => undefined);
 };

@@ -20,7 +20,7 @@ export const createGate = (width: number): Gate => {
     const { promise, resolve } = Promise.withResolvers<void>();
     waiting.add(resolve);
     try {
-      // Whoever leaves hands its place over, so `running` stays as it is.
+      // A request that leaves hands its place over, so `running` stays as it is.
       await abortable(promise, signal);
     } catch (error) {
       // The place may have been handed over in the very moment of the abort.

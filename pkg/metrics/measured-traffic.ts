@@ -85,7 +85,7 @@ const WIDTH = 8;
 /** Most reasons that are passed on: of a thousand Nodes without an answer the first few say why. */
 const MAX_REASONS = 3;
 
-/** The token goes to whoever answers on a Node's port; it is good for meters and for nothing else (ADR 0021). */
+/** The token goes to the server that answers on a Node's port; it is good for meters and for nothing else (ADR 0021). */
 export const createMeterReader = ({ client, namespace, now }: MeterReaderOptions): MeterReader => {
   let token: { readonly text: string; readonly at: number } | undefined;
 

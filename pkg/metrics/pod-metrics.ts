@@ -62,7 +62,7 @@ const coresOfContainers = (containers: unknown): number | undefined => {
   return Number(sum) / 1e9;
 };
 
-/** metrics-server's is a minute at most; whoever plans with the longest window of all Pods must not be misled by one. */
+/** metrics-server's is a minute at most; a plan by the longest window of all Pods must not be misled by one. */
 const MAX_WINDOW_SECONDS = 3_600;
 
 /** Reads an item of a PodMetricsList. */

@@ -46,7 +46,7 @@ const TWICE: Readonly<Record<Kind, string>> = {
   'zone-pairs': 'several of one pair of zones, which contradict each other (sum by both zones)',
 };
 
-/** Rows by what they are of; several of the same are all left out, since nobody can say which is meant. */
+/** Rows by what they are of; several of the same are all left out, since it is unknown which is meant. */
 const uniqueRows = (rows: readonly VectorRow[], kind: Kind, problems: Problems): Map<string, VectorRow> => {
   const unique = new Map<string, VectorRow>();
   const contradictory = new Map<string, VectorRow>();
@@ -124,7 +124,7 @@ export const readSamples = (vector: Vector, query: LoadQuery, options: SampleOpt
     }));
     return { kind, samples, problems: problems.sentences() };
   }
-  // Pods of other Services and namespaces are nobody's mistake: a query may be about all of them.
+  // Pods of other Services and namespaces are no mistake: a query may be about all of them.
   const asked = vector.rows.filter(
     ({ namespace, pod }) =>
       pod === undefined || (query.pods.has(pod) && (namespace === undefined || namespace === query.namespace)),

@@ -18,7 +18,7 @@ const BY_STATUS: Readonly<Record<number, LoadFailure>> = {
   400: 'BadQuery',
   401: 'Forbidden',
   403: 'Forbidden',
-  // The API server does not know the group; or knows it, and nobody stands behind it.
+  // The API server does not know the group; or knows it, and no backend answers.
   404: 'NotInstalled',
   503: 'NotInstalled',
   408: 'Timeout',
@@ -83,7 +83,7 @@ export interface ResourceMetricsOptions {
   clock: Clock;
   /** Longest time for one list, pages and retries of the client included. Default 8,000. */
   timeoutMs?: number;
-  /** So long a list serves whoever asks for the same. Default 10,000. */
+  /** How long a list serves further requests for the same. Default 10,000. */
   cacheMs?: number;
 }
 

@@ -18,7 +18,7 @@ export interface SharedReadsOptions {
 export interface SharedReads<T> {
   /**
    * The answer for `key`: one whose request began less than `maxAgeMs` ago, that of a request in flight, or a new one.
-   * Rejects as the request does, or with the signal's reason; the request goes on as long as anybody waits for it.
+   * Rejects as the request does, or with the signal's reason; the request goes on as long as a caller waits for it.
    */
   read(key: string, maxAgeMs: number, load: Load<T>, signal: AbortSignal): Promise<T>;
   /** Keys that are remembered. */
@@ -45,7 +45,7 @@ export const createSharedReads = <T>(options: SharedReadsOptions): SharedReads<T
   const gate = createGate(concurrency);
   let sweptAt = clock.monotonic();
 
-  /** Without a timer: whoever reads pays, at most once in a tenth of the time that answers are kept. */
+  /** Without a timer: the reader pays, at most once in a tenth of the time that answers are kept. */
   const sweep = (now: number): void => {
     if (now - sweptAt < keepMs / 10) return;
     sweptAt = now;
@@ -66,7 +66,7 @@ export const createSharedReads = <T>(options: SharedReadsOptions): SharedReads<T
     const request = async (): Promise<T> => {
       const askedAt = clock.monotonic();
       const value = await load(entry.answer?.value, controller.signal);
-      // Whoever gave up a request does not get its answer remembered: a newer one may be there.
+      // The answer to an abandoned request is not remembered: a newer one may be there.
       if (!controller.signal.aborted) entry.answer = { value, askedAt };
       return value;
     };

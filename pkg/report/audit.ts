@@ -151,7 +151,7 @@ const sumText = (report: AuditReport, columns: number, paint: Paint): string => 
 
 /** What each group of causes is, as a title. */
 export const GROUP_TITLES: Readonly<Record<AuditGroup, string>> = {
-  Fails: 'Fails: asked for in vain, or connections fail',
+  Fails: 'Fails: requested without effect, or connections fail',
   Costs: 'Costs: crosses zones and could stay',
   NotSavable: 'Cannot be saved by zone routing: one endpoint, the API server, clients that go around the proxies',
   NotKnown: 'Not known: who routes, or where clients are',

@@ -22,7 +22,7 @@ const INDENT = '           ';
 
 const percentText = (fraction: number): string => `${Math.round(fraction * HUNDRED)} %`;
 
-/** Objects come from anybody: nothing of theirs may reach the terminal as a control character. */
+/** The content of objects is untrusted: none of it may reach the terminal as a control character. */
 const clean = (text: string): string => text.replaceAll(/[\u0000-\u001F\u007F-\u009F]+/g, ' ');
 
 const indented = (table: string): string => table.replaceAll(/^(?=.)/gm, INDENT);

@@ -11,7 +11,7 @@ export interface Paint {
 
 type Format = Parameters<typeof styleText>[0];
 
-/** Whether colours are wanted was decided by whoever asks; styleText should not look at a stream again. */
+/** Whether colours are wanted was decided by the caller; styleText should not look at a stream again. */
 const styled =
   (format: Format) =>
   (text: string): string =>

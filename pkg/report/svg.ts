@@ -9,7 +9,7 @@ export type ZoneMatrix = Readonly<Record<string, Readonly<Record<string, number>
 
 const [CELL_HEIGHT, HEAD_HEIGHT, GAP, PADDING] = [52, 56, 3, 16];
 const [CHARACTER, MIN_CELL, LABELS_MIN, LONGEST] = [8, 84, 64, 24];
-/** A picture of more is one that no browser shows and nobody reads. */
+/** Larger pictures are too large for browsers and readers. */
 const MOST_ZONES = 60;
 const LEVELS = 4;
 

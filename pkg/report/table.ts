@@ -5,7 +5,7 @@ import { unsafeCharacters } from './unsafe.ts';
 
 const GAP = '  ';
 
-/** Control characters would break lines, and what is invisible columns; objects come from anybody. */
+/** Control characters would break lines, and invisible ones columns; the content of objects is untrusted. */
 export const clean = (cell: string): string => cell.replaceAll(/[\n\t]+/g, ' ').replaceAll(unsafeCharacters(), ' ');
 
 /** Characters, not UTF-16 units, so that names beyond ASCII line up. */

@@ -13,7 +13,7 @@ export interface ParsedApplied {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-// Keys that this project never sets are passed over: whoever writes the annotation by hand must not be able to have
+// Keys that this project never sets are passed over: the author of a hand-written annotation must not be able to have
 // the reconciler remove, say, a label that a selector needs.
 const readMap = (value: unknown, section: 'labels' | 'annotations'): StringMap | undefined => {
   if (value === undefined) return {};

@@ -8,7 +8,7 @@ import { isSameDistribution } from './slot-decision.ts';
 import type { KubernetesVersion, RoutingSettings, ServiceLike } from './types.ts';
 import { atLeast } from './version.ts';
 
-/** Whether a Service is etcd-druid's: its `etcdcomponents` webhook denies everybody else to update it. */
+/** Whether a Service is etcd-druid's: its `etcdcomponents` webhook denies all other users the update. */
 export const isMadeByDruid = ({ metadata }: Pick<ServiceLike, 'metadata'>): boolean =>
   metadata?.labels?.[LABEL_MANAGED_BY] === MANAGED_BY_DRUID;
 
@@ -35,7 +35,7 @@ interface WithAnnotations {
 const appliedOf = (service: ServiceLike | undefined): string | undefined =>
   service?.metadata?.annotations?.[ANNOTATION_APPLIED];
 
-/** By the name that stands there already: it is accepted, and nobody sees a change. */
+/** By the name that stands there already: it is accepted, and nothing changes. */
 const inStoredWords = (want: RoutingSettings, stored: ServiceLike | undefined): RoutingSettings => {
   const before = stored?.spec?.trafficDistribution;
   return before !== undefined && isSameDistribution(before, want.trafficDistribution)

@@ -63,7 +63,7 @@ const hasSettings = ({ labels, annotations, trafficDistribution }: RoutingSettin
 /**
  * Makes a Service route by zone with the mechanism of the cluster that runs it, or removes every such setting.
  *
- * First resets (both topology annotations, Gardener's consider label, `spec.trafficDistribution`, whoever set them), then
+ * First resets (both topology annotations, Gardener's consider label, `spec.trafficDistribution`, regardless of who set them), then
  * sets, as Gardener's ReconcileTopologyAwareRoutingSettings did: calling it again changes nothing, and it is right across
  * upgrades and downgrades. Everything else is kept.
  *

@@ -25,7 +25,7 @@ const keptSlotOf = (slot: Slot): KeptSlot => {
 /** What is kept on a Service. Its strategy label follows its annotation and is decided there. */
 export const KEPT_SLOTS: readonly KeptSlot[] = SLOTS.filter((slot) => slot !== STRATEGY_SLOT).map(keptSlotOf);
 
-/** Gardener expects that nobody mutates these Services at admission; the settings reconciler alone sets them. */
+/** Gardener expects that these Services are not mutated at admission; the settings reconciler alone sets them. */
 export const UNTOUCHED_SERVICES: readonly string[] = ['kube-apiserver', 'virtual-garden-kube-apiserver'];
 
 const appliedOf = ({ metadata }: ServiceLike): string | undefined => metadata?.annotations?.[ANNOTATION_APPLIED];

@@ -68,7 +68,7 @@ const fieldFor = (version: KubernetesVersion, strategy: Strategy): string | unde
 };
 
 // Up to 1.26 kube-proxy insists on `auto`; from 1.27 any value will do, and a domain-prefixed one keeps the
-// controller manager from writing hints of its own. From 1.31 nobody looks.
+// controller manager from writing hints of its own. From 1.31 nothing reads it.
 const annotationsFor = (version: KubernetesVersion, strategy: Strategy): StringMap => {
   if (atLeast(version, 31)) return {};
   return atLeast(version, 27)

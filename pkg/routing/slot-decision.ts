@@ -86,7 +86,7 @@ const decideUnwanted = (state: SlotState): SlotDecision => {
   return decision(state, { foreign: slot.section === 'trafficDistribution' });
 };
 
-/** Routing is on: what is wanted is set, `auto` and our own older values are reset, everybody else's stays. */
+/** Routing is on: what is wanted is set, `auto` and our own older values are reset, other writers' values stay. */
 export const decideSlot = (state: SlotState): SlotDecision =>
   state.want === undefined ? decideUnwanted(state) : decideWanted(state, state.want);
 

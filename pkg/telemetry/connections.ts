@@ -21,7 +21,7 @@ const addressOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAd
 
 /**
  * Beyond `max`, the connection that was used longest ago is cut; one with a request in flight never is. Turning newcomers away
- * instead, as `server.maxConnections` does, would hand the whole server to whoever opens `max` connections and says nothing.
+ * instead, as `server.maxConnections` does, would hand the whole server to a client that opens `max` connections and sends nothing.
  */
 export const trackConnections = (server: Server, max: number): Connections => {
   // In the order of their last use.

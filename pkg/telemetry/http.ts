@@ -34,7 +34,7 @@ export interface HttpServerOptions {
   port: number;
   routes: Readonly<Record<string, Route>>;
   logger: Logger;
-  /** Without it the server speaks plain HTTP to everybody. */
+  /** Without it the server speaks plain HTTP to all clients. */
   secure?: SecureServing | undefined;
 }
 
@@ -52,7 +52,7 @@ export const plainText = (status: number, body: string): Answer => ({
   body,
 });
 
-/** Express with exact paths, and without what nobody here asks for: ETags, nested queries, its own name. */
+/** Express with exact paths, and without what is not used here: ETags, nested queries, its own name. */
 export const bareApp = (): Express => {
   const app = express();
   for (const feature of ['x-powered-by', 'etag']) app.disable(feature);
@@ -106,7 +106,7 @@ const createApp = ({ routes, logger, secure }: HttpServerOptions): Express => {
   return app.use(onError);
 };
 
-/** Probes and scrapes are small: whoever takes longer than this to ask is neither. */
+/** Probes and scrapes are small: a client that takes longer than this is neither. */
 const TIMEOUT_MS = 10_000;
 /** Of a secure server: what OpenSSL holds for silent ones is some 50 KB each. */
 const MAX_CONNECTIONS = 200;

@@ -78,7 +78,7 @@ export interface PortsOptions {
   readiness: readonly HealthCheck[];
   metrics: Metrics;
   logger: Logger;
-  /** How the metrics are served where plain HTTP would show them to everybody. */
+  /** How the metrics are served where plain HTTP would expose them to all clients. */
   secureMetrics?: SecureServing;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured traffic, whoever measured it: bytes and connections a second by Service and pair of zones.
+// Measured traffic from any source: bytes and connections a second by Service and pair of zones.
 import { NO_SERVICE, ZONE_EXTERNAL, ZONE_UNKNOWN } from './route.ts';
 
 /** Averages, a second. */

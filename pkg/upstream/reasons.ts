@@ -33,7 +33,7 @@ export const REASONS = {
   ),
   NotManaged: controller(
     'The control plane does not look after the slices of Service {service}: {cause}. Their hints stay as their author wrote them.',
-    'Whoever writes the slices has to write the hints; a strategy label on them lets the webhook do it.',
+    'The writer of the slices has to write the hints; a strategy label on them lets the webhook do it.',
   ),
   SameZoneRequested: controller(
     'Service {service} asks for trafficDistribution {value}: each ready endpoint is hinted for its own zone.',

@@ -7,7 +7,7 @@ const OPENING = `{"apiVersion":"${REVIEW_API_VERSION}","kind":"${REVIEW_KIND}","
 /** API servers cut warnings at 256 bytes and advise 120. */
 const MAX_WARNING_LENGTH = 120;
 
-/** One printable line; kubectl shows it to whoever wrote the object, and the API server drops anything else. */
+/** One printable line; kubectl shows it to the author of the write, and the API server drops anything else. */
 const warningText = (warning: string): string => {
   const line = warning.replaceAll(/[^\x20-\x7e]+/g, ' ');
   return line.length <= MAX_WARNING_LENGTH ? line : `${line.slice(0, MAX_WARNING_LENGTH - 3)}...`;

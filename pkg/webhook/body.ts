@@ -24,7 +24,7 @@ export type Body =
   /** The client went away or sent less than it announced. */
   | { readonly kind: 'truncated' };
 
-/** API servers wait five seconds at most for an answer: nobody wants that of a body which takes longer. */
+/** API servers wait five seconds at most for an answer: the answer to a body that takes longer is never read. */
 export const BODY_TIMEOUT_MS = 6_000;
 
 /**

@@ -25,7 +25,7 @@ export interface CarrierWatch {
   current(): Carrier;
   /** Returns what ends it. */
   onChange(callback: () => void): () => void;
-  /** Resolves once the object was looked for; after a moment also where nobody lets us look. Rejects never. */
+  /** Resolves once the object was looked for; after a moment also where reading it is forbidden. Rejects never. */
   settled(signal: AbortSignal): Promise<void>;
   /** Follows the object until the signal aborts; rejects never. */
   run(signal: AbortSignal): Promise<void>;

@@ -86,7 +86,7 @@ export interface KeepRegisteredOptions extends Omit<RegisterOptions, 'client' | 
   random: () => number;
 }
 
-/** Where nobody knows the owner, those that the configuration has stay. */
+/** While the owner is unknown, the existing ones stay. */
 const withOwner = (wanted: MutatingWebhookConfiguration, owner: OwnerReference | undefined) =>
   owner === undefined ? wanted : { ...wanted, metadata: { ...wanted.metadata, ownerReferences: [owner] } };
 

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { LabelSelector, MutatingWebhook, MutatingWebhookConfiguration } from '../apis/admission.ts';
 import { ANNOTATION_REGISTERED, ANNOTATION_WITHDRAWN, GROUP } from '../apis/names.ts';
 
-/** What is written where nobody says anything. */
+/** Defaults. */
 const DEFAULT_TIMEOUT_SECONDS = 5;
 
 /** The narrowing parts of our last write, by webhook name. */
@@ -101,7 +101,7 @@ export interface MergeOptions {
   readonly wanted: MutatingWebhookConfiguration;
   /** As the server holds it; undefined where it is to be created. */
   readonly current: MutatingWebhookConfiguration | undefined;
-  /** Leave the failure policy of slices as it is in the cluster: nobody configured one. */
+  /** Leave the failure policy of slices as it is in the cluster: none is configured. */
   readonly keepFailurePolicy: boolean;
 }
 
@@ -147,7 +147,7 @@ export const mergeRegistration = (options: MergeOptions): MutatingWebhookConfigu
     const { name, failurePolicy } = webhook;
     const back = earlier[name];
     const before = currentOf.get(name) ?? (back && { ...webhook, clientConfig: {}, ...partsOf(back) });
-    // Settings are never anything but Ignore, whatever somebody set.
+    // The policy of settings is always Ignore, whatever was set.
     return mergeWebhook(
       webhook,
       before,

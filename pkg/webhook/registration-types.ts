@@ -16,7 +16,7 @@ export interface RegistrationOptions {
   /** Version of the API server; before 1.28 nothing carries match conditions. */
   readonly version: KubernetesVersion;
   readonly address: ServerAddress;
-  /** PEM of the authorities that signed the serving certificate; undefined: whoever injects it. */
+  /** PEM of the authorities that signed the serving certificate; undefined: an injector fills it in. */
   readonly caBundle?: string | undefined;
   /** Never served: our own namespace, kube-system, default, and what was configured. */
   readonly excludedNamespaces: readonly string[];

@@ -36,7 +36,7 @@ const webhookOf = (entry: WebhookEntry, options: RegistrationOptions): MutatingW
   };
 };
 
-/** What the configuration should be where no other writer has a say; see `mergeRegistration` for where somebody has. */
+/** What the configuration should be without other writers; see `mergeRegistration` for those. */
 export const buildRegistration = (options: RegistrationOptions): MutatingWebhookConfiguration => ({
   apiVersion: apiVersionOf(MUTATING_WEBHOOK_CONFIGURATIONS),
   kind: MUTATING_WEBHOOK_CONFIGURATIONS.kind,

@@ -39,7 +39,7 @@ const KEEP_ALIVE_MS = 120_000;
 const HEADERS_TIMEOUT_MS = 32_000;
 /** A webhook call lasts at most 30 seconds; Node wants it no shorter than the time for the headers. */
 const REQUEST_TIMEOUT_MS = HEADERS_TIMEOUT_MS;
-/** API servers shake hands within a round trip; OpenSSL holds tens of kilobytes for whoever does not. */
+/** API servers shake hands within a round trip; OpenSSL holds tens of kilobytes for a client that does not. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** How often the two timeouts above are looked at. */
 const CHECK_INTERVAL_MS = 5_000;

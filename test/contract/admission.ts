@@ -246,7 +246,7 @@ export const describeAdmission = (server: () => ContractServer): void => {
       expect([status, body['reason']]).to.deep.equal([500, 'InternalError']);
     });
 
-    it('fails on a webhook that nobody listens at, that is not trusted, or that is slow', async () => {
+    it('fails on a webhook that is not listening, that is not trusted, or that is slow', async () => {
       webhook.on('/slow', () => ({ hang: true }));
       for (const { clientConfig, reason, path } of [
         {

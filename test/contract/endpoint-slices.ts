@@ -208,7 +208,7 @@ export const describeEndpointSlices = (server: () => ContractServer): void => {
       expect(found['metadata']!['name']).to.equal(earlier!['metadata']!['name']);
     });
 
-    it('strips hints that nobody asked it for', async () => {
+    it('strips hints that were not requested', async () => {
       const [earlier] = await slicesOf('web');
       const endpoints = list(earlier!['endpoints']).map((endpoint) => ({
         ...endpoint,

@@ -85,7 +85,7 @@ describe('traffic of the closed-loop suite', () => {
     });
   });
 
-  it('a request that nobody answers ends with its time', async () => {
+  it('a request without an answer ends with its time', async () => {
     const silent = createServer((socket) => socket.on('error', () => undefined).resume()).listen(port, address);
     await once(silent, 'listening');
     cleanups.push(() => silent.close());

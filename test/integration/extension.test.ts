@@ -313,7 +313,7 @@ describe('Extension resources', () => {
     expect(distribution('other')).to.equal(undefined);
   });
 
-  it('is left alone where nobody wants it followed', async () => {
+  it('is left alone where following is switched off', async () => {
     await create();
     await bed.start(`${SEED.replace('extensions: {', 'extensions: {enabled: false, ')}\nheartbeat: {enabled: false}`);
     await expectField('vpa-webhook', 'PreferSameZone');

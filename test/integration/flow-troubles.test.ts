@@ -189,7 +189,7 @@ describe('the flow controller in trouble', function onSandbox() {
     expect(bed.hints('web')).to.deep.equal(planned);
   });
 
-  it('takes the plan from the status where the slices lost it while nobody looked', async () => {
+  it('takes the plan from the status where the slices lost it while no controller ran', async () => {
     await bed.apply(flowService({ labels: LABELS }), flowPolicy(QUICK));
     bed.plant.demand = { a: 1.1, b: 0.1 };
     const first = await bed.start();

@@ -158,7 +158,7 @@ describe('NodeGroups of KubeEdge', function onSandbox() {
     });
   });
 
-  it('leaves a Node as it is that two groups have, and tells both', async () => {
+  it('leaves a Node as it is that two groups have, and reports both', async () => {
     await bed.apply(nodeGroup('west', { nodes: ['s1'] }));
     await eventually(() =>
       expect(bed.events().join('\n')).to.match(/^InSeveralGroups: Node s1 is in NodeGroups south, west/m),
@@ -167,7 +167,7 @@ describe('NodeGroups of KubeEdge', function onSandbox() {
     await bed.sandbox.remove(NODE_GROUPS, { name: 'west' });
   });
 
-  it('writes a label again that somebody takes away, at most twice, and then leaves it to them', async () => {
+  it('writes a label again that another writer takes away, at most twice, and then leaves it to them', async () => {
     for (const loss of [1, 2]) {
       await change(bed, 'n2', ({ labels }) => delete labels[LABEL_ZONE]);
       await bed.quiet();

@@ -10,7 +10,7 @@ import { eventually, versionOf } from '../contract/server.ts';
 import type { Sandbox } from '../sandbox/types.ts';
 import { SERVICES_PATH, aNode, openSeededSandbox } from './sandbox-objects.ts';
 
-describe('the sandbox as a bad day', () => {
+describe('the sandbox with injected faults', () => {
   let sandbox: Sandbox;
   let api: Api;
   before(async () => {

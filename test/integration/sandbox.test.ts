@@ -41,7 +41,7 @@ describe('the sandbox', () => {
   });
 
   describe('direct access', () => {
-    it('applies status with the rest, and passes validation like everybody', async () => {
+    it('applies status with the rest, and passes validation like any write', async () => {
       await sandbox.apply(aPod('direct', 'a', 50));
       const { body } = await api.get(`/api/v1/namespaces/${NAMESPACE}/pods/direct-50`);
       expect(body['status']).to.deep.include({ phase: 'Running', podIP: '198.19.0.51' });
@@ -52,7 +52,7 @@ describe('the sandbox', () => {
       expect(refused).to.include('Service "Bad" is invalid: metadata.name');
     });
 
-    it('seeds what nobody would accept', () => {
+    it('seeds objects that validation would refuse', () => {
       sandbox.seed([{ ...aService('seeded'), spec: { trafficDistribution: 'LeftBehind', ports: [] } } as Service]);
       const found = sandbox.get<Service>(SERVICES, { namespace: NAMESPACE, name: 'seeded' });
       expect(found?.spec?.trafficDistribution).to.equal('LeftBehind');

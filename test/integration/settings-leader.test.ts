@@ -36,7 +36,7 @@ describe('replicas of the settings reconciler', () => {
   const patches = (): string[] => patchesOf('services');
   const flip = (enabled: boolean) => bed.apply(cluster({ spec: { seed: seed({ enabled }) } }));
 
-  it('write each change once, whoever leads', async () => {
+  it('write each change once, whichever replica leads', async () => {
     const first = await bed.start(MODE);
     await eventually(() => expect(holder()).to.equal('test-1'));
     await bed.start(MODE);

@@ -288,7 +288,7 @@ keep: off`);
     await expectAll('PreferSameZone');
   });
 
-  describe('releases a namespace that lost its role, whoever leads, where a leader is killed', () => {
+  describe('releases a namespace that lost its role, whichever replica leads, where a leader is killed', () => {
     const labelled = () => bed.sandbox.get(NAMESPACES, { name: NS })?.metadata?.labels?.[LABEL_ROUTING];
     const loseRole = (): Promise<unknown> => {
       const stored = bed.sandbox.get(NAMESPACES, { name: NS });

@@ -224,7 +224,7 @@ describe('kubectl topology, on a cluster', function onCluster() {
   });
 
   describe('watch', () => {
-    it('prints a line a change where nobody sits, until it is ended', async () => {
+    it('prints a line for each change without a terminal, until it is ended', async () => {
       const controller = new AbortController();
       let seen = '';
       const running = runTopology(['watch', 'web', '-n', 'shop', ...access], {

@@ -328,7 +328,7 @@ describe('kubectl topology explain, on files', () => {
     expect(few.causes.map(({ reason }) => reason)).to.deep.equal(['TooFewEndpoints', 'PodsNotSpread']);
   });
 
-  it('tells what is wanted, given, used and effective', async () => {
+  it('reports what is wanted, given, used and effective', async () => {
     const report = await explain('pods-not-spread');
     expect(report.wanted).to.deep.equal({
       wanted: true,

@@ -60,7 +60,7 @@ describe('kubectl topology plan, its JSON', () => {
     ]);
   });
 
-  it('plans for nobody and with nothing', async () => {
+  it('plans without demand and without endpoints', async () => {
     const report = await plan([...nodes(), service()], 'eu-1a=1');
     expect(report.plan.endpoints).to.deep.equal([]);
     expect(report.inZoneShare).to.equal(0);

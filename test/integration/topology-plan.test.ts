@@ -92,7 +92,7 @@ describe('kubectl topology plan --weights', () => {
     expect(none.maxUtilization).to.be.closeTo(1, 1e-9);
   });
 
-  it('tells people what the figures are shares of', async () => {
+  it('names for people what the figures are shares of', async () => {
     const { out } = await runTopology(
       ['plan', '-f', '-', '--service', 'default/server', '--weights', 'cpu'],
       stdin(uneven),

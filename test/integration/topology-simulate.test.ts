@@ -134,7 +134,7 @@ describe('kubectl topology simulate, its JSON', () => {
 });
 
 describe('kubectl topology simulate, its screens', () => {
-  it('the shipped example tells a story: Auto gives up, same-zone overloads, a plan keeps to the limit', async () => {
+  it('the shipped example shows: Auto gives up, same-zone overloads, a plan keeps to the limit', async () => {
     const report = await simulated('--gb-per-day', '2000');
     expect(modeOf(report, 'Auto')).to.deep.include({ inForce: true });
     expect(modeOf(report, 'Auto').verdict.reason).to.equal('OverloadThreshold');
@@ -164,7 +164,7 @@ describe('kubectl topology simulate, its screens', () => {
     expect(out).to.match(/^  PreferSameZone +1\.34 +-$/m);
   });
 
-  it('speaks of money only with bytes, of utilization only with demand and capacity', async () => {
+  it('shows costs only with bytes, utilization only with demand and capacity', async () => {
     const plain = await runTopology(example());
     expect(plain.out).not.to.match(/COST|USD|UTILIZATION|CORES/);
     const all = await runTopology(example('--demand', DEMAND, '--gb-per-day', '1'));

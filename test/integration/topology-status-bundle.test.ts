@@ -105,7 +105,7 @@ describe('kubectl topology status --bundle', function bundles() {
     expect(namesOf('Lease')).to.have.length.greaterThan(0);
   });
 
-  it('replaces no file unless told to, and asks the cluster for nothing then', async () => {
+  it('replaces no file unless asked to, and asks the cluster for nothing then', async () => {
     sandbox.seed(everything());
     folder.write('taken.json', 'mine');
     file = folder.at('taken.json');

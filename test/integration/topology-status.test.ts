@@ -39,7 +39,7 @@ describe('kubectl topology status', function onSandbox() {
       expect(out).to.contain(word);
   });
 
-  it('tells it all to programs', async () => {
+  it('prints all of it as JSON', async () => {
     world.install();
     world.seedCertificate();
     await world.openShop();
@@ -120,7 +120,7 @@ describe('kubectl topology status', function onSandbox() {
     expect(report.cluster.nodes).to.equal(null);
   });
 
-  it('shows the rest where somebody has spoilt an object', async () => {
+  it('shows the rest where an object is malformed', async () => {
     world.install();
     await world.openShop();
     world.sandbox.seed([
@@ -157,7 +157,7 @@ describe('kubectl topology status', function onSandbox() {
     expect(report.admission.probes[0]?.message).to.contain('the right to create endpointslices');
   });
 
-  it('tells where the serving certificate was seen, or that it was not', async () => {
+  it('reports where the serving certificate was seen, or that it was not', async () => {
     world.install();
     const serving = async () => (await world.status()).installations[0]?.webhooks[0]?.serving;
     expect((await serving()) ?? {})

@@ -118,7 +118,7 @@ describe('the admission server under pressure and change', () => {
     busy.destroy();
   });
 
-  it('waits for no body longer than anybody waits for its answer, and gives back what it held', async () => {
+  it('waits for no body longer than its caller waits for the answer, and gives back what it held', async () => {
     fixture = await startAdmission({ budget: { maxBytes: 2 ** 20 }, bodyTimeoutMs: 50 });
     const { port } = fixture.server;
     const { budget, ca } = fixture;
@@ -136,7 +136,7 @@ describe('the admission server under pressure and change', () => {
     expect((await call({ port, ca, body: good })).status).to.equal(200);
   });
 
-  it('turns a handler that throws into an allowed review, and tells nobody but the log why', async () => {
+  it('turns a handler that throws into an allowed review, and says why in the log alone', async () => {
     const routes = admissionRoutes().map((route) => ({
       ...route,
       handle: () => {

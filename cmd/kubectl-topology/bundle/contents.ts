@@ -15,7 +15,7 @@ export interface Contents {
   readonly logs: Logs;
 }
 
-/** Texts are lists of lines, so that whoever opens the file can read them. */
+/** Texts are lists of lines, so that the file is readable. */
 export interface BundleFile {
   readonly apiVersion: 'v1';
   readonly kind: 'List';

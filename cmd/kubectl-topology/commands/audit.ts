@@ -101,7 +101,10 @@ export const audit = topologyCommand<Flags>({
       'audit -f cluster.json --sort-by saving   # kubectl get nodes,services,endpointslices -A -o json > cluster.json',
     ],
     ['Would we survive losing this zone? Per Service, with replicas to add; exit code 1: no', 'audit --without eu-1a'],
-    ['In a pipeline: exit code 1 if a Service asks for routing by zone in vain', 'audit -n shop --fail-on ineffective'],
+    [
+      'In a pipeline: exit code 1 if a Service requests routing by zone without effect',
+      'audit -n shop --fail-on ineffective',
+    ],
   ],
   define,
   async run(io, flags) {

@@ -42,7 +42,7 @@ export const evacuate = topologyCommand<EvacuateFlags>({
           .choices(['up', 'down'])
           .default('up'),
       )
-      .option('--reason <text>', 'why; everybody who lists evacuations reads it')
+      .option('--reason <text>', 'why; shown to all who list evacuations')
       .option('-n, --namespace <namespace>', 'only Services of this namespace; default: of all, kube-system included')
       .option('-l, --selector <selector>', 'only Services with these labels', selectorFlag)
       .option('--dry-run', 'check, ask the API server, and write nothing')

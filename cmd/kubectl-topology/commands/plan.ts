@@ -55,7 +55,7 @@ const renderPlan = ({ plan, zones, inZoneShare, maxUtilization, bounds }: PlanRe
   return `${endpoints}\n${byZone}\n${summary}`;
 };
 
-/** Zones of the demand that nothing else mentions: mostly a slip of the pen. */
+/** Zones of the demand that nothing else mentions: usually typos. */
 const unknownZones = ({ nodes, slices }: ClusterSnapshot, demand: Demand): string[] => {
   const endpoints = itemsOf(slices).flatMap((slice) => slice.endpoints ?? []);
   const zones = new Set<string | undefined>([...itemsOf(nodes).map(zoneOfNode), ...endpoints.map(({ zone }) => zone)]);

@@ -16,7 +16,7 @@ import type { Io } from '../io.ts';
 import { KEYS_TO_END } from '../keys.ts';
 import { connect } from '../session.ts';
 
-/** One line for whoever keeps a log of it. */
+/** One line for a log. */
 const lineOf = ({ verdict, given, effective, causes }: Explanation, now: number): string => {
   const hints = given.map(({ addressType, hinted, ready }) => `${addressType} ${hinted}/${ready} hinted`).join(', ');
   const zones = `${effective.clientZones.length - effective.unserved.length}/${effective.clientZones.length} zones served`;

@@ -29,7 +29,7 @@ const unseenIn = (objects: StatusObjects, missing: ReadonlyMap<string, string>):
   ...COLLECTIONS.flatMap((what) => (missing.has(what) ? [{ what, why: NONE }] : [])),
 ];
 
-/** The last moment that the objects tell of: whoever exported them did so soon after. */
+/** The latest time in the objects: they were exported soon after. */
 const momentOf = ({ leases, events }: StatusObjects, fallback: number): number => {
   const times = [
     ...leases.flatMap(({ renewedAt }) => renewedAt ?? []),

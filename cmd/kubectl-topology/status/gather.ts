@@ -45,7 +45,7 @@ const createReading = ({ client, keep, onProgress, signal }: GatherOptions, coll
         collector.add(object);
         keep(object);
       } catch (error) {
-        // One object that somebody has spoilt must not hide the rest.
+        // One malformed object must not hide the rest.
         if (!(error instanceof FieldError)) throw error;
         spoilt.set(`${what} (in part)`, describeProblem(object, error));
       }
@@ -91,7 +91,7 @@ const sharedLeases = ({ configs, deployments }: StatusObjects): Source[] => {
 const missingOf = (unseen: ReadonlyMap<string, string>): Map<CollectionName, string> =>
   new Map([
     ...NEVER_READ.map((name) => [name, 'it was not read'] as const),
-    // Names of other parts are no collections, and nobody asks for them.
+    // Names of other parts are no collections and are not requested.
     ...([...unseen] as [CollectionName, string][]),
   ]);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads YAML that somebody put into a ConfigMap.
+// Reads YAML from a ConfigMap.
 import { parse, YAMLParseError } from 'yaml';
 
-/** Undefined where it is no YAML: then there is nothing to tell of it. */
+/** Undefined where it is no YAML. */
 export const parseQuietly = (text: string): unknown => {
   try {
     return parse(text, { logLevel: 'silent' }) as unknown;

@@ -16,7 +16,7 @@ export interface PlanInput {
   readonly namespace: string;
   /** Policies and bindings of this installation as the server holds them, and what says who carries, whosever it is. */
   readonly current: readonly Managed[];
-  /** What everything goes with; undefined: nobody knows it, and what is there stays as it is. */
+  /** What everything goes with; undefined: not known, and what is there stays as it is. */
   readonly owner?: OwnerReference | undefined;
   /** Keys of objects that another writer has under the name of one of ours. */
   readonly foreign: ReadonlySet<string>;
@@ -59,7 +59,7 @@ const writeOf = (item: Managed, current: ReadonlyMap<string, Managed>): Action[]
 /** Bindings first: what is not bound does not act, and nothing ever waits for what is gone already. */
 const REMOVAL = [MUTATING_ADMISSION_POLICY_BINDINGS, MUTATING_ADMISSION_POLICIES, CONFIG_MAPS];
 
-/** What takes away those of ours that are not wanted any more, in an order that cannot block a write of anybody. */
+/** What takes away those of ours that are not wanted any more, in an order that never blocks a write. */
 export const removalOf = (current: readonly Managed[], isWanted: (item: Managed) => boolean = () => false): Action[] =>
   REMOVAL.flatMap((resource) => current.filter((item) => item.resource === resource && hasOwnerLabel(item.object)))
     .filter((item) => !isWanted(item))

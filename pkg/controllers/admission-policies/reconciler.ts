@@ -51,9 +51,9 @@ export interface Backends {
 /** Time that a carrier must be seen to act without a break: one API server tells, the others follow within this. */
 export const SETTLE_MS = 5_000;
 const NEXT_STEP_MS = 1_000;
-/** What nobody tells of: a Lease that grows old, slices that grow. */
+/** Poll interval for changes without events: a Lease that grows old, slices that grow. */
 const LOOK_MS = 15_000;
-/** A step that takes this long is told about; then it is tried less often. */
+/** A step that takes this long is reported; then it is tried less often. */
 const PATIENCE_MS = 60_000;
 
 const again = (afterMs: number): Result => ({ kind: 'requeue', afterMs });
@@ -65,7 +65,7 @@ interface Awaited {
   readonly since: number | undefined;
 }
 
-/** Says something once until it is something else. */
+/** Deduplicates consecutive messages. */
 const createTeller = ({ events, regarding, logger }: AdmissionPoliciesReconcilerOptions) => {
   let last = '';
   return (type: EventInput['type'], reason: string, message: string, asEvent = true): void => {
@@ -114,7 +114,7 @@ export const createAdmissionPoliciesReconciler = (
   const wait = async (carrier: Carrier, signal: AbortSignal): Promise<Result> => {
     const now = clock.monotonic();
     const before: Awaited = awaited?.carrier === carrier ? awaited : { carrier, from: now, since: undefined };
-    // Who is tried is found by what it does to slices.
+    // Probe by dry-run slice writes.
     const seen = !claim.held() || (await acts(carrier, signal));
     const late = !seen && now - before.from >= PATIENCE_MS;
     if (late) {

@@ -40,7 +40,7 @@ export const createPolicyWriter = ({ client, clock, logger }: PolicyWriterOption
       if (!isAlreadyExists(error)) throw error;
       const object = await client.get<PolicyObject>(item.resource, managedRef(item), signal);
       if (hasOwnerLabel(object)) created.set(managedKey(item), { ...item, object, until });
-      // Everybody else's is theirs; what says who carries is cached, whosever it is.
+      // Other writers' objects are left alone; the ConfigMap of the backend is cached regardless of its writer.
       else if (item.resource !== CONFIG_MAPS) foreign.set(managedKey(item), clock.monotonic() + FOREIGN_MS);
       return;
     }

@@ -20,7 +20,7 @@ export type IneffectiveReason =
 export type Effectiveness =
   | { readonly kind: 'effective' }
   | { readonly kind: 'ineffective'; readonly reason: IneffectiveReason; readonly message: string }
-  /** Hints are there, but nothing shows that whoever routes follows them. */
+  /** Hints are there, but nothing shows that the data plane follows them. */
   | { readonly kind: 'assumed'; readonly reason: 'RouterAssumed'; readonly message: string }
   /** Hints are complete, and send clients elsewhere on purpose. */
   | { readonly kind: 'evacuated'; readonly reason: 'Evacuated'; readonly message: string };

@@ -76,7 +76,7 @@ const isPending = ({ kind, want }: Item, service: Service | undefined): boolean 
 export const effectStateOf = (result: Effectiveness): string =>
   result.kind === 'effective' ? 'Effective' : result.reason;
 
-/** Normal while Pods start or etcd-druid's owner has not asked it to write: told in log and metric, no reason to alarm anybody. */
+/** Normal while Pods start or etcd-druid's owner has not asked it to write: reported in log and metric, not as a warning. */
 const QUIET = new Set(['ServiceMissing', 'Pending', 'NoReadyEndpoints']);
 
 const isFault = (result: Effectiveness): boolean => result.kind === 'ineffective' && !QUIET.has(result.reason);

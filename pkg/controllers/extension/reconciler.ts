@@ -198,7 +198,7 @@ export const createExtensionReconciler = (options: ExtensionReconcilerOptions): 
         return await look(key, cached, signal);
       } catch (error) {
         if (isNotFound(error)) return DONE;
-        // Somebody wrote in the same moment; what they wrote is looked at first.
+        // A concurrent write; what it stored is looked at first.
         if (isConflict(error)) return { kind: 'requeue', afterMs: LOOK_AGAIN_MS };
         throw error;
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives up our finalizer on Extensions before this extension is uninstalled: nobody would be left to let them go.
+// Removes our finalizer from Extensions before this extension is uninstalled: no controller would be left to release them.
 import type { Extension, ExtensionClass } from '../../apis/extension.ts';
 import { EXTENSION_FINALIZER } from '../../apis/names.ts';
 import { EXTENSIONS } from '../../apis/resources.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reverts what the flow controller wrote in the whole cluster: hints with our mark, labels, and FlowPolicies nobody filled.
+// Reverts what the flow controller wrote in the whole cluster: hints with our mark, labels, and FlowPolicies without a spec.
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
@@ -32,7 +32,7 @@ export interface CleanupReport {
   readonly policies: number;
 }
 
-/** Somebody who writes at the same moment makes a write conflict; they will not do so many times in a row. */
+/** A concurrent writer causes a write conflict; that does not happen many times in a row. */
 const TRIES = 5;
 
 /** All objects of a resource that fit; none where it is not served. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose turn it is: whoever has used least of what all wait for, so that one who asks for much waits behind those who ask for little.
+// Fair queue: the owner that has used least is served next, so that one with many requests waits behind those with few.
 
 export interface FairQueue<Item> {
   add(owner: string, item: Item): void;
@@ -19,7 +19,7 @@ interface Account<Item> {
 
 /**
  * Start-time fair queueing (Goyal, Vin, Cheng: SIGCOMM 1996) with one weight for all: an owner that begins to wait begins where the
- * owner served last stands, so that nobody saves up turns by being quiet, nor pays for ever for what was long ago.
+ * owner served last stands, so that idle owners accumulate no credit and past use is not held against them indefinitely.
  */
 export const createFairQueue = <Item>(): FairQueue<Item> => {
   const accounts = new Map<string, Account<Item>>();

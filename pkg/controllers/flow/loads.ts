@@ -95,7 +95,7 @@ const partialOf = ({ problems }: LoadReading): LoadProblem | undefined =>
 /** A reading under way. */
 interface Asked {
   readonly question: string;
-  /** Settles when it is known, or in vain; rejects never. */
+  /** Settles when it is known or could not be read; never rejects. */
   readonly reading: Promise<void>;
   /** Its turn went on without it. */
   late: boolean;

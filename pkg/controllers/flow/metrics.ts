@@ -27,7 +27,7 @@ export interface FlowFigures {
 export interface FlowCounters {
   /** A plan changed, and so did the hints of so many endpoints. */
   changed(reason: string, endpoints: number): void;
-  /** EndpointSlices were written: for a plan, to assert it again, to take it back, or in vain. */
+  /** EndpointSlices were written: for a plan, to reassert it, to revert it, or without effect. */
   wrote(cause: 'plan' | 'reassert' | 'takeback' | 'conflict', slices: number): void;
   /** A source of load was read. */
   read(source: string, outcome: string, durationMs: number): void;

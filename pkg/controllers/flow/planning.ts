@@ -54,7 +54,7 @@ export interface Planning {
   ask(key: string, job: PlanJob): Promise<Planned | undefined>;
   /** Calls back when the answer to a question is there whose reconcile went on without it: the Service wants another one. */
   onReady(callback: (key: string) => void): void;
-  /** Nobody waits for this answer any more. */
+  /** The caller gave up on this answer. */
   forget(key: string): void;
   /** Ends the thread. */
   close(): void;

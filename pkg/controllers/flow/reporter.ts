@@ -81,7 +81,7 @@ const hintsChanged = (outcome: Outcome, before: HintsInForce | undefined): numbe
   return endpointsIn(outcome).filter((endpoint) => old(endpoint).join() !== next(endpoint).join()).length;
 };
 
-/** What nobody knows has no figures: before the first samples, and while there is no plan by load. */
+/** What is not known has no figures: before the first samples, and while there is no plan by load. */
 const figuresIn = ({ turn, settings }: Outcome): TurnFigures | undefined => {
   if (turn?.observation === undefined || turn.decision === undefined || turn.state?.belief === null) return undefined;
   return loopFiguresOf(turn.observation, turn.plan, turn.decision.demand, settings.loop);

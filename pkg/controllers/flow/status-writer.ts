@@ -28,7 +28,7 @@ export interface StatusWriter {
   last(key: string, policy: FlowPolicy | undefined): FlowPolicyStatus | undefined;
   /** Writes the status if there is need; true if it was written. Failures are logged, and tried again with the next turn. */
   write(subject: StatusSubject, status: FlowPolicyStatus, signal: AbortSignal): Promise<boolean>;
-  /** Removes a policy of our own, that nobody has filled. */
+  /** Removes a policy of our own that has no spec. */
   remove(policy: FlowPolicy, signal: AbortSignal): Promise<void>;
   forget(key: string): void;
 }
@@ -44,7 +44,7 @@ interface Written {
   readonly at: number;
 }
 
-/** Ours, and nobody has written a spec into it. */
+/** Ours, and its spec is still empty. */
 export const isOwnPolicy = ({ metadata, spec }: FlowPolicy): boolean =>
   metadata.labels?.[LABEL_MANAGED_BY] === COMMANDS.flowController && Object.keys(spec ?? {}).length === 0;
 

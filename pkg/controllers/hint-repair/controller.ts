@@ -43,7 +43,7 @@ const PLANS: TouchTask = {
   recovered: 'planned hints are removed again',
 };
 
-/** Looks for ever, and does nothing while the planner lives. */
+/** Polls until stopped; does nothing while the planner is alive. */
 export const createPlanRetirement = (options: PlanRetirementOptions): Reconciler => {
   const { planner, clock } = options;
   const resync = createResync({ ...options, task: PLANS });

@@ -55,7 +55,7 @@ export const createReports = ({ events, logger, group }: ReportsOptions): Report
     };
   };
 
-  /** Whoever made the group looks there; who looks at the Node sees both what was done and what was not. */
+  /** The author of the group looks there; the Node's events show both what was done and what was not. */
   const record = (node: KubernetesObject, decision: Exclude<ZoneDecision, { kind: 'none' | 'settled' }>): void => {
     const refused = decision.kind === 'refused';
     const rest = {

@@ -23,7 +23,7 @@ const listAll = async <T extends KubernetesObject>(
 /**
  * Volumes that Pods of the Node use and that may not be used in `zone`.
  *
- * @throws ApiError when one of the two lists cannot be read: then nobody knows, and the zone must stay.
+ * @throws ApiError when one of the two lists cannot be read: then nothing is known, and the zone must stay.
  */
 export const readVolumesAgainst = async (
   client: Reader,

@@ -53,7 +53,7 @@ export const ownersIn =
     return namespace === undefined ? undefined : ownerOf(namespace, rules);
   };
 
-/** The one reconciler that may write in a namespace; undefined where nobody may. */
+/** The one reconciler that may write in a namespace; undefined where none may. */
 export const ownerOf = (namespace: Namespace, { modes, excludedNamespaces }: OwnershipRules): Owner | undefined => {
   const name = namespace.metadata?.name ?? '';
   if (excludedNamespaces.includes(name)) return undefined;

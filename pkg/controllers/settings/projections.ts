@@ -51,7 +51,7 @@ export const projectMeta = (meta: ObjectMeta | undefined): ObjectMeta => ({
   ...only('annotations', keep(meta?.annotations)),
 });
 
-/** Of a Service with more labels than anybody gives it, selectors see so many: nobody grows our memory at will. */
+/** Upper bound of labels that are kept of a Service, so that its author cannot grow our memory; selectors see these. */
 const MAX_LABELS = 64;
 
 /** All labels of a Service: the configuration of an Extension selects by them. */

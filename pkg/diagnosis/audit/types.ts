@@ -44,7 +44,7 @@ export interface Part {
 }
 
 /**
- * In the order in which to look: `Fails`: connections fail, or the Service asks for routing by zone in vain; `Costs`: traffic crosses
+ * In the order in which to look: `Fails`: connections fail, or the Service requests routing by zone without effect; `Costs`: traffic crosses
  * that could stay; `NotSavable`: routing by zone cannot keep it (one endpoint, the API server, clients that go around the proxies);
  * `NotKnown`: who routes, or where clients are; `Kept`: nothing crosses that could stay.
  */
@@ -145,7 +145,7 @@ export interface AuditReport extends RoutersReport {
     readonly date: string;
     /** Of all audited Services together. */
     readonly gigabytesPerDay: number;
-    /** `Assumed`: somebody said how much there is, and it is divided among Services by their ready endpoints. */
+    /** `Assumed`: given as a flag, and divided among Services by their ready endpoints. */
     readonly basis: 'Assumed' | 'Measured';
   };
   readonly measured?: MeasuredReport;

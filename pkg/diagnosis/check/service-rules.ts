@@ -20,7 +20,7 @@ const said = (severity: Severity, reason: FindingReason, message: string): Said 
 /** Since this minor the API server compares both annotations. */
 const COMPARES_SINCE = 27;
 
-/** Values that ask for nothing, or name a heuristic of somebody's own. */
+/** Values that ask for nothing, or name a custom heuristic. */
 const isOff = (value: string): boolean => value === '' || /^disabled$/i.test(value) || value.includes('/');
 
 const annotationsOf = ({ metadata }: Service) => ({

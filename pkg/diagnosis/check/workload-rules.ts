@@ -19,7 +19,7 @@ const workloadTitle = ({ kind, name }: Workload): string => `${kind} ${name}`;
 const overZones = ({ spread }: Workload): SpreadConstraint[] =>
   spread.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
 
-/** Of one workload, whoever asks: constraints that cannot do what they say. */
+/** Of one workload, with or without a request for routing by zone: constraints that cannot do what they say. */
 export const spreadRules = (workload: Workload, replicas: number): Said[] =>
   overZones(workload).flatMap(({ selectsOwn, maxSkew, whenUnsatisfiable }): Said[] => {
     if (!selectsOwn) {

@@ -89,7 +89,7 @@ const askByField = (facts: Facts): string[] | undefined => {
   return [...(key === undefined ? [] : [`kubectl annotate ${target(facts)} ${key}-`]), ...setField(facts, value)];
 };
 
-/** Asks in words that count everywhere; an annotation in the way of the field is removed. */
+/** Asks with a setting that every version recognises; an annotation in the way of the field is removed. */
 export const ask = (facts: Facts): string[] => askByField(facts) ?? [annotate(facts)];
 
 /** The field instead of the CPU heuristic, where something here reads it. */

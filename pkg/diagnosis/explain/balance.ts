@@ -8,7 +8,7 @@ import { sharesText } from './given.ts';
 import type { Cause, Facts, FamilyRoute } from './types.ts';
 
 const HUNDRED = 100;
-/** Twice its even share: upstream's own limit of 20 % is passed by most Services that nobody complains about. */
+/** Twice its even share: upstream's own limit of 20 % is exceeded by most Services without complaints. */
 const UNEVEN = 1;
 
 const percentOf = (fraction: number): string => `${Math.round(fraction * HUNDRED)} %`;

@@ -20,7 +20,7 @@ const untilText = ({ snapshot }: Facts, zones: readonly string[]): string => {
   return parts.length === 0 ? '' : ` ${parts.join(', ')}`;
 };
 
-/** One cause, before all others: what else is found stands beside an evacuation. */
+/** One cause, before all others: other findings come second to an evacuation. */
 export const evacuationCauses = (facts: Facts): Cause[] => {
   const zones = evacuatedZones(facts);
   if (zones.length === 0) return [];

@@ -180,7 +180,7 @@ export const unseenOf = (snapshot: ClusterSnapshot): Explanation['unseen'] =>
 const unseenLoop = ({ snapshot: { flowPolicies }, planned }: Facts): Explanation['unseen'] =>
   planned === undefined || flowPolicies.kind === 'known' ? [] : [{ what: 'flowPolicies', why: flowPolicies.why }];
 
-/** What is found out about a Service, before it is laid out for anybody. */
+/** What is found out about a Service, before it is rendered. */
 export interface Diagnosis extends Pick<Explanation, 'verdict' | 'wanted' | 'given' | 'effective' | 'causes'> {
   readonly facts: Facts;
 }

@@ -121,7 +121,7 @@ const exposeBeside: Fix = (facts) => {
 };
 
 const WEBHOOK_PODS = 'app.kubernetes.io/component=endpointslice-webhook';
-/** Pods of whoever serves the slices. */
+/** Pods of the component that writes the slices. */
 const webhookPods = ({ snapshot }: Facts, verb: string): string[] => {
   const namespaces = itemsOf(snapshot.webhooks).flatMap(({ slices, service }) =>
     slices && service !== undefined ? [service.namespace] : [],
@@ -250,7 +250,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix>>> = {
 
 const CHANGES_SERVICE = /^kubectl (?:patch|annotate) service /;
 
-/** Its `etcdcomponents` webhook denies everybody else to update it. */
+/** Its `etcdcomponents` webhook denies all other users the update. */
 const DRUID_NOTE =
   '# etcd-druid owns it and denies the change: switch topologyAwareRouting on in the Seed or Garden instead';
 

@@ -96,7 +96,7 @@ export const withLoop = (facts: Facts, loop: readonly Cause[], given: readonly C
   const explaining = loop.filter(({ stage }) => stage !== 'prerequisite');
   if (explaining.length === 0) return [...given];
   if (isLost(facts)) return [...given, ...explaining];
-  // No hints on purpose, or none planned: whoever keeps hints has nothing to keep.
+  // No hints on purpose, or none planned: admission has no hints to keep.
   if (facts.loop?.spread === true) return explaining;
   return [...explaining, ...given.filter(({ reason }) => reason !== 'WebhookSkipped')];
 };

@@ -22,7 +22,7 @@ export const DIAGNOSIS_REASONS = {
   NoSelector: {
     sentence: 'The Service has no selector, so the control plane does not look after its slices and hints nothing.',
     remedy:
-      'Whoever writes the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
+      'The writer of the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
   },
   Evacuated: {
     sentence:

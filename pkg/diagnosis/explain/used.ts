@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Causes in the proxies: hints that are, or would be, there and that nobody looks at.
+// Causes in the proxies: hints that are, or would be, there and are ignored.
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason } from '../../upstream/index.ts';
 import { cause, counted, listed } from './cause.ts';

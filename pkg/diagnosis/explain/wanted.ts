@@ -69,7 +69,7 @@ const localCauses = ({ name, routes }: Facts): Cause[] => {
   ];
 };
 
-/** Nobody answers connections to the cluster IP of this family. */
+/** Connections to the cluster IP of this family are not answered. */
 const emptyFamily = (facts: Facts, { family, label, endpoints }: FamilyFacts): Cause[] => {
   const { slices, name } = facts;
   const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);

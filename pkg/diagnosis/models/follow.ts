@@ -72,7 +72,7 @@ const judge = (service: Service, clients: Clients): Following => {
     const message = `who load-balances Services on ${where} is not known (${router.why})`;
     return { kind: 'unknown', reason: 'RouterUnknown', message };
   }
-  // Clients on a Node without zone use all zones whoever routes there.
+  // Clients on a Node without zone use all zones, whichever data plane routes there.
   if (zoneOfNode(clients.node) !== '' && !keepsZone(service, clients)) {
     const { hints, needs } = router.behaviour;
     const why = hints === 'none' ? 'looks at no hints' : `does not look at its hints; it needs ${needs}`;

@@ -36,7 +36,7 @@ const servesSlices = (rule: unknown): boolean => {
   );
 };
 
-/** The webhooks of one MutatingWebhookConfiguration; `caNotAfter` is for whoever can read certificates. */
+/** The webhooks of one MutatingWebhookConfiguration; `caNotAfter` is filled in where certificates can be read. */
 export const webhooksOf = (object: Fields): WebhookSummary[] => {
   const { name: configuration } = metadataOf(object, false);
   const read = (item: unknown): WebhookSummary => {

@@ -98,7 +98,7 @@ export const withoutKeys = (
   keys: readonly string[],
 ): Record<string, string> => Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !keys.includes(key)));
 
-/** The Service as it would be with these settings and no others that speak of topology. */
+/** The Service as it would be with these settings and no other topology settings. */
 export const withSettings = (service: Service, settings: RoutingSettings): Service => {
   const { trafficDistribution: _, ...spec } = service.spec ?? {};
   const { labels, annotations, trafficDistribution } = settings;

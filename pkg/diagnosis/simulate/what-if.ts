@@ -82,7 +82,7 @@ export const changeNodes = (
   return { nodes: changed, changes: Object.fromEntries([...changes].sort(([a], [b]) => byText(a, b))) };
 };
 
-/** Addresses that no cluster uses: reserved for ever, or for traffic that is dropped. */
+/** Addresses that no cluster uses: reserved, or for traffic that is dropped. */
 const newAddress = (index: number, family: string): string => {
   if (family === 'IPv6') return `100::${(index + 1).toString(16)}`;
   const number = index + 1;

@@ -53,7 +53,7 @@ export interface ComponentPod {
 export interface LeaseFacts {
   readonly namespace: string;
   readonly name: string;
-  /** Empty: nobody. */
+  /** Empty: none. */
   readonly holder: string;
   /** Milliseconds since the epoch; undefined: never renewed. */
   readonly renewedAt?: number;
@@ -150,7 +150,7 @@ export interface CertificateFacts {
 export interface ServingCertificate {
   readonly namespace: string;
   readonly certificate?: CertificateFacts;
-  /** Who told; empty where nobody did. */
+  /** The source; empty where there is none. */
   readonly from: string;
   /** Empty where it was seen. */
   readonly why: string;

@@ -13,7 +13,7 @@ export const DEAD_MANS_SWITCH_SECONDS = 600;
 
 const SECOND_MS = 1_000;
 
-/** Where nobody may read the configuration: the Lease through which the component has one leader, by default. */
+/** Where the configuration cannot be read: the Lease through which the component has one leader, by default. */
 const DEFAULT_LEASES: Readonly<Record<string, string>> = {
   [COMMANDS.settingsReconciler]: `${COMMANDS.settingsReconciler}-leader-election`,
   [COMMANDS.flowController]: COMMANDS.flowController,

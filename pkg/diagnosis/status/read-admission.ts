@@ -38,7 +38,7 @@ const warningsOf = (object: Fields): string[] =>
     listAt(checking, 'expressionWarnings', (item) => textAt(asFields(item), 'warning') ?? ''),
   ) ?? [];
 
-/** A policy of ours or its binding; undefined for anybody else's. */
+/** A policy of ours or its binding; undefined for other writers'. */
 export const policyFactsOf = (object: Fields, kind: PolicyFacts['kind']): PolicyFacts | undefined => {
   if (!isOfChart(object, EXTENSION_NAME)) return undefined;
   const constraints = section(section(object, 'spec'), 'matchConstraints');

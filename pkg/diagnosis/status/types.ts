@@ -52,7 +52,7 @@ export interface LeaseStatus {
   readonly component: string;
   /** Namespace of the installation that holds it, where several share it; empty where it does not say. */
   readonly installation: string;
-  /** `Held`: renewed in time; `Stale`: not; `Released`: nobody holds it. */
+  /** `Held`: renewed in time; `Stale`: not; `Released`: not held. */
   readonly state: 'Held' | 'Stale' | 'Released';
   readonly holder: string;
   /** Since the last renewal; null where there was none. */

@@ -55,7 +55,7 @@ interface Scale {
   readonly basis: LoadReport['basis'];
   readonly clientsMeasured: boolean;
   readonly demand: ReadonlyMap<string, number>;
-  /** Load of an endpoint of a zone in what the report speaks of. */
+  /** Load of an endpoint of a zone, in the unit of the report. */
   readonly weigh: (load: number, zone: string) => number;
   readonly limit: number;
 }

@@ -31,7 +31,7 @@ export interface AskInput {
 
 /**
  * Only slices that carry the strategy label are planned: admission would not keep the hints of others. The EndpointSlice
- * controller copies the label from the Service within a second; nobody does it for a Service without selector.
+ * controller copies the label from the Service within a second; for a Service without selector no controller does.
  */
 export const askOf = ({ service, slices, observeOnly }: AskInput): Ask => {
   const strategy = effectiveStrategy(service);

@@ -40,7 +40,7 @@ export interface FindingsInput {
   readonly problem: Problem | undefined;
   readonly inForce: boolean;
   readonly losing: boolean;
-  /** Whether whoever routes follows hints. */
+  /** Whether the data plane follows hints. */
   readonly following: { readonly kind: 'followed' } | (Problem & { readonly kind: 'ignored' | 'unknown' });
   /** A zone of the Service is being evacuated: the plan is that of the endpoints that stay. */
   readonly evacuated?: boolean | undefined;
@@ -117,7 +117,7 @@ const effectiveOf = ({ settings, turn, inForce, losing, following, limited, evac
   if (!inForce) return no('NotWritten', 'the plan is not on all EndpointSlices yet');
   if (spread && zones > MAX_ZONES && turn?.state?.safe !== true)
     return no('TooManyZones', `${zones} zones have clients, and hints name ${MAX_ZONES} at most: no hints`);
-  // A plan without hints needs nobody to follow them; an evacuation writes hints under every plan.
+  // A plan without hints needs no router that follows them; an evacuation writes hints under every plan.
   if (following.kind !== 'followed' && (!spread || evacuated === true))
     return (following.kind === 'ignored' ? no : unknown)(following.reason, following.message);
   if (evacuated === true)

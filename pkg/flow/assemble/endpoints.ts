@@ -17,7 +17,7 @@ export interface SliceView {
   readonly forZones: readonly string[];
 }
 
-/** Endpoints in name order. Slices of host names are nobody's to plan: proxies do not look at them. */
+/** Endpoints in name order. Slices of host names are not planned: proxies ignore them. */
 export const viewsOfEndpoints = (slices: readonly FlowSlice[]): SliceView[] => {
   const found = new Map<string, SliceView>();
   for (const { addressType, endpoints } of slices) {

@@ -31,7 +31,7 @@ export interface TurnFigures {
 
 /**
  * Zones that only endpoints name: as many as their slices' author likes. In status and metrics each is a line or a series, so
- * that nobody gets more of them than this.
+ * so that no Service gets more of them than this.
  */
 const MAX_ZONES_WITHOUT_CLIENTS = 8;
 

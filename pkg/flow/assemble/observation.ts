@@ -25,7 +25,7 @@ export type Load =
   | {
       readonly kind: 'zone-pairs';
       readonly samples: readonly (Windowed & { readonly sourceZone: string; readonly destinationZone: string })[];
-      /** Samples count these a second, and the load of Pods stands beside them. */
+      /** Samples count these a second, and the load of Pods is given too. */
       readonly counts?: { readonly unit: string; readonly pods: readonly (Windowed & { readonly pod: string })[] };
     };
 

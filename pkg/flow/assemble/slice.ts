@@ -76,7 +76,7 @@ export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) =
     return {
       pod: targetRef?.kind === 'Pod' ? (targetRef.name ?? '') : '',
       address: addresses[0] ?? '',
-      // Nobody checks it but whoever hints for it: the API server takes any text.
+      // Only the writers of hints check it: the API server takes any text.
       zone: isZoneName(zone) ? (pooled([zone])[0] ?? '') : '',
       ready: conditions?.ready !== false && !leaving,
       ...(leaving ? { leaving } : {}),

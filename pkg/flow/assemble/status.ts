@@ -146,7 +146,7 @@ export const statusOf = (input: StatusInput): FlowPolicyStatus => {
   };
 };
 
-/** `now`: it says something else. `later`: only figures moved, noticeably. `no`: nothing that anybody has to know. */
+/** `now`: it says something else. `later`: only figures moved, noticeably. `no`: nothing worth reporting. */
 export type News = 'now' | 'later' | 'no';
 
 const NOTICEABLE_POINTS = 3;
@@ -189,7 +189,7 @@ export const newsIn = (previous: FlowPolicyStatus | undefined, next: FlowPolicyS
   return moved(previous, next) ? 'later' : 'no';
 };
 
-/** Whoever may write the status may have written anything; hints that no API server takes would be refused for ever. */
+/** Every account that may write the status may have written anything; hints that no API server takes would be refused at every try. */
 const plannedIn = ({ name, forZones }: Partial<PlannedEndpoint>): PlannedEndpoint[] => {
   const zones = [...new Set(forZones)].filter(isZoneName).slice(0, MAX_HINTS);
   return name === undefined || zones.length === 0 ? [] : [{ name, forZones: zones }];

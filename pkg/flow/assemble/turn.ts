@@ -28,7 +28,7 @@ export interface TurnInput {
   readonly state: LoopState | undefined;
   /** When observing: what would have been planned up to now. */
   readonly proposed?: HintsInForce | undefined;
-  /** A plan that was stored elsewhere, for slices that lost theirs while nobody looked. */
+  /** A plan that was stored elsewhere, for slices that lost theirs while no controller ran. */
   readonly remembered?: HintsInForce;
 }
 

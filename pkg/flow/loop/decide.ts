@@ -148,7 +148,7 @@ const keep = ({ current, safe }: DecideInput, reason: LoopReason, cutShort = fal
 export const UNSEEN_GROWTH = 4;
 
 /**
- * Without metrics nobody sees a zone grow: every zone gets as many endpoints as the largest of them would need for a multiple of what was
+ * Without metrics a growing zone goes unnoticed: every zone gets as many endpoints as the largest of them would need for a multiple of what was
  * last known, and what that costs is still as little as it can be.
  */
 const hedge = (input: DecideInput): Choice => {

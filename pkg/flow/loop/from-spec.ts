@@ -56,7 +56,7 @@ const loopOf = (spec: FlowPolicySpec): LoopPolicy => {
     upperUtilization: fractionOf(upperUtilizationPercent, fallback.upperUtilization),
     upDwellSeconds: secondsOf(spec.upDwell, fallback.upDwellSeconds),
     downDwellSeconds: secondsOf(spec.downDwell, fallback.downDwellSeconds),
-    // Whoever says how long to wait is taken at their word.
+    // A configured wait always holds.
     quickReturnSeconds: spec.downDwell === undefined ? fallback.quickReturnSeconds : Infinity,
     planIntervalSeconds: secondsOf(spec.planInterval, fallback.planIntervalSeconds),
     holdAfterSeconds: secondsOf(spec.staleness?.holdAfter, fallback.holdAfterSeconds),

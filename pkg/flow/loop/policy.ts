@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a loop does where nobody says otherwise.
+// Defaults of a loop.
 import type { LoopPolicy } from './types.ts';
 
 export const DEFAULT_LOOP_POLICY: LoopPolicy = {

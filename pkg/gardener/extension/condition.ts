@@ -13,7 +13,7 @@ export interface SeenService {
   readonly name: string;
   /** The decision for it, or for the Etcd that it is made from. */
   readonly decision: RoutingDecision;
-  /** Undefined: on, but nobody has looked yet. */
+  /** Undefined: on, but not checked yet. */
   readonly effect?: { readonly kind: 'effective' } | Trouble | Doubt | Evacuated | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface ConditionInput {
 /** The condition without its times. */
 export type ConditionState = Required<Pick<ExtensionCondition, 'type' | 'status' | 'reason' | 'message'>>;
 
-/** Of an object that is left out: what somebody has to mend; the rest is how it should be. */
+/** Of an object that is left out: what has to be fixed; the rest is as it should be. */
 const FAULTS = new Set(['ConflictingMode', 'VersionUnknown', 'ConfigurationInvalid']);
 /** Pass by themselves: Pods start, a component is not installed yet, etcd-druid waits for its owner. */
 const PASSING = new Set(['NoReadyEndpoints', 'Pending', 'ServiceMissing', 'VersionUnknown']);

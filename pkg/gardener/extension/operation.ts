@@ -30,7 +30,7 @@ export const hasFinalizer = ({ metadata }: Extension): boolean =>
 export const operationOf = ({ metadata }: Extension): string | undefined =>
   metadata?.annotations?.[ANNOTATION_OPERATION];
 
-/** Gardener gave up on this generation of the Shoot: nothing is done until somebody changes it. */
+/** Gardener gave up on this generation of the Shoot: nothing is done until it changes. */
 const isFailed = (shoot: OperationInput['shoot']): boolean =>
   shoot?.status?.lastOperation?.state === 'Failed' && shoot.metadata?.generation === shoot.status.observedGeneration;
 

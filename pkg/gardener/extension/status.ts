@@ -60,12 +60,12 @@ const WORDS: Readonly<Record<OperationType, readonly [doing: string, done: strin
 /** metav1.Time: RFC 3339 in whole seconds, which Gardener compares its own timestamps with. */
 export const timeText = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 
-/** Another writer in the same moment makes it a conflict, so that nobody's annotation or condition is lost. */
+/** Another writer in the same moment makes it a conflict, so that no annotation or condition is lost. */
 const locked = ({ metadata }: Extension, more: object = {}): Patch => ({
   metadata: { resourceVersion: metadata?.resourceVersion, ...more },
 });
 
-/** Written before anything else, so that whoever comes after a crash sees what was begun. */
+/** Written before anything else, so that the next process after a crash sees what was begun. */
 export const beginPatch = (extension: Extension, type: OperationType, epochMs: number): Patch => {
   const lastOperation: LastOperation = {
     type,

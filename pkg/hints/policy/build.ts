@@ -69,7 +69,7 @@ export const buildAdmissionPolicies = (options: AdmissionPoliciesOptions): Admis
   };
 };
 
-/** Whether the write is a probe of this carrier, which the other one leaves alone. */
+/** Whether the write probes this backend; the other backend leaves it alone. */
 export const isProbeOf = (carrier: Carrier, object: unknown): boolean => {
   const { metadata } = (object ?? {}) as { metadata?: { annotations?: Record<string, unknown> | null } | null };
   return metadata?.annotations?.[ANNOTATION_PROBE] === carrier;

@@ -32,7 +32,7 @@ export const cards = (report: AuditReport): Markup => {
   const { sum } = report;
   const { verdicts, services, saving } = sum;
   return markup`<ul class="cards">
-    ${card(markup`${verdicts.Effective}<span class="muted"> of ${services}</span>`, `Services keep their traffic in every zone; ${verdicts.Ineffective} ask for it in vain`)}
+    ${card(markup`${verdicts.Effective}<span class="muted"> of ${services}</span>`, `Services keep their traffic in every zone; ${verdicts.Ineffective} request it without effect`)}
     ${card(percentText(sum.crossZoneShare), 'of connections cross zones')}
     ${card(percentText(sum.inZoneShare === null ? null : saving.routing), 'more would stay if every Service were routed by zone, with the endpoints as they are')}
     ${moneyCards(report)}

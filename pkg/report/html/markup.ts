@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTML and SVG as tagged templates that escape whatever is put into them: objects come from anybody.
+// HTML and SVG as tagged templates that escape all values: the content of objects is untrusted.
 
 /** Text that is markup already. Only `markup` and `trusted` make it. */
 export class Markup {

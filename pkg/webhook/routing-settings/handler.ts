@@ -41,7 +41,7 @@ export interface RoutingSettingsOptions {
 
 /**
  * Another installation's reconciler knows as well what it reverts. Who calls an account of their own so gains what the
- * label `managed: "false"` gives anybody who may write the Service.
+ * label `managed: "false"` gives to every account that may write the Service.
  */
 const isReconciler = (userName: string): boolean =>
   userName.startsWith('system:serviceaccount:') && userName.endsWith(`:${COMMANDS.settingsReconciler}`);

@@ -99,7 +99,7 @@ describe('bed', () => {
     await empty.remove();
   });
 
-  it('has Pods that are ready for Kubernetes and answer nobody', async () => {
+  it('has Pods that are ready for Kubernetes and do not answer', async () => {
     const mute = await bed().pod({ node: nodes[1]!, app: 'mute', serve: false });
     const silent = await bed().service({ name: 'mute' });
     const ready = (all: SliceEndpoint[]): boolean => all.length === 1 && all[0]?.conditions?.ready === true;

@@ -272,7 +272,7 @@ describe('the carrier of admission', () => {
     await waitFor('planner alive', plannerAlive, (alive) => alive);
   });
 
-  it('plans end with their planner although nobody writes: the settings-reconciler has their slices written once', async () => {
+  it('plans end with their planner without other writes: the settings-reconciler has their slices written once', async () => {
     const hinted = async (): Promise<number[]> =>
       (await planned.endpoints()).map(({ hints }) => hints?.forZones?.length ?? 0);
     // API servers take policies up within a second or so; until then they would take the plan away again.

@@ -249,7 +249,7 @@ describe('chaos', function () {
     });
   }
 
-  it('is told here', () => {
+  it('is reported here', () => {
     const faults: Record<string, number> = {};
     for (const { kind } of injected) faults[kind] = (faults[kind] ?? 0) + 1;
     const own = ({ user }: AuditEvent): boolean => COMMAND_USERS.includes(user.username);

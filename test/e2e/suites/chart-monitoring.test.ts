@@ -121,7 +121,7 @@ describe('chart, monitoring', () => {
   });
 
   describe('outside Gardener', () => {
-    it('renders nothing that an API server may not know, and nothing that nobody reads', async () => {
+    it('renders nothing that an API server may not know, and nothing that is not read', async () => {
       const objects = await render(ALL);
       expect(objects.filter(({ apiVersion }) => apiVersion?.startsWith('monitoring'))).to.be.empty;
       expect(objects.filter(({ metadata }) => /-(?:alerts|dashboards)$/.test(metadata?.name ?? ''))).to.be.empty;

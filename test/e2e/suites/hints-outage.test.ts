@@ -201,7 +201,7 @@ describe('an outage of the webhook', () => {
     expectNone('versions without hints', bareVersions(versions));
   });
 
-  it('is told here', () => {
+  it('is reported here', () => {
     console.log(`${plain.length} Services of ${pods} Pods, all replaced:\n\n${formatOutages(outages)}\n`);
     keepResults('outage', outages);
     expect(outages.map(({ failurePolicy }) => failurePolicy)).to.deep.equal(['Ignore', 'Fail']);

@@ -228,7 +228,7 @@ describe('chart, installed', () => {
     );
   });
 
-  it('lets the webhook issue anew what somebody took out of its Secrets', async () => {
+  it('lets the webhook issue anew what another writer took out of its Secrets', async () => {
     const secrets = `/api/v1/namespaces/${NAMESPACE}/secrets`;
     const authority = `${secrets}/ca-${WEBHOOK}-webhook`;
     const server = `${secrets}/${WEBHOOK}-webhook-server`;

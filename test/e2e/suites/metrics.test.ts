@@ -167,7 +167,7 @@ describe('metrics', () => {
     });
   }
 
-  it('are NotInstalled where nobody registered them, and there again afterwards', async () => {
+  it('are NotInstalled where they are not registered, and there again afterwards', async () => {
     const source = await open();
     await metrics.unregister();
     await failsWith('NotInstalled', () => source.read(loadQuery(['web-0']), never));
@@ -176,7 +176,7 @@ describe('metrics', () => {
     expect((await source.read(loadQuery(['web-0']), never)).samples).to.have.length(1);
   });
 
-  it('are NotInstalled where nobody stands behind the registration', async () => {
+  it('are NotInstalled where the registration has no backend', async () => {
     await metrics.stop();
     const source = await open();
     await failsWith('NotInstalled', () => source.read(loadQuery(['web-0']), never));

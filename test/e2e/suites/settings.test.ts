@@ -211,7 +211,7 @@ describe('settings of a seed and a garden', () => {
       );
     });
 
-    it('repairs the kube-apiserver, which admission must not touch, once a minute, and tells of the fight', async function () {
+    it('repairs the kube-apiserver, which admission must not touch, once a minute, and reports the fight', async function () {
       this.timeout(200_000);
       await waitFor(
         'a told fight',

@@ -169,7 +169,7 @@ describe('traffic between zones', () => {
 
     for (const [index, mode] of modesWithStray.entries()) declare(mode, `stray-${index}`);
 
-    it('says in an event why Auto gives no hints to anybody', async () => {
+    it('says in an event why Auto gives no hints at all', async () => {
       expect(await warning('Insufficient Node information')).to.contain('zone not specified on one or more nodes');
     });
   });

@@ -247,7 +247,7 @@ describe('the end of an installation', () => {
     );
   });
 
-  it('leaves nothing where processes crash and somebody deletes the namespace, and only that', async () => {
+  it('leaves nothing where processes crash and another writer deletes the namespace, and only that', async () => {
     await stopAll();
     await install();
     await untilOwned();

@@ -117,12 +117,12 @@ describe('a providerConfig', () => {
     });
   }
 
-  it('tells of several problems, and of no more than a person reads', () => {
+  it('reports several problems, but no more than a person reads', () => {
     const services = Array.from({ length: 20 }, () => ({ name: 'a', strategy: 'nearest' }));
     expect(problemsOf(routingConfig({ services }))).to.have.lengthOf(5);
   });
 
-  it('never throws, whatever somebody wrote', () => {
+  it('never throws, whatever was written', () => {
     const field = fc.constantFrom('services', 'exclude', 'apiVersion', 'kind', '__proto__', 'constructor');
     fc.assert(
       fc.property(fc.jsonValue(), field, (value, key) => {

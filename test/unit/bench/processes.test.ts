@@ -45,7 +45,7 @@ describe('bench/processes', () => {
       await child.stop();
     });
 
-    it('that ends by itself tells how, with the end of its log', async () => {
+    it('that ends by itself reports how, with the end of its log', async () => {
       const logFile = join(directory, 'dead.log');
       const script = 'console.error("no such thing"); process.exitCode = 3';
       const child = startChild({ command: process.execPath, args: ['-e', script], logFile });
@@ -56,7 +56,7 @@ describe('bench/processes', () => {
       expect(child.failure()).to.match(/ended with 3:\nno such thing/);
     });
 
-    it('that cannot be started tells why', async () => {
+    it('that cannot be started reports why', async () => {
       const child = startChild({ command: join(directory, 'nothing'), args: [], logFile: join(directory, 'none.log') });
       await eventually(
         () => child.failure() !== undefined,

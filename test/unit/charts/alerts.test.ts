@@ -75,7 +75,7 @@ describe('the alert rules of the chart', () => {
         expect(annotations['description']).to.match(/\.$/);
       });
 
-      it('speaks of metrics and labels that commands have', () => {
+      it('names metrics and labels that commands have', () => {
         expect(unknownNames(expr, metricsCatalogue())).to.deep.equal([]);
       });
 

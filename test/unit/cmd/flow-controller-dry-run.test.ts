@@ -32,7 +32,7 @@ describe('the plans of a dry run', () => {
     );
   });
 
-  it('say so where nobody asks', () => {
+  it('say so where no Service asks', () => {
     expect(renderPlans([], 'table')).to.equal(
       '0 Service(s) ask for a plan; 0 EndpointSlice(s) would be written. Nothing was written.\n',
     );

@@ -48,7 +48,7 @@ describe('how a command ends', () => {
     expect(steps).to.deep.equal([]);
   });
 
-  it('with the error where that is nobody’s to mend', async () => {
+  it('with the error where the caller cannot fix it', async () => {
     const broken = new Error('broken');
     const { run } = setup({ open: () => Promise.reject(broken) });
     expect(await run().catch((error: unknown) => error)).to.equal(broken);

@@ -24,7 +24,7 @@ describe('the ledger of a node', () => {
     expect(second?.clients['web']).to.deep.include({ sent: 0, byZone: { b: 1 }, errors: {}, newest: { b: 900 } });
   });
 
-  it('knows where a refused request went, and nothing of one that reached nobody', () => {
+  it('knows where a refused request went, and nothing of one that reached no endpoint', () => {
     const ledger = createLedger('a', 0);
     ledger.ended(0, 'web', { kind: 'refused', zone: 'a', openedAt: 7 });
     ledger.ended(0, 'web', { kind: 'failed', code: 'ETIMEDOUT' });

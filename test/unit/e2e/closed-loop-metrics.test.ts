@@ -23,7 +23,7 @@ describe('metrics of the closed-loop suite', () => {
     { name: 'load-aware-2', zone: 'b' },
   ];
 
-  it('give a Pod that serves all it can one core, and none of a Pod that nobody has reported', () => {
+  it('give a Pod that serves all it can one core, and none of a Pod without a report', () => {
     const recorder = createRecorder();
     for (let at = 0; at < WINDOW_SECONDS; at += 1) recorder.add(second(at, POD.requestsPerSecond));
     const readings = readingsOf({ pods, recorder });

@@ -49,7 +49,7 @@ describe('the queue of a Pod', () => {
     expect(queue.filled(1000)).to.equal(0);
   });
 
-  it('makes nobody wait longer than a full queue takes', () => {
+  it('makes no request wait longer than a full queue takes', () => {
     const { waits } = offered(5, 10);
     expect(Math.max(...waits)).to.be.within(500, 520 + 1e-6);
   });

@@ -62,7 +62,7 @@ describe('history of slices', () => {
     });
   }
 
-  it('names versions that nobody saw, for each slice by itself', () => {
+  it('names versions that were never seen, for each slice by itself', () => {
     expect(
       gapsIn([version(1), version(7, { name: 'web-2' }), version(2), version(2), version(8, { name: 'web-2' })]),
     ).to.deep.equal([]);
@@ -154,7 +154,7 @@ describe('audit log', () => {
     expect(all.next().map(({ resource }) => resource)).to.deep.equal(['pods']);
   });
 
-  it('fails where somebody writes without end', async () => {
+  it('fails where another writer writes without end', async () => {
     const endless = { next: () => [write] };
     let message = '';
     await untilQuiet(endless, 100, 200).catch((error: Error) => (message = error.message));
@@ -194,7 +194,7 @@ describe('audit log', () => {
     { name: 'refused by somebody else', message: 'etcdserver: request timed out', found: 0 },
   ];
   for (const { name, message, found } of outcomes) {
-    it(`tells what a webhook refused from what was late: ${name}`, () => {
+    it(`distinguishes what a webhook refused from what was late: ${name}`, () => {
       const file = folder.at('refused.log');
       writeFileSync(file, '');
       const audit = readAudit(file);

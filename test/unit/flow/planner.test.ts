@@ -230,7 +230,7 @@ describe('planHints', () => {
     targetUtilization: 0.8,
   };
 
-  it('keeps own zones while nobody is above the target', () => {
+  it('keeps own zones while no endpoint is above the target', () => {
     const plan = planHints({ ...hot, demand: { a: 1.5, b: 0.4, c: 0.4 } });
     expect(hintsOf(plan)).to.deep.equal({
       'a-0000': 'a',

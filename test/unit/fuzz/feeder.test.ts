@@ -91,7 +91,7 @@ describe('the feeder', () => {
     expect(other.failures, 'another seed is another input').to.deep.equal([]);
   });
 
-  it('tells a crash apart from another one', async () => {
+  it('distinguishes one crash from another', async () => {
     const target = targetOf((input) => {
       if (input.kind === 'bytes') throw new TypeError('of bytes');
       if (input.changes.length === 3) throw new RangeError('of three changes');
@@ -119,7 +119,7 @@ describe('the feeder', () => {
     expect({}).to.not.have.property('polluted');
   });
 
-  it('tells what only shows after all inputs, and closes the target', async () => {
+  it('reports what only shows after all inputs, and closes the target', async () => {
     let closed = 0;
     const finish = (): void => must(false, () => '3 requests are held for ever');
     const target = targetOf(() => undefined, { finish, close: () => void (closed += 1) });

@@ -32,7 +32,7 @@ describe('a target in a thread', () => {
     { target: 'exits', says: /^the thread ended: nothing was left to wait for/ },
   ];
   for (const { target, says } of cases) {
-    it(`that ${target} is told with the input that it was at`, async () => {
+    it(`that ${target} is reported with the input that it was at`, async () => {
       const { result, failures } = await feed(target, 1);
       expect(result).to.equal(undefined);
       expect(failures.map(({ index }) => index)).to.deep.equal([3]);

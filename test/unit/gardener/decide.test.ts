@@ -148,7 +148,7 @@ describe('decideShootRouting', () => {
     { name: 'an empty Seed', decision: decideShootRouting({ seed: {}, shoot: shoot() }), reason: 'SettingDisabled' },
   ]);
 
-  it('speaks of an object without a name by its kind', () => {
+  it('names an object without a name by its kind', () => {
     const decision = decideShootRouting({ seed: {}, shoot: shoot() });
     expect(decision).to.have.property('message', `the Seed: ${SEED_FIELD} is not true`);
   });

@@ -103,7 +103,7 @@ describe('decideLayerSeven', () => {
     });
   }
 
-  it('speaks of the garden’s Service by its own name', () => {
+  it('names the garden’s Service by its own name', () => {
     expect(mtlsServiceName('virtual-garden-kube-apiserver')).to.equal('virtual-garden-kube-apiserver-mtls');
     const { message } = decideLayerSeven({ serviceName: 'virtual-garden-kube-apiserver', mtlsServicePresent: true });
     expect(message).to.equal('Service virtual-garden-kube-apiserver-mtls exists');

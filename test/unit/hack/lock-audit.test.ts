@@ -67,7 +67,7 @@ describe('advisories', () => {
     expect(advisoriesIn('{"vulnerabilities":{}}')).to.deep.equal({ kind: 'none', lines: ['none'] });
   });
 
-  it('are told with severity, range, title and what depends on them', () => {
+  it('are reported with severity, range, title and what depends on them', () => {
     const report = {
       vulnerabilities: {
         a: { severity: 'high', range: '<2', via: [{ title: 'Overflow', url: 'https://example.test/1' }] },

@@ -125,7 +125,7 @@ describe('the claim of one of several installations', () => {
     await refused.stop();
   });
 
-  it('goes to the other one when nobody renews it, with another owner', async () => {
+  it('goes to the other installation when it is not renewed, with another owner', async () => {
     const seed = start('seed');
     await clock.settle();
     const runtime = start('runtime');
@@ -209,7 +209,7 @@ describe('the claim of one of several installations', () => {
     expect(failing.claim.held()).to.equal(false);
   });
 
-  it('tells nobody who does not listen any more', async () => {
+  it('calls no listener that has left', async () => {
     const { claim, stop } = start('seed');
     let calls = 0;
     claim.onChange(() => (calls += 1))();

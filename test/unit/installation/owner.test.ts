@@ -114,7 +114,7 @@ describe('the owner of what is written in the whole cluster', () => {
     expect(roleOwners(), 'of the one that was made anew').to.deep.equal([NAMESPACE]);
   });
 
-  it('is nobody where neither is there', async () => {
+  it('has no owner where neither is there', async () => {
     server.remove(NAMESPACES, { name: 'own' });
     server.remove(CLUSTER_ROLES, { name: 'tar:webhook' });
     expect(await owner()).to.equal(undefined);
@@ -139,7 +139,7 @@ describe('the owner of what is written in the whole cluster', () => {
     expect((await read())?.uid).to.equal('u-new');
   });
 
-  it('hands on every other failure: nobody registers without an owner for want of an answer', async () => {
+  it('passes on every other failure: a missing answer does not make a registration without owner', async () => {
     for (const plural of ['namespaces', 'clusterroles']) {
       expect(await rejection(owner('tar:webhook', failing(plural, 500)))).to.include({ status: 500 });
     }

@@ -24,7 +24,7 @@ describe('who wrote a label of a Node', () => {
     { name: 'an entry without a name', fields: [{ ...owns('x', LABEL_ZONE), manager: undefined }] },
     { name: 'an entry that owns other labels', fields: [owns('x', LABEL_BELONGING_TO)] },
   ])
-    it(`is nobody: ${name}`, () => expect(managersOf(fields, LABEL_ZONE)).to.deep.equal([]));
+    it(`has no manager: ${name}`, () => expect(managersOf(fields, LABEL_ZONE)).to.deep.equal([]));
 });
 
 describe('the projection of a Node', () => {

@@ -169,7 +169,7 @@ describe('cache', () => {
       await clock.settle();
     });
 
-    it('keeps what it knows through a 404 of a moment, and tells what was deleted meanwhile', async () => {
+    it('keeps what it knows through a 404 of a moment, and reports what was deleted meanwhile', async () => {
       await clock.advance(5_000);
       expect(names()).to.deep.equal(['a']);
       expect(cache.state).to.equal('synced');
@@ -204,7 +204,7 @@ describe('cache', () => {
     expect(cache.state).to.equal('synced');
   });
 
-  it('reads everything anew when told to, equal versions included, and shows what it had until then', async () => {
+  it('reads everything anew on request, equal versions included, and shows what it had until then', async () => {
     void run();
     await cache.settled(stop.signal);
     items = [{ ...object('a'), kind: 'Other' }, object('b')];
@@ -235,7 +235,7 @@ describe('cache', () => {
     expect(cache.state).to.equal('synced');
   });
 
-  it('stops waiting for a state when told to', async () => {
+  it('stops waiting for a state on request', async () => {
     running = Promise.resolve();
     const caught = cache.settled(AbortSignal.abort(new Error('enough'))).catch((error: unknown) => error);
     expect(await caught).to.include({ message: 'enough' });

@@ -267,7 +267,7 @@ describe('client', () => {
       });
     }
 
-    it('a Lease that nobody stored: its renewal fails', async () => {
+    it('a Lease that is not stored: its renewal fails', async () => {
       const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace: 'a', name: 'l' } };
       api().put('/apis/coordination.k8s.io/v1/namespaces/a/leases/l').reply(200, {});
       expect(await rejection(client.update(LEASES, lease))).to.be.instanceOf(ConnectionError);

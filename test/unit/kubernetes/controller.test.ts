@@ -287,7 +287,7 @@ describe('createController', () => {
       expect(calls).to.equal(0);
     });
 
-    it('waits for a reconcile that finishes its write, but not for ever', async () => {
+    it('waits for a reconcile that finishes its write, but not forever', async () => {
       let ended = false;
       start(() => new Promise(() => undefined), { stopGraceMs: 3_000 });
       queue.add('stuck');

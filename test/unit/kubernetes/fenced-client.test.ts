@@ -40,7 +40,7 @@ describe('fenced client', () => {
     });
   }
 
-  it('reads whoever leads', async () => {
+  it('reads in every replica', async () => {
     holds = false;
     await client.get(SERVICES, ref);
     await client.list(SERVICES);

@@ -117,7 +117,7 @@ describe('informer', () => {
       expect(api.lists).to.have.length(1);
     });
 
-    it('lists anew when run again, and tells only what changed meanwhile', async () => {
+    it('lists anew when run again, and reports only what changed meanwhile', async () => {
       api.put('a');
       await start();
       stop.abort();
@@ -155,7 +155,7 @@ describe('informer', () => {
       takeTold();
     });
 
-    it('tell additions, changes with what was there before, and deletions', async () => {
+    it('report additions, changes with what was there before, and deletions', async () => {
       api.put('b');
       api.put('a');
       api.remove('b');
@@ -244,7 +244,7 @@ describe('informer', () => {
       takeTold();
     });
 
-    it('410 lists anew at once, and tells the difference only', async () => {
+    it('410 lists anew at once, and reports the difference only', async () => {
       api.endWatches({ error: gone() });
       api.remove('a');
       api.put('c');
@@ -420,7 +420,7 @@ describe('informer', () => {
       expect(api.watches).to.have.length(before + 1);
     });
 
-    it('a failure that nobody foresaw is survived as well', async () => {
+    it('an unexpected failure is survived as well', async () => {
       api.endWatches({ error: new TypeError('a bug') });
       await clock.advance(800);
       expect(api.openWatches).to.equal(1);

@@ -480,7 +480,7 @@ describe('runLeaderElection', () => {
       await end();
     });
 
-    it('does not come from a Lease that somebody deleted: it is created again', async () => {
+    it('does not come from a Lease that was deleted: it is created again', async () => {
       const one = start('one');
       await clock.advance(0);
       server.remove(LEASES, ref);

@@ -95,7 +95,7 @@ describe('the dead man switch', () => {
 });
 
 describe('the watch of a Lease', () => {
-  it('tells who plans, also after the holder gave it up, and of every change of that', async () => {
+  it('reports which installation plans, also after the holder gave it up, and every change of it', async () => {
     const api = createModelApi();
     const clock = createFakeClock();
     let changes = 0;

@@ -86,7 +86,7 @@ describe('claimLease', () => {
       expect(claimLease(ref, held('me'), { ...claim, marks }).metadata).to.deep.equal(held('me').metadata);
     });
 
-    it('tell of no installation where a Lease does not', () => expect(installationOf(held('me'))).to.equal(''));
+    it('name no installation where a Lease names none', () => expect(installationOf(held('me'))).to.equal(''));
   });
 
   for (const spec of [undefined, {}, { holderIdentity: null, leaseTransitions: null, acquireTime: null }]) {

@@ -55,7 +55,7 @@ describe('limitLog', () => {
     expect(told('b')).to.deep.equal([0, 1]);
   });
 
-  it('tells every error', () => {
+  it('reports every error', () => {
     for (let time = 0; time < 10; time += 1) logger.error('failed', { service: 'a' });
     expect(log.entries).to.have.length(10);
   });

@@ -41,7 +41,7 @@ describe('the rewrite guard', () => {
     repair();
   });
 
-  it('says how long a fight lasts in which nobody hits back', () => {
+  it('says how long a fight lasts in which the other writer stopped', () => {
     guard.written('k', 'on');
     for (let time = 0; time < 4; time += 1) {
       expect(guard.peaceInMs('k'), `${time} repairs`).to.equal(time < 3 ? 0 : 12 * MINUTE);

@@ -43,7 +43,7 @@ describe('guardStreams', () => {
     expect(stream.listenerCount('error'), 'errors of a request are for who made it').to.equal(0);
   });
 
-  it('swallows the error of a stream that nobody asked for', () => {
+  it('swallows the error of a stream that was not requested', () => {
     const stream = created(new FakeStream(undefined));
     expect(() => stream.emit('error', new Error('the client is destroyed'))).not.to.throw();
   });

@@ -163,7 +163,7 @@ describe('work queue under random schedules', () => {
     );
   });
 
-  it('never hands out a key that nobody added, and not before its time', async () => {
+  it('never hands out a key that was not added, and not before its time', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ key, delayMs: fc.integer({ min: 1, max: 1_000 }) }), { minLength: 1, maxLength: 12 }),

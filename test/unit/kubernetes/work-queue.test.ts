@@ -77,7 +77,7 @@ describe('createWorkQueue', () => {
       expect(queue.length).to.equal(0);
     });
 
-    it('ignores done for a key that nobody has', () => {
+    it('ignores done for a key that is not being worked on', () => {
       queue.add('a');
       queue.done('a');
       queue.done('never seen');

@@ -70,7 +70,7 @@ describe('scope of a list', () => {
     expect(choose('a', 3, 180_001)).to.equal('app=a');
   });
 
-  it('learns nothing of a namespace that nobody asks about any more', () => {
+  it('learns nothing of a namespace that is not asked about any more', () => {
     choose('a', 3);
     choose('x', 3, 300_000, 'other');
     scope.learn('shop', 20_000, 300_000);

@@ -237,7 +237,7 @@ describe("measured traffic from the meters' Pods", () => {
     expect(notes[1]).to.match(/^2 of 4 meters were not read, first that of n3: GET its metrics.*403/);
   });
 
-  it('a cluster without any is told apart from one whose meters are silent', async () => {
+  it('a cluster without any is distinguished from one whose meters are silent', async () => {
     const error = await rejection(cluster([], () => Promise.resolve('')).reader.read(never));
     expect(error).to.be.instanceOf(LoadError).with.property('reason', 'NotInstalled');
   });

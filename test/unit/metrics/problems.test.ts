@@ -18,7 +18,7 @@ describe('problems of samples', () => {
     ]);
   });
 
-  it('tells a sentence once, before what is counted', () => {
+  it('reports a sentence once, before what is counted', () => {
     const problems = createProblems();
     problems.count('NaN', 'a');
     problems.say('one');

@@ -116,7 +116,7 @@ describe("Prometheus' answer", () => {
     },
     { name: 'warnings that are none', more: { warnings: 'x' }, problems: [] },
   ]) {
-    it(`tells of ${name}`, () => {
+    it(`reports ${name}`, () => {
       expect(read(answer([], more)).problems).to.deep.equal(problems);
     });
   }

@@ -37,7 +37,7 @@ const read = (of: Vector, pods: readonly string[] = ['a', 'b'], more: Partial<Sa
   readSamples(of, query(...pods), options(more));
 
 describe('samples of a vector', () => {
-  it('are of the Pods asked for; those of other Pods and namespaces are nobody’s mistake', () => {
+  it('are of the Pods asked for; those of other Pods and namespaces are no mistake', () => {
     const given = vector(ofPod('a', 0.5), ofPod('b', 2), ofPod('other', 9), ofPod('a', 7, { namespace: 'prod' }));
     expect(read(given)).to.deep.equal({
       kind: 'pods',
@@ -186,7 +186,7 @@ describe('samples of a vector', () => {
     });
   });
 
-  it('hold for any rows: one sample at most of each Pod asked for, none in the future, none of anybody else', () => {
+  it('hold for any rows: one sample at most of each Pod asked for, none in the future, none of other Pods', () => {
     const name = fc.option(fc.constantFrom('a', 'b', 'c'), { nil: undefined });
     const namespace = fc.option(fc.constantFrom('shop', 'prod'), { nil: undefined });
     const rows = fc.array(

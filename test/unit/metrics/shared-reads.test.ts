@@ -130,7 +130,7 @@ describe('shared reads', () => {
     expect(await second).to.equal('x');
   });
 
-  it('ends a request that nobody waits for, and does not remember what comes of it', async () => {
+  it('ends a request without waiting callers, and does not remember what comes of it', async () => {
     const controller = new AbortController();
     const first = rejection(read('k', 1_000, controller.signal));
     await clock.settle();
@@ -164,7 +164,7 @@ describe('shared reads', () => {
     expect(await Promise.all([second, third])).to.deep.equal(['x', 'x']);
   });
 
-  it('forgets what nobody asked for in a long time', async () => {
+  it('forgets what was not asked for in a long time', async () => {
     for (const key of ['a', 'b']) {
       const promise = read(key);
       await clock.settle();

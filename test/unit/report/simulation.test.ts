@@ -92,7 +92,7 @@ load-aware: DemandUnknown
     expect(narrow(reportFor(UNEVEN, { replicas: {} }))).to.contain('WHAT IF: nothing changes. This is not');
   });
 
-  it('prices that nobody dated have no date', () => {
+  it('undated prices have no date', () => {
     const crossZone = { out: 1, in: 0 };
     const prices = {
       currency: 'EUR',

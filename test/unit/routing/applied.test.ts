@@ -44,7 +44,7 @@ describe('parseApplied', () => {
     });
   }
 
-  it('passes over keys that we never set, so that nobody can have us remove them', () => {
+  it('passes over keys that we never set, so that no author can have us remove them', () => {
     const text = `{"labels":{"app":"x","__proto__":"y","${CONSIDER}":"true"},"annotations":{"${KEEP_KEY}":"z"},"future":1}`;
     expect(withoutEmpty(parseApplied(text))).to.deep.equal({
       record: { labels: { [CONSIDER]: 'true' } },

@@ -38,7 +38,7 @@ describe('buffers for bodies', () => {
     expect(buffers.idle).to.equal(0);
   });
 
-  it('keeps at most as many of a size as it was told to', () => {
+  it('keeps at most as many of a size as it was asked to', () => {
     const buffers = createBodyBuffers(2);
     for (const buffer of [1, 2, 3].map(() => buffers.take(MIB))) buffers.giveBack(buffer);
     buffers.giveBack(buffers.take(64 * KIB));

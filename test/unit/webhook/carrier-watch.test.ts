@@ -34,7 +34,7 @@ const setup = () => {
 };
 
 describe('who carries admission, as the webhook sees it', () => {
-  it('is the webhook until somebody says otherwise, and again when nobody says it any more', async () => {
+  it('is the webhook until the ConfigMap says otherwise, and again when that is gone', async () => {
     const test = setup();
     const { api, clock, watch, stop } = test;
     expect(watch.current()).to.equal('webhook');
@@ -71,7 +71,7 @@ describe('who carries admission, as the webhook sees it', () => {
     await running;
   });
 
-  it('is not waited for for ever where it may not be read, and leaves no timer', async () => {
+  it('is not waited for forever where it may not be read, and leaves no timer', async () => {
     const { clock, watch, stop } = setup();
     let settled = false;
     const waiting = watch.settled(stop.signal).then(() => (settled = true));
@@ -82,7 +82,7 @@ describe('who carries admission, as the webhook sees it', () => {
     expect([watch.current(), clock.pending]).to.deep.equal(['webhook', 0]);
   });
 
-  it('is told to nobody who has gone', async () => {
+  it('calls no listener that has left', async () => {
     const test = setup();
     test.unsubscribe();
     test.api.put(NAME, { data: { carrier: 'policy' } });

@@ -77,7 +77,7 @@ describe('the owner of a registration', () => {
     await test.end();
   });
 
-  it('stays as it is while nobody knows it', async () => {
+  it('stays as it is while it is not known', async () => {
     let owner: OwnerReference | undefined = ownerOf('one');
     const test = start(() => Promise.resolve(owner));
     await test.look();

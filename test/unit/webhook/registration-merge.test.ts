@@ -145,7 +145,7 @@ describe('mergeRegistration', () => {
     expect(merge(stored(), wanted, false)?.webhooks?.[0]?.failurePolicy).to.equal('Fail');
   });
 
-  it('settings stay Ignore whatever somebody set', () => {
+  it('settings stay Ignore whatever was set', () => {
     const current = stored();
     const changed = {
       ...current,

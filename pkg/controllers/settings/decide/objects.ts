@@ -149,7 +149,7 @@ const isOurs = ({ kind }: Selection, service: Service): boolean => {
   return kind !== 'none' || (carriesApplied(service) && planRelease(service).kind !== 'unchanged');
 };
 
-/** Somebody applies the Service again and again: the catalogue knows its owner, or a ManagedResource holds it. */
+/** Another writer applies the Service again and again: the catalogue knows its owner, or a ManagedResource holds it. */
 const isRewritten = (selection: Selection, { metadata }: Service): boolean =>
   selection.kind === 'catalogue'
     ? selection.entry.mutableAtAdmission

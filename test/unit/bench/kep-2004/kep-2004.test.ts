@@ -145,7 +145,7 @@ describe('bench/kep-2004: words', () => {
 });
 
 describe('bench/kep-2004: options', () => {
-  it('computes everything unless told otherwise', () => {
+  it('computes everything unless asked otherwise', () => {
     expect(parseOptions([])).to.deep.include({ kind: 'run' });
     expect(parseOptions(['--every', '401', '--threads', '1', '--resume', 'x', '--keep'])).to.deep.equal({
       kind: 'run',

@@ -73,7 +73,7 @@ describe('bench/webhook/http-framing', () => {
       }
     });
 
-    it('tells that the server closes the connection', () => {
+    it('reports that the server closes the connection', () => {
       const [frame] = read('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       expect(frame!.close).to.equal(true);
     });

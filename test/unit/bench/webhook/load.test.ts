@@ -44,7 +44,7 @@ describe('bench/webhook/load', () => {
     expect(frame.body?.toString()).to.equal('hello');
   });
 
-  it('rejects when nobody listens', async () => {
+  it('rejects when the port is closed', async () => {
     const target = await serve(() => undefined);
     await close();
     expect(await rejection(askOnce(target, request))).to.have.property('code', 'ECONNREFUSED');

@@ -42,7 +42,7 @@ describe('serving certificate', () => {
     );
   };
 
-  it('is told by the metrics, and then no Secret is read', async () => {
+  it('is shown by the metrics, and then no Secret is read', async () => {
     const { found, asked } = await look({ text: () => Promise.resolve(METRICS) });
     expect(asked).to.deep.equal(['/api/v1/namespaces/own/services/http:endpointslice-webhook:metrics/proxy/metrics']);
     expect(found).to.deep.equal([

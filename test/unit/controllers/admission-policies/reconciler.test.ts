@@ -185,7 +185,7 @@ describe('the carrier of admission', () => {
     expect(writes).to.deep.equal([]);
   });
 
-  it('tells the policies within 15 seconds that the planner died, with a write each', async () => {
+  it('lets the policies know within 15 seconds that the planner died, with a write each', async () => {
     const { state, turns, writes } = setup(installed('policy'));
     await turns(60_000);
     state.alive = false;

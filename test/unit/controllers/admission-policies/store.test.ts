@@ -86,7 +86,7 @@ describe('what the API server holds of admission policies', () => {
     });
   });
 
-  it('tells of every change', async () => {
+  it('reports every change', async () => {
     await run();
     const before = test.changes();
     test.models.get('mutatingadmissionpolicybindings')!.put('ours.same-zone');

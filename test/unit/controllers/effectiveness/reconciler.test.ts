@@ -130,7 +130,7 @@ describe('effectiveness report', () => {
     expect(figures()).to.deep.equal([]);
   });
 
-  it('waits before it alarms anybody, then tells of all at once, once', async () => {
+  it('waits before it raises an alarm, then reports all at once, once', async () => {
     slices = withoutHints();
     expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: GRACE });
     now += GRACE - 1;
@@ -154,7 +154,7 @@ describe('effectiveness report', () => {
     expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: GRACE });
   });
 
-  it('counts on when one fault turns into another, and tells of both as one', async () => {
+  it('counts on when one fault turns into another, and reports both as one', async () => {
     slices = withoutHints();
     await reconcile();
     now += GRACE - 1;
@@ -179,7 +179,7 @@ describe('effectiveness report', () => {
       events.length = 0;
     });
 
-    it('tells of all at once, once, that it is over', async () => {
+    it('reports all at once, once, that it is over', async () => {
       slices = withHints();
       await reconcile();
       await reconcile();
@@ -200,7 +200,7 @@ describe('effectiveness report', () => {
       expect(events.map(({ reason }) => reason)).to.deep.equal(['RoutingEffective']);
     });
 
-    it('tells of the next lasting fault again, and of its end', async () => {
+    it('reports the next lasting fault again, and its end', async () => {
       for (const set of [withHints, withoutHints]) {
         slices = set();
         await reconcile();
@@ -214,7 +214,7 @@ describe('effectiveness report', () => {
     });
   });
 
-  it('tells nothing about a fault that nobody was told of', async () => {
+  it('reports no end of a fault that was never reported', async () => {
     for (const set of [withoutHints, withHints]) {
       slices = set();
       await reconcile();
@@ -231,7 +231,7 @@ describe('effectiveness report', () => {
     expect(events).to.deep.equal([]);
   });
 
-  it('alarms nobody about Services without endpoints', async () => {
+  it('raises no alarm about Services without endpoints', async () => {
     slices = [];
     expect(await reconcile()).to.deep.equal({ kind: 'done' });
     expect(report.counts()).to.deep.equal([{ state: 'NoReadyEndpoints', services: 2 }]);

@@ -93,7 +93,7 @@ describe('the extension reconciler', () => {
       expect(world.server.calls).to.deep.equal([]);
     });
 
-    it('leaves a failed Shoot alone until somebody changes it', async () => {
+    it('leaves a failed Shoot alone until another writer changes it', async () => {
       put();
       world.shoot = {
         metadata: { generation: 1 },
@@ -279,7 +279,7 @@ describe('the extension reconciler', () => {
     });
   });
 
-  describe('on a bad day', () => {
+  describe('during an outage', () => {
     const killed = new Error('killed');
     /** Dies before the n-th write. */
     const dyingAt = (nth: number) => {

@@ -49,7 +49,7 @@ describe('releaseExtensions', () => {
     ]);
   });
 
-  it('takes what somebody wrote in the same moment into account', async () => {
+  it('takes what another writer wrote in the same moment into account', async () => {
     put('a');
     let raced = false;
     const count = await release(({ verb }) => {

@@ -134,7 +134,7 @@ describe('the reader of load', () => {
     expect(outcomes.slice(1)).to.deep.equal(['one Forbidden', 'one Unreachable']);
   });
 
-  it('tells what a reading leaves out', async () => {
+  it('reports what a reading leaves out', async () => {
     answer = () => Promise.resolve(pods(1, ['p2 has no sample', 'b', 'c', 'd']));
     expect((await read()).problem).to.deep.equal({ reason: 'PartialMetrics', message: 'p2 has no sample; b; c' });
   });

@@ -79,7 +79,7 @@ describe('what is kept', () => {
     });
   });
 
-  it('of a Node is its zone, whether it is ready, its CPU, and what tells who routes there', () => {
+  it('of a Node is its zone, whether it is ready, its CPU, and what shows who routes there', () => {
     const { metadata, status } = projectNode(
       node({ zone: 'a', metadata: { labels: { 'kubernetes.io/os': 'linux', team: 'blue' } } }),
     );

@@ -116,7 +116,7 @@ describe('the reporter of loops', () => {
     ]);
   });
 
-  it('tells a change of the plan, once, with how many endpoints have other hints', async () => {
+  it('reports a change of the plan, once, with how many endpoints have other hints', async () => {
     const all = turns([0.85, 0.85, 0.85, 0.85]);
     for (const [index, turn] of all.entries())
       await report({ turn, time: index * 10 + 7, bounds: { lp: 0.9, integrality: 0.8 } });
@@ -135,21 +135,21 @@ describe('the reporter of loops', () => {
     expect(written.at(-1)?.bounds).to.deep.equal({ lpPercent: 90, integralityPercent: 80 });
   });
 
-  it('tells that something went wrong, once, and that it is over', async () => {
+  it('reports that something went wrong, once, and that it is over', async () => {
     const [turn] = turns([0.3]);
     for (const losing of [true, true, false, false]) await report({ ...(turn && { turn }), losing, inForce: !losing });
     expect(told()).to.deep.equal(['Warning WebhookUnavailable', 'Normal PlanInForce']);
     expect(events.at(-1)?.message).to.contain('was: WebhookUnavailable');
   });
 
-  it('tells a reason that all conditions share once', async () => {
+  it('reports a reason that all conditions share once', async () => {
     const refused = { reason: 'ConflictingMode', message: 'two modes' };
     await report({ refused });
     await report({ refused });
     expect(told()).to.deep.equal(['Warning ConflictingMode']);
   });
 
-  it('writes no status for what has no loop, unless somebody made a policy', async () => {
+  it('writes no status for what has no loop, unless a policy was written', async () => {
     const [turn] = turns([0.3]);
     const plain = { ...(turn && { turn }), strategy: 'proportional' as const };
     await report({ ...plain, snapshot: snapshot({ policy: undefined }) });

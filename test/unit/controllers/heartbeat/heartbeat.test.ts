@@ -66,7 +66,7 @@ describe('the heartbeat', () => {
     expect(spec()).to.include({ leaseTransitions: 7, renewTime: '2026-01-01T00:00:00.000000Z' });
   });
 
-  it('makes it again when somebody removed it', async () => {
+  it('makes it again when another writer removed it', async () => {
     await start();
     server.remove(LEASES, REF);
     await clock.advance(30_000);

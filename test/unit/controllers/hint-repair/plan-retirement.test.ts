@@ -107,7 +107,7 @@ describe('plan retirement', () => {
     expect(touched.map(({ name }) => name)).to.deep.equal(['a', 'b']);
   });
 
-  it('reverts what is planned while nobody is known to plan, whenever it appears', async () => {
+  it('reverts what is planned while no planner is known, whenever it appears', async () => {
     lease.gone();
     await turns(60_000);
     slices.push(named('e', 'load-aware'));

@@ -90,7 +90,7 @@ describe('hint repair', () => {
     ]);
   });
 
-  it('backs off further each time up to an hour, tells once, and recovers', async () => {
+  it('backs off further each time up to an hour, reports once, and recovers', async () => {
     works = false;
     const delays: number[] = [];
     for (let turn = 0; turn < 8; turn += 1) {
@@ -147,7 +147,7 @@ describe('hint repair', () => {
     expect(caught).to.include({ status: 500 });
   });
 
-  it('stops between two touches when it is told to', async () => {
+  it('stops between two touches on request', async () => {
     const stop = new AbortController();
     const running = repair.reconcile('slices', stop.signal).catch((error: unknown) => error);
     await clock.advance(10);

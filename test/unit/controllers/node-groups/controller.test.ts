@@ -117,7 +117,7 @@ describe('the NodeGroup controllers', () => {
     stop = new AbortController();
   });
 
-  it('read nothing but NodeGroups while these are not served, and end when told to', async () => {
+  it('read nothing but NodeGroups while these are not served, and end on request', async () => {
     await start();
     await clock.advance(180_000);
     expect(new Set(client.listed)).to.deep.equal(new Set(['nodegroups']));

@@ -38,7 +38,7 @@ describe('reports about zones', () => {
     reports = createReports({ events, logger, group: (name) => nodeGroup(name) });
   });
 
-  it('tell of a refusal on the Node and on its group, once', () => {
+  it('report a refusal on the Node and on its group, once', () => {
     for (let turn = 0; turn < 3; turn += 1) reports.tell(edge(), refused('ForeignZone', 'north'));
     expect(events.lines).to.deep.equal([
       'Warning ForeignZone Node/n1: because of ForeignZone',
@@ -49,7 +49,7 @@ describe('reports about zones', () => {
     ]);
   });
 
-  it('tell all groups of a Node that several have', () => {
+  it('report all groups of a Node that several have', () => {
     reports.tell(edge(), refused('InSeveralGroups', 'north', 'west'));
     expect(events.lines.map((line) => line.split(' ')[2])).to.deep.equal([
       'Node/n1:',
@@ -58,7 +58,7 @@ describe('reports about zones', () => {
     ]);
   });
 
-  it('tell again when the reason or the group is another, or it was well meanwhile', () => {
+  it('report again when the reason or the group is another, or it was well meanwhile', () => {
     reports.tell(edge(), refused('ForeignZone', 'north'));
     reports.tell(edge(), refused('ZoneBoundVolumes', 'north'));
     reports.tell(edge(), refused('ZoneBoundVolumes', 'south'));
@@ -67,7 +67,7 @@ describe('reports about zones', () => {
     expect(events.lines.filter((line) => line.includes('Node/n1'))).to.have.length(4);
   });
 
-  it('tell of every write on the Node', () => {
+  it('report every write on the Node', () => {
     reports.tell(edge(), written('Assigned', 'north'));
     reports.tell(edge(), written('Reasserted', 'north'));
     expect(events.lines).to.deep.equal([
@@ -82,7 +82,7 @@ describe('reports about zones', () => {
     expect([events.lines, logger.entries]).to.deep.equal([[], []]);
   });
 
-  it("count Nodes by group and state, and not those that are nobody's any more", () => {
+  it('count Nodes by group and state, and not those without a group any more', () => {
     reports.tell(edge('n1'), settled);
     reports.tell(edge('n2'), written('Assigned', 'north'));
     reports.tell(edge('n3'), refused('ForeignZone', 'north'));

@@ -85,7 +85,7 @@ describe("the reconciler of Services with KubeEdge's annotation", () => {
     expect(events.lines[1]).to.match(/^Warning EdgeMeshIgnoresHints Service\/server: /);
   });
 
-  it('tells also where the answer to its write was lost', async () => {
+  it('reports also where the answer to its write was lost', async () => {
     client.failure = 500;
     expect(await reconcile().catch((error: unknown) => error)).to.include({ status: 500 });
     const { patch } = planServiceTopology({ service: cached!, topologyEnabled: true, edgeMesh: false });
@@ -110,7 +110,7 @@ describe("the reconciler of Services with KubeEdge's annotation", () => {
     expect(client.patched).to.have.length(3);
   });
 
-  it('tells of a conflict once, and of nothing that its author knows', async () => {
+  it('reports a conflict once, and nothing that its author knows', async () => {
     see({ ...WISH, [ANNOTATION_TOPOLOGY_MODE]: 'Auto' });
     await reconcile();
     await reconcile();

@@ -157,7 +157,7 @@ describe('the reconciler of zones', () => {
     expect(told).to.deep.equal(['forget n1']);
   });
 
-  it('tells what it does not write', async () => {
+  it('reports what it does not write', async () => {
     see(named('eu-1a'));
     await reconcile();
     groups = [];

@@ -221,7 +221,7 @@ describe('settings reconciler', () => {
     expect(told).to.deep.equal([undefined]);
   });
 
-  it('tells what was decided even when a write fails, and fails for the queue to retry', async () => {
+  it('reports what was decided even when a write fails, and fails for the queue to retry', async () => {
     failWith = new ApiError({ status: 403, method: 'PATCH', path: '/x' });
     expect(await reconcile().catch((error: unknown) => error)).to.equal(failWith);
     expect(events).to.deep.equal(['RoutingEnabled']);

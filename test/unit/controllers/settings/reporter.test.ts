@@ -24,7 +24,7 @@ describe('reporter', () => {
     log.entries.filter(({ message }) => message === 'routing decided').map(({ fields }) => fields['reason']);
   const reasons = (): string[] => events.map(({ reason }) => reason);
 
-  it('tells each change once', () => {
+  it('reports each change once', () => {
     for (const decision of [off, off, on(), on(), single, single, off]) reporter.report(decision, [], []);
     expect(decided()).to.deep.equal(['SettingDisabled', 'Enabled', 'SingleZone', 'SettingDisabled']);
     expect(reasons()).to.deep.equal(['RoutingEnabled', 'SingleZone', 'SettingDisabled']);
@@ -40,13 +40,13 @@ describe('reporter', () => {
     expect(reasons()).to.deep.equal(['RoutingEnabled']);
   });
 
-  it('quotes no more of what somebody wrote than a line holds', () => {
+  it('quotes no more foreign text than a line holds', () => {
     const decision = { ...refusedFor('FailureToleranceNotZone'), message: 'x'.repeat(70_000) };
     reporter.report(namespaceDecision({ decision }), [], []);
     expect(JSON.stringify([log.entries, events]).length).to.be.below(4_000);
   });
 
-  it('tells of a fault even at the start', () => {
+  it('reports a fault even at the start', () => {
     reporter.adopt([NS]);
     reporter.report(single, [], []);
     expect(reasons()).to.deep.equal(['SingleZone']);
@@ -61,7 +61,7 @@ describe('reporter', () => {
     expect(written[0]!.fields['changes']).to.include('spec.trafficDistribution: (unset) -> PreferSameZone');
   });
 
-  it('tells of a fight when it begins, and again when it begins anew', () => {
+  it('reports a fight when it begins, and again when it begins anew', () => {
     const { objects } = on();
     const fights = [[], objects, objects, [], objects].map((fighting) => {
       reporter.report(on(), [], fighting);

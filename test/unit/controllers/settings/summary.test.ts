@@ -59,7 +59,7 @@ describe('summarize', () => {
     ).to.equal(true);
   });
 
-  it('has equal fingerprints for what tells the same, and only then', () => {
+  it('has equal fingerprints for equal summaries, and only then', () => {
     const one = summarize(namespaceDecision({ objects: [serviceDecision('a')] }));
     expect(summarize(namespaceDecision({ objects: [serviceDecision('a')] })).fingerprint).to.equal(one.fingerprint);
     expect(summarize(namespaceDecision({ objects: [serviceDecision('b')] })).fingerprint).not.to.equal(one.fingerprint);

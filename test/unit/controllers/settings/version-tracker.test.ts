@@ -261,7 +261,7 @@ describe('version tracker', () => {
     expect(given.current).to.deep.equal({ major: 1, minor: 36 });
   });
 
-  it('asks nobody when the version is given', async () => {
+  it('asks no API server when the version is given', async () => {
     const tracker = create('v1.30.4');
     await tracker.read(stop.signal);
     await tracker.run(stop.signal);

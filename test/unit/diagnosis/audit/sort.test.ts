@@ -15,7 +15,7 @@ describe('audit: order', () => {
   const report = audit(snapshot, { now: 0, proxy: { kind: 'kube-proxy' } });
 
   for (const key of SORT_KEYS) {
-    it(`by ${key} is the same for any input order, and loses nobody`, () => {
+    it(`by ${key} is the same for any input order, and loses none`, () => {
       const sorted = sortServices(report.services, key);
       expect(sortServices([...report.services].reverse(), key)).to.deep.equal(sorted);
       expect(sorted).to.have.members(report.services);

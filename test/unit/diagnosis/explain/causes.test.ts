@@ -21,7 +21,7 @@ describe('diagnosis: causes', () => {
     }
   });
 
-  it('takes the remedy from the table of the code, unless told better', () => {
+  it('takes the remedy from the table of the code, unless a better one is given', () => {
     expect(cause('given', 'Headless', 'E').remedy).to.equal(DIAGNOSIS_REASONS.Headless.remedy);
     expect(cause('given', 'TooFewEndpoints', 'E').remedy).to.equal(REASONS.TooFewEndpoints.remedy);
     expect(cause('given', 'TooFewEndpoints', 'E', 'R').remedy).to.equal('R');

@@ -64,7 +64,7 @@ describe('measured traffic in an audit', () => {
     expect(report?.savedBy['trafficDistribution']).to.be.closeTo(2 * MONTH, 1e-9);
   });
 
-  it('tells apart Services that are looked at, flows that pass none, and others; external bytes have no price', () => {
+  it('distinguishes Services that are looked at, flows that pass none, and others; external bytes have no price', () => {
     const { measured: report } = auditOf([
       flow('shop/web', 'a', 'b', GIGABYTE_A_DAY),
       flow('', 'a', 'b', 4 * GIGABYTE_A_DAY),

@@ -215,7 +215,7 @@ describe('diagnosis: collecting objects', () => {
     });
   }
 
-  it('tells apart kinds of other groups, and why a collection is not known', () => {
+  it('distinguishes kinds of other groups, and why a collection is not known', () => {
     const collector = createCollector();
     collector.add({ apiVersion: 'serving.knative.dev/v1', kind: 'Service', metadata: 7 });
     collector.add({ kind: 'constructor' });

@@ -51,7 +51,7 @@ describe('weigh', () => {
     });
   });
 
-  it('by number, with a note, where a zone tells no CPU', () => {
+  it('by number, with a note, where a zone has no known CPU', () => {
     const { source, note } = weigh([...nodes, named('5', 'b', { cpu: '' })], {});
     expect([source, note]).to.deep.equal([
       'nodes',

@@ -369,7 +369,7 @@ describe('simulate: what-ifs', () => {
 });
 
 describe('simulate: demand and capacity', () => {
-  it('speaks of cores where demand is given, and of shares where it is not', () => {
+  it('shows cores where demand is given, and shares where it is not', () => {
     const given = reportFor(ONE_EACH, { demand: { a: 1, b: 0.5, c: 0.5 }, capacity: 1 });
     expect(given.demand).to.deep.include({ source: 'demand', cores: 2, note: '' });
     expect(given.demand.zones['a']).to.deep.equal({ share: 0.5, cores: 1, nodes: 1, endpoints: 1 });

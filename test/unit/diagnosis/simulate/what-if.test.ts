@@ -39,7 +39,7 @@ describe('changeReplicas', () => {
     expect(changes).to.deep.equal({ a: { before: 2, after: 1 } });
   });
 
-  it('adds ready ones at addresses that nobody has, on Nodes of the zone', () => {
+  it('adds ready ones at unused addresses, on Nodes of the zone', () => {
     const { slices, changes } = change([two], { b: 3, c: 1 });
     expect(addresses(slices)).to.deep.equal([
       '10.0.0.1',
@@ -163,7 +163,7 @@ describe('changeNodes', () => {
     });
   });
 
-  it('a Node that tells no CPU had none before', () => {
+  it('a Node without known CPU had none before', () => {
     const bare = node({ zone: 'a', metadata: { name: 'bare' }, status: {} });
     expect(changeNodes([bare], { bare: 4 }).changes).to.deep.equal({ bare: { before: null, after: 4 } });
   });

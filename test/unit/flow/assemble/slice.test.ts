@@ -65,7 +65,7 @@ describe('a slice reduced', () => {
     expect(left?.forZones).to.equal(right?.forZones);
   });
 
-  it('is told apart by Pod, and by address where there is none', () => {
+  it('is distinguished by Pod, and by address where there is none', () => {
     expect(endpointName({ pod: 'web-a', address: '1' })).to.equal('web-a');
     expect(endpointName({ pod: '', address: '1' })).to.equal('1');
   });

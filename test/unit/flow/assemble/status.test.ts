@@ -135,7 +135,7 @@ describe('the plan in a status', () => {
     expect(planInStatus(statusOf(input({ plan: SPREAD })))).to.deep.equal(SPREAD);
   });
 
-  it('is what an API server takes as hints, whatever somebody wrote there', () => {
+  it('is what an API server takes as hints, whatever was written there', () => {
     const forZones = ['b', 'a b', 'b', '', ...Array.from({ length: 20 }, (_, index) => `z${index}`)];
     const plan = { spread: false, endpoints: [{ name: 'b1', forZones }, { name: 'c1', forZones: ['-'] }, {}] };
     expect(planInStatus({ plan } as unknown as FlowPolicyStatus)).to.deep.equal({

@@ -487,7 +487,7 @@ describe('loop', () => {
       expect(decision.demand).to.deep.equal({});
     });
 
-    it('of some endpoints tell of those', () => {
+    it('of some endpoints are about those', () => {
       const { decision } = step(DEFAULT_LOOP_POLICY, begun(), sampled(60, { a1: 0.5 }));
       expect(decision.demand['a']).to.be.closeTo(0.5, 0.02);
     });

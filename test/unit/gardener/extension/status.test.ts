@@ -178,7 +178,7 @@ describe('decideOutcome', () => {
       expect(result).to.have.property('description').that.contains(says);
     });
     for (const type of ['Delete', 'Migrate'] as const) {
-      it(`but keeps nobody from leaving (${type}): ${name}`, () =>
+      it(`but does not keep an Extension from leaving (${type}): ${name}`, () =>
         expect(outcome({ ...input, type })).to.deep.equal({ kind: 'succeeded' }));
     }
   }

@@ -74,7 +74,7 @@ describe('report: page of an audit', () => {
     expect(ids).to.include.members(['services', 'services-title', 'filter', 'verdict', 'cause', 'clear', 'shown']);
   });
 
-  it('speaks of money only where bytes were given', () => {
+  it('shows costs only where bytes were given', () => {
     expect(pageOf(report)).not.to.match(/USD|a month/);
     const bill = { tariff: tariffOf(BUILT_IN_PRICES.aws, cluster.nodes), gigabytesPerDay: 2_500 };
     const snapshot = snapshotOf(...cluster.nodes, ...cluster.services, ...cluster.slices);

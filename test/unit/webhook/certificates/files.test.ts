@@ -86,7 +86,7 @@ describe('openFileCertificates', () => {
     expect((await open()).current().caBundle).to.equal(authority.cert);
   });
 
-  it('takes over a changed pair and tells listeners once', async () => {
+  it('takes over a changed pair and calls listeners once', async () => {
     write(pair());
     const source = await open();
     let changes = 0;

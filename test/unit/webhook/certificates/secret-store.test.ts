@@ -318,7 +318,7 @@ describe('openSecretCertificates', () => {
     });
   });
 
-  it('tells every listener, also after one that throws, and none that has left', async () => {
+  it('calls every listener, also after one that throws, and none that has left', async () => {
     const source = await open();
     const heard: string[] = [];
     source.onChange(() => {

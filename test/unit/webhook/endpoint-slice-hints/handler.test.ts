@@ -54,7 +54,7 @@ describe('the handler of EndpointSlices', () => {
     }
   });
 
-  it('a request without a user is from nobody', () => {
+  it('a request without a user has no user name', () => {
     expect(handlerOf({ flowControllerUsers: new Set(['']) })(requestOf({ userInfo: {} })).kind).to.equal('unchanged');
     expect(handlerOf()(requestOf({ userInfo: {} })).kind).to.equal('patch');
   });

@@ -38,7 +38,7 @@ describe('the handler of settings', () => {
       expect(handle(dropping(user)).kind).to.equal(kind));
   }
 
-  it('configured with a user of another form, does as is told by that one', () => {
+  it('configured with a user of another form, leaves the writes of that user alone', () => {
     const outside = createRoutingSettingsHandler({ settingsReconcilerUser: 'reconciler' });
     expect(outside(dropping('reconciler')).kind).to.equal('unchanged');
   });

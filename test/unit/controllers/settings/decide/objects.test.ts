@@ -295,7 +295,7 @@ describe('a Service that its owner rewrites', () => {
   it('is known by its row', () => expect(rewritten('vpa-webhook')).to.equal(true));
   it('is known by the origin of a ManagedResource', () =>
     expect(rewritten('mine', { [ANNOTATION_ORIGIN]: 'garden:x/y' })).to.equal(true));
-  it('may be rewritten by nobody', () => expect(rewritten('mine')).to.equal(undefined));
+  it('has no known other writer', () => expect(rewritten('mine')).to.equal(undefined));
   it('is left alone at admission where Gardener expects that: kube-apiserver', () =>
     expect(rewritten('kube-apiserver')).to.equal(undefined));
 });
