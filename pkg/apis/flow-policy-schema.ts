@@ -146,6 +146,20 @@ export const FLOW_POLICY_SPEC_SCHEMA: SchemaObject = object(
       'Least time between two plans, unless zones or endpoints change, endpoints are saturated or demand jumps. Default 30s.',
     ),
     metrics,
+    clients: {
+      type: 'array',
+      maxItems: 8,
+      'x-kubernetes-list-type': 'set',
+      description:
+        'Services of the same namespace whose Pods are the clients of this one. When these Pods come and go, demand is expected to follow in proportion, before load shows it. Default none.',
+      items: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 63,
+        pattern: '^[a-z]([-a-z0-9]*[a-z0-9])?$',
+        description: 'Name of a Service.',
+      },
+    },
     capacity,
     idle: quantity('Load of an endpoint that has nothing to do, in the unit of its capacity. Default 0.'),
     minEndpointsPerZone: {

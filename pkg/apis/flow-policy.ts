@@ -17,6 +17,8 @@ export interface FlowPolicySpec {
   /** At least this long between two plans, unless zones or endpoints change, endpoints are saturated or demand jumps. Default 30s. */
   planInterval?: string;
   metrics?: FlowPolicyMetrics;
+  /** Services of the same namespace whose Pods are this one's clients: when they scale, demand is expected to follow. Default none. */
+  clients?: string[];
   capacity?: FlowPolicyCapacity;
   /** Load of an endpoint that has nothing to do, in the unit of its capacity. Default 0. */
   idle?: string;

@@ -6,23 +6,21 @@ import { GROUP } from '../../pkg/apis/names.ts';
 import type { Bed } from './bed/index.ts';
 import type { Component } from './bed/component.ts';
 import { waitFor } from './bed/wait-for.ts';
-import { PROMETHEUS_SOURCE, WINDOW_SECONDS } from './closed-loop-metrics.ts';
+import { PROMETHEUS_SOURCE, RATE_SECONDS } from './closed-loop-metrics.ts';
 import type { PlanChange } from './closed-loop-types.ts';
 import { LOAD_AWARE, SHOP } from './closed-loop-world.ts';
 import { describeFlowController, policyOf } from './flow-world.ts';
 
-/** Seconds instead of the default's half minutes: a scenario lasts two minutes. */
+/** Everything else is the default. */
 const POLICY: FlowPolicySpec = {
-  upDwell: '3s',
-  downDwell: '15s',
-  planInterval: '3s',
-  staleness: { holdAfter: '20s', safeModeAfter: '60s' },
   // What a Pod serves is given in cores: one is as much as it can.
   capacity: { from: 'Value', value: '1' },
 };
 
 export interface FlowController {
   readonly component: Component;
+  /** Begins anew with the hints that there are: the early return that it has once an hour is not used up by the run before. */
+  restart(): Promise<void>;
   /** From now on the load is read in this way. */
   read(metrics: NonNullable<FlowPolicySpec['metrics']>): Promise<void>;
   /** Its changes of hints from a second to another, both since 1970. */
@@ -47,14 +45,14 @@ const installFlowPolicies = async (bed: Bed): Promise<void> => {
   );
 };
 
-/** Starts it; without `prometheusUrl` it knows of no Prometheus. */
-export const startFlowController = async (bed: Bed, prometheusUrl?: string): Promise<FlowController> => {
+/** Starts it with both sources. */
+export const startFlowController = async (bed: Bed, prometheusUrl: string): Promise<FlowController> => {
   await installFlowPolicies(bed);
   const common = { cacheSeconds: 0 };
-  const prometheus = { name: PROMETHEUS_SOURCE, type: 'Prometheus', windowSeconds: WINDOW_SECONDS + 1, ...common };
+  const prometheus = { name: PROMETHEUS_SOURCE, type: 'Prometheus', windowSeconds: RATE_SECONDS, ...common };
   const metricSources = [
     { name: 'metrics.k8s.io', type: 'ResourceMetrics', ...common },
-    ...(prometheusUrl === undefined ? [] : [{ ...prometheus, url: prometheusUrl }]),
+    { ...prometheus, url: prometheusUrl },
   ];
   await bed.api.create(POLICIES, policyOf(SHOP, LOAD_AWARE, POLICY));
   const { controller, ready } = await describeFlowController(bed, { metricSources });
@@ -63,6 +61,11 @@ export const startFlowController = async (bed: Bed, prometheusUrl?: string): Pro
   const path = `${POLICIES}/${LOAD_AWARE}`;
   return {
     component: controller,
+    async restart() {
+      await controller.stop();
+      controller.start();
+      await ready();
+    },
     async read(metrics) {
       // A merge patch keeps what is not named.
       await bed.api.patch(path, { spec: { metrics: { query: null, ...metrics } } });

@@ -8,18 +8,26 @@ import type { PodReading } from './metrics-api/index.ts';
 import type { MetricsPath } from './closed-loop-types.ts';
 import type { Series } from './prometheus.ts';
 
-/** Length of a sample, seconds. */
-export const WINDOW_SECONDS = 3;
+/** Metrics-server's: a sample every fifteen seconds, over as many, and known when kubelet and metrics-server have passed it on. */
+const SAMPLE_SECONDS = 15;
+const LATE_SECONDS = 15;
+
+/** Prometheus scrapes every second here; a rate needs two scrapes. */
+export const RATE_SECONDS = 3;
 
 /** Name of the source in the flow-controller's configuration. */
 export const PROMETHEUS_SOURCE = 'prometheus';
 
 const SERVED = 'shop_requests_served_total';
 
-/** As metrics-server has it, a sample a second: what each Pod served in the last three, one core being all that it can. */
-export const readingsOf = ({ pods, recorder }: Pick<World, 'pods' | 'recorder'>): PodReading[] =>
-  pods.flatMap(({ name, zone }) => {
-    const rate = recorder.served(zone, name, WINDOW_SECONDS);
+/** As metrics-server has it: what each Pod served, one core being all that it can. `now`: seconds since 1970. */
+export const readingsOf = (
+  { pods, recorder }: Pick<World, 'pods' | 'recorder'>,
+  now = Date.now() / 1_000,
+): PodReading[] => {
+  const until = SAMPLE_SECONDS * Math.floor((now - LATE_SECONDS) / SAMPLE_SECONDS);
+  return pods.flatMap(({ name, zone }) => {
+    const rate = recorder.served(zone, name, SAMPLE_SECONDS, until);
     if (rate === undefined) return [];
     return {
       namespace: SHOP,
@@ -27,9 +35,10 @@ export const readingsOf = ({ pods, recorder }: Pick<World, 'pods' | 'recorder'>)
       labels: { app: LOAD_AWARE },
       cores: rate.requestsPerSecond / POD.requestsPerSecond,
       sampledAt: rate.endsAt,
-      window: WINDOW_SECONDS,
+      window: SAMPLE_SECONDS,
     };
   });
+};
 
 /** Every Pod's counter of served requests. */
 export const countersOf = ({ pods, recorder }: Pick<World, 'pods' | 'recorder'>): Series[] =>
@@ -40,10 +49,11 @@ export const countersOf = ({ pods, recorder }: Pick<World, 'pods' | 'recorder'>)
 
 /** How a FlowPolicy asks for its metrics. */
 export const METRICS: Readonly<Record<MetricsPath, NonNullable<FlowPolicySpec['metrics']>>> = {
-  'metrics.k8s.io': { source: 'metrics.k8s.io', interval: '1s' },
+  'metrics.k8s.io': { source: 'metrics.k8s.io' },
   Prometheus: {
     source: PROMETHEUS_SOURCE,
-    query: `sum by (namespace, pod) (rate(${SERVED}[${WINDOW_SECONDS + 1}s])) / ${POD.requestsPerSecond}`,
+    query: `sum by (namespace, pod) (rate(${SERVED}[${RATE_SECONDS}s])) / ${POD.requestsPerSecond}`,
+    // As often as it scrapes.
     interval: '1s',
   },
 };

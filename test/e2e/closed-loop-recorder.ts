@@ -16,8 +16,8 @@ export interface Recorder {
   between(from: number, to: number): TrafficReport[];
   /** The newest second that this zone has reported; undefined before the first. */
   newest(zone: string): number | undefined;
-  /** Undefined until the Pod's node has reported for as long as the window. */
-  served(zone: string, pod: string, windowSeconds: number): ServedRate | undefined;
+  /** Over the window that ends with `until`, seconds since 1970; undefined where the Pod's node did not report all of it. */
+  served(zone: string, pod: string, windowSeconds: number, until: number): ServedRate | undefined;
   /** A Pod's own counter of served requests; undefined before its first. */
   total(pod: string): number | undefined;
 }
@@ -37,12 +37,11 @@ export const createRecorder = (): Recorder => {
     between: (from, to) =>
       [...byZone.values()].flatMap((reports) => reports.filter(({ second }) => second >= from && second < to)),
     newest: (zone) => of(zone).at(-1)?.second,
-    served(zone, pod, windowSeconds) {
-      const last = of(zone).slice(-windowSeconds);
-      const newest = last.at(-1);
-      if (newest === undefined || last.length < windowSeconds) return undefined;
-      const count = last.reduce((sum, { pods }) => sum + (pods[pod]?.served ?? 0), 0);
-      return { requestsPerSecond: count / windowSeconds, endsAt: newest.second + 1 };
+    served(zone, pod, windowSeconds, until) {
+      const reports = of(zone).filter(({ second }) => second >= until - windowSeconds && second < until);
+      if (reports.length < windowSeconds) return undefined;
+      const count = reports.reduce((sum, { pods }) => sum + (pods[pod]?.served ?? 0), 0);
+      return { requestsPerSecond: count / windowSeconds, endsAt: until };
     },
   };
 };

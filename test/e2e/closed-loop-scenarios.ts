@@ -25,8 +25,11 @@ export interface Lengths {
   readonly after: number;
 }
 
-export const SHORT: Lengths = { warmUp: 6, before: 8, reacting: 14, reacted: 16, settle: 26, after: 8 };
-export const LONG: Lengths = { warmUp: 8, before: 20, reacting: 15, reacted: 45, settle: 35, after: 20 };
+/** The loop returns half a minute after a fall is seen. */
+export const SHORT: Lengths = { warmUp: 20, before: 10, reacting: 15, reacted: 20, settle: 60, after: 10 };
+export const LONG: Lengths = { warmUp: 20, before: 20, reacting: 15, reacted: 45, settle: 75, after: 20 };
+/** With samples of fifteen seconds that are fifteen seconds late. */
+export const SLOW: Lengths = { warmUp: 60, before: 20, reacting: 45, reacted: 60, settle: 120, after: 20 };
 
 /** 40, 27 and 17 % of what the zones can serve: no zone needs another. */
 const USUAL: ZoneRates = { a: 60, b: 40, c: 25 };

@@ -3,6 +3,7 @@
 import type { EndpointSlice, Namespace, Node, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
+import { keyOf } from '../../apis/object.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, NODES, PODS, SERVICES } from '../../apis/resources.ts';
 import { createSliceProjection } from '../../flow/assemble/slice.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
@@ -24,6 +25,7 @@ export interface FlowCaches {
 
 const INDEX_SERVICE = 'service';
 const INDEX_NAMESPACE = 'namespace';
+const INDEX_CLIENT = 'client';
 
 /** The slices of a Service, by `namespace/name`. */
 export const slicesOf = (cache: Cache<FlowSlice>, service: string): FlowSlice[] =>
@@ -31,6 +33,14 @@ export const slicesOf = (cache: Cache<FlowSlice>, service: string): FlowSlice[] 
     .byIndex(INDEX_SERVICE, service)
     .filter(({ metadata }) => metadata?.deletionTimestamp === undefined)
     .sort((left, right) => ((left.metadata?.name ?? '') < (right.metadata?.name ?? '') ? -1 : 1));
+
+/** What is in a FlowPolicy may be of any type where no schema was checked. */
+export const clientsIn = (spec: FlowPolicy['spec']): readonly string[] =>
+  Array.isArray(spec?.clients) ? spec.clients : [];
+
+/** Keys of the Services whose FlowPolicy names this one among its clients. */
+export const servicesOfClient = (cache: FlowCaches['policies'], client: string): string[] =>
+  cache.byIndex(INDEX_CLIENT, client).map(keyOf);
 
 /** Keys of the Services that a Pod is an endpoint of. Asked seldom: an index of all Pods would cost more than it saves. */
 export const servicesOfPod = (cache: Cache<FlowSlice>, { metadata }: KubernetesObject): Set<string> => {
@@ -60,7 +70,12 @@ export const openFlowCaches = (open: OpenCache): FlowCaches => {
     }),
     pods: open<FlowPod>(PODS, { transform: createPodProjection() }),
     nodes: open<Node>(NODES, { transform: projectNode }),
-    policies: open<FlowPolicy & KubernetesObject>(FLOW_POLICIES, { transform: dropManagedFields }),
+    policies: open<FlowPolicy & KubernetesObject>(FLOW_POLICIES, {
+      transform: dropManagedFields,
+      indexers: {
+        [INDEX_CLIENT]: ({ metadata, spec }) => clientsIn(spec).map((name) => `${metadata.namespace ?? ''}/${name}`),
+      },
+    }),
     namespaces: open<Namespace>(NAMESPACES, { transform: projectNamespace }),
   };
 };

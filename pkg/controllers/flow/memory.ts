@@ -90,7 +90,7 @@ export interface JobInput {
 }
 
 export const jobOf = ({ memory, snapshot, load, remembered, time }: JobInput): PlanJob => {
-  const { slices, zones, policy } = snapshot;
+  const { slices, zones, policy, clientPods } = snapshot;
   const spec = policy?.spec ?? {};
   if (memory.strategy === 'proportional') return { kind: 'weight', spec, slices, zones, planned: memory.plan };
   // What was seen at a time that has yet to come is of a clock that was ahead.
@@ -101,6 +101,7 @@ export const jobOf = ({ memory, snapshot, load, remembered, time }: JobInput): P
     slices,
     zones,
     time,
+    clientPods,
     cpu: cpuOf(snapshot),
     load: load?.load,
     state,

@@ -7,7 +7,7 @@ import { keyOf } from '../../apis/object.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
 import { changes, objects } from '../../kubernetes/watches.ts';
 import type { KeysOf, Watch } from '../../kubernetes/watches.ts';
-import { servicesOfPod } from './caches.ts';
+import { servicesOfClient, servicesOfPod } from './caches.ts';
 import type { FlowCaches } from './caches.ts';
 import type { FlowPod } from './projections.ts';
 import { isRelevant } from './snapshots.ts';
@@ -19,10 +19,14 @@ const sameContent = (left: FlowSlice, right: FlowSlice): boolean =>
   left.mark === right.mark &&
   JSON.stringify(left.endpoints) === JSON.stringify(right.endpoints);
 
-const ofSlice: KeysOf<FlowSlice> = (slice, previous, deleted) => {
-  if (slice.service === '' || (previous !== undefined && !deleted && sameContent(slice, previous))) return [];
-  return [`${slice.metadata?.namespace ?? ''}/${slice.service}`];
-};
+/** A slice is its Service's, and concerns those that its Pods are clients of. */
+const ofSlice =
+  (policies: FlowCaches['policies']): KeysOf<FlowSlice> =>
+  (slice, previous, deleted) => {
+    if (slice.service === '' || (previous !== undefined && !deleted && sameContent(slice, previous))) return [];
+    const service = `${slice.metadata?.namespace ?? ''}/${slice.service}`;
+    return [service, ...servicesOfClient(policies, service)];
+  };
 
 /** A status that was written changes nothing for the loop. */
 const ofPolicy: KeysOf<FlowPolicy> = (policy, previous, deleted) => {
@@ -54,7 +58,7 @@ export const flowWatches = (
   return [
     ...objects(services, (service: Service) => [keyOf(service)]),
     ...changes(policies, ofPolicy),
-    ...changes(slices, ofSlice),
+    ...changes(slices, ofSlice(policies)),
     ...changes(pods, ofPod),
     ...changes(nodes, ofNode),
     ...changes(namespaces, ofNamespace),

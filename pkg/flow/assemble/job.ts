@@ -20,7 +20,7 @@ interface Common {
 /** By measured load, or by the weight of the zones' Nodes. */
 export type PlanJob =
   | (Common &
-      Pick<TurnInput, 'time' | 'load' | 'state' | 'proposed' | 'remembered'> & {
+      Pick<TurnInput, 'time' | 'clientPods' | 'load' | 'state' | 'proposed' | 'remembered'> & {
         readonly kind: 'load';
         /** By Pod; those that are not named are not known yet. */
         readonly cpu: ReadonlyMap<string, PodCpu>;

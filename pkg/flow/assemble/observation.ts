@@ -37,6 +37,8 @@ export interface ObservationInput {
   readonly zones: readonly string[];
   /** Weight of each zone's clients. */
   readonly weights: Demand;
+  /** Ready client Pods by zone, where a policy names the clients. */
+  readonly clientPods?: Demand | undefined;
   readonly capacity: CapacitySource;
   /** Undefined while the Pod is not known yet. */
   podCpu(pod: string): PodCpu | undefined;
@@ -112,6 +114,7 @@ export const observationOf = (input: ObservationInput): ObservationResult => {
     zones,
     endpoints: observed,
     clients: weights,
+    ...(input.clientPods === undefined ? {} : { clientPods: input.clientPods }),
     window: windowOf(load),
     ...(measured === undefined ? {} : { measured }),
   };

@@ -6,7 +6,7 @@ import { initialState, step } from '../loop/step.ts';
 import { withEra } from '../loop/topology.ts';
 import type { LoopDecision, LoopState, Observation } from '../loop/types.ts';
 import { planProportional } from '../proportional.ts';
-import type { Plan } from '../types.ts';
+import type { Demand, Plan } from '../types.ts';
 import { viewsOfEndpoints, hintsInForce, planOnSlices } from './endpoints.ts';
 import type { ClientZones } from './nodes.ts';
 import { observationOf } from './observation.ts';
@@ -21,6 +21,8 @@ export interface TurnInput {
   /** All slices of the Service. */
   readonly slices: readonly FlowSlice[];
   readonly zones: ClientZones;
+  /** Ready Pods by zone of the Services that the policy names as clients. */
+  readonly clientPods?: Demand | undefined;
   podCpu(pod: string): PodCpu | undefined;
   /** What was read last; undefined where nothing was. */
   readonly load: Load | undefined;
@@ -119,6 +121,7 @@ const turnWith = (input: TurnInput, decide: (input: TurnInput, observation: Obse
     endpoints: viewsOfEndpoints(input.slices),
     zones: input.zones.zones,
     weights: input.zones.weights,
+    clientPods: input.clientPods,
     capacity: input.settings.capacity,
     podCpu: input.podCpu,
     load: input.load,

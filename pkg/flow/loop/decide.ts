@@ -203,7 +203,7 @@ export const decidePlan = (input: DecideInput): Choice => {
   if (input.safe) return replan(input, 'MetricsBack');
   if (!input.known) return keep(input, input.first ? 'Adopted' : 'Waiting');
   if (input.topologyChanged) return replan(input, 'TopologyChanged');
-  if (!input.fresh) return keep(input, 'Steady');
+  if (!input.fresh && !input.surging) return keep(input, 'Steady');
   // What was a guess is corrected by the first samples that show that it was too low by far.
   const correcting = input.guessed && input.figures.maxUtilization > 1;
   // Nor does what no noise explains wait for the interval between two plans: that is for plans that save something.
@@ -225,9 +225,11 @@ export const decidePlan = (input: DecideInput): Choice => {
   const oldest = input.past[0]?.time ?? time;
   // Where a loop has just begun, a guess is no reason to wait: no other sample says that demand was ever that high.
   const young = time - oldest < policy.downDwellSeconds - policy.planIntervalSeconds;
-  if (young && !input.guessed) return keep(input, 'Steady');
-  const patient = returned(input);
-  const quick = patient.hints === undefined && mayReturnEarly(input);
+  const blind = young && !input.guessed;
+  const early = mayReturnEarly(input);
+  if (blind && !early) return keep(input, 'Steady');
+  const patient = blind ? NOTHING : returned(input);
+  const quick = patient.hints === undefined && early;
   const sinceFall = input.past.filter((entry) => entry.time > (input.fellAt ?? 0));
   const { hints, cutShort } = quick ? returned({ ...input, past: sinceFall }) : patient;
   return hints === undefined

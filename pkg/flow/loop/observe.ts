@@ -10,6 +10,7 @@ import { hintsOf } from '../demand/in-force.ts';
 import { rowsOf, SATURATION } from '../demand/rows.ts';
 import type { LoadRow, LoadSample } from '../demand/rows.ts';
 import type { Demand } from '../types.ts';
+import { forClients, forewarned } from './clients.ts';
 import { observedZones, readyOf, sharesBetween } from './topology.ts';
 import type { Counting, LoopPolicy, LoopState, MeasuredDemand, Observation, ObservedEndpoint } from './types.ts';
 import { ownValue } from '../own.ts';
@@ -46,9 +47,11 @@ interface Counted extends LoadSample {
  * of the one before: a sample is late, and the first after a jump is often about the time before the plan that answers it.
  */
 const countedSamples = (observation: Observation, state: LoopState, { settleSeconds }: LoopPolicy): Counted[] => {
-  const inForce = { eras: state.eras, hintsOf: hintsOf(state.plan), plannedAt: state.plannedAt };
+  const { clientPods } = observation;
+  const counted = clientPods === undefined ? {} : { clientPods };
+  const inForce = { eras: state.eras, hintsOf: hintsOf(state.plan), plannedAt: state.plannedAt, ...counted };
   const { previous } = state;
-  const before = previous === null ? undefined : { ...previous, hintsOf: hintsOf(previous.plan) };
+  const before = previous === null ? undefined : { ...previous, hintsOf: hintsOf(previous.plan), ...counted };
   return readyOf(observation).flatMap((endpoint) => {
     const { name, load, sampledAt, capacity } = endpoint;
     if (load === null || sampledAt === null || sampledAt > observation.time) return [];
@@ -263,10 +266,24 @@ const observeCounted = (
 
 /** Counts the new samples of an observation; `state` is of the hints, zones and endpoints in force up to now. */
 export const observe = (policy: LoopPolicy, state: LoopState, observation: Observation): Observed => {
-  const zones = observedZones(observation);
+  const known =
+    state.belief === null ? null : forZones(state.belief, observedZones(observation), weightsOf(observation));
+  const belief = known === null ? null : forClients(known, state, observation);
+  const seen = observeFrom(policy, state, observation, belief);
+  if (seen.surge !== null || seen.saturated || known === null || belief === null || belief === known) return seen;
+  return { ...seen, surge: forewarned(known, seen.belief ?? belief, roomOf(policy, observation)), plunge: false };
+};
+
+/** Goes on from what is believed. */
+const observeFrom = (
+  policy: LoopPolicy,
+  state: LoopState,
+  observation: Observation,
+  belief: Belief | null,
+): Observed => {
   const { measured, time } = observation;
   const nothing: Observed = {
-    belief: state.belief === null ? null : forZones(state.belief, zones, weightsOf(observation)),
+    belief,
     sampled: state.sampled,
     freshAt: state.freshAt,
     countedAt: null,

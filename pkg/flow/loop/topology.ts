@@ -3,7 +3,9 @@
 import { sharingOf } from '../demand/in-force.ts';
 import type { HintsInForce, HintsOf } from '../demand/in-force.ts';
 import type { Era, LoopPolicy, LoopState, Member, Observation, ObservedEndpoint } from './types.ts';
+import type { Demand } from '../types.ts';
 import { ownValue } from '../own.ts';
+import { growth } from './clients.ts';
 
 export const readyOf = ({ endpoints }: Observation): readonly ObservedEndpoint[] =>
   endpoints.filter(({ ready }) => ready).sort((left, right) => (left.name < right.name ? -1 : 1));
@@ -53,25 +55,35 @@ export const withEra = (
   plan: HintsInForce,
   oldest: number,
 ): readonly Era[] => {
-  const next: Era = { from: observation.time, ...sharingOf(observedZones(observation), readyOf(observation), plan) };
+  const { clientPods } = observation;
+  const next: Era = {
+    from: observation.time,
+    ...sharingOf(observedZones(observation), readyOf(observation), plan),
+    ...(clientPods === undefined ? {} : { clientPods }),
+  };
   const last = eras.at(-1);
   const sameSharing =
     last !== undefined &&
     last.zones.join() === next.zones.join() &&
     last.sharers.join() === next.sharers.join() &&
-    last.orphans.join() === next.orphans.join();
+    last.orphans.join() === next.orphans.join() &&
+    JSON.stringify(last.clientPods) === JSON.stringify(clientPods);
   const all = sameSharing ? eras : [...eras, next];
   const first = all.findLastIndex(({ from }) => from <= oldest);
   return first > 0 ? all.slice(first) : all;
 };
 
 /**
- * The share of each zone's demand that an endpoint carried between two times, by kube-proxy's rules: the mean over the eras,
+ * The share of each zone's demand, as it is with `clientPods`, that an endpoint carried between two times, by kube-proxy's rules: the mean over the eras,
  * since a load that is averaged over a window is the mean of what the hints and endpoints of that window made of demand.
  * Undefined where the window began before the eras, or zones differ between them.
  */
 export const sharesBetween = (
-  { eras, hintsOf }: { readonly eras: readonly Era[]; readonly hintsOf: HintsOf },
+  {
+    eras,
+    hintsOf,
+    clientPods,
+  }: { readonly eras: readonly Era[]; readonly hintsOf: HintsOf; readonly clientPods?: Demand },
   endpoint: ObservedEndpoint,
   from: number,
   to: number,
@@ -88,7 +100,8 @@ export const sharesBetween = (
     const seconds = Math.min(to, eras[index + 1]?.from ?? to) - Math.max(from, era.from);
     zones.forEach((zone, position) => {
       if (!hints.includes(zone) && !era.orphans.includes(zone)) return;
-      shares[position] = (shares[position] ?? 0) + seconds / (to - from) / (era.sharers[position] ?? 1);
+      const weight = (seconds / (to - from)) * growth(era.clientPods, clientPods, zone);
+      shares[position] = (shares[position] ?? 0) + weight / (era.sharers[position] ?? 1);
     });
   }
   return shares;

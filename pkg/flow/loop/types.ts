@@ -60,6 +60,8 @@ export interface Observation {
   readonly endpoints: readonly ObservedEndpoint[];
   /** Relative weight of each zone's clients, if anything is known of them. */
   readonly clients?: Demand;
+  /** Ready Pods by zone that are this Service's clients, where a policy names them: demand is taken to be in proportion. */
+  readonly clientPods?: Demand;
   /** Length of a sample's window, seconds. */
   readonly window: number;
   /** Demand by zone as clients' side metrics show it, averaged over a window: then nothing has to be estimated. */
@@ -98,6 +100,7 @@ export interface Era {
   readonly sharers: readonly number[];
   /** Zones that no endpoint is hinted for. */
   readonly orphans: readonly string[];
+  readonly clientPods?: Demand;
 }
 
 /** A plan that was in force, and how the clients were shared under it. */

@@ -108,12 +108,16 @@ export const simulate = (
   for (let time = 0; time < scenario.durationSeconds; time += 1) {
     noise.tick();
     const endpoints = autoscaler?.endpoints(time) ?? scenario.endpoints(time);
-    // Endpoints are watched: a rule hears of a change at once, of load when it asks.
-    const present = endpoints.map(({ name }) => name).join();
+    const clients = scenario.clientPods?.(time - phaseOf(seed));
+    // Endpoints and clients are watched: a rule hears of a change at once, of load when it asks.
+    const present = `${endpoints.map(({ name }) => name).join()} ${JSON.stringify(clients)}`;
     if (time % askSeconds === 0 || present !== known) {
       known = present;
       const plan = rule({
-        observation: observationAt(scenario, time, endpoints, sampler),
+        observation: {
+          ...observationAt(scenario, time, endpoints, sampler),
+          ...(clients === undefined ? {} : { clientPods: clients }),
+        },
         trueDemand: demandAt(Math.max(0, time - LATE)),
         endpoints,
         idleCores: scenario.idleCores ?? 0,

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { FlowPolicy } from '../../../pkg/apis/flow-policy.ts';
 import { changesBetween } from '../../e2e/closed-loop-controller.ts';
-import { countersOf, readingsOf, WINDOW_SECONDS } from '../../e2e/closed-loop-metrics.ts';
+import { countersOf, readingsOf } from '../../e2e/closed-loop-metrics.ts';
 import type { TrafficReport } from '../../e2e/closed-loop-protocol.ts';
 import { createRecorder } from '../../e2e/closed-loop-recorder.ts';
 import { POD } from '../../e2e/closed-loop-scenarios.ts';
@@ -25,10 +25,11 @@ describe('metrics of the closed-loop suite', () => {
 
   it('give a Pod that serves all it can one core, and none of a Pod without a report', () => {
     const recorder = createRecorder();
-    for (let at = 0; at < WINDOW_SECONDS; at += 1) recorder.add(second(at, POD.requestsPerSecond));
-    const readings = readingsOf({ pods, recorder });
+    for (let at = 0; at < 31; at += 1) recorder.add(second(at, at < 15 ? POD.requestsPerSecond : 0));
+    expect(readingsOf({ pods, recorder }, 14), 'before the first window').to.deep.equal([]);
+    const readings = readingsOf({ pods, recorder }, 31);
     expect(readings.map(({ pod, cores }) => [pod, cores])).to.deep.equal([['load-aware-1', 1]]);
-    expect(readings[0]).to.include({ sampledAt: WINDOW_SECONDS, window: WINDOW_SECONDS });
+    expect(readings[0]).to.include({ sampledAt: 15, window: 15 });
     expect(readings[0]?.labels).to.deep.equal({ app: 'load-aware' });
   });
 

@@ -14,24 +14,24 @@ const second = (zone: string, at: number, served?: number): TrafficReport => ({
 });
 
 describe('the recorder', () => {
-  it('gives the mean of the last seconds, and when they ended', () => {
+  it('gives the mean of a window, and when it ended', () => {
     const recorder = createRecorder();
-    for (const [at, served] of [90, 10, 20, 30].entries()) recorder.add(second('a', at, served));
-    expect(recorder.served('a', 'web', 3)).to.deep.equal({ requestsPerSecond: 20, endsAt: 4 });
+    for (const [at, served] of [90, 10, 20, 30, 90].entries()) recorder.add(second('a', at, served));
+    expect(recorder.served('a', 'web', 3, 4)).to.deep.equal({ requestsPerSecond: 20, endsAt: 4 });
   });
 
   it('counts a second without the Pod as none served', () => {
     const recorder = createRecorder();
     recorder.add(second('a', 0, 30));
     recorder.add(second('a', 1));
-    expect(recorder.served('a', 'web', 2)?.requestsPerSecond).to.equal(15);
+    expect(recorder.served('a', 'web', 2, 2)?.requestsPerSecond).to.equal(15);
   });
 
   it('knows nothing before the window is full, or of a zone that never reported', () => {
     const recorder = createRecorder();
     recorder.add(second('a', 0, 30));
-    expect(recorder.served('a', 'web', 2)).to.equal(undefined);
-    expect(recorder.served('b', 'web', 1)).to.equal(undefined);
+    expect(recorder.served('a', 'web', 2, 1)).to.equal(undefined);
+    expect(recorder.served('b', 'web', 1, 1)).to.equal(undefined);
   });
 
   it('gives the reports of all zones between two seconds', () => {

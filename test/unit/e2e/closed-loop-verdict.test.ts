@@ -83,8 +83,13 @@ describe('the verdict on a run', () => {
     },
     {
       name: 'a loop that reacts too late',
-      overrides: { loadAware: { ...good, [REACTING]: figures({ errors: 0.11 }) } },
-      finding: /^reacting: errors: 11\.0 %, at most 9\.6 %/,
+      overrides: { loadAware: { ...good, [REACTING]: figures({ errors: 0.13 }) } },
+      finding: /^reacting: errors: 13\.0 %, at most 12\.0 %/,
+    },
+    {
+      name: 'a loop that reacts too late to samples of every second',
+      overrides: { metrics: 'Prometheus', loadAware: { ...good, [REACTING]: figures({ errors: 0.02 }) } },
+      finding: /^reacting: errors: 2\.0 %, at most 1\.0 %/,
     },
     {
       name: 'errors that stay',
@@ -115,8 +120,8 @@ describe('the verdict on a run', () => {
   }
 
   it('gives connections that stay more time to move, and to return', () => {
-    const loadAware = { ...good, [REACTING]: figures({ errors: 0.11 }), [AFTER]: figures({ crossZone: 0.3 }) };
-    expect(findingsOf(run({ loadAware, longLivedShare: 0.7 }))).to.deep.equal([]);
+    const loadAware = { ...good, [REACTING]: figures({ errors: 0.025 }), [AFTER]: figures({ crossZone: 0.3 }) };
+    expect(findingsOf(run({ metrics: 'Prometheus', loadAware, longLivedShare: 0.7 }))).to.deep.equal([]);
   });
 
   it('cannot be had without figures', () => {
