@@ -25,8 +25,8 @@ const onError: ErrorRequestHandler = (error: unknown, _request, response, next) 
 };
 
 /**
- * Express' router without its application: that gives every request and answer another prototype (`app.handle`), which costs a
- * twentieth of the CPU time of a small review, and nothing here uses what the prototypes bring.
+ * Express' router without its application: that gives every request and answer another prototype (`app.handle`), which costs 3 %
+ * of the CPU time of a small review by profile, and nothing here uses what the prototypes bring.
  */
 export const createApp = ({ routes, ...options }: AppOptions): RequestListener => {
   const router = Router({ caseSensitive: true, strict: true });
