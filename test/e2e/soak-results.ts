@@ -9,6 +9,7 @@ export const longForms: Readonly<Record<string, string>> = {
   'closed-loop': 'a zone outage, connections that stay and a real Prometheus as well, all over longer times',
   chaos: 'every process broken in every way for ten minutes, memory watched',
   day: 'a day of 24 short hours at scale: 1,000 Nodes, 500 Services, 5,000 Pods',
+  'evacuate-rights': 'kube-proxies of all versions',
   'evacuate-scale': '1,000 Services with 20,000 endpoints instead of 100 with 2,000',
   'evacuate-traffic': 'the same phases, two to three times as long',
   'gardener-controllers': 'gardenlet and gardener-operator as processes on Kubernetes 1.34, which takes long to build',

@@ -68,15 +68,23 @@ const checkFlags = ({ cordon, namespace, selector, percent }: EvacuateFlags): vo
   throw new UsageError('--cordon is about whole Nodes: leave out --namespace, --selector and --percent');
 };
 
-/** Reads, and asks before anything is written. */
-const check = async (client: Client, wish: ZoneEvacuation, flags: EvacuateFlags, io: Io): Promise<EvacuationCheck> => {
+/** Reads, and asks before anything is written; `made` is what was, and does not count against itself. */
+const check = async (
+  client: Client,
+  wish: ZoneEvacuation,
+  flags: EvacuateFlags,
+  io: Io,
+  made?: ZoneEvacuation,
+): Promise<EvacuationCheck> => {
   const [loaded, all, namespaces] = await Promise.all([
     loadForSurvival({ ...flags, allNamespaces: flags.namespace === undefined }, io),
     listEvacuations(client, io.signal),
     namespaceLabels(client, io.signal),
   ]);
   refuseUnknownZone(loaded.snapshot, [wish.spec.zone]);
-  const running = runningOf(all, io.now()).map((evacuation) => asEvacuation(evacuation, namespaces));
+  const running = runningOf(all, io.now())
+    .filter(({ metadata: { uid } }) => uid !== made?.metadata.uid || made === undefined)
+    .map((evacuation) => asEvacuation(evacuation, namespaces));
   const { namespace } = flags;
   const measured = await readMeasured(loaded.snapshot, flags, io);
   return checkEvacuation(loaded.snapshot, asEvacuation(wish, namespaces), running, {
@@ -110,6 +118,33 @@ const create = async (client: Client, wish: ZoneEvacuation, dryRun: boolean, io:
     await client.delete(ZONE_EVACUATIONS, { name }, uid === undefined ? {} : { preconditions: { uid } }, io.signal);
     return send();
   }
+};
+
+const runningUids = async (client: Client, io: Io): Promise<Set<string | undefined>> =>
+  new Set(runningOf(await listEvacuations(client, io.signal), io.now()).map(({ metadata: { uid } }) => uid));
+
+/**
+ * Another operator may have begun between the check and the creation. Whoever sees the other looks again and withdraws where both
+ * together are too much: of two at the same moment at most one goes on, and at worst neither does.
+ */
+const withdraws = async (
+  client: Client,
+  made: ZoneEvacuation,
+  before: ReadonlySet<string | undefined>,
+  flags: EvacuateFlags,
+  io: Io,
+): Promise<boolean> => {
+  const { name = '', uid } = made.metadata;
+  const others = [...(await runningUids(client, io))].filter((other) => other !== uid && !before.has(other));
+  if (others.length === 0) return false;
+  const again = await check(client, made, flags, io, made);
+  if (isAllowed(again, flags.force)) return false;
+  await client.delete(ZONE_EVACUATIONS, { name }, uid === undefined ? {} : { preconditions: { uid } }, io.signal);
+  const reasons = again.refusals.map(({ reason }) => reason).join(', ');
+  io.err.write(
+    `error: another evacuation began at the same moment, and both together are refused (${reasons}): this one was withdrawn; see \`kubectl topology evacuations\` and try again\n`,
+  );
+  return true;
 };
 
 const DONE: ReadonlySet<unknown> = new Set(['Evacuated', 'Refused', 'Returning', 'Returned']);
@@ -177,6 +212,7 @@ const pathOf = ({ kubeconfig, context, meterNamespace }: EvacuateFlags): Cluster
 /** Prints as text at once, as JSON and YAML at the end. */
 const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): Promise<ExitCode> => {
   const wish = wishOf(zone, flags);
+  const before = await runningUids(client, io);
   const checked = await check(client, wish, flags, io);
   const text = flags.output === 'table' || flags.output === 'wide';
   const report = (evacuation: ZoneEvacuation | null, seen: StillSeen | null = null): Promise<void> =>
@@ -198,6 +234,10 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
     await report(made);
     if (text) io.out.write('\nDry run: the API server would take it, and nothing was written.\n');
     return 0;
+  }
+  if (await withdraws(client, made, before, flags, io)) {
+    await report(null);
+    return 1;
   }
   if (flags.cordon === true) io.err.write(`cordoned Nodes: ${await cordonZone(client, zone, io.signal)}\n`);
   const traffic = flags.wait && flags.measured === true ? await openTraffic(pathOf(flags), io) : undefined;

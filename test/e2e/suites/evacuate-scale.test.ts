@@ -79,6 +79,7 @@ describe('evacuating a zone of many Services', function () {
   let publishedBefore: number[] = [];
   let lastPod = 256;
   let kubernetes = '';
+  let peakBytes = { webhook: 0, reconciler: 0 };
 
   const startPod = (service: number, name: string): Promise<void> => {
     const number = (lastPod += 1);
@@ -171,7 +172,7 @@ describe('evacuating a zone of many Services', function () {
       endpoints: SERVICE_COUNT * PODS,
       controllerQps,
       publishedBefore,
-      peakBytes: { webhook: memoryOf(webhook).peak, reconciler: memoryOf(reconciler).peak },
+      peakBytes,
       sweeps,
     };
     console.log(`\n${formatScale(results)}\n`);
@@ -197,6 +198,7 @@ describe('evacuating a zone of many Services', function () {
       webhook: cpuOf(webhook) - cpu.webhook,
       reconciler: cpuOf(reconciler) - cpu.reconciler,
     };
+    peakBytes = { webhook: memoryOf(webhook).peak, reconciler: memoryOf(reconciler).peak };
     const counted = countSweep(writes, since, { own: RECONCILER_USER, controller: SLICE_CONTROLLER });
     const found = { name, ...counted, cpuSeconds, published };
     sweeps.push(found);

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may evacuate, what two operators at once come to, a restart of everything in between, and the page's drill, on real programs.
+//   E2E_PROXIES=1.34,1.30    versions of kube-proxy, spread over the nodes; `make soak` takes every version
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { EndpointSlice } from '../../../pkg/apis/core.ts';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { ANNOTATION_EVACUATED } from '../../../pkg/apis/names.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
+import { zoneEvacuationDefinition } from '../../../pkg/apis/zone-evacuation-crd.ts';
+import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { runTopology } from '../../fixtures/topology-command.ts';
+import type { Ran } from '../../fixtures/topology-command.ts';
+import { shellBlocks } from '../../support/docs/markdown.ts';
+import type { Component } from '../bed/component.ts';
+import type { BedNode, BedService } from '../bed/index.ts';
+import { mastersGroup } from '../bed/kubeconfig.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { INJECTED, documents, openHelm } from '../chart.ts';
+import { describeProxies, restartReconciler, restartWebhook, startReconciler, startWebhook } from '../commands.ts';
+import { connectAs } from '../hints-support.ts';
+import { proxyVersions } from '../model-fleet.ts';
+
+type Stored = ZoneEvacuation & KubernetesObject;
+const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'] as const;
+const [ZONE] = ZONES;
+const PAGE = 'docs/operations/evacuate.md';
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const isMarked = ({ metadata }: EndpointSlice): boolean => metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined;
+
+describe('evacuations by several people, on several kube-proxies', function suite() {
+  this.timeout(240_000);
+  let client: Client;
+  // Registered before the bed's own, so that it runs before the bed is gone.
+  after(() => client?.close());
+  const bed = useBed();
+  const nodes: BedNode[] = [];
+  let web: BedService;
+  let webhook: Component;
+  let reconciler: Component;
+  let operator: string;
+
+  const topology = (...words: string[]): Promise<Ran> =>
+    runTopology([...words, '--kubeconfig', operator], { now: () => Date.now() });
+  const evacuations = async (): Promise<Stored[]> => (await client.list<Stored>(ZONE_EVACUATIONS)).items;
+  const marked = async (): Promise<EndpointSlice[]> =>
+    (await client.list<EndpointSlice>(ENDPOINT_SLICES)).items.filter(isMarked);
+  const settles = (node: BedNode, what: string, accept: (there: number) => boolean) =>
+    waitFor(
+      `from ${node.name}: ${what}`,
+      () => bed().connect({ node, service: web, count: 60, timeoutMs: 1_000 }),
+      ({ total, byZone }) => total === 60 && accept(byZone[ZONE] ?? 0),
+    );
+  const returnAll = async (): Promise<void> => {
+    for (const { spec } of await evacuations()) await topology('return', spec.zone);
+    await waitFor('no slice is marked', marked, ({ length }) => length === 0);
+  };
+
+  before('three zones with a node for each kube-proxy, and both commands', async () => {
+    client = await connectAs(bed(), 'helper');
+    operator = await bed().kubeconfig({ user: 'operator', groups: [mastersGroup] });
+    await describeProxies(bed());
+    await client.create(CUSTOM_RESOURCE_DEFINITIONS, zoneEvacuationDefinition());
+    await waitFor('ZoneEvacuations served', evacuations, () => true);
+    webhook = await startWebhook(bed());
+    reconciler = await startReconciler(bed());
+    const versions = proxyVersions(process.env);
+    for (const [index, zone] of ZONES.entries()) {
+      nodes.push(await bed().node({ name: `${zone}-0`, zone }));
+      const proxyVersion = versions[index % versions.length] ?? '';
+      nodes.push(await bed().node({ name: `${zone}-${proxyVersion.replace('.', '-')}`, zone, proxyVersion }));
+    }
+    // A version may have more nodes, so that each has one.
+    for (const proxyVersion of versions.slice(ZONES.length))
+      nodes.push(await bed().node({ name: `more-${proxyVersion.replace('.', '-')}`, zone: ZONE, proxyVersion }));
+    for (const node of nodes.slice(0, 6)) await bed().pod({ node, app: 'web' });
+    // Proxies up to 1.32 follow hints where the annotation is.
+    web = await bed().service({ name: 'web', annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } });
+    for (const node of nodes) await settles(node, 'reaches the Service', () => true);
+  });
+
+  it("gives the right to evacuate and the right to read evacuations apart, by the chart's roles", async () => {
+    const helm = await openHelm();
+    const rendered = documents(await helm.template(INJECTED.plain)).filter(
+      ({ kind, metadata }) => kind === 'ClusterRole' && /:(?:evacuate|read-evacuations)$/.test(metadata?.name ?? ''),
+    );
+    helm.close();
+    expect(rendered).to.have.lengthOf(2);
+    for (const role of rendered) {
+      const { name = '' } = role.metadata ?? {};
+      const user = name.endsWith(':evacuate') ? 'evacuator' : 'reader';
+      await bed().api.create(`${RBAC}/clusterroles`, role);
+      await bed().api.create(`${RBAC}/clusterrolebindings`, {
+        metadata: { name: user },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
+      });
+    }
+    const wish = { metadata: { name: 'tried' }, spec: { zone: ZONE, duration: '1h' } };
+    const may = async (user: string): Promise<string[]> => {
+      const as = await connectAs(bed(), user, []);
+      const ways: [string, () => Promise<unknown>][] = [
+        ['list', () => as.list(ZONE_EVACUATIONS)],
+        ['create', () => as.create(ZONE_EVACUATIONS, wish, { dryRun: true })],
+        ['status', () => as.patch(ZONE_EVACUATIONS, { name: 'x' }, 'merge', {}, { subresource: 'status' })],
+        ['slices', () => as.patch(ENDPOINT_SLICES, { namespace: 'default', name: 'x' }, 'merge', {}, {})],
+      ];
+      const found: string[] = [];
+      for (const [name, way] of ways) {
+        const refused = await way().then(
+          () => false,
+          (error: unknown) => /forbidden/i.test(String(error)),
+        );
+        if (!refused) found.push(name);
+      }
+      await as.close();
+      return found;
+    };
+    await waitFor(
+      'what each may',
+      async () => [await may('evacuator'), await may('reader'), await may('stranger')],
+      (found) => JSON.stringify(found) === JSON.stringify([['list', 'create'], ['list'], []]),
+    );
+  });
+
+  it('moves every kube-proxy there is, although everything of ours is killed right after the object was made', async () => {
+    const ran = topology('evacuate', ZONE, '--for', '1h', '--no-wait');
+    expect((await ran).code).to.equal(0);
+    await Promise.all([webhook.kill(), reconciler.kill()]);
+    await restartWebhook(webhook);
+    await restartReconciler(reconciler);
+    for (const node of nodes) await settles(node, `leaves ${ZONE}`, (there) => there === 0);
+    await returnAll();
+    // Routed by zone, clients elsewhere stay at home.
+    for (const node of nodes.filter(({ zone }) => zone === ZONE))
+      await settles(node, `reaches ${ZONE}`, (there) => there > 0);
+  });
+
+  it('takes one of two operators who evacuate the same zone at once, and says to the other that it is evacuated', async () => {
+    const both = await Promise.all(
+      ['one', 'two'].map((reason) => topology('evacuate', ZONE, '--for', '1h', '--reason', reason)),
+    );
+    expect(both.map(({ code }) => code).sort(), both.map(({ err }) => err).join()).to.deep.equal([0, 2]);
+    expect(both.find(({ code }) => code === 2)?.err).to.contain(`${ZONE} is evacuated already`);
+    await returnAll();
+  });
+
+  it('lets at most one of two operators go on who evacuate two zones at once that are too much together', async () => {
+    const both = await Promise.all(ZONES.slice(0, 2).map((zone) => topology('evacuate', zone, '--for', '1h')));
+    const said = both.map(({ out, err }) => `${out}${err}`).join();
+    expect(both.filter(({ code }) => code === 0).length, said).to.be.at.most(1);
+    expect((await evacuations()).length, said).to.be.at.most(1);
+    for (const { code, err } of both) if (code !== 0) expect(err).to.match(/withdrawn|refused, nothing was written/);
+    for (const node of nodes) await settles(node, 'every connection is answered', () => true);
+    await returnAll();
+  });
+
+  it('runs the drill of the page line by line', async () => {
+    const from = shellBlocks(PAGE).findIndex(({ text }) => text.includes('audit --without'));
+    const lines = shellBlocks(PAGE)
+      .slice(from)
+      .flatMap(({ text }) => text.trim().split('\n'));
+    expect(lines).to.have.lengthOf.above(7);
+    for (const line of lines) {
+      const [command = ''] = line.split(/\s+# ?/);
+      const [kubectl, name, ...words] = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(
+        ([, quoted, bare]) => quoted ?? bare ?? '',
+      );
+      expect([kubectl, name], line).to.deep.equal(['kubectl', 'topology']);
+      const { code, out, err } = await topology(...words);
+      expect(code, `${line}: ${out}${err}`).to.equal(0);
+    }
+    expect([await evacuations(), await marked()]).to.deep.equal([[], []]);
+  });
+});
