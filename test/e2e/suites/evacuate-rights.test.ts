@@ -142,7 +142,10 @@ describe('evacuations by several people, on several kube-proxies', function suit
     const both = await Promise.all(
       ['one', 'two'].map((reason) => topology('evacuate', ZONE, '--for', '1h', '--reason', reason)),
     );
-    expect(both.map(({ code }) => code).sort(), both.map(({ err }) => err).join()).to.deep.equal([0, 2]);
+    expect(
+      both.map(({ code }) => code).sort((left, right) => left - right),
+      both.map(({ err }) => err).join(),
+    ).to.deep.equal([0, 2]);
     expect(both.find(({ code }) => code === 2)?.err).to.contain(`${ZONE} is evacuated already`);
     await returnAll();
   });
