@@ -7,6 +7,7 @@ import { ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../pkg/apis/zone-evacuation.ts';
 import { createSecondSweeper } from '../../pkg/controllers/evacuation/cleanup.ts';
 import { openFlowCaches } from '../../pkg/controllers/flow/caches.ts';
+import type { FlowCaches } from '../../pkg/controllers/flow/caches.ts';
 import { createFlowController } from '../../pkg/controllers/flow/controller.ts';
 import { createRouterEvidence } from '../../pkg/controllers/routers/evidence.ts';
 import { openNodeGroupCaches } from '../../pkg/controllers/node-groups/caches.ts';
@@ -15,6 +16,7 @@ import { createAggregator } from '../../pkg/controllers/traffic-proof/aggregator
 import { createConditionWriter } from '../../pkg/controllers/traffic-proof/condition-writer.ts';
 import { dropManagedFields } from '../../pkg/kubernetes/informer.ts';
 import { createManager } from '../../pkg/kubernetes/manager.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
 import { createLoadSources } from '../../pkg/metrics/load-sources.ts';
 import { createMeterReader } from '../../pkg/metrics/measured-traffic.ts';
 import type { LoadSources } from '../../pkg/metrics/load-sources.ts';
@@ -28,6 +30,21 @@ import type { Session } from './session.ts';
 
 const command = COMMANDS.flowController;
 
+/** Whether measured connections go where hints say. */
+const openProof = ({ config, clock, logger }: Session, client: Client, caches: FlowCaches) => {
+  const { namespace, intervalSeconds, onServices } = config.trafficProof;
+  const meters = createMeterReader({ client, namespace, now: () => clock.monotonic() });
+  return createAggregator({
+    read: async (reading) => new Map((await meters.read(reading)).readings.map(({ node, judged }) => [node, judged])),
+    services: () => caches.services.list(),
+    excludedNamespaces: config.excludedNamespaces,
+    writer: onServices ? createConditionWriter({ client, clock, logger }) : undefined,
+    clock,
+    intervalMs: intervalSeconds * 1_000,
+    logger,
+  });
+};
+
 /** Resolves after a clean stop; rejects when leadership is lost or a port cannot be opened. */
 export const serve = async (session: Session, signal: AbortSignal): Promise<void> => {
   const { nodeGroups, trafficProof, excludedNamespaces } = session.config;
@@ -40,7 +57,13 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   const routers = createRouterEvidence(common);
   manager.inEveryReplica(routers.run);
   manager.beforeLeading(routers.read);
-  manager.controller('flow', createFlowController({ ...common, caches, routers, lifetime: manager.resigned }));
+  const proof = trafficProof.enabled ? openProof(session, client, caches) : undefined;
+  if (proof !== undefined) manager.whileLeading(proof.run);
+  const honored = proof === undefined ? {} : { honored: proof.verdict };
+  manager.controller(
+    'flow',
+    createFlowController({ ...common, ...honored, caches, routers, lifetime: manager.resigned }),
+  );
   const evacuations = manager.cache<ZoneEvacuation & KubernetesObject>(ZONE_EVACUATIONS, {
     transform: dropManagedFields,
   });
@@ -58,21 +81,6 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
     const { touchesPerSecond } = nodeGroups;
     const options = { ...common, caches: openNodeGroupCaches(manager.cache), touchesPerSecond, excludedNamespaces };
     for (const [name, spec] of Object.entries(createNodeGroupControllers(options))) manager.controller(name, spec);
-  }
-  if (trafficProof.enabled) {
-    const { clock, logger } = session;
-    const { namespace, intervalSeconds } = trafficProof;
-    const meters = createMeterReader({ client, namespace, now: () => clock.monotonic() });
-    const aggregator = createAggregator({
-      read: async (reading) => new Map((await meters.read(reading)).readings.map(({ node, judged }) => [node, judged])),
-      services: () => caches.services.list(),
-      excludedNamespaces,
-      writer: createConditionWriter({ client, clock, logger }),
-      clock,
-      intervalMs: intervalSeconds * 1_000,
-      logger,
-    });
-    manager.whileLeading(aggregator.run);
   }
   await manager.run(signal);
 };

@@ -6,8 +6,8 @@ import type { Io } from './io.ts';
 import { openMeters, readFromPrometheus } from './measured-flags.ts';
 import type { SourceFlags } from './measured-flags.ts';
 import { connect, load } from './session.ts';
-import { averageBetween, averageOf } from '../../pkg/traffic/meter-reading.ts';
-import type { MeterReading } from '../../pkg/traffic/meter-reading.ts';
+import { averageBetween, averageOf, pairsWith } from '../../pkg/traffic/meter-reading.ts';
+import type { ReadingPair } from '../../pkg/traffic/meter-reading.ts';
 import type { Measured } from '../../pkg/traffic/measured.ts';
 
 export interface LiveTraffic {
@@ -26,14 +26,14 @@ const CLOSE_NOTHING = (): Promise<void> => Promise.resolve();
 const fromMeters = async (flags: InputFlags & SourceFlags, io: Io): Promise<LiveTraffic> => {
   const { client } = await connect(flags);
   const read = await openMeters(client, flags, io);
-  let before: readonly MeterReading[] | undefined;
+  let pairs: readonly ReadingPair[] = [];
   return {
     intervalMs: METER_INTERVAL_MS,
     async next(signal) {
       const { readings, notes } = await read(signal);
-      const measured = before === undefined ? averageOf(readings, notes) : averageBetween(before, readings, notes);
-      before = readings;
-      return measured;
+      const isFirst = pairs.length === 0;
+      pairs = pairsWith(pairs, readings);
+      return isFirst ? averageOf(readings, notes) : averageBetween(pairs, notes);
     },
     close: () => client.close(),
   };

@@ -27,7 +27,7 @@ export interface Meter {
   run(signal: AbortSignal): Promise<void>;
   /** Since the last complete list; undefined before the first. */
   listAgeSeconds(): number | undefined;
-  /** Since the end of the first list, from which on flows are counted; undefined before. */
+  /** From the end of the first list, when counting begins, to the window that was closed last; undefined before. */
   countingSeconds(): number | undefined;
   readonly overruns: number;
   /** Why nothing is counted at present; undefined while all is well. */
@@ -39,6 +39,7 @@ export const createMeter = (options: MeterOptions): Meter => {
   let overruns = 0;
   let listedAt: number | undefined;
   let countingSince: number | undefined;
+  let settledAt: number | undefined;
   const problems = new Map<'events' | 'list', string>();
 
   /** Repeats until the signal aborts; what fails is started again after a pause. */
@@ -93,6 +94,7 @@ export const createMeter = (options: MeterOptions): Meter => {
 
   const settle = (): Promise<number> => {
     ledger.settle();
+    settledAt = clock.monotonic();
     return Promise.resolve(SETTLE_MS);
   };
 
@@ -105,7 +107,11 @@ export const createMeter = (options: MeterOptions): Meter => {
       ]);
     },
     listAgeSeconds: () => secondsSince(listedAt),
-    countingSeconds: () => secondsSince(countingSince),
+    // Not until now: a rate is then connections of whole windows by the time of the same windows, however often it is read.
+    countingSeconds: () =>
+      countingSince === undefined || settledAt === undefined
+        ? undefined
+        : Math.max(0, settledAt - countingSince) / 1_000,
     get overruns() {
       return overruns;
     },

@@ -138,7 +138,7 @@ export const registerMeterMetrics = (metrics: Metrics, view: MeterView): void =>
   metrics.gauge({
     prefix: PREFIX,
     name: 'counting_seconds',
-    help: 'Time that the counters of bytes and connections are of: they began at 0 so long ago.',
+    help: 'Time that the counters are of: from 0 to the last window of two seconds.',
     collect: (gauge) => gauge.set(view.countingSeconds() ?? 0),
   });
   metrics.gauge({

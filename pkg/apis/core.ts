@@ -25,7 +25,7 @@ export interface Service extends KubernetesObject {
     trafficDistribution?: string;
     [field: string]: unknown;
   };
-  status?: unknown;
+  status?: { conditions?: Condition[]; [field: string]: unknown } | undefined;
 }
 
 /** core/v1 Namespace. */

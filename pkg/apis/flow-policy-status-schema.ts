@@ -51,7 +51,8 @@ const plan = object('The plan in force; when observing, the plan that would be.'
 });
 
 const conditions = list(
-  '`Observed`: load is known. `Effective`: the plan is in force. `Stable`: it has not changed lately, and fits.',
+  '`Observed`: load is known. `Effective`: the plan is in force. `Stable`: it has not changed lately, and fits. ' +
+    '`TrafficDistributionHonored`: measured connections go where hints say.',
   object(
     'One condition.',
     {

@@ -60,7 +60,7 @@ export interface FlowPolicyZoneCost {
 }
 
 export interface FlowPolicyCondition {
-  type: 'Observed' | 'Effective' | 'Stable';
+  type: 'Observed' | 'Effective' | 'Stable' | 'TrafficDistributionHonored';
   status: 'True' | 'False' | 'Unknown';
   reason: string;
   message: string;

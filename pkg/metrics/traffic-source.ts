@@ -6,9 +6,9 @@ import { METER_NAMESPACE } from '../apis/names.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 import { bytesOf, hasZones } from '../traffic/measured.ts';
 import type { MeasuredFlow } from '../traffic/measured.ts';
-import { averageBetween } from '../traffic/meter-reading.ts';
+import { averageBetween, pairsWith } from '../traffic/meter-reading.ts';
+import type { ReadingPair } from '../traffic/meter-reading.ts';
 import { createMeterReader } from './measured-traffic.ts';
-import type { MeterReadings } from './measured-traffic.ts';
 import { createPrometheus } from './prometheus.ts';
 import { createSharedReads } from './shared-reads.ts';
 import { LoadError } from './types.ts';
@@ -46,20 +46,20 @@ const templateOf = (unit: CountedUnit, seconds: number): string => {
   return unit === 'Megabyte' ? `${sum} / ${MEGABYTE}` : sum;
 };
 
-/** Two looks at all meters, one after the other. */
-interface Looks {
-  readonly before: MeterReadings | undefined;
-  readonly now: MeterReadings;
-  /** Seconds since 1970. */
+/** The newest two windows of each meter. */
+interface Look {
+  readonly pairs: readonly ReadingPair[];
+  readonly notes: readonly string[];
+  /** When a meter last had something new, seconds since 1970. */
   readonly at: number;
 }
 
 const rateOf = (flow: MeasuredFlow, unit: CountedUnit): number =>
   unit === 'Megabyte' ? bytesOf(flow) / MEGABYTE : (flow.connections ?? 0);
 
-const pairsOf = ({ before, now, at }: Looks, { namespace, service }: LoadQuery, unit: CountedUnit): Pairs => {
-  if (before === undefined) return { samples: [], problems: [] };
-  const measured = averageBetween(before.readings, now.readings, now.notes);
+const pairsOf = ({ pairs, notes, at }: Look, { namespace, service }: LoadQuery, unit: CountedUnit): Pairs => {
+  if (pairs.every(({ before }) => before === undefined)) return { samples: [], problems: [] };
+  const measured = averageBetween(pairs, notes);
   const own = measured.flows.filter((flow) => flow.service === `${namespace}/${service}` && hasZones(flow));
   const samples = own.map((flow) => ({
     sourceZone: flow.source,
@@ -78,14 +78,16 @@ const fromMeters = (options: TrafficSourceOptions, unit: CountedUnit) => {
     namespace: config.meterNamespace ?? METER_NAMESPACE,
     now: () => clock.now(),
   });
-  const reads = createSharedReads<Looks>({ clock, concurrency: 1 });
-  const look = async (previous: Looks | undefined, signal: AbortSignal): Promise<Looks> => {
-    const now = await reader.read(signal);
-    if (now.readings.length > MOST_METERS) {
-      const message = `${now.readings.length} meters are too many to be read one by one (${MOST_METERS} at most): give the source the url of a Prometheus`;
+  const reads = createSharedReads<Look>({ clock, concurrency: 1 });
+  const look = async (previous: Look | undefined, signal: AbortSignal): Promise<Look> => {
+    const { readings, notes } = await reader.read(signal);
+    if (readings.length > MOST_METERS) {
+      const message = `${readings.length} meters are too many to be read one by one (${MOST_METERS} at most): give the source the url of a Prometheus`;
       throw new LoadError('BadQuery', message);
     }
-    return { before: previous?.now, now, at: clock.now() / 1_000 };
+    const pairs = pairsWith(previous?.pairs ?? [], readings);
+    const isNew = previous === undefined || pairs.some((pair) => !previous.pairs.includes(pair));
+    return { pairs, notes, at: isNew ? clock.now() / 1_000 : previous.at };
   };
   const read = async (query: LoadQuery, signal: AbortSignal): Promise<Pairs> => {
     const maxAgeMs = Math.min(config.cacheSeconds, query.maxAgeSeconds ?? Infinity) * 1_000;

@@ -103,7 +103,7 @@ const rateOf = (row: CounterRow, seconds: number): MeasuredFlow => ({
 
 /** What was counted after `before`; all of it where the meter began anew since. */
 const growthOf = (before: MeterReading, after: MeterReading): MeterReading => {
-  if (after.seconds <= before.seconds) return after;
+  if (after.seconds < before.seconds) return after;
   const keyOf = (row: CounterRow): string => JSON.stringify([row.service, row.source, row.destination]);
   const known = new Map(before.rows.map((row) => [keyOf(row), row]));
   const rows = after.rows.map((row) => {
@@ -161,16 +161,24 @@ export const averageOf = (readings: readonly MeterReading[], notes: readonly str
   notes: [...notes, ...notesOf(readings)],
 });
 
-/** The average between two readings of the same meters; those that only one of them has do not count. */
-export const averageBetween = (
-  before: readonly MeterReading[],
-  after: readonly MeterReading[],
-  notes: readonly string[] = [],
-): Measured => {
-  const earlier = new Map(before.map((reading) => [reading.node, reading]));
-  const grown = after.flatMap((reading) => {
-    const old = earlier.get(reading.node);
-    return old === undefined ? [] : [growthOf(old, reading)];
+/** A meter's newest reading, and the one before it that is of an earlier window. */
+export interface ReadingPair {
+  readonly before: MeterReading | undefined;
+  readonly now: MeterReading;
+}
+
+/** Pairs with these readings as the newest. A meter that closed no window since the last reading keeps its pair: its rate stays. */
+export const pairsWith = (earlier: readonly ReadingPair[], readings: readonly MeterReading[]): ReadingPair[] => {
+  const known = new Map(earlier.map((pair) => [pair.now.node, pair]));
+  return readings.map((now) => {
+    const old = known.get(now.node);
+    return old?.now.seconds === now.seconds ? old : { before: old?.now, now };
   });
-  return averageOf(grown, notes);
 };
+
+/** The average between the readings of each pair; a meter that was read once does not count. */
+export const averageBetween = (pairs: readonly ReadingPair[], notes: readonly string[] = []): Measured =>
+  averageOf(
+    pairs.flatMap(({ before, now }) => (before === undefined ? [] : [growthOf(before, now)])),
+    notes,
+  );

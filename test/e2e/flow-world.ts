@@ -70,6 +70,7 @@ export const describeFlowController = async (
   config: object = {},
   groups: readonly string[] = [mastersGroup],
   replica = 0,
+  flags: readonly string[] = [],
 ): Promise<{ controller: Component; ready(): Promise<void> }> => {
   const name = replica === 0 ? COMMANDS.flowController : `${COMMANDS.flowController}-${replica}`;
   const port = FIRST_PORT + 2 * replica;
@@ -86,7 +87,7 @@ export const describeFlowController = async (
   const source = fileURLToPath(new URL(`../../cmd/${COMMANDS.flowController}/main.ts`, import.meta.url));
   const controller = bed.program({
     name,
-    command: [process.execPath, source, '--config', file],
+    command: [process.execPath, source, '--config', file, ...flags],
     environment: {
       POD_NAMESPACE: ownNamespace,
       KUBECONFIG: await bed.kubeconfig({ user: FLOW_USER, groups }),

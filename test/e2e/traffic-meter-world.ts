@@ -87,11 +87,33 @@ export const startServers = (bed: Bed, pod: BedPod): Component[] =>
     return server;
   });
 
-/** Opens three connections a second from a node to an address, from one of its Pods where that is named. */
-export const startPulse = (bed: Bed, node: BedNode, address: string, port: number, from = '0'): Component => {
+export interface Pulse {
+  /** Address of one of the node's Pods. Default: the kernel chooses one of the node. */
+  readonly from?: string;
+  /** Connections. Default 3. */
+  readonly perSecond?: number;
+}
+
+/** Opens connections evenly from a node to an address until it is stopped. */
+export const startPulse = (
+  bed: Bed,
+  node: BedNode,
+  address: string,
+  port: number,
+  { from = '0', perSecond = 3 }: Pulse = {},
+): Component => {
   const client = bed.program({
-    name: `client on ${node.name} of ${address}`,
-    command: [...enterPrefix(node.namespace), process.execPath, load, 'pulse', address, String(port), from],
+    name: `client on ${node.name} of ${address}, ${perSecond} a second`,
+    command: [
+      ...enterPrefix(node.namespace),
+      process.execPath,
+      load,
+      'pulse',
+      address,
+      String(port),
+      from,
+      String(perSecond),
+    ],
   });
   client.start();
   return client;
@@ -103,9 +125,17 @@ export interface Load {
   readonly payload: number;
 }
 
-/** Opens connections one after another from a node to an address, and reads all they send. */
-export const sendLoad = async (node: BedNode, address: string, port: number, count: number): Promise<Load> =>
-  JSON.parse(await inside(node, process.execPath, load, 'connect', address, String(port), String(count))) as Load;
+/** Opens connections one after another from a node to an address, and reads all they send: answers of a size, or of mixed sizes. */
+export const sendLoad = async (
+  node: BedNode,
+  address: string,
+  port: number,
+  count: number,
+  size = 0,
+): Promise<Load> => {
+  const numbers = [port, count, size].map(String);
+  return JSON.parse(await inside(node, process.execPath, load, 'connect', address, ...numbers)) as Load;
+};
 
 /** Bytes with IP headers between a node and an endpoint, as its own firewall counts them. */
 export interface KernelCounters {
@@ -141,22 +171,44 @@ export const installCounters = async (node: BedNode, pods: readonly BedPod[]): P
 interface NftRule {
   readonly rule?: {
     readonly comment?: string;
-    readonly expr: readonly { readonly counter?: { readonly bytes: number } }[];
+    readonly expr: readonly { readonly counter?: { readonly bytes: number; readonly packets: number } }[];
   };
 }
 
-/** By name of the Pod, both families together. */
-export const readCounters = async (node: BedNode): Promise<Map<string, KernelCounters>> => {
-  const { nftables } = JSON.parse(await inside(node, 'nft', '-j', 'list', 'table', ...table.split(' '))) as {
+/** Each counter of a table with the comment of its rule. */
+const countersIn = async (node: BedNode, name: string) => {
+  const { nftables } = JSON.parse(await inside(node, 'nft', '-j', 'list', 'table', ...name.split(' '))) as {
     nftables: NftRule[];
   };
+  return nftables.flatMap(({ rule }) => {
+    const counter = rule?.expr.find((part) => part.counter !== undefined)?.counter;
+    return rule?.comment === undefined || counter === undefined ? [] : [{ comment: rule.comment, ...counter }];
+  });
+};
+
+/** By name of the Pod, both families together. */
+export const readCounters = async (node: BedNode): Promise<Map<string, KernelCounters>> => {
   const counters = new Map<string, KernelCounters>();
-  for (const { rule } of nftables) {
-    if (rule?.comment === undefined) continue;
-    const [pod = '', direction = ''] = rule.comment.split(' ');
-    const bytes = rule.expr.reduce((sum, { counter }) => sum + (counter?.bytes ?? 0), 0);
+  for (const { comment, bytes } of await countersIn(node, table)) {
+    const [pod = '', direction = ''] = comment.split(' ');
     const known = counters.get(pod) ?? { request: 0, response: 0 };
     counters.set(pod, { ...known, [direction]: known[direction as keyof KernelCounters] + bytes });
   }
   return counters;
 };
+
+const arrivals = 'inet traffic-arrivals';
+
+/** Counts on the node of these Pods the connections that arrive at each. */
+export const countArrivals = async (node: BedNode, pods: readonly BedPod[]): Promise<void> => {
+  const rules = pods.map(
+    ({ name, addresses: { ipv4 } }) =>
+      `add rule ${arrivals} in ip daddr ${ipv4} tcp dport 8080 tcp flags & (syn | ack) == syn counter comment "${name}"`,
+  );
+  const chain = `add chain ${arrivals} in { type filter hook input priority 0; }`;
+  await inside(node, 'nft', [`add table ${arrivals}`, chain, ...rules].join('\n'));
+};
+
+/** Connections so far, by name of the Pod. */
+export const readArrivals = async (node: BedNode): Promise<Map<string, number>> =>
+  new Map((await countersIn(node, arrivals)).map(({ comment, packets }) => [comment, packets]));

@@ -40,8 +40,12 @@ const nodeGroups = object(
 const trafficProof = object(
   {
     enabled: flag(
-      'Read the traffic-meters, and write the condition TrafficDistributionHonored on Services that ask for routing by zone.',
+      'Read the traffic-meters, and say in the condition TrafficDistributionHonored whether connections go where hints say.',
       { default: false },
+    ),
+    onServices: flag(
+      'Write the condition on Services that ask for routing by zone; `false`: in the status of FlowPolicies alone.',
+      { default: true },
     ),
     namespace: Type.String({
       minLength: 1,

@@ -30,6 +30,8 @@ export interface FlowControllerOptions {
   readonly client: Client;
   readonly caches: FlowCaches;
   readonly routers: Pick<RouterEvidence, 'objects' | 'onChange'>;
+  /** Whether measured connections to a Service (`namespace/name`) go where hints say. */
+  readonly honored?: FlowReporterOptions['honored'];
   /** Where load comes from, by name, the default first. */
   readonly sources: ReadonlyMap<string, LoadSource>;
   /** Ends readings of load, and the thread for planning. */

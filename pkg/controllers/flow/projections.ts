@@ -6,6 +6,7 @@ import {
   ANNOTATION_APPLIED,
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
+  CONDITION_HONORED,
   LABEL_CONSIDER,
   LABEL_STRATEGY,
   LABEL_ZONE,
@@ -96,7 +97,13 @@ export const createPodProjection = (): ((pod: KubernetesObject) => FlowPod) => {
 const SERVICE_LABELS = [LABEL_STRATEGY, LABEL_CONSIDER];
 const SERVICE_ANNOTATIONS = [ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, ANNOTATION_TOPOLOGY_AWARE_HINTS];
 
-export const projectService = ({ metadata = {}, spec }: Service): Service => ({
+/** Of its status whether it has our condition: that is removed from Services that ask for nothing any more. */
+const honoredOf = (status: Service['status']): Pick<Service, 'status'> => {
+  const own = (status?.conditions ?? []).filter(({ type }) => type === CONDITION_HONORED);
+  return own.length === 0 ? {} : { status: { conditions: own } };
+};
+
+export const projectService = ({ metadata = {}, spec, status }: Service): Service => ({
   metadata: {
     ...identity(metadata),
     labels: keep(metadata.labels, SERVICE_LABELS),
@@ -108,6 +115,7 @@ export const projectService = ({ metadata = {}, spec }: Service): Service => ({
     ...(spec?.trafficDistribution === undefined ? {} : { trafficDistribution: spec.trafficDistribution }),
     ...(spec?.externalTrafficPolicy === 'Local' ? { externalTrafficPolicy: 'Local' } : {}),
   },
+  ...honoredOf(status),
 });
 
 const NODE_LABELS = [LABEL_ZONE, 'node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];

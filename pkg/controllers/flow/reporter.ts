@@ -25,6 +25,8 @@ export interface FlowReporterOptions {
   counters: Pick<FlowCounters, 'changed'>;
   /** Whether the data planes follow hints of a Service. */
   following(service: Service): Following;
+  /** Whether measured connections to a Service go where hints say; undefined where nothing is measured. */
+  readonly honored?: ((key: string) => Finding | undefined) | undefined;
   clock: Pick<Clock, 'now'>;
   logger: Logger;
 }
@@ -143,6 +145,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
       change: decision?.changed === true ? decision.reason : undefined,
       sampleAge: turn?.state?.belief ? outcome.time - turn.state.freshAt : undefined,
       counting: turn?.state?.counting,
+      honored: options.honored?.(key),
     };
     if (newsIn(previous, statusOf(input)) === 'no' && snapshot.policy !== undefined) return;
     await status.write({ key, service: snapshot.service, policy: snapshot.policy }, statusOf(input), signal);

@@ -9,6 +9,7 @@ import type { Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import { createProofWindow, verdictOf } from '../../traffic/proof.ts';
 import type { NodeCounts, ServiceCounts, Verdict } from '../../traffic/proof.ts';
+import { LEAST_BETWEEN_MS, conditionOf } from './condition-writer.ts';
 import type { ConditionWriter } from './condition-writer.ts';
 
 export interface AggregatorOptions {
@@ -18,7 +19,8 @@ export interface AggregatorOptions {
   services(): readonly Service[];
   /** Namespaces whose Services are never written. */
   readonly excludedNamespaces: readonly string[];
-  readonly writer: ConditionWriter;
+  /** Undefined: Services are not written, and `verdict` alone tells. */
+  readonly writer: ConditionWriter | undefined;
   readonly clock: Clock;
   readonly intervalMs: number;
   readonly logger: Logger;
@@ -39,12 +41,16 @@ export const asksForHints = ({ metadata = {}, spec = {} }: Service): boolean => 
   );
 };
 
+const isSame = (left: Verdict, right: Verdict): boolean =>
+  left.status === right.status && left.reason === right.reason && left.nodes.join() === right.nodes.join();
+
 export const createAggregator = (options: AggregatorOptions) => {
   const { read, services, excludedNamespaces, writer, clock, intervalMs, logger } = options;
   const window = createProofWindow();
   const seenAt = new Map<string, number>();
   /** Services that one reading found honored. */
   const honoredOnce = new Set<string>();
+  const published = new Map<string, { readonly verdict: Verdict; readonly at: number }>();
 
   /** True after two readings: the first may hold a handful of connections, and what is written stands for a minute. */
   const confirmed = (key: string, verdict: Verdict): Verdict | undefined => {
@@ -54,7 +60,17 @@ export const createAggregator = (options: AggregatorOptions) => {
     return verdict.status === 'True' && !isSecond ? undefined : verdict;
   };
 
+  /** What FlowPolicies say: changed as seldom as conditions are written, and for the same reasons. */
+  const publish = (key: string, verdict: Verdict): void => {
+    writer?.set(key, verdict);
+    const before = published.get(key);
+    const now = clock.monotonic();
+    if (before === undefined || (!isSame(before.verdict, verdict) && now - before.at >= LEAST_BETWEEN_MS))
+      published.set(key, { verdict, at: now });
+  };
+
   const forget = (key: string): void => {
+    published.delete(key);
     seenAt.delete(key);
     honoredOnce.delete(key);
   };
@@ -68,7 +84,8 @@ export const createAggregator = (options: AggregatorOptions) => {
     }
     const seen = seenAt.get(key);
     if (seen === undefined || now - seen < HOLDS_MS) return undefined;
-    forget(key);
+    seenAt.delete(key);
+    honoredOnce.delete(key);
     return verdictOf(new Map());
   };
 
@@ -80,15 +97,16 @@ export const createAggregator = (options: AggregatorOptions) => {
       present.add(key);
       if (excludedNamespaces.includes(service.metadata?.namespace ?? '')) continue;
       if (!asksForHints(service)) {
-        writer.withdraw(key);
+        // Also what a leader before this one wrote.
+        if (conditionOf(service) !== undefined || published.has(key)) writer?.withdraw(key);
         forget(key);
         continue;
       }
       const verdict = decide(key, evidence.get(key));
-      if (verdict !== undefined) writer.set(key, verdict);
+      if (verdict !== undefined) publish(key, verdict);
     }
-    writer.keep(present);
-    for (const key of seenAt.keys()) if (!present.has(key)) forget(key);
+    writer?.keep(present);
+    for (const key of [...seenAt.keys(), ...published.keys()]) if (!present.has(key)) forget(key);
   };
 
   const once = async (signal: AbortSignal): Promise<void> => {
@@ -103,9 +121,11 @@ export const createAggregator = (options: AggregatorOptions) => {
   };
 
   return {
+    /** What is known of a Service (`namespace/name`); undefined before anything is. */
+    verdict: (key: string): Verdict | undefined => published.get(key)?.verdict,
     /** Reads and judges until the signal aborts. */
     async run(signal: AbortSignal): Promise<void> {
-      const writing = writer.run(signal);
+      const writing = writer?.run(signal);
       try {
         while (!signal.aborted) {
           await once(signal);

@@ -17,8 +17,9 @@ import type { Verdict } from '../../traffic/proof.ts';
 
 /** Of server-side apply: what it owns is the one condition. */
 export const FIELD_MANAGER = 'topology-traffic-proof';
-const RATE = { ratePerSecond: 5, burst: 5 };
-const LEAST_BETWEEN_MS = 60_000;
+/** Five within any second: none is saved up. */
+const RATE = { ratePerSecond: 5, burst: 1 };
+export const LEAST_BETWEEN_MS = 60_000;
 const LOOK_MS = 500;
 
 export interface ConditionWriterOptions {
@@ -30,7 +31,7 @@ export interface ConditionWriterOptions {
 export interface ConditionWriter {
   /** Asks for the condition of a Service (`namespace/name`). */
   set(key: string, verdict: Verdict): void;
-  /** Asks for its removal, where this process wrote it. */
+  /** Asks for its removal. */
   withdraw(key: string): void;
   /** Forgets Services that are gone. */
   keep(present: ReadonlySet<string>): void;
@@ -45,19 +46,49 @@ interface Entry {
   writtenAt: number | undefined;
 }
 
-interface ServiceStatus {
-  readonly conditions?: readonly Condition[];
-}
-
-const conditionOf = ({ status }: Service): Condition | undefined =>
-  (status as ServiceStatus | undefined)?.conditions?.find(({ type }) => type === CONDITION_HONORED);
+export const conditionOf = ({ status }: Service): Condition | undefined =>
+  status?.conditions?.find(({ type }) => type === CONDITION_HONORED);
 
 /** Nodes come and go in a message; numbers alone are no news. */
 const isNews = ({ wanted, written }: Entry): boolean => {
-  if (written === undefined) return wanted !== undefined;
+  if (written === undefined) return true;
   const { condition, nodes } = written;
   if (wanted === undefined || condition === undefined) return wanted !== undefined || condition !== undefined;
   return wanted.status !== condition.status || wanted.reason !== condition.reason || wanted.nodes.join() !== nodes;
+};
+
+const apply = async (
+  client: Pick<Client, 'patch'>,
+  ref: { namespace: string; name: string },
+  condition: Condition | undefined,
+  signal: AbortSignal,
+): Promise<void> => {
+  const patch = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: ref,
+    // Without the condition apply takes off what this manager owned.
+    ...(condition === undefined ? {} : { status: { conditions: [condition] } }),
+  };
+  const options = { fieldManager: FIELD_MANAGER, force: true, subresource: 'status' as const };
+  await client.patch(SERVICES, ref, 'apply', patch, options, signal);
+};
+
+/** Removes the condition of all Services, at the same rate; returns how many had one. */
+export const removeConditions = async (
+  { client, clock }: { client: Pick<Client, 'pages' | 'patch'>; clock: Clock },
+  signal: AbortSignal,
+): Promise<number> => {
+  const bucket = createTokenBucket({ clock, ...RATE });
+  let removed = 0;
+  for await (const { items } of client.pages<Service>(SERVICES, {}, signal)) {
+    for (const { metadata = {} } of items.filter((service) => conditionOf(service) !== undefined)) {
+      await sleep(clock, bucket.reserve(), signal);
+      await apply(client, { namespace: metadata.namespace ?? '', name: metadata.name ?? '' }, undefined, signal);
+      removed += 1;
+    }
+  }
+  return removed;
 };
 
 export const createConditionWriter = ({ client, clock, logger }: ConditionWriterOptions): ConditionWriter => {
@@ -95,15 +126,7 @@ export const createConditionWriter = ({ client, clock, logger }: ConditionWriter
     if (!isNews(entry)) return;
     const { wanted, written } = entry;
     const condition = wanted === undefined ? undefined : next(wanted, written?.condition);
-    const patch = {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: refOfKey(key),
-      // Without the condition apply takes off what this manager owned.
-      ...(condition === undefined ? {} : { status: { conditions: [condition] } }),
-    };
-    const options = { fieldManager: FIELD_MANAGER, force: true, subresource: 'status' as const };
-    await client.patch(SERVICES, refOfKey(key), 'apply', patch, options, signal);
+    await apply(client, refOfKey(key), condition, signal);
     entry.written = { condition, nodes: wanted?.nodes.join() ?? '' };
     entry.writtenAt = clock.monotonic();
     logger.info('traffic distribution judged', { service: key, status: condition?.status, reason: condition?.reason });
@@ -133,10 +156,7 @@ export const createConditionWriter = ({ client, clock, logger }: ConditionWriter
 
   return {
     set: (key, verdict) => void (entryOf(key).wanted = verdict),
-    withdraw(key) {
-      const entry = entries.get(key);
-      if (entry !== undefined) entry.wanted = undefined;
-    },
+    withdraw: (key) => void (entryOf(key).wanted = undefined),
     keep(present) {
       for (const key of entries.keys()) if (!present.has(key)) entries.delete(key);
     },

@@ -7,13 +7,15 @@ import type { HintsInForce } from '../demand/in-force.ts';
 import { coresPerUnit } from '../demand/arrivals.ts';
 import type { Counting } from '../loop/types.ts';
 import type { Bounds, PlannedEndpoint } from '../types.ts';
-import type { Findings } from './conditions.ts';
+import type { Finding, Findings } from './conditions.ts';
 import type { TurnFigures } from './figures.ts';
 
 export interface StatusInput {
   /** What was written last; undefined before the first time. */
   readonly previous: FlowPolicyStatus | undefined;
   readonly findings: Findings;
+  /** Whether measured connections go where hints say; undefined where nothing is measured. */
+  readonly honored?: Finding | undefined;
   readonly figures: TurnFigures | undefined;
   readonly bounds: Bounds | undefined;
   readonly plan: HintsInForce | undefined;
@@ -83,9 +85,12 @@ const planStatus = (plan: HintsInForce, endpoints: StatusInput['endpoints']): No
   };
 };
 
-const conditionsOf = ({ previous, findings, generation, now }: StatusInput): FlowPolicyCondition[] =>
-  (['Observed', 'Effective', 'Stable'] as const).map((type) => {
-    const finding = findings[type];
+const conditionsOf = ({ previous, findings, honored, generation, now }: StatusInput): FlowPolicyCondition[] =>
+  [
+    ...(['Observed', 'Effective', 'Stable'] as const).map((type) => [type, findings[type]] as const),
+    ...(honored === undefined ? [] : [['TrafficDistributionHonored', honored] as const]),
+  ].map(([type, { status, reason, message }]) => {
+    const finding = { status, reason, message };
     const before = previous?.conditions?.find((condition) => condition.type === type);
     return {
       type,

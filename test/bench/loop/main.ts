@@ -34,14 +34,14 @@ const run = (): LoopResults => {
   const scenarios = SCENARIOS.filter(({ name }) => name.includes(values.scenario));
   return {
     seeds: seeds.length,
-    rules: RULES.filter(({ name }) => name.includes(values.rule)).map(({ name, rule }) => {
+    rules: RULES.filter(({ name }) => name.includes(values.rule)).map(({ name, rule, askSeconds }) => {
       console.error(`${name}: ${scenarios.length} scenarios, ${seeds.length} seeds each`);
       return {
         name,
         scenarios: scenarios.map((scenario) => ({
           name: scenario.name,
           metrics: scenario.metricsGap === undefined,
-          ...meanOf(seeds.map((seed) => simulate(scenario, rule, seed))),
+          ...meanOf(seeds.map((seed) => simulate(scenario, rule, seed, askSeconds))),
         })),
       };
     }),

@@ -4,6 +4,8 @@ import { hintsOf, sharingOf } from '../../../pkg/flow/demand/in-force.ts';
 import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';
 import type { Observation } from '../../../pkg/flow/loop/types.ts';
 import { createAutoscaler } from './autoscaler.ts';
+import { createCounter } from './counter.ts';
+import type { Opened } from './counter.ts';
 import { createLatency } from './latency.ts';
 import { createMeter } from './meter.ts';
 import { normalOf, randomOf } from './random.ts';
@@ -102,6 +104,7 @@ export const simulate = (
     { from: -Infinity, plan: { spread: false, endpoints: [] } },
   ];
   const sampler = createSampler(scenario);
+  const counter = createCounter(seed);
   let loads: ReadonlyMap<string, number> = new Map();
   let longLived = new Map<string, Shares>();
   let known = '';
@@ -123,6 +126,7 @@ export const simulate = (
         idleCores: scenario.idleCores ?? 0,
         loads,
         asked: demandAt(Math.max(0, time - 1)),
+        counted: isWithout(scenario, time) ? undefined : counter.latest(time),
       });
       if (plan !== undefined) {
         const before = plans.at(-1)?.plan;
@@ -141,6 +145,8 @@ export const simulate = (
     const sticky = scenario.longLivedShare ?? 0;
     const asked = demandAt(time);
     const flows: { zone: string; name: string; load: number }[] = [];
+    const opened: Opened[] = [];
+    const zoneOf = new Map(endpoints.map(({ name, zone }) => [name, zone]));
     for (const zone of scenario.zones) {
       const demand = (asked[zone] ?? 0) * noise.of(zone, DEMAND_NOISE);
       const shares = new Map<string, number>();
@@ -151,7 +157,11 @@ export const simulate = (
       );
       const sum = noisy.reduce((all, [, share]) => all + share, 0);
       if (sum > 0) for (const [name, share] of noisy) flows.push({ zone, name, load: (demand * share) / sum });
+      // Connections that stay where they are cause load, and are not opened again.
+      for (const [name, share] of fresh.get(zone) ?? [])
+        opened.push({ from: zone, to: zoneOf.get(name) ?? '', load: demand * share * (1 - sticky) });
     }
+    counter.record(time, opened);
     const { idleCores = 0 } = scenario;
     const arriving = meter.tick({ flows, endpoints: endpoints.map(leaving(idleCores)), demand: asked }, time);
     latency.tick(flows, endpoints.map(leaving(idleCores)));
@@ -168,6 +178,10 @@ export const simulate = (
   }
   return { ...meter.outcome(scenario.durationSeconds), p99: latency.quantile(0.99) };
 };
+
+/** No measurement reaches the rule. */
+const isWithout = ({ metricsGap: [from, to] = [Infinity, Infinity] }: Scenario, time: number): boolean =>
+  time >= from && time < to;
 
 const observationAt = (
   { zones }: Scenario,

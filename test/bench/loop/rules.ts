@@ -5,6 +5,8 @@ import { step } from '../../../pkg/flow/loop/step.ts';
 import type { LoopPolicy, LoopState } from '../../../pkg/flow/loop/types.ts';
 import { planWithin } from '../../../pkg/flow/loop/plan-within.ts';
 import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';
+import { COUNTED_SECONDS } from './counter.ts';
+import { METERED } from './table.ts';
 import type { PlantEndpoint, Rule } from './types.ts';
 
 const ownZones = (endpoints: readonly PlantEndpoint[]): HintsInForce => ({
@@ -88,6 +90,19 @@ export const loopRule =
     };
   };
 
+/** The same with what traffic-meters count beside the load of the endpoints. */
+export const meteredRule: Rule = () => {
+  let state: LoopState | undefined;
+  return ({ observation, counted }) => {
+    const next = step(DEFAULT_LOOP_POLICY, state, {
+      ...observation,
+      ...(counted === undefined ? {} : { measured: counted }),
+    });
+    ({ state } = next);
+    return { spread: next.decision.spread, endpoints: next.decision.endpoints };
+  };
+};
+
 /** The same without any hysteresis: every estimate is planned for at once. */
 export const eager: LoopPolicy = {
   ...DEFAULT_LOOP_POLICY,
@@ -98,11 +113,13 @@ export const eager: LoopPolicy = {
   worthwhileSaving: 0,
 };
 
-export const RULES: readonly { readonly name: string; readonly rule: Rule }[] = [
+/** `askSeconds`: how often the rule is asked, where that is not the scenario's. */
+export const RULES: readonly { readonly name: string; readonly rule: Rule; readonly askSeconds?: number }[] = [
   { name: 'spread', rule: spread },
   { name: 'same zone', rule: sameZone },
   { name: 'band', rule: band },
   { name: 'true demand, 15–30 s late', rule: informed },
   { name: 'loop without hysteresis', rule: loopRule(eager) },
   { name: 'loop', rule: loopRule() },
+  { name: METERED, rule: meteredRule, askSeconds: COUNTED_SECONDS },
 ];

@@ -32,19 +32,31 @@ const cells = ({ overload, regret, changes }: Outcome): string[] => [
 
 const HEADINGS = ['avoidable overload, %', 'regret, points', 'hint changes'];
 
+/** Name of the rule that has traffic-meters as its source. */
+export const METERED = 'loop with traffic-meters';
+
 /** Means over the scenarios with metrics by rule, then the loop scenario by scenario. */
 export const markdownOf = ({ seeds, rules }: LoopResults): string => {
   const means = rules.map(({ name, scenarios }) => [
     name,
     ...cells(meanOf(scenarios.filter(({ metrics }) => metrics))),
   ]);
+  const metered = new Map(
+    rules.find(({ name }) => name === METERED)?.scenarios.map((scenario) => [scenario.name, scenario]),
+  );
   const details = rules
     .filter(({ name }) => name === 'loop')
-    .flatMap(({ scenarios }) => scenarios.map((scenario) => [scenario.name, ...cells(scenario)]));
+    .flatMap(({ scenarios }) =>
+      scenarios.map((scenario) => {
+        const other = metered.get(scenario.name);
+        return [scenario.name, ...cells(scenario), ...(other === undefined ? [] : cells(other))];
+      }),
+    );
+  const withMeters = metered.size === 0 ? [] : HEADINGS.map((heading) => `${heading}, with meters`);
   return [
     `Means over the scenarios with metrics, ${seeds} seeds each:`,
     markdownTable(['rule', ...HEADINGS], means),
     'The loop in every scenario, those without metrics last:',
-    markdownTable(['scenario', ...HEADINGS], details),
+    markdownTable(['scenario', ...HEADINGS, ...withMeters], details),
   ].join('\n\n');
 };

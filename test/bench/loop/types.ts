@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a simulated Service is, what a rule sees of it, and what is measured.
 import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';
-import type { Observation } from '../../../pkg/flow/loop/types.ts';
+import type { MeasuredDemand, Observation } from '../../../pkg/flow/loop/types.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
 
 export interface PlantEndpoint {
@@ -52,6 +52,8 @@ export interface RuleInput {
   readonly loads: ReadonlyMap<string, number>;
   /** For the same: what the clients of each zone asked for in the last second, cores. */
   readonly asked: Demand;
+  /** What traffic-meters counted in the newest window that they show. */
+  readonly counted?: MeasuredDemand | undefined;
 }
 
 /** Fractions of each zone's new connections by endpoint, of proxies that weigh; no object is written for them. */

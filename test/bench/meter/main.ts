@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `npm run bench:meter`: what the traffic-meter's caches and its ledger cost at 5,000 Services and 50,000 endpoints, without conntrack.
+// `npm run bench:meter`: what the traffic-meter's caches and its ledger cost at 5,000 Services and 50,000 endpoints, without conntrack;
+// with `--live` the whole of it beside conntrack, on real connections.
+import { spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { parseFlow } from '../../../pkg/traffic/conntrack.ts';
@@ -9,108 +12,114 @@ import { SETTLED_MS, createHintBook } from '../../../pkg/traffic/hints.ts';
 import { createLedger } from '../../../pkg/traffic/ledger.ts';
 import { registerMeterMetrics } from '../../../cmd/traffic-meter/metrics.ts';
 import { createMetrics } from '../../../pkg/telemetry/metrics.ts';
+import { runLive } from './live.ts';
+import { ENDPOINTS, NODES, SERVICES, addressOf, clusterIp, nodeOf, serviceOf, sliceOf, zoneOf } from './world.ts';
 
-const NODES = 500;
-const SERVICES = 5_000;
-const ENDPOINTS = 10;
+const USAGE = `Usage: npm run bench:meter [-- --live [--node-flag FLAG ...]]
+
+Caches and ledger in this process, without conntrack. With --live the bundled meter and conntrack on real connections, 200 and 5,000 a
+second, in a network namespace of their own: needs root, conntrack, nftables and \`npm run bundle\`.
+`;
+
 const CONNECTIONS = 100_000;
-const ZONES = ['a', 'b', 'c'];
 
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
-const heapMb = (): number => {
-  collect();
-  return process.memoryUsage().heapUsed / 1e6;
-};
-const addressOf = (service: number, endpoint: number): string => {
-  const number = service * ENDPOINTS + endpoint;
-  return `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
-};
-const zoneOf = (index: number): string => ZONES[index % ZONES.length] ?? '';
-const clusterIp = (service: number): string => `172.16.${service >> 8}.${service & 255}`;
-
-const directory = createDirectory();
-const hints = createHintBook();
-const before = heapMb();
-for (let index = 0; index < NODES; index += 1) {
-  const name = `n${index}`;
-  const labels = { 'topology.kubernetes.io/zone': zoneOf(index) };
-  const status = { addresses: [{ type: 'InternalIP', address: `192.168.${index >> 8}.${index & 255}` }] };
-  directory.setNode({ metadata: { name, labels }, spec: { podCIDR: `10.${index >> 8}.${index & 255}.0/24` }, status });
-  hints.setNodeZone(name, zoneOf(index), 0);
-}
-for (let index = 0; index < SERVICES; index += 1) {
-  const metadata = { namespace: `n${index % 50}`, name: `s${index}` };
-  const service = { metadata, spec: { clusterIP: clusterIp(index), ports: [{ port: 80 }] } };
-  const slice = {
-    metadata: { ...metadata, resourceVersion: '1', labels: { 'kubernetes.io/service-name': `s${index}` } },
-    ports: [{ port: 8080 }],
-    endpoints: Array.from({ length: ENDPOINTS }, (_, endpoint) => ({
-      addresses: [addressOf(index, endpoint)],
-      zone: zoneOf(endpoint),
-      nodeName: `n${(index + endpoint) % NODES}`,
-      hints: { forZones: [{ name: zoneOf(endpoint) }] },
-    })),
+const runInProcess = async (): Promise<void> => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const heapMb = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed / 1e6;
   };
-  directory.setService(service);
-  directory.setSlice(slice);
-  hints.setService(service);
-  hints.setSlice(slice, 0);
-}
-const caches = heapMb() - before;
+  const directory = createDirectory();
+  const hints = createHintBook();
+  const before = heapMb();
+  for (let index = 0; index < NODES; index += 1) {
+    directory.setNode(nodeOf(index));
+    hints.setNodeZone(`n${index}`, zoneOf(index), 0);
+  }
+  for (let index = 0; index < SERVICES; index += 1) {
+    const [service, slice] = [serviceOf(index), sliceOf(index)];
+    directory.setService(service);
+    directory.setSlice(slice);
+    hints.setService(service);
+    hints.setSlice(slice, 0);
+  }
+  const caches = heapMb() - before;
 
-const ledger = createLedger({
-  directory,
-  own: { name: 'n0', isLocal: (address) => address.startsWith('10.0.0.') },
-  maxSeries: () => Math.max(50, Math.floor(200_000 / NODES)),
-  judge: (flow, service) => hints.judge(flow, service, 'n0', SETTLED_MS),
-});
-const lineOf = (event: string, index: number, carried: boolean): string => {
-  const service = index % SERVICES;
-  const port = 1_024 + (index % 60_000);
-  const [request, response] = carried ? [' packets=4 bytes=216', ' packets=5 bytes=50268'] : ['', ''];
-  const asked = `src=10.0.0.9 dst=${clusterIp(service)} sport=${port} dport=80${request}`;
-  return `${event}ipv4     2 tcp      6 119 TIME_WAIT ${asked} src=${addressOf(service, 0)} dst=10.0.0.9 sport=8080 dport=${port}${response} [ASSURED] mark=0 use=1 id=${index}`;
+  const ledger = createLedger({
+    directory,
+    own: { name: 'n0', isLocal: (address) => address.startsWith('10.0.0.') },
+    maxSeries: () => Math.max(50, Math.floor(200_000 / NODES)),
+    judge: (flow, service) => hints.judge(flow, service, 'n0', SETTLED_MS),
+  });
+  const lineOf = (event: string, index: number, carried: boolean): string => {
+    const service = index % SERVICES;
+    const port = 1_024 + (index % 60_000);
+    const [request, response] = carried ? [' packets=4 bytes=216', ' packets=5 bytes=50268'] : ['', ''];
+    const asked = `src=10.0.0.9 dst=${clusterIp(service)} sport=${port} dport=80${request}`;
+    return `${event}ipv4     2 tcp      6 119 TIME_WAIT ${asked} src=${addressOf(service, 0)} dst=10.0.0.9 sport=8080 dport=${port}${response} [ASSURED] mark=0 use=1 id=${index}`;
+  };
+  const flowOf = (line: string): Flow => {
+    const flow = parseFlow(line);
+    if (flow === undefined) throw new Error(`not a flow: ${line}`);
+    return flow;
+  };
+  ledger.beginList();
+  ledger.endList();
+
+  const cpu = process.cpuUsage();
+  for (let index = 0; index < CONNECTIONS; index += 1) {
+    ledger.event(flowOf(lineOf('    [NEW] ', index, false)));
+    if (index % 1_000 === 0) ledger.settle();
+    ledger.event(flowOf(lineOf('[DESTROY] ', index, true)));
+  }
+  const { user, system } = process.cpuUsage(cpu);
+  const micros = (user + system) / CONNECTIONS;
+
+  const idle = heapMb();
+  for (let index = 0; index < 10_000; index += 1)
+    ledger.event(flowOf(lineOf('    [NEW] ', CONNECTIONS + index, false)));
+  ledger.settle();
+  const flows = heapMb() - idle;
+
+  const metrics = createMetrics({ defaultMetrics: false });
+  registerMeterMetrics(metrics, {
+    ledger,
+    facts: () => undefined,
+    countingSeconds: () => 1,
+    listAgeSeconds: () => 1,
+    overruns: () => 0,
+  });
+  const page = await metrics.text();
+
+  console.log(
+    [
+      `caches at ${SERVICES} Services, ${SERVICES * ENDPOINTS} endpoints, ${NODES} Nodes: ${caches.toFixed(1)} MB`,
+      `a connection (begin and end, with its text made here): ${micros.toFixed(1)} us of CPU`,
+      `of a core at 200 a second: ${((micros * 200) / 1e4).toFixed(2)} %, at 5,000: ${((micros * 5_000) / 1e4).toFixed(1)} %`,
+      `10,000 living flows: ${flows.toFixed(1)} MB`,
+      `metrics page: ${(page.length / 1e6).toFixed(2)} MB`,
+      `resident at the end: ${(process.memoryUsage().rss / 1e6).toFixed(0)} MB`,
+    ].join('\n'),
+  );
 };
-const flowOf = (line: string): Flow => {
-  const flow = parseFlow(line);
-  if (flow === undefined) throw new Error(`not a flow: ${line}`);
-  return flow;
-};
-ledger.beginList();
-ledger.endList();
 
-const cpu = process.cpuUsage();
-for (let index = 0; index < CONNECTIONS; index += 1) {
-  ledger.event(flowOf(lineOf('    [NEW] ', index, false)));
-  if (index % 1_000 === 0) ledger.settle();
-  ledger.event(flowOf(lineOf('[DESTROY] ', index, true)));
-}
-const { user, system } = process.cpuUsage(cpu);
-const micros = (user + system) / CONNECTIONS;
-
-const idle = heapMb();
-for (let index = 0; index < 10_000; index += 1) ledger.event(flowOf(lineOf('    [NEW] ', CONNECTIONS + index, false)));
-ledger.settle();
-const flows = heapMb() - idle;
-
-const metrics = createMetrics({ defaultMetrics: false });
-registerMeterMetrics(metrics, {
-  ledger,
-  facts: () => undefined,
-  countingSeconds: () => 1,
-  listAgeSeconds: () => 1,
-  overruns: () => 0,
+const { values } = parseArgs({
+  options: {
+    live: { type: 'boolean', default: false },
+    inside: { type: 'boolean', default: false },
+    'node-flag': { type: 'string', multiple: true, default: [] },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
 });
-const page = await metrics.text();
-
-console.log(
-  [
-    `caches at ${SERVICES} Services, ${SERVICES * ENDPOINTS} endpoints, ${NODES} Nodes: ${caches.toFixed(1)} MB`,
-    `a connection (begin and end, with its text made here): ${micros.toFixed(1)} us of CPU`,
-    `of a core at 200 a second: ${((micros * 200) / 1e4).toFixed(2)} %, at 5,000: ${((micros * 5_000) / 1e4).toFixed(1)} %`,
-    `10,000 living flows: ${flows.toFixed(1)} MB`,
-    `metrics page: ${(page.length / 1e6).toFixed(2)} MB`,
-    `resident at the end: ${(process.memoryUsage().rss / 1e6).toFixed(0)} MB`,
-  ].join('\n'),
-);
+if (values.help) process.stdout.write(USAGE);
+else if (values.inside) await runLive(values['node-flag']);
+else if (values.live) {
+  const own = [
+    process.execPath,
+    import.meta.filename,
+    '--inside',
+    ...values['node-flag'].map((flag) => `--node-flag=${flag}`),
+  ];
+  process.exitCode = spawnSync('unshare', ['--net', ...own], { stdio: 'inherit' }).status ?? 1;
+} else await runInProcess();

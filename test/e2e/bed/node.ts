@@ -24,6 +24,8 @@ export interface NodeOptions {
   readonly cpu?: string;
   /** Version of kube-proxy, a folder of hack/kubernetes. Default: the bed's version. */
   readonly proxyVersion?: string;
+  /** How its kube-proxy writes rules. Default `nftables`; `iptables` needs that program. */
+  readonly proxyMode?: 'nftables' | 'iptables';
   /** Version that the kubelet reports in the Node's status. Default: that of the kube-proxy folder, patch 0. */
   readonly kubeletVersion?: string;
   /** Feature gates of its kube-proxy. Default: none set. */
@@ -100,11 +102,11 @@ const createNodeObject = async ({ api }: BedContext, options: NodeOptions, addre
 };
 
 const createProxy = async (context: BedContext, options: NodeOptions, namespace: string): Promise<Component> => {
-  const { name, proxyVersion = context.defaultVersion } = options;
+  const { name, proxyVersion = context.defaultVersion, proxyMode = 'nftables' } = options;
   const binaries = await context.binariesOf(proxyVersion, ['kube-proxy']);
   // Up to 1.30 the mode is behind a feature gate that is off.
-  const mode = Number(proxyVersion.split('.')[1]) <= 30 ? { NFTablesProxyMode: true } : {};
-  const gates = Object.entries({ ...mode, ...options.featureGates }).map(([gate, on]) => `${gate}=${on}`);
+  const isGated = proxyMode === 'nftables' && Number(proxyVersion.split('.')[1]) <= 30;
+  const gates = Object.entries({ ...(isGated ? { NFTablesProxyMode: true } : {}), ...options.featureGates }).map(([gate, on]) => `${gate}=${on}`);
   return createComponent({
     name: `kube-proxy on ${name}`,
     namespace,
@@ -112,7 +114,7 @@ const createProxy = async (context: BedContext, options: NodeOptions, namespace:
       binaries('kube-proxy'),
       `--kubeconfig=${await context.kubeconfig({ user: 'system:kube-proxy' })}`,
       `--hostname-override=${name}`,
-      '--proxy-mode=nftables',
+      `--proxy-mode=${proxyMode}`,
       `--cluster-cidr=${clusterRanges.join(',')}`,
       // These settings belong to the whole machine, not to a namespace.
       '--conntrack-max-per-core=0',

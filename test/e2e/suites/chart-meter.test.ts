@@ -2,11 +2,15 @@
 // The traffic-meter in the chart: off by default, in a namespace of its own, with the rights and capabilities that it needs and no more.
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
+import {
+  configurationOf as flowConfigurationOf,
+  parseFlags as parseFlowFlags,
+} from '../../../cmd/flow-controller/options.ts';
 import { parseFlags } from '../../../cmd/traffic-meter/options.ts';
 import { TRAFFIC_METER } from '../../../pkg/apis/names.ts';
 import { platformCrds } from '../../fixtures/platform-crds.ts';
 import { useBed } from '../bed/mocha.ts';
-import { NAMESPACE, documents } from '../chart.ts';
+import { FLOW, NAMESPACE, documents } from '../chart.ts';
 import type { Rendered } from '../chart.ts';
 import { useHelm } from '../chart-renderings.ts';
 import { apply, applyDefinitions } from '../installation.ts';
@@ -125,6 +129,40 @@ describe('chart, traffic-meter', () => {
       'Role traffic-reader: /pods: list',
       'Role traffic-reader: /serviceaccounts/token[traffic-reader]: create',
     ]);
+  });
+
+  const direct = { name: 'meters', type: 'TrafficMeter' };
+  const scraped = { name: 'scraped', type: 'TrafficMeter', url: 'https://prometheus.example.com' };
+  for (const { name, flowController, reads } of [
+    { name: 'with the condition on Services', flowController: { trafficProof: true }, reads: true },
+    { name: 'with the meters as a source', flowController: { metricSources: [direct] }, reads: true },
+    { name: 'with a Prometheus as the source of the same', flowController: { metricSources: [scraped] }, reads: false },
+    { name: 'with its defaults', flowController: {}, reads: false },
+    { name: 'that is not installed', flowController: { enabled: false, trafficProof: true }, reads: false },
+  ]) {
+    it(`${reads ? 'lets' : 'does not let'} a flow-controller ${name} read meters`, async () => {
+      const all = await render({ namespace: 'meters' }, { flowController: { enabled: true, ...flowController } });
+      const bindings = all.filter(({ kind, subjects = [] }) => kind === 'RoleBinding' && subjects[0]?.name === FLOW);
+      const toMeters = bindings.filter(({ metadata }) => metadata?.namespace === 'meters');
+      expect(toMeters.map(({ roleRef }) => roleRef?.name)).to.deep.equal(reads ? ['traffic-reader'] : []);
+    });
+  }
+
+  it('gives a flow-controller whose source it is the namespace of the meters, and the CPU of Pods', async () => {
+    const named = { ...direct, name: 'others', meterNamespace: 'elsewhere' };
+    const metricSources = [direct, named, scraped];
+    const all = await render({ namespace: 'meters' }, { flowController: { enabled: true, metricSources } });
+    const config = all.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata?.name === FLOW);
+    const flags = parseFlowFlags(['--config', 'x']);
+    if (flags.kind !== 'run') throw new Error(flags.text);
+    const { metricSources: read } = flowConfigurationOf(flags.flags, config?.data?.['config.yaml'] ?? '');
+    expect(read.map((source) => (source as { meterNamespace?: string }).meterNamespace)).to.deep.equal([
+      'meters',
+      'elsewhere',
+      undefined,
+    ]);
+    const role = all.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata?.name?.endsWith(`:${FLOW}`));
+    expect(role?.rules?.filter(({ apiGroups }) => apiGroups.includes('metrics.k8s.io'))).to.have.lengthOf(1);
   });
 
   it('is accepted by the API server, its Pods by no stricter standard', async () => {

@@ -180,6 +180,23 @@ describe('chart, permissions', () => {
     expect(permissionsOf(rendering, FLOW)).to.deep.equal(wanted.sort());
   });
 
+  it('of the flow-controller grow with the condition on Services, and with meters as its source', async () => {
+    const rendered = (flowController: object): Promise<Rendering> =>
+      render({
+        ...cases[0]!,
+        where: 'plain',
+        name: 'meters',
+        values: { flowController: { enabled: true, ...flowController } },
+      });
+    const proof = [...flowPermissions(await rendered({})), readMetrics, 'ClusterRole /services/status: patch'];
+    expect(permissionsOf(await rendered({ trafficProof: true }), FLOW)).to.deep.equal(proof.sort());
+    const inPolicies = await rendered({ trafficProof: true, trafficProofOnServices: false });
+    expect(permissionsOf(inPolicies, FLOW)).to.deep.equal([...flowPermissions(inPolicies), readMetrics].sort());
+    const metricSources = [{ name: 'meters', type: 'TrafficMeter' }];
+    const source = await rendered({ metricSources });
+    expect(permissionsOf(source, FLOW)).to.deep.equal([...flowPermissions(source), readMetrics].sort());
+  });
+
   it('name no wildcard and are bound to the ServiceAccount of their component', () => {
     each((rendering) => {
       for (const { rules = [] } of rendering.objects) {

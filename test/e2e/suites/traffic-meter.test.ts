@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds the traffic-meter against the kernel's own counters: bytes and connections between zones, by Service, each flow once.
-// Needs: conntrack
+// Needs: conntrack, iptables
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
@@ -11,6 +12,13 @@ import type { KernelCounters, Load, Meter, Sample } from '../traffic-meter-world
 
 const zones = ['a', 'b', 'c'];
 const connections = 500;
+/** Further nodes of zone a, whose kube-proxy is another. */
+const OTHERS = [
+  { name: 'a2', proxyVersion: '1.30', proxyMode: 'nftables' },
+  { name: 'a3', proxyVersion: '1.36', proxyMode: 'iptables' },
+  { name: 'a4', proxyVersion: '1.30', proxyMode: 'iptables' },
+] as const;
+const FAMILIES = ['IPv4', 'IPv6'] as const;
 /** Small flows are mostly headers; of large ones they are less than this share. */
 const headerShare = 0.05;
 
@@ -49,8 +57,8 @@ describe('the traffic-meter on a real kernel', () => {
     other = await startMeter(bed(), nodes[1] as BedNode);
   });
 
-  const bytesTo = async (zone: string): Promise<KernelCounters> => {
-    const samples = await meter.read('topology_traffic_bytes_total');
+  const bytesTo = async (zone: string, by: Meter = meter): Promise<KernelCounters> => {
+    const samples = await by.read('topology_traffic_bytes_total');
     const of = (direction: string): number =>
       sumOf(samples, { service_name: 'web', source_zone: 'a', destination_zone: zone, direction });
     return { request: of('request'), response: of('response') };
@@ -60,12 +68,12 @@ describe('the traffic-meter on a real kernel', () => {
     sumOf(await from.read('topology_traffic_connections_total'), { service_name: 'web' });
 
   /** Waits until lists have told of the bytes of flows that linger, and compares zone by zone. */
-  const equalsKernel = async (): Promise<void> => {
+  const equalsKernel = async (node: BedNode = client, by: Meter = meter): Promise<void> => {
     for (const [index, zone] of zones.entries()) {
-      const kernel = (await readCounters(client)).get((pods[index] as BedPod).name);
+      const kernel = (await readCounters(node)).get((pods[index] as BedPod).name);
       await waitFor(
         `bytes between zone a and zone ${zone} as the kernel counts them: ${JSON.stringify(kernel)}`,
-        () => bytesTo(zone),
+        () => bytesTo(zone, by),
         (measured) => JSON.stringify(measured) === JSON.stringify(kernel),
         { timeoutSeconds: 30 },
       );
@@ -75,19 +83,27 @@ describe('the traffic-meter on a real kernel', () => {
   const ipv4 = (): string => service.clusterIPs.find((address) => !address.includes(':')) ?? '';
   const ipv6 = (): string => service.clusterIPs.find((address) => address.includes(':')) ?? '';
 
+  const addressOf = (family: (typeof FAMILIES)[number]): string => (family === 'IPv4' ? ipv4() : ipv6());
+  const countsExactly = (by: Meter, expected: number): Promise<number> =>
+    waitFor(
+      `${expected} connections`,
+      () => connectionsOf(by),
+      (count) => count === expected,
+      { timeoutSeconds: 30 },
+    );
+  const answers = (node: BedNode, address: string): Promise<Load> =>
+    waitFor(
+      `the proxy of ${node.name} answers on ${address}`,
+      () => sendLoad(node, address, service.port, 1),
+      () => true,
+    );
+
   const loads: Load[] = [];
 
-  for (const [family, address] of [
-    ['IPv4', ipv4],
-    ['IPv6', ipv6],
-  ] as const) {
+  for (const family of FAMILIES) {
     it(`${family}: ${connections} flows of mixed sizes are counted to the byte and to the connection`, async () => {
-      await waitFor(
-        `the proxy of ${client.name} answers on ${address()}`,
-        () => sendLoad(client, address(), service.port, 1),
-        () => true,
-      ).then((load) => loads.push(load));
-      loads.push(await sendLoad(client, address(), service.port, connections));
+      loads.push(await answers(client, addressOf(family)));
+      loads.push(await sendLoad(client, addressOf(family), service.port, connections));
       const expected = loads.reduce((sum, load) => sum + load.connections, 0);
       await waitFor(
         `${expected} connections`,
@@ -101,8 +117,44 @@ describe('the traffic-meter on a real kernel', () => {
     });
   }
 
+  it('of flows above 100 kB the payload is within 1 % of the bytes', async () => {
+    const responses = async (): Promise<number> =>
+      (await Promise.all(zones.map((zone) => bytesTo(zone)))).reduce((sum, { response }) => sum + response, 0);
+    const earlier = await responses();
+    const load = await sendLoad(client, ipv4(), service.port, 30, 200_000);
+    loads.push(load);
+    await countsExactly(
+      meter,
+      loads.reduce((sum, each) => sum + each.connections, 0),
+    );
+    await equalsKernel();
+    expect(((await responses()) - earlier) / load.payload - 1, 'share of headers').to.be.within(0, 0.01);
+  });
+
+  for (const options of OTHERS) {
+    it(`kube-proxy ${options.proxyVersion} in ${options.proxyMode} mode: both families, to the byte and to the connection`, async () => {
+      const node = await bed().node({ ...options, zone: 'a' });
+      await inside(node, 'sysctl', '-qw', 'net.netfilter.nf_conntrack_acct=1');
+      await installCounters(node, pods);
+      const own = await startMeter(bed(), node);
+      let expected = 0;
+      for (const family of FAMILIES) {
+        await answers(node, addressOf(family));
+        await sendLoad(node, addressOf(family), service.port, 150);
+        expected += 151;
+        await countsExactly(own, expected);
+        await equalsKernel(node, own);
+      }
+      expect(sumOf(await own.read('topology_traffic_lost_total'), {}), 'lost').to.equal(0);
+      await own.component.stop();
+    });
+  }
+
   it('bytes are what clients read, but for headers', async () => {
-    const responses = (await Promise.all(zones.map(bytesTo))).reduce((sum, { response }) => sum + response, 0);
+    const responses = (await Promise.all(zones.map((zone) => bytesTo(zone)))).reduce(
+      (sum, { response }) => sum + response,
+      0,
+    );
     const payload = loads.reduce((sum, load) => sum + load.payload, 0);
     expect(responses).to.be.at.least(payload);
     expect(responses / payload - 1, 'share of headers').to.be.below(headerShare);
@@ -154,6 +206,52 @@ describe('the traffic-meter on a real kernel', () => {
         { timeoutSeconds: 30 },
       );
     }
+  });
+
+  it('events that the kernel drops are told, and what is still in its table is counted once all the same', async () => {
+    const pidFile = `${bed().directory}/conntrack.pid`;
+    const program = `${bed().directory}/conntrack-small-buffer`;
+    // The same program with a buffer of a few events, and its process by name.
+    const words = 'for word do shift; [ "$word" = 8388608 ] && word=4096; set -- "$@" "$word"; done';
+    writeFileSync(program, `#!/bin/sh\n[ "$1" = -E ] && echo $$ >${pidFile}\n${words}\nexec conntrack "$@"\n`, {
+      mode: 0o755,
+    });
+    await meter.component.stop();
+    const small = await startMeter(bed(), client, `--conntrack=${program}`);
+    const lost = async (reason: string): Promise<number> =>
+      sumOf(await small.read('topology_traffic_lost_total'), { reason });
+    expect(await lost('Overrun')).to.equal(0);
+    const follower = Number(readFileSync(pidFile, 'utf8'));
+    process.kill(follower, 'SIGSTOP');
+    await sendLoad(client, ipv4(), service.port, 200);
+    process.kill(follower, 'SIGCONT');
+    await waitFor(
+      'an overrun',
+      () => lost('Overrun'),
+      (count) => count > 0,
+      { timeoutSeconds: 30 },
+    );
+    await countsExactly(small, 200);
+    expect(await lost('End'), 'flows that ended unseen').to.equal(0);
+
+    // What begins and ends unseen leaves nothing to be found: it is not made up for.
+    await inside(client, 'sysctl', '-qw', 'net.netfilter.nf_conntrack_tcp_timeout_time_wait=1');
+    const overruns = await lost('Overrun');
+    process.kill(follower, 'SIGSTOP');
+    await sendLoad(client, ipv4(), service.port, 200);
+    await inside(client, 'sleep', '3');
+    await inside(client, 'conntrack', '-L');
+    process.kill(follower, 'SIGCONT');
+    await waitFor(
+      'another overrun',
+      () => lost('Overrun'),
+      (count) => count > overruns,
+      { timeoutSeconds: 30 },
+    );
+    expect(await connectionsOf(small), 'connections').to.be.within(200, 399);
+    await small.component.stop();
+    meter.component.start();
+    await meter.ready();
   });
 
   it('says so where the kernel does not count bytes', async () => {

@@ -4,6 +4,8 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, fetch } from 'undici';
+import { SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Service } from '../../../pkg/apis/core.ts';
 import type { Condition } from '../../../pkg/apis/meta.ts';
 import { CONDITION_HONORED, METER_NAMESPACE } from '../../../pkg/apis/names.ts';
@@ -24,9 +26,13 @@ import { startPulse } from '../traffic-meter-world.ts';
 const FOUND_WITHIN_SECONDS = 60;
 /** Slices and zones have to be quiet for 20 s before anything is judged. */
 const SETTLED_WITHIN_SECONDS = 90;
-/** Changes of the Service that churns, and the time after each: connections are judged again 20 s after it. */
-const CHANGES = 4;
+/** Time after each change of the Service that churns: connections are judged again 20 s after it. */
 const PAUSE_MS = 26_000;
+/** `E2E_SOAK=1`: an hour of churn, or as many minutes as `E2E_CHURN_MINUTES` says. */
+const CHURN_MINUTES = process.env['E2E_SOAK'] === '1' ? Number(process.env['E2E_CHURN_MINUTES'] ?? '60') : 1.5;
+const CHANGES = Math.ceil((CHURN_MINUTES * 60_000) / PAUSE_MS);
+/** Writes of the condition whose cost is measured. */
+const WRITES = 20;
 /** Services whose condition is to stay True until a fault is seeded there. */
 const BUSY = ['good', 'frozen', 'moved', 'hintless', 'around', 'churned'];
 /** Nodes; `old` has a proxy that reads an annotation which is not there, and `late` gets its zone late. */
@@ -39,13 +45,18 @@ const NODES = [
   { name: 'late' },
 ];
 
+const trafficProof = { enabled: true, namespace: METER_NAMESPACE };
+/** The controller manager makes its certificate at its start. */
+const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+
 /** Takes Pods of a Service away and gives them back; resolves with every False that was seen meanwhile. */
 interface Churn {
   readonly findings: Promise<readonly string[]>;
 }
 
-describe('proof in the data plane', () => {
-  const bed = useBed();
+describe('proof in the data plane', function () {
+  this.timeout((CHURN_MINUTES + 5) * 60_000);
+  const bed = useBed({ controllerManagerFlags: ['--authorization-always-allow-paths=/metrics'] });
   const nodes = new Map<string, BedNode>();
   const pods = new Map<string, BedPod>();
   const services = new Map<string, BedService>();
@@ -116,6 +127,16 @@ describe('proof in the data plane', () => {
     return readings.find((reading) => reading.node === node)?.judged.get(`default/${service}`)?.[outcome] ?? 0;
   };
 
+  /** What the EndpointSlice controller did so far. */
+  const readSyncs = async (): Promise<{ count: number; seconds: number }> => {
+    const page = await (await fetch('https://127.0.0.1:10257/metrics', { dispatcher })).text();
+    const of = (name: string): number =>
+      Number(new RegExp(`^${name}\\{name="endpoint_slice"\\} (\\S+)$`, 'm').exec(page)?.[1]);
+    return { count: of('workqueue_work_duration_seconds_count'), seconds: of('workqueue_work_duration_seconds_sum') };
+  };
+  const versionsOf = async (service: string): Promise<unknown[]> =>
+    (await known(services, service).slices()).map(({ metadata }) => metadata?.resourceVersion);
+
   const startChurn = (): Churn => {
     const run = async (): Promise<readonly string[]> => {
       const findings: string[] = [];
@@ -146,7 +167,6 @@ describe('proof in the data plane', () => {
     client = await connectAs(bed(), 'tester');
     reader = createMeterReader({ client, namespace: METER_NAMESPACE, now: () => performance.now() });
     for (const name of [...BUSY, 'aged', 'zoneless']) await createPair(name);
-    const trafficProof = { enabled: true, namespace: METER_NAMESPACE };
     const described = await describeFlowController(bed(), { trafficProof });
     controller = described.controller;
     controller.start();
@@ -155,6 +175,7 @@ describe('proof in the data plane', () => {
   });
   after(async () => {
     await client.close();
+    await dispatcher.close();
   });
 
   it('True: connections of two Nodes go where hints say', async () => {
@@ -193,13 +214,39 @@ describe('proof in the data plane', () => {
     finds('around', 'ProxyBypassed', 'a2', async () => {
       const from = await bed().pod({ node: nodeOf('a2'), app: 'client' });
       const { ipv4 } = podOf('around', 'b1').addresses;
-      startPulse(bed(), nodeOf('a2'), ipv4, 8_080, from.addresses.ipv4);
+      startPulse(bed(), nodeOf('a2'), ipv4, 8_080, { from: from.addresses.ipv4 });
     }));
 
   it('nothing is found where endpoints come and go and all proxies follow', async () => {
     expect(await churn.findings).to.deep.equal([]);
     // Without an endpoint of its zone a2 uses all of them; that is no fault, and it was judged.
     expect(await judged('a2', 'churned', 'Uncovered')).to.be.above(0);
+  });
+
+  it('a write of the condition makes the EndpointSlice controller sync the Service once, and write nothing', async () => {
+    const key = { namespace: 'default', name: 'aged' };
+    const earlier = { slices: await versionsOf('aged'), syncs: await readSyncs() };
+    for (let write = 1; write <= WRITES; write += 1) {
+      const condition = { type: 'example.com/Measured', status: 'True', reason: 'Written', message: `${write}` };
+      const patch = {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: key,
+        status: { conditions: [{ ...condition, lastTransitionTime: new Date().toISOString() }] },
+      };
+      const { count } = await readSyncs();
+      await client.patch(SERVICES, key, 'apply', patch, { fieldManager: 'cost', force: true, subresource: 'status' });
+      await waitFor(
+        'a sync',
+        () => readSyncs(),
+        (now) => now.count > count,
+      );
+    }
+    const then = await readSyncs();
+    expect(then.count - earlier.syncs.count, 'syncs').to.be.within(WRITES, WRITES * 1.5);
+    expect(await versionsOf('aged')).to.deep.equal(earlier.slices);
+    const each = ((then.seconds - earlier.syncs.seconds) / (then.count - earlier.syncs.count)) * 1_000;
+    process.stdout.write(`    a sync took the EndpointSlice controller ${each.toFixed(2)} ms\n`);
   });
 
   it('False within a minute: a frozen proxy, when hints change', async () => {
@@ -215,4 +262,17 @@ describe('proof in the data plane', () => {
 
   it('False within a minute: a Node with endpoints is given another zone', () =>
     finds('moved', 'EndpointMisplaced', 'b2', async () => void (await setZone('b1', 'c'))));
+
+  it('--cleanup removes the condition of all Services', async () => {
+    await controller.stop();
+    const { controller: cleanup } = await describeFlowController(bed(), { trafficProof }, undefined, 1, ['--cleanup']);
+    cleanup.start();
+    await waitFor(
+      'no Service has the condition',
+      () => Promise.all(BUSY.map(conditionOf)),
+      (all) => all.every((condition) => condition === undefined),
+      { timeoutSeconds: 60 },
+    );
+    expect(await conditionOf('aged')).to.equal(undefined);
+  });
 });

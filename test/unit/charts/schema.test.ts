@@ -71,6 +71,10 @@ describe('values.schema.json', () => {
         { name: 'p', type: 'Prometheus', url: 'https://prometheus.example.com', windowSeconds: 30 },
       ]),
     },
+    {
+      name: 'the meters as the source of load',
+      values: withValue('flowController.metricSources', [{ name: 'meters', type: 'TrafficMeter', cacheSeconds: 2 }]),
+    },
     { name: 'labels of Pods', values: withValue('flowController.podLabels', { 'example.com/a': 'allowed' }) },
     {
       name: 'quantities as numbers and with any suffix',

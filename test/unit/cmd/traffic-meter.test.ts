@@ -161,6 +161,8 @@ describe('traffic-meter: its clockwork', () => {
     expect([meter.listAgeSeconds(), meter.countingSeconds()], 'the list is new, counting is not').to.deep.equal([
       0, 60,
     ]);
+    await clock.advance(1_500);
+    expect(meter.countingSeconds(), 'of whole windows of two seconds').to.equal(60);
     stop.abort();
     await running;
     expect(clock.pending).to.equal(0);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { bytesOf, crosses } from '../../../pkg/traffic/measured.ts';
-import { averageBetween, averageOf, readMeter } from '../../../pkg/traffic/meter-reading.ts';
+import { averageBetween, averageOf, pairsWith, readMeter } from '../../../pkg/traffic/meter-reading.ts';
 import type { CounterRow, MeterReading } from '../../../pkg/traffic/meter-reading.ts';
 
 const row = (
@@ -101,16 +101,25 @@ describe('averages over meters', () => {
       reading('n2', 4, [row('b', 'b', 8)]),
       reading('new', 3, [row('c', 'c', 3)]),
     ];
-    const rates = averageBetween(before, after).flows.map(({ source, destination, connections }) => [
-      source,
-      destination,
-      connections,
-    ]);
+    const rates = averageBetween(pairsWith(pairsWith([], before), after)).flows.map(
+      ({ source, destination, connections }) => [source, destination, connections],
+    );
     expect(rates).to.deep.equal([
       ['a', 'a', 2],
       ['a', 'b', 1],
       ['b', 'b', 2],
     ]);
+  });
+
+  it('between two readings are of whole windows of each meter, however often they are read', () => {
+    const at = (seconds: number, connections: number) => [reading('n1', seconds, [row('a', 'a', connections)])];
+    let pairs = pairsWith([], at(10, 100));
+    const rates = [at(10, 100), at(12, 120), at(12, 120), at(16, 160)].map((readings) => {
+      pairs = pairsWith(pairs, readings);
+      return averageBetween(pairs).flows.map(({ connections }) => connections);
+    });
+    // Nothing before the second window; a reading between two windows shows the one before.
+    expect(rates).to.deep.equal([[], [10], [10], [10]]);
   });
 
   it('name the Nodes that are not measured, and what was lost', () => {
@@ -144,7 +153,8 @@ describe('averages over meters', () => {
           const sum = flows.reduce((all, flow) => all + bytesOf(flow), 0) * seconds;
           const counted = meters.flat().reduce((all, each) => all + each.requestBytes + each.responseBytes, 0);
           expect(sum).to.be.closeTo(counted, 1e-6 * Math.max(1, counted));
-          for (const flow of averageBetween(readings, readings).flows) expect(bytesOf(flow)).to.be.at.least(0);
+          for (const flow of averageBetween(pairsWith(pairsWith([], readings), readings)).flows)
+            expect(bytesOf(flow)).to.be.at.least(0);
           expect(new Set(flows.map((flow) => `${flow.source} ${flow.destination}`)).size).to.equal(flows.length);
           expect(
             flows.filter(crosses).every(({ source, destination }) => [source, destination].sort().join('') === 'ab'),

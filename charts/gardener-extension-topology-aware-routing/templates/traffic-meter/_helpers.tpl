@@ -15,3 +15,13 @@
 {{- end -}}
 {{ .Values.trafficMeter.namespace }}
 {{- end -}}
+
+{{/* "true" where the flow-controller reads meters itself: for the condition on Services, or as a source of load without a Prometheus. */}}
+{{- define "tar.meter.readByFlowController" -}}
+{{- $flow := .Values.flowController -}}
+{{- $reads := $flow.trafficProof -}}
+{{- range $flow.metricSources -}}
+{{- if and (eq .type "TrafficMeter") (not .url) -}}{{- $reads = true -}}{{- end -}}
+{{- end -}}
+{{- if and $flow.enabled $reads -}}true{{- end -}}
+{{- end -}}

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { Service } from '../../../../pkg/apis/core.ts';
 import type { Condition } from '../../../../pkg/apis/meta.ts';
 import { asksForHints, createAggregator } from '../../../../pkg/controllers/traffic-proof/aggregator.ts';
-import { createConditionWriter } from '../../../../pkg/controllers/traffic-proof/condition-writer.ts';
+import { createConditionWriter, removeConditions } from '../../../../pkg/controllers/traffic-proof/condition-writer.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { nullLogger } from '../../../../pkg/telemetry/log.ts';
 import type { OutcomeCounts, ServiceCounts } from '../../../../pkg/traffic/proof.ts';
@@ -70,9 +70,9 @@ describe('traffic proof: conditions of Services', () => {
     await running;
   });
 
-  const start = (): void => {
-    const writer = createConditionWriter({ client, clock, logger: nullLogger });
-    running = createAggregator({
+  const start = (onServices = true): ReturnType<typeof createAggregator> => {
+    const writer = onServices ? createConditionWriter({ client, clock, logger: nullLogger }) : undefined;
+    const aggregator = createAggregator({
       read,
       services: () => services,
       excludedNamespaces: ['quiet'],
@@ -80,7 +80,9 @@ describe('traffic proof: conditions of Services', () => {
       clock,
       intervalMs: 10_000,
       logger: nullLogger,
-    }).run(stop.signal);
+    });
+    running = aggregator.run(stop.signal);
+    return aggregator;
   };
 
   /** Half seconds, in which the writer looks; counters grow by `each` every ten seconds. */
@@ -152,8 +154,7 @@ describe('traffic proof: conditions of Services', () => {
     expect(writes).to.have.lengthOf(60);
     for (const { at } of writes) {
       const second = writes.filter((other) => other.at >= at && other.at < at + 1_000);
-      // The bucket starts with five.
-      expect(second.length).to.be.at.most(10);
+      expect(second.length).to.be.at.most(5);
     }
     expect((writes.at(-1)?.at ?? 0) - (writes[0]?.at ?? 0)).to.be.at.least(10_000);
   });
@@ -179,6 +180,51 @@ describe('traffic proof: conditions of Services', () => {
     await pass(60);
     expect(writes).to.have.lengthOf(2);
     expect(writes.at(-1)?.condition).to.equal(undefined);
+  });
+
+  it('what another leader wrote is removed from a Service that asks no more', async () => {
+    const condition = { type: TYPE, status: 'True', reason: 'Honored', lastTransitionTime: '2026-01-01T00:00:00Z' };
+    stored.set('web', [condition as Condition]);
+    services = [{ metadata: { namespace: 'shop', name: 'web' }, status: { conditions: [condition as Condition] } }];
+    start();
+    await pass(20);
+    expect(writes.map(({ service, condition: written }) => [service, written])).to.deep.equal([['web', undefined]]);
+  });
+
+  it('FlowPolicies are given the same, changed once a minute, and no Service is written where that is not asked for', async () => {
+    const aggregator = start(false);
+    expect(aggregator.verdict('shop/web')).to.equal(undefined);
+    await pass(60, { n1: { 'shop/web': { Honored: 9 } } });
+    expect(aggregator.verdict('shop/web')).to.deep.include({ status: 'True', reason: 'Honored' });
+    const seen = new Set<string>();
+    let changes = 0;
+    for (let round = 0; round < 12; round += 1) {
+      await pass(10, { n1: { 'shop/web': round % 2 === 0 ? { Ignored: 90 } : { Honored: 900 } } });
+      const { reason = '' } = aggregator.verdict('shop/web') ?? {};
+      if (!seen.has(reason)) changes += 1;
+      seen.add(reason);
+    }
+    expect(changes).to.be.at.most(2);
+    services = [];
+    await pass(10);
+    expect(aggregator.verdict('shop/web')).to.equal(undefined);
+    expect(writes).to.deep.equal([]);
+  });
+
+  it('are removed from all Services by a cleanup, five a second', async () => {
+    const condition = { type: TYPE, status: 'True', reason: 'Honored', lastTransitionTime: '2026-01-01T00:00:00Z' };
+    const own = (name: string): Service => ({ ...asking(name), status: { conditions: [condition as Condition] } });
+    const items = [asking('plain'), ...Array.from({ length: 11 }, (_, index) => own(`s${index}`))];
+    const pages = async function* () {
+      yield await Promise.resolve({ items, metadata: {} });
+    };
+    const removing = removeConditions({ client: { ...client, pages } as never, clock }, stop.signal);
+    running = Promise.resolve();
+    await clock.advance(1_999);
+    expect(writes).to.have.lengthOf(10);
+    await clock.advance(1_000);
+    expect(await removing).to.equal(11);
+    expect(writes.map(({ service, condition: written }) => [service, written])).to.deep.include(['s10', undefined]);
   });
 
   it('what another leader wrote is not written again', async () => {

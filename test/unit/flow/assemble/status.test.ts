@@ -38,6 +38,19 @@ const input = (more: Partial<StatusInput> = {}): StatusInput => ({
 });
 
 describe('the status of a FlowPolicy', () => {
+  it('holds whether measured connections go where hints say, where that is measured; a change of it is news', () => {
+    const before = statusOf(input());
+    const honored = { status: 'False', reason: 'HintsIgnored', message: 'n1 9 of 20.' } as const;
+    const after = statusOf(input({ honored, previous: before }));
+    expect(after.conditions?.at(-1)).to.deep.equal({
+      type: 'TrafficDistributionHonored',
+      ...honored,
+      lastTransitionTime: '2026-11-21T12:00:00Z',
+      observedGeneration: 3,
+    });
+    expect([newsIn(before, after), newsIn(after, after)]).to.deep.equal(['now', 'no']);
+  });
+
   it('says all in integers and short decimals', () => {
     expect(statusOf(input({ change: 'Saturated' }))).to.deep.equal({
       observedGeneration: 3,
