@@ -78,30 +78,18 @@ export const band: Rule = () => {
   };
 };
 
-/** The loop of this project, from metrics alone. */
+/** The loop of this project: from the load of the endpoints alone, or with what traffic-meters count beside it. */
 export const loopRule =
-  (policy: LoopPolicy = DEFAULT_LOOP_POLICY): Rule =>
+  (policy: LoopPolicy = DEFAULT_LOOP_POLICY, metered = false): Rule =>
   () => {
     let state: LoopState | undefined;
-    return ({ observation }) => {
-      const next = step(policy, state, observation);
+    return ({ observation, counted }) => {
+      const measured = metered && counted !== undefined ? { measured: counted } : {};
+      const next = step(policy, state, { ...observation, ...measured });
       ({ state } = next);
       return { spread: next.decision.spread, endpoints: next.decision.endpoints };
     };
   };
-
-/** The same with what traffic-meters count beside the load of the endpoints. */
-export const meteredRule: Rule = () => {
-  let state: LoopState | undefined;
-  return ({ observation, counted }) => {
-    const next = step(DEFAULT_LOOP_POLICY, state, {
-      ...observation,
-      ...(counted === undefined ? {} : { measured: counted }),
-    });
-    ({ state } = next);
-    return { spread: next.decision.spread, endpoints: next.decision.endpoints };
-  };
-};
 
 /** The same without any hysteresis: every estimate is planned for at once. */
 export const eager: LoopPolicy = {
@@ -121,5 +109,5 @@ export const RULES: readonly { readonly name: string; readonly rule: Rule; reado
   { name: 'true demand, 15–30 s late', rule: informed },
   { name: 'loop without hysteresis', rule: loopRule(eager) },
   { name: 'loop', rule: loopRule() },
-  { name: METERED, rule: meteredRule, askSeconds: COUNTED_SECONDS },
+  { name: METERED, rule: loopRule(DEFAULT_LOOP_POLICY, true), askSeconds: COUNTED_SECONDS },
 ];
