@@ -106,7 +106,9 @@ const createProxy = async (context: BedContext, options: NodeOptions, namespace:
   const binaries = await context.binariesOf(proxyVersion, ['kube-proxy']);
   // Up to 1.30 the mode is behind a feature gate that is off.
   const isGated = proxyMode === 'nftables' && Number(proxyVersion.split('.')[1]) <= 30;
-  const gates = Object.entries({ ...(isGated ? { NFTablesProxyMode: true } : {}), ...options.featureGates }).map(([gate, on]) => `${gate}=${on}`);
+  const gates = Object.entries({ ...(isGated ? { NFTablesProxyMode: true } : {}), ...options.featureGates }).map(
+    ([gate, on]) => `${gate}=${on}`,
+  );
   return createComponent({
     name: `kube-proxy on ${name}`,
     namespace,
