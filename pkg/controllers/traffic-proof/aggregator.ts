@@ -9,7 +9,7 @@ import type { Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import { createProofWindow, verdictOf } from '../../traffic/proof.ts';
 import type { NodeCounts, ServiceCounts, Verdict } from '../../traffic/proof.ts';
-import { LEAST_BETWEEN_MS, conditionOf } from './condition-writer.ts';
+import { LEAST_BETWEEN_MS, honoredIn } from './condition-writer.ts';
 import type { ConditionWriter } from './condition-writer.ts';
 
 export interface AggregatorOptions {
@@ -98,7 +98,7 @@ export const createAggregator = (options: AggregatorOptions) => {
       if (excludedNamespaces.includes(service.metadata?.namespace ?? '')) continue;
       if (!asksForHints(service)) {
         // Also what a leader before this one wrote.
-        if (conditionOf(service) !== undefined || published.has(key)) writer?.withdraw(key);
+        if (honoredIn(service) !== undefined || published.has(key)) writer?.withdraw(key);
         forget(key);
         continue;
       }

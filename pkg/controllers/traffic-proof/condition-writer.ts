@@ -46,7 +46,7 @@ interface Entry {
   writtenAt: number | undefined;
 }
 
-export const conditionOf = ({ status }: Service): Condition | undefined =>
+export const honoredIn = ({ status }: Service): Condition | undefined =>
   status?.conditions?.find(({ type }) => type === CONDITION_HONORED);
 
 /** Nodes come and go in a message; numbers alone are no news. */
@@ -82,7 +82,7 @@ export const removeConditions = async (
   const bucket = createTokenBucket({ clock, ...RATE });
   let removed = 0;
   for await (const { items } of client.pages<Service>(SERVICES, {}, signal)) {
-    for (const { metadata = {} } of items.filter((service) => conditionOf(service) !== undefined)) {
+    for (const { metadata = {} } of items.filter((service) => honoredIn(service) !== undefined)) {
       await sleep(clock, bucket.reserve(), signal);
       await apply(client, { namespace: metadata.namespace ?? '', name: metadata.name ?? '' }, undefined, signal);
       removed += 1;
@@ -105,7 +105,7 @@ export const createConditionWriter = ({ client, clock, logger }: ConditionWriter
 
   /** What a leader before this one wrote is not written again. */
   const look = async (key: string, entry: Entry, signal: AbortSignal): Promise<void> => {
-    const condition = conditionOf(await client.get<Service>(SERVICES, refOfKey(key), signal));
+    const condition = honoredIn(await client.get<Service>(SERVICES, refOfKey(key), signal));
     const isSame = condition?.status === entry.wanted?.status && condition?.reason === entry.wanted?.reason;
     entry.written = { condition, nodes: isSame ? (entry.wanted?.nodes.join() ?? '') : '' };
   };
