@@ -12,7 +12,7 @@ import { commands } from './generate/commands.ts';
 import { configuration } from './generate/configuration.ts';
 import { dashboard } from './generate/dashboard.ts';
 import { definitions } from './generate/definitions.ts';
-import { evacuateTraffic } from './generate/evacuate-traffic.ts';
+import { evacuateScale, evacuateTraffic } from './generate/evacuate-traffic.ts';
 import { eventsReference } from './generate/events.ts';
 import { flowController } from './generate/flow-controller.ts';
 import { interplay } from './generate/interplay.ts';
@@ -47,6 +47,7 @@ const GENERATORS: readonly Generator[] = [
   configuration,
   dashboard,
   ...definitions,
+  evacuateScale,
   evacuateTraffic,
   eventsReference,
   flowController,
