@@ -19,7 +19,10 @@ const POLICY: FlowPolicySpec = {
 
 export interface FlowController {
   readonly component: Component;
-  /** Begins anew with the hints that there are: the early return that it has once an hour is not used up by the run before. */
+  /**
+   * Begins anew, once the plan of the run before is returned from: a run that was disturbed may leave endpoints that help other zones, and the
+   * early return that the loop has once an hour is not used up.
+   */
   restart(): Promise<void>;
   /** From now on the load is read in this way. */
   read(metrics: NonNullable<FlowPolicySpec['metrics']>): Promise<void>;
@@ -62,6 +65,12 @@ export const startFlowController = async (bed: Bed, prometheusUrl: string): Prom
   return {
     component: controller,
     async restart() {
+      await waitFor(
+        'every endpoint serves its own zone',
+        () => bed.api.get<FlowPolicy>(path),
+        ({ status }) => status?.plan === undefined || (!status.plan.spread && status.plan.endpoints.length === 0),
+        { timeoutSeconds: 420, intervalMs: 1_000, assert: () => controller.assertRunning() },
+      );
       await controller.stop();
       controller.start();
       await ready();
