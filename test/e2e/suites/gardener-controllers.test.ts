@@ -222,7 +222,7 @@ describe('gardener: gardenlet and gardener-operator as processes', () => {
       await waitFor('the value again', valueOf, (value) => value === 'PreferSameZone', { timeoutSeconds: 120 });
     });
 
-    it('removes everything once the label is gone, and the value stays until it is reverted, as install.md says', async () => {
+    it('removes everything of us once the setting is off and the label is gone, as install.md says', async () => {
       await setSeed(false);
       await waitFor('no value', valueOf, (value) => value === undefined, { timeoutSeconds: 120 });
       await bed().api.patch(`${CORE}/v1beta1/seeds/${SEED}`, { metadata: { labels: { [LABEL]: null } } });
