@@ -216,6 +216,8 @@ export interface RenderOptions {
   readonly namespace?: string;
   /** What the API server serves beside Kubernetes' own kinds, as `group/version`. Default: nothing. */
   readonly serves?: readonly string[];
+  /** The folder of another project's chart. Default: ours. */
+  readonly chart?: string;
 }
 
 /** How helm reaches a cluster. */
@@ -266,10 +268,11 @@ export const openHelm = async (): Promise<Helm> => {
     },
     install: (cluster, values) => inCluster(cluster, 'install', 'tar', chart, '--values', write(values)),
     uninstall: (cluster) => inCluster(cluster, 'uninstall', 'tar'),
-    template(values, { kubernetes = '1.36.3', release = 'tar', namespace = NAMESPACE, serves = [] } = {}) {
+    template(values, options = {}) {
+      const { kubernetes = '1.36.3', release = 'tar', namespace = NAMESPACE, serves = [] } = options;
       const flags = ['--namespace', namespace, '--kube-version', kubernetes, '--values', write(values)];
       flags.push(...serves.flatMap((version) => ['--api-versions', version]));
-      return run(program, ['template', release, chart, ...flags]);
+      return run(program, ['template', release, options.chart ?? chart, ...flags]);
     },
     lint: (values) => run(program, ['lint', '--strict', '--kube-version', '1.36.3', '--values', write(values), chart]),
     async notes(values) {
