@@ -283,7 +283,12 @@ describe('gardener: gardenlet and gardener-operator as processes', () => {
     });
 
     it('registers us in the virtual garden once the Garden is reconciled, which needs kubelets and is played', async () => {
-      expect(lines('gardener-operator').join('\n')).to.contain('garden is not yet successfully reconciled');
+      await waitFor(
+        'that gardener-operator waits for the Garden',
+        () => lines('gardener-operator').join('\n'),
+        (text) => text.includes('garden is not yet successfully reconciled'),
+        { assert: () => operator.assertRunning(), timeoutSeconds: 120 },
+      );
       const lastOperation = { type: 'Reconcile', state: 'Succeeded', progress: 100, description: '' };
       const registration = `${CORE}/v1beta1/controllerregistrations/topology-aware-routing`;
       await waitFor(
