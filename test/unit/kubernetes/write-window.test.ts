@@ -53,6 +53,17 @@ describe('writes on their way at once', () => {
     expect(window.size).to.equal(4);
   });
 
+  it('are as many as in the beginning where answers are slow whatever is sent, and fewer where a 429 was waited out', async () => {
+    const clock = createFakeClock();
+    const window = createWriteWindow({ clock, initial: 8 });
+    await send(window, clock, 200, () => 5);
+    expect(window.size).to.be.above(8);
+    await send(window, clock, 200, () => 400);
+    expect(window.size).to.equal(8);
+    await send(window, clock, 100, () => 1_000);
+    expect(window.size).to.equal(1);
+  });
+
   it('are as many as before after conflicts, which are answers as well', async () => {
     const clock = createFakeClock();
     const window = createWriteWindow({ clock, initial: 4, max: 4 });
