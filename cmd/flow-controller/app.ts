@@ -54,7 +54,7 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   manager.inEveryReplica(runCollector);
 
   const caches = openFlowCaches(manager.cache);
-  const routers = createRouterEvidence(common);
+  const routers = createRouterEvidence({ ...common, pods: true });
   manager.inEveryReplica(routers.run);
   manager.beforeLeading(routers.read);
   const proof = trafficProof.enabled ? openProof(session, client, caches) : undefined;

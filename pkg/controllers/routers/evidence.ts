@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads now and then what shows who load-balances Services: DaemonSets of kube-system, Cilium's ConfigMap, Calico's switch, and
-// where no DaemonSet runs kube-proxy its static Pods.
+// where no DaemonSet runs kube-proxy its static Pods, if these may be read.
 // What may not be read, or is not there, shows nothing; what cannot be read for a moment stays as it was read last.
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { CONFIG_MAPS, DAEMON_SETS, PODS } from '../../apis/resources.ts';
@@ -31,6 +31,8 @@ export interface RouterEvidenceOptions {
   readonly client: Pick<Client, 'list' | 'get'>;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Whether the account may list the Pods of kube-system; without, static Pods are not asked for. Default false. */
+  readonly pods?: boolean;
 }
 
 export interface RouterEvidence {
@@ -70,7 +72,10 @@ const PROXY_PODS = ['k8s-app=kube-proxy', 'component=kube-proxy'];
 /** `before`: what the parts before it found. */
 type Part = (signal: AbortSignal, before: readonly RouterObject[]) => Promise<RouterObject[]>;
 
-const partsOf = (client: RouterEvidenceOptions['client']): readonly (readonly [what: string, read: Part])[] => [
+const partsOf = ({
+  client,
+  pods = false,
+}: Pick<RouterEvidenceOptions, 'client' | 'pods'>): readonly (readonly [what: string, read: Part])[] => [
   [
     'daemonsets',
     async (signal) => {
@@ -89,7 +94,7 @@ const partsOf = (client: RouterEvidenceOptions['client']): readonly (readonly [w
     'static Pods',
     async (signal, before) => {
       // A DaemonSet tells of all its Pods; without one there is one static Pod a Node, and each may have a version of its own.
-      if (before.some((object) => object.kind === 'DaemonSet' && isAgent(KUBE_PROXY_AGENT, object))) return [];
+      if (!pods || before.some((object) => object.kind === 'DaemonSet' && isAgent(KUBE_PROXY_AGENT, object))) return [];
       const lists = await Promise.all(
         PROXY_PODS.map((labelSelector) => client.list(PODS, { namespace: SYSTEM, labelSelector }, signal)),
       );
@@ -105,8 +110,8 @@ const partsOf = (client: RouterEvidenceOptions['client']): readonly (readonly [w
   ],
 ];
 
-export const createRouterEvidence = ({ client, clock, logger }: RouterEvidenceOptions): RouterEvidence => {
-  const parts = partsOf(client);
+export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvidenceOptions): RouterEvidence => {
+  const parts = partsOf({ client, ...(pods === undefined ? {} : { pods }) });
   const known = new Map<string, readonly RouterObject[]>();
   const callbacks: (() => void)[] = [];
   let told: readonly RouterObject[] | undefined;

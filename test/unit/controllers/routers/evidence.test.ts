@@ -24,6 +24,7 @@ describe('evidence of who routes', () => {
   /** Of one kind of object: what is answered, or thrown. */
   let answers: Record<string, object>;
   let evidence: RouterEvidence;
+  let create: (pods: boolean) => RouterEvidence;
   let changes: number;
   const { signal } = new AbortController();
   const names = (): string[] | undefined => evidence.objects()?.map(({ kind, name }) => `${kind} ${name}`);
@@ -36,7 +37,8 @@ describe('evidence of who routes', () => {
       return found instanceof Error ? Promise.reject(found) : Promise.resolve(found);
     };
     const client = { list: give, get: give } as unknown as Pick<Client, 'list' | 'get'>;
-    evidence = createRouterEvidence({ client, clock: createFakeClock(), logger: nullLogger });
+    create = (pods) => createRouterEvidence({ client, clock: createFakeClock(), logger: nullLogger, pods });
+    evidence = create(true);
     evidence.onChange(() => (changes += 1));
   });
 
@@ -46,6 +48,14 @@ describe('evidence of who routes', () => {
     expect(names()).to.deep.equal(['DaemonSet kube-proxy', 'ConfigMap cilium-config', 'FelixConfiguration default']);
     await evidence.read(signal);
     expect(changes, 'read twice, changed once').to.equal(1);
+  });
+
+  it('asks for no Pod where the account may not list them', async () => {
+    answers['DaemonSet'] = { items: [] };
+    answers['Pod'] = new Error('asked for Pods');
+    evidence = create(false);
+    await evidence.read(signal);
+    expect(names()).to.deep.equal(['ConfigMap cilium-config', 'FelixConfiguration default']);
   });
 
   it('is of static Pods where no DaemonSet runs kube-proxy, and asks for no Pod where one does', async () => {
