@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs conntrack: one process that follows flows as they begin and end, and one for each list of the living.
 import { spawn } from 'node:child_process';
-import type { Readable } from 'node:stream';
 import type { ChildProcess } from 'node:child_process';
 import { createLineSplitter } from '../../pkg/kubernetes/lines.ts';
 import { parseFlow } from '../../pkg/traffic/conntrack.ts';
@@ -31,27 +30,13 @@ export class ConntrackError extends Error {
 
 /** A flow is a line of some 300 bytes. */
 const MAX_LINE = 4_096;
-/** Bytes of the socket's buffer: 40,000 events that wait are then still none that is lost. */
+/**
+ * Bytes of the socket's buffer, of which an event takes far more than its text: at 5,000 connections a second a reader that rested
+ * for 100 ms at a time lost a fifth of them (`npm run bench:meter -- --live`). So each event is read when it comes.
+ */
 const BUFFER = 8 * 1024 * 1024;
 const FORMAT = ['-o', 'extended,id'];
 const KEPT_MESSAGE = 2_000;
-/** conntrack writes each event by itself: to be woken for each costs more than the event. Its buffer holds seconds of them. */
-const REST_MS = 100;
-/** A shorter piece is all that was there. */
-const CAUGHT_UP = 16 * 1024;
-
-/** Reads what has come together, rests, and goes on at once while there is much. */
-const readInPieces = (from: Readable, take: (piece: Buffer) => void): void => {
-  let rest: NodeJS.Timeout | undefined;
-  const read = (): void => {
-    rest = undefined;
-    const piece = from.read() as Buffer | null;
-    if (piece === null) return;
-    take(piece);
-    rest = setTimeout(read, piece.length < CAUGHT_UP ? REST_MS : 0);
-  };
-  from.on('readable', () => void (rest ??= setTimeout(read, 0)));
-};
 
 const ended = (child: ChildProcess): Promise<string> =>
   new Promise((resolve, reject) => {
@@ -81,8 +66,8 @@ export const createConntrack = (program = 'conntrack'): Conntrack => {
     signal.addEventListener('abort', stop, { once: true });
     const lines = createLineSplitter(MAX_LINE);
     let message = '';
-    readInPieces(child.stdout, (piece) => {
-      for (const line of lines.push(piece)) {
+    child.stdout.on('data', (chunk: Buffer) => {
+      for (const line of lines.push(chunk)) {
         const flow = parseFlow(line);
         if (flow !== undefined) take(flow);
       }

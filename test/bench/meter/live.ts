@@ -67,10 +67,9 @@ const measure = async (rate: number, pids: readonly number[]): Promise<{ reached
   return { reached, percent: pids.map((pid, index) => ((cpuOf(pid) - (before[index] ?? 0)) / SECONDS) * 100) };
 };
 
-const readMetric = async (name: string): Promise<number> => {
+const readMetric = async (name: string): Promise<string[]> => {
   const page = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
-  const lines = page.split('\n').filter((line) => line.startsWith(`topology_traffic_${name}`));
-  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  return page.split('\n').filter((line) => line.startsWith(`topology_traffic_${name}`));
 };
 
 const untilReady = async (child: Child): Promise<void> => {
@@ -107,9 +106,8 @@ const withMeter = async (nodeFlags: readonly string[]): Promise<void> => {
           `${megabytes(child.memory().resident)} MiB (peak ${megabytes(child.memory().peak)})`,
       );
     }
-    console.log(
-      `connections counted: ${await readMetric('connections_total')}, lost: ${await readMetric('lost_total')}`,
-    );
+    const counted = [...(await readMetric('connections_total')), ...(await readMetric('lost_total'))];
+    console.log(counted.join('\n'));
   } finally {
     await child.stop();
     await sandbox.stop();

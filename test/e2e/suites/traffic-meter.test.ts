@@ -232,7 +232,6 @@ describe('the traffic-meter on a real kernel', () => {
       { timeoutSeconds: 30 },
     );
     await countsExactly(small, 200);
-    expect(await lost('End'), 'flows that ended unseen').to.equal(0);
 
     // What begins and ends unseen leaves nothing to be found: it is not made up for.
     await inside(client, 'sysctl', '-qw', 'net.netfilter.nf_conntrack_tcp_timeout_time_wait=1');
