@@ -141,7 +141,7 @@ describe('a new operator', () => {
     });
     read(ENABLE, 'Look before you leap');
     read('docs/usage/audit.md');
-    read(ENABLE, 'Take it back');
+    read(ENABLE, 'Switch it off');
     it('has taken the field back', async () => {
       await waitFor(
         'field',
