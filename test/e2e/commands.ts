@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
+import { zoneEvacuationDefinition } from '../../pkg/apis/zone-evacuation-crd.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
 import { exposeProgram } from './bed/expose.ts';
 import type { Bed } from './bed/index.ts';
 import { mastersGroup } from './bed/kubeconfig.ts';
@@ -100,4 +103,14 @@ export const startReconciler = async (bed: Bed): Promise<Component> => {
   });
   await restartReconciler(reconciler);
   return reconciler;
+};
+
+/** Resolves once ZoneEvacuations are served. */
+export const defineEvacuations = async (client: Pick<Client, 'create' | 'list'>): Promise<void> => {
+  await client.create(CUSTOM_RESOURCE_DEFINITIONS, zoneEvacuationDefinition());
+  await waitFor(
+    'ZoneEvacuations served',
+    () => client.list(ZONE_EVACUATIONS),
+    () => true,
+  );
 };

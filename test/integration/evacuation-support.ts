@@ -9,14 +9,12 @@ import { createClient } from '../../pkg/kubernetes/client.ts';
 import { systemClock } from '../../pkg/kubernetes/clock.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Clock } from '../../pkg/kubernetes/types.ts';
-import { parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import { nullLogger } from '../../pkg/telemetry/log.ts';
 import { HINTS_KINDS } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
-import { buildRegistration } from '../../pkg/webhook/registration.ts';
 import { EVACUATION_NAME, EVACUATION_PATH } from '../../pkg/webhook/zone-evacuation/add.ts';
 import { createEvacuationHandler } from '../../pkg/webhook/zone-evacuation/handler.ts';
 import { createEvacuationWatch } from '../../pkg/webhook/zone-evacuation/watch.ts';
-import { admissionRoutes, startAdmission } from '../fixtures/admission-server.ts';
+import { admissionRoutes, registrationFor, startAdmission } from '../fixtures/admission-server.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { Sandbox } from '../sandbox/types.ts';
 import { withTestDefaults } from './controller-bed.ts';
@@ -45,19 +43,7 @@ export const startEvacuationAdmission = async (
   };
   const { server, ca, stop } = await startAdmission({ routes: [...admissionRoutes(), route] });
   sandbox.seed([
-    buildRegistration({
-      name: REGISTRATION,
-      version: parseKubernetesVersion('v1.36.3'),
-      address: { kind: 'url', url: `https://127.0.0.1:${server.port}` },
-      caBundle: ca,
-      excludedNamespaces: [],
-      timeoutSeconds: 5,
-      settingsReconcilerUser: RECONCILER,
-      strategyAnnotation: false,
-      keepSettings: false,
-      evacuating: zones,
-      carrier: 'webhook',
-    }),
+    registrationFor({ server, ca }, { name: REGISTRATION, settingsReconcilerUser: RECONCILER, evacuating: zones }),
   ]);
   const ended = new AbortController();
   const following = watch.run(ended.signal);

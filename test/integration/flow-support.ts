@@ -16,12 +16,10 @@ import {
   SERVICES,
 } from '../../pkg/apis/resources.ts';
 import type { LoadSource, PodSample } from '../../pkg/metrics/types.ts';
-import { parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';
 import type { FlowPolicy, FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
 import { FLOW_POLICY_API_VERSION } from '../../pkg/apis/flow-policy-schema.ts';
-import { buildRegistration } from '../../pkg/webhook/registration.ts';
-import { FLOW_CONTROLLER, SETTINGS_RECONCILER, startAdmission } from '../fixtures/admission-server.ts';
+import { FLOW_CONTROLLER, SETTINGS_RECONCILER, registrationFor, startAdmission } from '../fixtures/admission-server.ts';
 import type { AdmissionFixture } from '../fixtures/admission-server.ts';
 import { node as nodeOf, service as serviceOf } from '../fixtures/core.ts';
 import type { Overrides } from '../fixtures/core.ts';
@@ -120,20 +118,7 @@ export const flowPolicy = (spec: FlowPolicySpec, name = 'web'): FlowPolicy => ({
 });
 
 const register = (sandbox: Sandbox, { server, ca }: AdmissionFixture): void =>
-  sandbox.seed([
-    buildRegistration({
-      name: REGISTRATION,
-      version: parseKubernetesVersion('v1.36.3'),
-      address: { kind: 'url', url: `https://127.0.0.1:${server.port}` },
-      caBundle: ca,
-      excludedNamespaces: [],
-      timeoutSeconds: 5,
-      settingsReconcilerUser: SETTINGS_RECONCILER,
-      strategyAnnotation: false,
-      keepSettings: false,
-      carrier: 'webhook',
-    }),
-  ]);
+  sandbox.seed([registrationFor({ server, ca }, { name: REGISTRATION, settingsReconcilerUser: SETTINGS_RECONCILER })]);
 const HEADER = `apiVersion: ${CONFIG_API_VERSION}\nkind: ${FLOW_CONTROLLER_CONFIGURATION.kind}\n`;
 
 const zonesOf = ({ hints }: { hints?: { forZones?: { name: string }[] } }): string[] =>

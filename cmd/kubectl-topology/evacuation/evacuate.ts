@@ -124,7 +124,7 @@ const runningUids = async (client: Client, io: Io): Promise<Set<string | undefin
   new Set(runningOf(await listEvacuations(client, io.signal), io.now()).map(({ metadata: { uid } }) => uid));
 
 /**
- * Another operator may have begun between the check and the creation. Whoever sees the other looks again and withdraws where both
+ * Another operator may have begun between the check and the creation. The command that sees the other one checks again, and withdraws if both
  * together are too much: of two at the same moment at most one goes on, and at worst neither does.
  */
 const withdraws = async (

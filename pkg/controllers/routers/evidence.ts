@@ -93,7 +93,7 @@ const partsOf = ({
   [
     'static Pods',
     async (signal, before) => {
-      // A DaemonSet tells of all its Pods; without one there is one static Pod a Node, and each may have a version of its own.
+      // A DaemonSet describes all its Pods; without one each Node has a static Pod, which may have a version of its own.
       if (!pods || before.some((object) => object.kind === 'DaemonSet' && isAgent(KUBE_PROXY_AGENT, object))) return [];
       const lists = await Promise.all(
         PROXY_PODS.map((labelSelector) => client.list(PODS, { namespace: SYSTEM, labelSelector }, signal)),

@@ -39,7 +39,7 @@ const newestMinorOf = ({ trafficDistribution, labels = {}, annotations = {} }: A
 };
 
 /**
- * The newest version whose settings some Service carries because we wrote them. Undefined: nothing tells, or the
+ * The newest version whose settings some Service carries because we wrote them. Undefined: nothing shows one, or the
  * settings are those of the newest mechanism. The newest, not the oldest: what was written once had been found stable
  * and accepted, and an interrupted pass over thousands of Services should go on, not back.
  */

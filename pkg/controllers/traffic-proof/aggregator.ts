@@ -19,7 +19,7 @@ export interface AggregatorOptions {
   services(): readonly Service[];
   /** Namespaces whose Services are never written. */
   readonly excludedNamespaces: readonly string[];
-  /** Undefined: Services are not written, and `verdict` alone tells. */
+  /** Undefined: Services are not written, and only `verdict` shows the result. */
   readonly writer: ConditionWriter | undefined;
   readonly clock: Clock;
   readonly intervalMs: number;

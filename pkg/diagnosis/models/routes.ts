@@ -69,7 +69,7 @@ export interface GroupRoute extends Route {
   readonly nodes: readonly Node[];
 }
 
-/** Nodes that no proxy tells apart unless a Service names Nodes: of one zone and alike in who routes. */
+/** Nodes that every proxy treats alike unless a Service names Nodes: of one zone, with the same router. */
 export const groupNodes = (
   nodes: readonly Node[],
   alike: (node: Node) => string = (node) => JSON.stringify(kubeletVersion(node) ?? null),

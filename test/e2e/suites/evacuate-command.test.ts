@@ -6,8 +6,7 @@ import { after, before, describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ANNOTATION_EVACUATED } from '../../../pkg/apis/names.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
-import { zoneEvacuationDefinition } from '../../../pkg/apis/zone-evacuation-crd.ts';
+import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import type { SurvivalReport } from '../../../pkg/diagnosis/survival/types.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
@@ -18,7 +17,7 @@ import type { BedNode, BedService } from '../bed/index.ts';
 import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { describeProxies, startReconciler, startWebhook } from '../commands.ts';
+import { defineEvacuations, describeProxies, startReconciler, startWebhook } from '../commands.ts';
 import { connectAs } from '../hints-support.ts';
 
 type ByZone = Readonly<Record<string, number>>;
@@ -54,12 +53,7 @@ describe('the commands that evacuate a zone', function commands() {
     client = await connectAs(bed(), 'helper');
     operator = await bed().kubeconfig({ user: 'operator', groups: [mastersGroup] });
     await describeProxies(bed());
-    await client.create(CUSTOM_RESOURCE_DEFINITIONS, zoneEvacuationDefinition());
-    await waitFor(
-      'ZoneEvacuations served',
-      () => client.list(ZONE_EVACUATIONS),
-      () => true,
-    );
+    await defineEvacuations(client);
     webhook = await startWebhook(bed());
     reconciler = await startReconciler(bed());
     for (const zone of ['a', 'b', 'c']) nodes.push(await bed().node({ name: `${zone}1`, zone }));

@@ -8,15 +8,7 @@ import { after, before, describe, it } from 'mocha';
 import type { EndpointSlice, Service } from '../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ANNOTATION_EVACUATED } from '../../../pkg/apis/names.ts';
-import {
-  apiVersionOf,
-  CUSTOM_RESOURCE_DEFINITIONS,
-  ENDPOINT_SLICES,
-  NAMESPACES,
-  SERVICES,
-  ZONE_EVACUATIONS,
-} from '../../../pkg/apis/resources.ts';
-import { zoneEvacuationDefinition } from '../../../pkg/apis/zone-evacuation-crd.ts';
+import { apiVersionOf, ENDPOINT_SLICES, NAMESPACES, SERVICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeEnvironment } from '../../bench/environment.ts';
@@ -26,7 +18,7 @@ import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { createNodes, createPod } from '../churn-objects.ts';
 import type { PlainNode } from '../churn-objects.ts';
-import { describeProxies, startReconciler, startWebhook } from '../commands.ts';
+import { defineEvacuations, describeProxies, startReconciler, startWebhook } from '../commands.ts';
 import { countSweep, formatScale } from '../evacuate-scale-figures.ts';
 import type { Sweep } from '../evacuate-scale-figures.ts';
 import { readAudit, untilQuietAfter } from '../hints-audit.ts';
@@ -148,12 +140,7 @@ describe('evacuating a zone of many Services', function () {
       (count) => count === SERVICE_COUNT * PODS,
       { timeoutSeconds: 300, intervalMs: 1_000 },
     );
-    await client.create(CUSTOM_RESOURCE_DEFINITIONS, zoneEvacuationDefinition());
-    await waitFor(
-      'ZoneEvacuations served',
-      () => client.list(ZONE_EVACUATIONS),
-      () => true,
-    );
+    await defineEvacuations(client);
     webhook = await startWebhook(bed());
     reconciler = await startReconciler(bed());
     // It ends with the suite, when its watch is aborted.

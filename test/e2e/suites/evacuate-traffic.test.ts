@@ -4,16 +4,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { CUSTOM_RESOURCE_DEFINITIONS, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
-import { zoneEvacuationDefinition } from '../../../pkg/apis/zone-evacuation-crd.ts';
 import type { SurvivalReport } from '../../../pkg/diagnosis/survival/types.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeEnvironment } from '../../bench/environment.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';
 import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
-import { waitFor } from '../bed/wait-for.ts';
-import { describeProxies, startReconciler, startWebhook } from '../commands.ts';
+import { defineEvacuations, describeProxies, startReconciler, startWebhook } from '../commands.ts';
 import { busiestIn, figuresIn, formatDrills, newestIn } from '../evacuate-traffic-figures.ts';
 import type { DrillRun, PhaseFigures, WayRun } from '../evacuate-traffic-figures.ts';
 import {
@@ -79,12 +76,7 @@ describe('clients while a zone is evacuated', function () {
     await describeProxies(bed());
     const own = await connectAs(bed(), 'tester');
     client = own;
-    await own.create(CUSTOM_RESOURCE_DEFINITIONS, zoneEvacuationDefinition());
-    await waitFor(
-      'ZoneEvacuations served',
-      () => own.list(ZONE_EVACUATIONS),
-      () => true,
-    );
+    await defineEvacuations(own);
     await startWebhook(bed());
     await startReconciler(bed());
     access = ['--kubeconfig', await bed().kubeconfig({ user: 'operator', groups: [mastersGroup] })];
