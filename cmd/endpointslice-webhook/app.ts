@@ -82,7 +82,7 @@ const serve = async (options: SurroundingsOptions, surroundings: Surroundings, s
   const { config, clock, logger } = options;
   const version = surroundings.version();
   if (isNewerThanKnown(version)) {
-    logger.warn('this Kubernetes version is newer than the newest known one and treated like it', {
+    logger.warn('this Kubernetes version is newer than the newest known one and is treated as that one', {
       version: formatVersion(version),
     });
   }
@@ -109,7 +109,7 @@ const run = async (options: SurroundingsOptions, cleanup: boolean): Promise<void
   if (cleanup) {
     const removed = await cluster?.removeRegistration(options, signal);
     const { name } = options.config.registration;
-    print(`MutatingWebhookConfiguration ${name} ${removed === true ? 'removed' : 'is not there'}`);
+    print(`MutatingWebhookConfiguration ${name} ${removed === true ? 'removed' : 'does not exist'}`);
     return;
   }
   const surroundings = await (cluster?.openInCluster ?? openFromFiles)(options, signal);

@@ -27,27 +27,24 @@ Examples:
   # Without a cluster, with mounted certificates (tls.crt and tls.key)
   ${COMMANDS.endpointSliceWebhook} --kubernetes-version 1.36 --cert-dir /etc/certs
 
-  # Take the registration back before the webhook is uninstalled
+  # Remove the registration before uninstalling the webhook
   ${COMMANDS.endpointSliceWebhook} --cleanup
 
-Exit codes: 0 ended as asked, 1 failed while running, 2 wrong flags or configuration.`;
+Exit codes: 0 success, 1 failed while running, 2 wrong flags or configuration.`;
 
 const collect = (value: string, previous: string[] | undefined): string[] => [...(previous ?? []), value];
 
 const createCommand = (): Command => {
   const command = new Command(COMMANDS.endpointSliceWebhook)
-    .description('Admission webhook that gives EndpointSlices the topology hints which their Services ask for.')
+    .description('Admission webhook that writes the topology hints of EndpointSlices as their Services request.')
     .option('--config <file>', 'configuration file (EndpointSliceWebhookConfiguration); flags win over it')
     .option('--kubeconfig <file>', 'how to reach the cluster; default: $KUBECONFIG, then the Pod')
-    .option(
-      '--kubernetes-version <version>',
-      'version of the API server that asks; default: what it answers to /version',
-    )
+    .option('--kubernetes-version <version>', 'version of the API server; default: from its /version')
     .option('--bind-address <address>', 'address to listen on, for all ports (default: all addresses)')
-    .option('--port <port>', 'port for reviews, TLS; 0 takes a free one (default: 10250)', parsePort)
+    .option('--port <port>', 'port for reviews, TLS; 0 picks a free one (default: 10250)', parsePort)
     .option('--cert-dir <directory>', 'directory with tls.crt and tls.key; default: a built-in authority in Secrets');
   withPorts(command)
-    .option('--flow-controller-user <name>', 'user whose planned hints pass untouched; may be repeated', collect)
+    .option('--flow-controller-user <name>', 'user whose planned hints are left unchanged; may be repeated', collect)
     .option('--settings-reconciler-user <name>', 'user whose writes of settings are never changed')
     .addOption(admissionOption());
   return withLog(command)

@@ -30,7 +30,7 @@ import type { Session } from './session.ts';
 
 const command = COMMANDS.flowController;
 
-/** Whether measured connections go where hints say. */
+/** Whether measured connections follow the hints. */
 const openProof = ({ config, clock, logger }: Session, client: Client, caches: FlowCaches) => {
   const { namespace, intervalSeconds, onServices } = config.trafficProof;
   const meters = createMeterReader({ client, namespace, now: () => clock.monotonic() });

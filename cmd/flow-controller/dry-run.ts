@@ -139,7 +139,7 @@ const demandText = (demand: Demand | null): string =>
 export const renderPlans = (plans: readonly PlannedService[], format: 'table' | 'json'): string => {
   if (format === 'json') return renderJson(plans);
   const writes = plans.reduce((sum, plan) => sum + plan.writes, 0);
-  const summary = `${plans.length} Service(s) ask for a plan; ${writes} EndpointSlice(s) would be written. Nothing was written.\n`;
+  const summary = `${plans.length} Service(s) request a plan; ${writes} EndpointSlice(s) would be written. Nothing was written.\n`;
   if (plans.length === 0) return summary;
   const table = renderTable(
     ['NAMESPACE', 'SERVICE', 'STRATEGY', 'ENDPOINTS', 'DEMAND', 'IN ZONE', 'WRITES', 'REASON', 'PLAN'],

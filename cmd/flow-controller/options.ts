@@ -21,21 +21,21 @@ Examples:
   ${COMMANDS.flowController} --config config.yaml --kubeconfig ~/.kube/config --dry-run
   ${COMMANDS.flowController} --config config.yaml --dry-run -o json
 
-  # Before it is uninstalled: take back hints, marks, labels and FlowPolicies that it wrote, and nothing else
+  # Before uninstalling: remove the hints, marks, labels and FlowPolicies that it wrote, and nothing else
   ${COMMANDS.flowController} --config config.yaml --cleanup
 
-Exit codes: 0 ended as asked, 1 failed while running, 2 wrong flags or configuration.`;
+Exit codes: 0 success, 1 failed while running, 2 wrong flags or configuration.`;
 
 const createCommand = (): Command => {
   const command = new Command(COMMANDS.flowController).description(
-    'Plans the hints of Services that ask for load-aware or proportional, and keeps to the plan.',
+    'Plans hints for Services with the strategy load-aware or proportional, and writes them.',
   );
   withRunning(command, {
     kind: FLOW_CONTROLLER_CONFIGURATION.kind,
     dryRun: 'print what would be planned and exit; writes nothing',
     cleanup: 'remove everything that was written and exit',
   });
-  const unelected = 'write without holding the Lease: admission then takes the planner for dead';
+  const unelected = 'write without holding the Lease: admission then considers the planner dead';
   return withServing(command, unelected).addHelpText('after', EXAMPLES);
 };
 

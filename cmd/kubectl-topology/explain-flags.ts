@@ -24,7 +24,7 @@ export const addExplainFlags = (command: Command): Command =>
   addVersionFlags(
     addProxyFlags(addInputFlags(command)).option(
       '--crossing',
-      'traffic was measured to cross zones although everything looks right: name what objects cannot show',
+      'traffic was measured to cross zones although everything looks right: list causes that objects cannot show',
     ),
     'the control plane and of every proxy',
   );

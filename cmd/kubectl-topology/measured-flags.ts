@@ -64,7 +64,7 @@ export const addSourceFlags = (command: Command): Command =>
     )
     .option(
       '--window <duration>',
-      'time that averages of Prometheus are of, like 30m or 168h (default: 1h)',
+      'window that Prometheus averages over, such as 30m or 168h (default: 1h)',
       secondsFlag,
     );
 
@@ -72,7 +72,7 @@ export const addMeasuredFlags = (command: Command): Command =>
   addSourceFlags(
     command.option(
       '--measured',
-      'bytes as measured by the traffic-meters, or as the files of -f hold them, and what they cost',
+      'bytes as measured by the traffic-meters, or as recorded in the files of -f, and what they cost',
     ),
   );
 
@@ -175,7 +175,7 @@ export const readMeasured = async (
   if (window !== undefined && prometheus === undefined) throw new UsageError('--window goes with --prometheus');
   if (!measured && prometheus === undefined) return undefined;
   if (gbPerDay !== undefined)
-    throw new UsageError('--gb-per-day assumes what --measured and --prometheus measure: leave it out');
+    throw new UsageError('leave out --gb-per-day, an assumption: --measured and --prometheus measure traffic');
   if (prometheus !== undefined) return readFromPrometheus(snapshot, prometheus, flags, io);
   if (filename === undefined) return readFromMeters(flags, io);
   if (snapshot.traffic !== undefined) return snapshot.traffic;

@@ -28,7 +28,7 @@ export const addProxyFlags = (command: Command): Command =>
     .addOption(
       new Option(
         '--proxy <name>',
-        'who routes, on every Node (default: what DaemonSets, Pods, ConfigMaps and Nodes show)',
+        'data plane of every Node (default: what DaemonSets, Pods, ConfigMaps and Nodes show)',
       ).choices(PROXIES),
     )
     .option(

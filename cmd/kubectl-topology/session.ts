@@ -91,7 +91,7 @@ const fromCluster = (flags: InputFlags, needs: readonly CollectionName[], io: Io
 const reportMissing = ({ snapshot }: Loaded, needs: readonly CollectionName[], io: Io): void => {
   for (const name of needs) {
     const collection = snapshot[name];
-    if (collection.kind === 'unknown') io.err.write(`warning: going on without ${name}: ${collection.why}\n`);
+    if (collection.kind === 'unknown') io.err.write(`warning: continuing without ${name}: ${collection.why}\n`);
   }
 };
 

@@ -85,7 +85,7 @@ const addQuestionFlags = (command: Command): Command =>
     .addOption(new Option('--address-type <family>', "default: the Service's first family").choices(['IPv4', 'IPv6']))
     .option(
       '--weights <cpu|nodes|zone=weight,...>',
-      'how clients are spread over the zones, and what proportional plans by (default: cpu)',
+      'how clients are spread over the zones, and the basis of proportional (default: cpu)',
       weightsFlag,
     )
     .option('--demand <zone=cores,...>', 'what the clients of each zone need, in cores; may be repeated', demandFlag)
@@ -106,12 +106,12 @@ const addQuestionFlags = (command: Command): Command =>
     )
     .option(
       '--replicas <zone=number,...>',
-      'what if: so many ready endpoints in these zones',
+      'what if: this many ready endpoints in these zones',
       assignments(replicasOf, `zone=number such as eu-1a=3, up to ${MAX_REPLICAS}`),
     )
     .option(
       '--node-cpu <node|zone=cores,...>',
-      'what if: so much allocatable CPU on a Node, or on each Node of a zone',
+      'what if: this much allocatable CPU on a Node, or on each Node of a zone',
       assignments(aboveZero, 'node=cores or zone=cores such as eu-1a=4'),
     );
 

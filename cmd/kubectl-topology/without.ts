@@ -112,7 +112,7 @@ export const answerWithout = async (
   const other = EXCLUDED.find((name) => flags[name] !== undefined);
   if (other !== undefined) {
     const flag = other.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    throw new UsageError(`--without asks another question than --${flag}: leave one of them out`);
+    throw new UsageError(`--without and --${flag} exclude each other`);
   }
   const { snapshot, namespace } = await loadForSurvival(flags, io);
   refuseUnknownZone(snapshot, zones);

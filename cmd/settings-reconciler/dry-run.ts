@@ -136,7 +136,7 @@ export const renderReport = (report: DryRunReport, format: 'table' | 'json'): st
     etcds.map(({ namespace, name, settings }) => [namespace, name, settings]),
   );
   const touched = new Set(changes.map(({ namespace, kind, name }) => `${kind}/${namespace}/${name}`)).size;
-  const summary = `Kubernetes ${kubernetesVersion ?? 'unknown'}: ${touched} Service(s) would be changed, ${unchanged} are right, ${etcds.length} Etcd(s) would be hinted, ${refused.length} object(s) stay without. Nothing was written.`;
+  const summary = `Kubernetes ${kubernetesVersion ?? 'unknown'}: ${touched} Service(s) would be changed, ${unchanged} are up to date, ${etcds.length} Etcd(s) would be hinted, ${refused.length} object(s) are refused. Nothing was written.`;
   const tables = [
     changes.length > 0 ? changeTable : '',
     etcds.length > 0 ? etcdTable : '',

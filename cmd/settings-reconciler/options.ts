@@ -23,14 +23,14 @@ Examples:
   ${COMMANDS.settingsReconciler} --config config.yaml --kubeconfig ~/.kube/config --dry-run
   ${COMMANDS.settingsReconciler} --config config.yaml --dry-run -o json
 
-  # Before it is uninstalled: take back everything that it applied, and nothing else
+  # Before uninstalling: revert everything that it applied, and nothing else
   ${COMMANDS.settingsReconciler} --config config.yaml --cleanup
 
-Exit codes: 0 ended as asked, 1 failed while running, 2 wrong flags or configuration.`;
+Exit codes: 0 success, 1 failed while running, 2 wrong flags or configuration.`;
 
 const createCommand = (): Command => {
   const command = new Command(COMMANDS.settingsReconciler).description(
-    'Brings the topology-aware routing settings of Seed, Garden and Shoot to the Services they are meant for.',
+    'Applies the topology-aware routing settings of Seed, Garden and Shoot to Services.',
   );
   withRunning(command, {
     kind: SETTINGS_RECONCILER_CONFIGURATION.kind,
@@ -38,7 +38,7 @@ const createCommand = (): Command => {
     cleanup: 'remove everything that was applied and exit',
   })
     .addOption(admissionOption())
-    .option('--kubernetes-version <version>', 'taken instead of what the API server answers to /version');
+    .option('--kubernetes-version <version>', 'version of the API server; default: from its /version');
   return withServing(command, 'write without holding the Lease: only for a single replica').addHelpText(
     'after',
     EXAMPLES,

@@ -26,7 +26,7 @@ export type ParsedFlags<T> =
 
 const MAX_PORT = 65_535;
 
-/** A TCP port; 0 takes a free one. */
+/** A TCP port; 0 picks a free one. */
 export const parsePort = (value: string): number => {
   const port = /^\d{1,5}$/.test(value) ? Number(value) : Number.NaN;
   if (!(port <= MAX_PORT)) throw new InvalidArgumentError(`expected a number from 0 to ${MAX_PORT}.`);
@@ -35,7 +35,7 @@ export const parsePort = (value: string): number => {
 
 /** `--admission`, for the commands that take part in it. */
 export const admissionOption = (): Option =>
-  new Option('--admission <carrier>', 'what changes slices and keeps settings at admission').choices(
+  new Option('--admission <backend>', 'admission backend that writes hints and preserves settings').choices(
     ADMISSION_CARRIERS,
   );
 
@@ -46,8 +46,8 @@ export interface AdmissionFlags {
 /** Adds the ports that every long-running command opens. */
 export const withPorts = (command: Command): Command =>
   command
-    .option('--health-port <port>', 'port for /healthz and /readyz; 0 takes a free one (default: 8081)', parsePort)
-    .option('--metrics-port <port>', 'port for /metrics; 0 takes a free one (default: 8080)', parsePort);
+    .option('--health-port <port>', 'port for /healthz and /readyz; 0 picks a free one (default: 8081)', parsePort)
+    .option('--metrics-port <port>', 'port for /metrics; 0 picks a free one (default: 8080)', parsePort);
 
 /** Adds how a command logs. */
 export const withLog = (command: Command): Command =>

@@ -120,31 +120,31 @@ export const registerMeterMetrics = (metrics: Metrics, view: MeterView): void =>
   metrics.gauge({
     prefix: PREFIX,
     name: 'flows',
-    help: 'Flows that are remembered.',
+    help: 'Flows in memory.',
     collect: (gauge) => gauge.set(ledger.living),
   });
   metrics.gauge({
     prefix: PREFIX,
     name: 'conntrack_max',
-    help: 'Entries that the conntrack table of the node holds at most.',
+    help: "Capacity of the node's conntrack table, entries.",
     collect: (gauge) => gauge.set(view.facts()?.maxEntries ?? Number.NaN),
   });
   metrics.gauge({
     prefix: PREFIX,
     name: 'list_age_seconds',
-    help: 'Time since the whole conntrack table was read: bytes of living flows are as old as this.',
+    help: 'Time since the whole conntrack table was read, which is the age of the bytes of open flows.',
     collect: (gauge) => gauge.set(view.listAgeSeconds() ?? Number.NaN),
   });
   metrics.gauge({
     prefix: PREFIX,
     name: 'counting_seconds',
-    help: 'Time that the counters are of: from 0 to the last window of two seconds.',
+    help: 'Time that the counters cover, from 0 to the last window of two seconds.',
     collect: (gauge) => gauge.set(view.countingSeconds() ?? 0),
   });
   metrics.gauge({
     prefix: PREFIX,
     name: 'state',
-    help: 'Whether this node is measured: 1 for the state it is in. Unsupported: its data plane keeps flows out of the kernel.',
+    help: 'Whether this node is measured: 1 for the current state. Unsupported: its data plane keeps flows out of the kernel.',
     labels: ['state'],
     collect(gauge) {
       const current = stateOf(view);

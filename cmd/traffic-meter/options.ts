@@ -21,7 +21,7 @@ Examples:
 
 Bytes need net.netfilter.nf_conntrack_acct=1; without it connections are counted and the metric "state" says AccountingOff.
 
-Exit codes: 0 ended as asked, 1 failed while running, 2 wrong flags.`;
+Exit codes: 0 success, 1 failed while running, 2 wrong flags.`;
 
 const parseWhole =
   (minimum: number, maximum: number) =>
@@ -43,7 +43,7 @@ const createCommand = (): Command =>
         .option('--conntrack <program>', 'conntrack of conntrack-tools 1.4', 'conntrack')
         .option(
           '--list-interval <seconds>',
-          'time between two reads of the whole table, for the bytes of flows that live on',
+          'time between two reads of the whole table, which update the bytes of long-lived flows',
           parseWhole(5, 3_600),
           60,
         )
@@ -56,12 +56,12 @@ const createCommand = (): Command =>
         .option('--bind-address <address>', 'address of the health and metrics ports (default: 127.0.0.1)')
         .option(
           '--secure-port <port>',
-          'instead of --metrics-port: /metrics over TLS, on all addresses, for who shows a token that may get /metrics',
+          'instead of --metrics-port: /metrics over TLS, on all addresses, for bearers of a token that may get /metrics',
           parsePort,
         )
         .option(
           '--enable-accounting',
-          'switch net.netfilter.nf_conntrack_acct on, and end: for a privileged init container',
+          'switch net.netfilter.nf_conntrack_acct on and exit; for a privileged init container',
         ),
     ),
   ).addHelpText('after', EXAMPLES);

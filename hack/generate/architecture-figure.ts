@@ -171,7 +171,7 @@ export const architectureFigure: Generator = {
     const title =
       'The layers of the project: commands on top, names and types at the bottom; arrows say who imports whom';
     return drawPicture(title, WIDTH, height, [
-      drawKey('first', 30, 'decides: no I/O, no clock, no chance'),
+      drawKey('first', 30, 'decides: no I/O, no clock, no randomness'),
       drawKey('second', 330, 'gathers and applies'),
       '<text class="key" x="530" y="25">→ may import (shortcuts left out)</text>',
       ...arrows,

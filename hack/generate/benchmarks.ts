@@ -34,7 +34,7 @@ const webhookTable = (): string[] => {
     `Admission of a slice whose hints must all be written, one core, TLS, ${connections} connections, logging and metrics on, beside a`,
     `program on controller-runtime's admission server (${peer}) in the same run (${environment.date}; one run: on other and on busy machines it was 1.6 to 4.3, 5.1 to 9.1 and 5.5 to 9.4 times):`,
     '',
-    '| endpoints | requests/s | Go peer | ratio | p99 ours / Go | resident ours / Go |',
+    '| endpoints | requests/s | Go peer | ratio | p99 webhook / Go | resident webhook / Go |',
     '|---:|---:|---:|---:|---:|---:|',
     ...cells.filter(({ scenario }) => scenario === 'write').map(rowOf),
     '',
@@ -51,7 +51,7 @@ const reconcilerLine = (): string => {
   return (
     `Settings of ${rate(scale.shoots)} shoots, ${rate(scale.services)} Services and ${rate(scale.etcds)} Etcds: flipping the Seed's setting costs ` +
     `${of('patch services')} Service patches, ${of('patch etcds')} Etcd patches, ${of('patch namespaces')} label patches and ` +
-    `${of('create events')} events, and ${of('patch endpointslices')} touches of slices that no webhook hints in this run; a restart patches ${again} Services and labels; ${megabytes(peakBytes)} at the most, one connection.`
+    `${of('create events')} events, and ${of('patch endpointslices')} no-op writes to slices, which no webhook hints in this run; a restart patches ${again} Services and labels; ${megabytes(peakBytes)} at the most, one connection.`
   );
 };
 

@@ -11,7 +11,7 @@ import type { Generator } from './types.ts';
 
 const COMPONENTS = [
   ['EndpointSlice controller', 'Which hints the control plane gives to a Service, and why none.'],
-  ['any proxy', 'What any proxy on a node does with the hints it finds.'],
+  ['any proxy', 'What every proxy on a node does with hints.'],
   ['kube-proxy', 'Rules that only kube-proxy has.'],
   ['Cilium', 'Rules that only Cilium has.'],
   ['Linkerd', 'Rules that only Linkerd has.'],
@@ -40,16 +40,16 @@ export const reasonsReference: Generator = {
   render: () =>
     [
       '# Reasons',
-      'Why traffic stays in its zone or does not: each rule of the control plane and of the proxies has a stable code. Programs may rely on the codes, not on the sentences.',
+      'Why traffic stays in its zone or does not: each rule of the control plane and of the proxies has a stable code. Programs may rely on the codes but not on the sentences.',
       ...COMPONENTS.map(([component, purpose]) => table(component, purpose, rowsOf(component))),
       table(
         'Diagnosis',
-        'What `kubectl topology explain` finds beside them, from all objects together.',
+        'Further causes that `kubectl topology explain` finds, from all objects together.',
         rowsOfTable(DIAGNOSIS_REASONS),
       ),
       table(
         'Simulation',
-        'Verdicts of `kubectl topology simulate` on modes, beside the rules above, and why it recommends one.',
+        'Further verdicts of `kubectl topology simulate` on modes, and why it recommends one.',
         rowsOfTable({ ...VERDICT_REASONS, ...RECOMMENDATION_REASONS }),
       ),
       table(
@@ -59,7 +59,7 @@ export const reasonsReference: Generator = {
       ),
       table(
         'Check',
-        'Findings of `kubectl topology check` that only manifests without a cluster show; it reports reasons from the tables above as well.',
+        'Findings of `kubectl topology check`, from manifests alone; it also reports reasons from the tables above.',
         rowsOfTable(CHECK_REASONS),
       ),
       table(

@@ -104,7 +104,7 @@ const carrier: EventGroup = {
     row(
       'Warning',
       'PolicyRefused',
-      'A policy with one of our names belongs to another owner; once.',
+      'Another owner has a policy under a name that this extension uses; once.',
       'remove or rename the one that the message names',
     ),
     row(
@@ -116,7 +116,7 @@ const carrier: EventGroup = {
     row(
       'Warning',
       'PolicyNotReadable',
-      '`admission: policy`, and RBAC does not allow to read policies: the webhook stays the backend; once.',
+      '`admission: policy`, and RBAC does not allow reading policies: the webhook stays the backend; once.',
       'render the ClusterRole of this version',
     ),
   ],
@@ -140,7 +140,7 @@ const evacuation: EventGroup = {
       'It cannot be done; tried again every 15 seconds.',
       'the message and the condition `Accepted` name the reason',
     ),
-    row('Normal', 'ZoneReturned', 'Its time is over, and no slice has its mark any more.', NOTHING),
+    row('Normal', 'ZoneReturned', 'It has ended, and no slice carries its mark any more.', NOTHING),
   ],
 };
 
@@ -171,18 +171,18 @@ const loop: EventGroup = {
   about: 'the Service',
   rows: [
     row('Normal', 'PlanChanged', 'The hints of the plan changed; the message says why, and what they are.', NOTHING),
-    row('Warning', 'ConflictingMode', 'The Service asks for `Auto` and for a plan; once.', 'decide for one'),
+    row('Warning', 'ConflictingMode', 'The Service asks for `Auto` and for a plan; once.', 'choose one of them'),
     row(
       'Warning',
       'HintsNotFollowed',
       'The plan is written, and the data plane of some Nodes ignores it; once.',
-      'give the data plane what the message says it needs; see [who routes](routers.md)',
+      'configure the data plane as the message says; see [data planes](routers.md)',
     ),
     row(
       'Warning',
       'InvalidPolicy',
       'The FlowPolicy breaks a rule that the API server does not check; once.',
-      'mend the field that the message names',
+      'fix the field that the message names',
     ),
     row(
       'Warning',
@@ -206,7 +206,7 @@ const loop: EventGroup = {
     row(
       'Warning',
       'PlanTimedOut',
-      'Planning did not end in time: only own zones, no hints and the plan before are compared; once.',
+      'Planning did not end in time: only own zones, no hints and the previous plan are compared; once.',
       'use fewer different CPU requests (or limits), or `capacity.value`',
     ),
     row('Warning', 'TooManyZones', 'More zones have clients than hints can name; once.', 'use `same-zone`'),
@@ -232,10 +232,10 @@ const nodes: EventGroup = {
   union: { path: 'pkg/kubeedge/decide.ts', type: 'ZoneWrite', prefix: 'Zone' },
   rows: [
     row('Normal', 'ZoneAssigned', 'The Node got the zone of its group.', NOTHING),
-    row('Normal', 'ZoneReasserted', 'The label was taken away, and written again.', NOTHING),
+    row('Normal', 'ZoneReasserted', 'The label was removed, and was written again.', NOTHING),
     row('Normal', 'ZoneAdopted', 'The Node had that zone already.', NOTHING),
     row('Normal', 'ZoneRestored', 'The Node has left its group and got its former zone back.', NOTHING),
-    row('Normal', 'ZoneReleased', 'The zone is not ours any more.', NOTHING),
+    row('Normal', 'ZoneReleased', 'The zone is no longer managed by this extension.', NOTHING),
   ],
 };
 
@@ -243,7 +243,7 @@ const refusals: EventGroup = {
   ...nodes,
   union: { path: 'pkg/kubeedge/decide.ts', type: 'ZoneRefusal' },
   rows: [
-    row('Warning', 'InSeveralGroups', 'The Node is in several groups; once.', 'take it out of all but one'),
+    row('Warning', 'InSeveralGroups', 'The Node is in several groups; once.', 'remove it from all but one'),
     row('Warning', 'InvalidZoneName', "The group's name cannot be a zone; once.", 'rename the group'),
     row('Warning', 'ForeignZone', 'Another writer set the zone; once.', 'annotate the group if it may replace it'),
     row(
@@ -256,13 +256,13 @@ const refusals: EventGroup = {
       'Warning',
       'ManagedByKubeEdge',
       "KubeEdge's own controller writes this label; once.",
-      'let one of the two do it',
+      'switch off one of the two',
     ),
     row(
       'Warning',
       'LabelTakenAway',
-      'The label was taken away again and again; once.',
-      'find who does it in `metadata.managedFields`',
+      'The label was removed repeatedly; once.',
+      'find the writer in `metadata.managedFields`',
     ),
   ],
 };
@@ -290,10 +290,10 @@ const services: EventGroup = {
     row(
       'Warning',
       'EdgeMeshIgnoresHints',
-      'EdgeMesh serves the Service, and knows no hints; once.',
+      'EdgeMesh serves the Service, and does not support hints; once.',
       'the message says what works instead',
     ),
-    row('Warning', 'ConflictingMode', 'The Service asks for another mode as well; once.', 'decide for one'),
+    row('Warning', 'ConflictingMode', 'The Service asks for another mode as well; once.', 'choose one of them'),
   ],
 };
 

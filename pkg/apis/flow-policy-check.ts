@@ -48,8 +48,8 @@ const zoneCostProblems = ({ zoneCosts = [] }: FlowPolicySpec): CrossFieldProblem
     const twice = seen.has(pair);
     seen.add(pair);
     if (from === to)
-      return [{ path: ['zoneCosts', index, 'to'], message: 'is the zone of the clients itself: name two zones.' }];
-    return twice ? [{ path: ['zoneCosts', index], message: `names ${from} and ${to} for the second time.` }] : [];
+      return [{ path: ['zoneCosts', index, 'to'], message: 'is the zone of the clients too: name two zones.' }];
+    return twice ? [{ path: ['zoneCosts', index], message: `repeats the pair ${from} and ${to}.` }] : [];
   });
 };
 

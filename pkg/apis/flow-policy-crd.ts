@@ -8,7 +8,7 @@ import { FLOW_POLICIES } from './resources.ts';
 
 const COLUMNS = [
   column('In zone %', 'integer', '.status.inZonePercent', 'Share of the demand that stays in its zone.'),
-  column('Bound %', 'integer', '.status.bounds.integralityPercent', 'Share that could stay at most, at the target.'),
+  column('Bound %', 'integer', '.status.bounds.integralityPercent', 'Largest share that could stay, at the target.'),
   column('Busiest %', 'integer', '.status.maxUtilizationPercent', 'Load of the busiest endpoint by its capacity.'),
   column('Endpoints', 'integer', '.status.endpoints', 'Ready endpoints.'),
   column('Observed', 'string', condition('Observed', 'reason'), 'Whether load is known.'),

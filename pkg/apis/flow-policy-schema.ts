@@ -61,7 +61,7 @@ const metrics = object(
       description: 'PromQL for a Prometheus source: one sample for each Pod, or for each pair of zones.',
     },
     interval: duration(
-      'How often it is asked. Default: about every 15s, as its samples come; traffic meters every 2s.',
+      'How often it is read. Default: about every 15s, when its samples are due; traffic meters every 2s.',
     ),
   },
   rules({
@@ -123,7 +123,7 @@ const staleness = object(
 
 /** spec; every field has a default that the controller knows, so that an empty one says all. */
 export const FLOW_POLICY_SPEC_SCHEMA: SchemaObject = object(
-  'How the closed loop of the Service with the same name is run.',
+  'Settings of the closed loop of the Service with the same name.',
   {
     mode: {
       type: 'string',
@@ -137,10 +137,10 @@ export const FLOW_POLICY_SPEC_SCHEMA: SchemaObject = object(
       'Load from which on a new plan is made, percent of capacity. Default 80.',
     ),
     upDwell: duration(
-      'How long load has to stay above it where noise could explain that. Jumps, saturation and what is far above it do not wait. Default 30s.',
+      'How long load has to stay above it if noise could explain that. Jumps, saturation and load far above it do not wait. Default 30s.',
     ),
     downDwell: duration(
-      'How long demand has to stay so low that less traffic between zones would do. Default 5m, and once an hour 30s after a fall that no noise explains; a value that is set always holds.',
+      'How long demand has to stay low enough for less traffic between zones. Default 5m, and once an hour 30s after a fall that no noise explains; a value that is set always holds.',
     ),
     planInterval: duration(
       'Least time between two plans, unless zones or endpoints change, endpoints are saturated or demand jumps. Default 30s.',
@@ -161,12 +161,12 @@ export const FLOW_POLICY_SPEC_SCHEMA: SchemaObject = object(
       },
     },
     capacity,
-    idle: quantity('Load of an endpoint that has nothing to do, in the unit of its capacity. Default 0.'),
+    idle: quantity('Load of an idle endpoint, in the unit of its capacity. Default 0.'),
     minEndpointsPerZone: {
       type: 'integer',
       minimum: 1,
       maximum: 1_000,
-      description: 'Endpoints at the least for every zone with clients. Default 1.',
+      description: 'Least number of endpoints for every zone with clients. Default 1.',
     },
     worthwhileSavingPercent: percentSchema(
       0,
@@ -178,7 +178,7 @@ export const FLOW_POLICY_SPEC_SCHEMA: SchemaObject = object(
     safeMode: {
       type: 'string',
       enum: ['Spread', 'SameZone'],
-      description: 'What is done when metrics are lost: no hints, or every endpoint its own zone. Default `Spread`.',
+      description: 'What to do when metrics are lost: no hints, or every endpoint for its own zone. Default `Spread`.',
     },
   },
   rules(

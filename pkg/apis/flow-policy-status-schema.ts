@@ -26,7 +26,7 @@ const zones = list(
       zone: text('Its name.'),
       demand: text('Of its clients, in the unit of capacity.'),
       endpoints: integer('Ready endpoints that run in it.'),
-      utilizationPercent: integer('Load of these by their capacity, from all clients.'),
+      utilizationPercent: integer('Their load from all clients, divided by their capacity.'),
       spillPercent: integer('Share of its demand that endpoints of other zones serve.'),
     },
     ['zone'],
@@ -34,10 +34,10 @@ const zones = list(
   byKey('zone'),
 );
 
-const plan = object('The plan in force; when observing, the plan that would be.', {
+const plan = object('The plan in force; with mode Observe, the plan that would be.', {
   spread: { type: 'boolean', description: 'No hints: every endpoint serves every zone.' },
   endpoints: list(
-    'Endpoints that serve other zones than just their own; the EndpointSlices hold the whole plan.',
+    'Endpoints that serve other zones than only their own; the EndpointSlices hold the whole plan.',
     object(
       'One endpoint.',
       {
@@ -47,12 +47,12 @@ const plan = object('The plan in force; when observing, the plan that would be.'
       ['name', 'forZones'],
     ),
   ),
-  omitted: integer('Endpoints that are left out of this list, which holds 100 at most.'),
+  omitted: integer('Number of endpoints missing from this list, which holds at most 100.'),
 });
 
 const conditions = list(
   '`Observed`: load is known. `Effective`: the plan is in force. `Stable`: it has not changed lately, and fits. ' +
-    '`TrafficDistributionHonored`: measured connections go where hints say.',
+    '`TrafficDistributionHonored`: measured connections follow the hints.',
   object(
     'One condition.',
     {
@@ -69,26 +69,23 @@ const conditions = list(
 );
 
 /** Unknown fields are pruned by the API server; the flow controller is its only author. */
-export const FLOW_POLICY_STATUS_SCHEMA: SchemaObject = object('What the flow controller sees and does.', {
+export const FLOW_POLICY_STATUS_SCHEMA: SchemaObject = object('Observed by the flow-controller.', {
   observedGeneration: { type: 'integer', format: 'int64', description: 'Of the spec that this is about.' },
   source: text('Where load comes from.'),
   demand: text('Of all zones, in the unit of capacity.'),
   endpoints: integer('Ready endpoints.'),
   inZonePercent: integer('Share of the demand that stays in its zone under the plan.'),
   maxUtilizationPercent: integer('Load of the busiest endpoint under the plan, by its capacity.'),
-  bounds: object('Share of the demand that could stay in its zone at most, at the target.', {
-    lpPercent: integer('If traffic could be divided at will.'),
+  bounds: object('Largest share of the demand that could stay in its zone, at the target.', {
+    lpPercent: integer('If traffic could be divided arbitrarily.'),
     integralityPercent: integer('As it is divided: evenly over a whole number of endpoints.'),
   }),
   zones,
-  learned: object(
-    'What one of the things that a TrafficMeter source counts takes, as learned from the CPU of the Pods.',
-    {
-      unit: text('`Connection`, or `Megabyte` of requests and answers.'),
-      cores: text('For one a second.'),
-      uncertaintyPercent: integer('Standard deviation; above 30 the load of the endpoints decides instead.'),
-    },
-  ),
+  learned: object('CPU of one unit that a TrafficMeter source counts, as learned from the Pods.', {
+    unit: text('`Connection`, or `Megabyte` of requests and responses.'),
+    cores: text('For one a second.'),
+    uncertaintyPercent: integer('Standard deviation; above 30 the load of the endpoints decides instead.'),
+  }),
   plan,
   conditions,
   lastChanges: list(
@@ -102,7 +99,7 @@ export const FLOW_POLICY_STATUS_SCHEMA: SchemaObject = object('What the flow con
         sampleAgeSeconds: {
           type: 'integer',
           minimum: 0,
-          description: 'How old the newest sample was that it rested on: seconds since its window ended.',
+          description: 'Age of the newest sample behind it: seconds since its window ended.',
         },
       },
       ['time', 'reason'],

@@ -12,7 +12,7 @@ export interface FlowPolicySpec {
   upperUtilizationPercent?: number;
   /** How long load has to stay above it where noise could explain that. Default 30s. */
   upDwell?: string;
-  /** How long demand has to stay so low that less traffic between zones would do. Default 5m. */
+  /** How long demand has to stay low enough for less traffic between zones. Default 5m. */
   downDwell?: string;
   /** At least this long between two plans, unless zones or endpoints change, endpoints are saturated or demand jumps. Default 30s. */
   planInterval?: string;
@@ -20,9 +20,9 @@ export interface FlowPolicySpec {
   /** Services of the same namespace whose Pods are this one's clients: when they scale, demand is expected to follow. Default none. */
   clients?: string[];
   capacity?: FlowPolicyCapacity;
-  /** Load of an endpoint that has nothing to do, in the unit of its capacity. Default 0. */
+  /** Load of an idle endpoint, in the unit of its capacity. Default 0. */
   idle?: string;
-  /** Endpoints at the least for every zone with clients. Default 1. */
+  /** Least number of endpoints for every zone with clients. Default 1. */
   minEndpointsPerZone?: number;
   /** A plan that saves less than this share of the demand from crossing zones is not worth a change. Default 2. */
   worthwhileSavingPercent?: number;
@@ -101,7 +101,7 @@ export interface FlowPolicyStatus {
     /** Endpoints that would be listed as well, were there room. */
     omitted?: number;
   };
-  /** What one of the things that a TrafficMeter source counts takes, as learned from the CPU of the Pods. */
+  /** CPU of one unit that a TrafficMeter source counts, as learned from the Pods. */
   learned?: {
     /** `Connection` or `Megabyte`. */
     unit: string;

@@ -11,7 +11,7 @@ const selection = {
   name: Type.Optional(namespaceName('Name of one Service.')),
   selector: Type.Optional(labelSelector({ description: 'Services with these labels; must ask for something.' })),
   namespace: Type.Optional(
-    namespaceName('Classes `seed` and `garden` only: Services of this namespace; default: of all that are governed.'),
+    namespaceName('Classes `seed` and `garden` only: Services of this namespace; default: of all managed ones.'),
   ),
 };
 
@@ -26,13 +26,13 @@ const schema = Type.Object({
       strategy: Type.Optional(
         oneOf(STRATEGIES, {
           description:
-            'Default: `same-zone`, by whatever the Kubernetes version offers. The setting of a Service itself takes precedence.',
+            'Default: `same-zone`, by what the Kubernetes version offers. The setting of a Service itself takes precedence.',
         }),
       ),
     },
-    'Services to be routed by zone beside those of Gardener and those labelled `managed`; the first entry that fits counts.',
+    "Services to route by zone besides Gardener's and those labelled `managed`; the first matching entry counts.",
   ),
-  exclude: list(selection, "Services to be left alone, Gardener's own included; goes before `services`."),
+  exclude: list(selection, "Services to leave alone, including Gardener's; takes precedence over `services`."),
 });
 
 /** What the schema accepts; the types that importers see are free of packages, and have to fit it. */

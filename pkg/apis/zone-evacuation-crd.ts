@@ -6,7 +6,7 @@ import { ZONE_EVACUATIONS } from './resources.ts';
 import { ZONE_EVACUATION_SPEC_SCHEMA, ZONE_EVACUATION_STATUS_SCHEMA } from './zone-evacuation.ts';
 
 const COLUMNS = [
-  column('Zone', 'string', '.spec.zone', 'Zone that is left.'),
+  column('Zone', 'string', '.spec.zone', 'Evacuated zone.'),
   column('Percent', 'integer', '.spec.percent', "Share of each Service's endpoints there."),
   column('Phase', 'string', '.status.phase', 'Where it stands.'),
   column('Moved', 'integer', '.status.services.moved', 'Services that have moved.'),
@@ -23,7 +23,7 @@ export const zoneEvacuationDefinition = (): Definition =>
   definitionOf(ZONE_EVACUATIONS, {
     shortNames: ['evac'],
     columns: COLUMNS,
-    description: 'Sends no new connections to the endpoints of a zone, until a time, and takes that back.',
+    description: 'Sends no new connections to the endpoints of a zone for a limited time.',
     required: ['spec'],
     spec: ZONE_EVACUATION_SPEC_SCHEMA,
     status: ZONE_EVACUATION_STATUS_SCHEMA,

@@ -47,10 +47,10 @@ const selector = (description: string) =>
 /** Longest time of an evacuation: what outlives a week is no incident. */
 const LONGEST = '168h';
 
-const spec = object('What leaves, and until when.', {
-  zone: text(63, 'Zone whose endpoints get no new connections, as `topology.kubernetes.io/zone` of Nodes has it.', {
+const spec = object('What to evacuate, and for how long.', {
+  zone: text(63, 'Zone whose endpoints get no new connections: a value of `topology.kubernetes.io/zone` of Nodes.', {
     pattern: '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$',
-    ...rules({ rule: 'self == oldSelf', message: 'cannot be changed: make another ZoneEvacuation' }),
+    ...rules({ rule: 'self == oldSelf', message: 'cannot be changed: create another ZoneEvacuation' }),
   }),
   duration: text(
     32,
@@ -63,17 +63,18 @@ const spec = object('What leaves, and until when.', {
       }),
     },
   ),
-  percent: whole(1, 100, "Share of each Service's endpoints in the zone that leaves.", { default: 100 }),
+  percent: whole(1, 100, "Share of each Service's endpoints in the zone to evacuate.", { default: 100 }),
   rounding: oneOf(['Up', 'Down'], {
     default: 'Up',
-    description: 'Where that share is no whole number of endpoints: one more, or one fewer, leaves.',
+    description: 'If that share is not a whole number of endpoints, round it up or down.',
   }),
   namespaceSelector: Type.Optional(selector('Only Services of namespaces with these labels. Default: all.')),
   serviceSelector: Type.Optional(selector('Only Services with these labels. Default: all.')),
-  reason: Type.Optional(text(1024, 'Why the zone is evacuated, for later readers.')),
+  reason: Type.Optional(text(1024, 'Why the zone is evacuated.')),
   force: Type.Boolean({
     default: false,
-    description: 'Go on although routers of the cluster drop connections where no hint names the zone of the client.',
+    description:
+      'Proceed even if data planes of the cluster drop connections where no hint names the zone of the client.',
   }),
 });
 
@@ -93,11 +94,11 @@ const left = object('A Service that still gets connections in the zone.', {
   message: text(1024, 'Why, as a sentence.'),
 });
 
-const status = object('What is done, written by the settings-reconciler.', {
+const status = object('Written by the settings-reconciler.', {
   observedGeneration: Type.Optional(Type.Integer({ format: 'int64', description: 'Of the spec that this is about.' })),
   phase: Type.Optional(
     oneOf(['Pending', 'Moving', 'Evacuated', 'Refused', 'Returning', 'Returned'], {
-      description: 'Where it stands, in a word; the conditions say more.',
+      description: 'The state as one word; the conditions give details.',
     }),
   ),
   startedAt: Type.Optional(time('When the first slice was written.')),
@@ -105,14 +106,14 @@ const status = object('What is done, written by the settings-reconciler.', {
   clientZones: Type.Optional(
     Type.Array(text(63, 'A zone.'), {
       maxItems: 64,
-      description: 'Zones with Nodes. Admission hints endpoints of slices that are new for them.',
+      description: 'Zones with Nodes, for which admission hints the endpoints of new slices.',
       'x-kubernetes-list-type': 'set',
     }),
   ),
   services: Type.Optional(
     object('Services with endpoints in the zone and in scope.', {
       total: count('All.'),
-      moved: count('Whose slices send no new connection to the endpoints that leave.'),
+      moved: count('Whose slices send no new connection to evacuated endpoints.'),
       pending: count('Whose slices are not written yet.'),
       left: count('That stay as they are, for the reasons listed.'),
     }),
@@ -130,11 +131,11 @@ const status = object('What is done, written by the settings-reconciler.', {
       ...byKeys('namespace', 'name'),
     }),
   ),
-  omitted: Type.Optional(count('Services that are left out of this list.')),
+  omitted: Type.Optional(count('Number of Services missing from this list.')),
   conditions: Type.Optional(
     Type.Array(condition, {
       description:
-        '`Accepted`: it can be done and is being done. `Evacuated`: every Service in scope has moved or is listed. `Returned`: nothing of it is left.',
+        '`Accepted`: it is possible and being done. `Evacuated`: every Service in scope has moved or is listed. `Returned`: every slice is restored.',
       ...byKeys('type'),
     }),
   ),

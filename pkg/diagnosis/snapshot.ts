@@ -148,7 +148,7 @@ export interface FlowLoopSummary extends Pick<
 > {
   readonly mode: 'Enforce' | 'Observe';
   readonly targetPercent: number;
-  /** Share of the demand that could stay in its zone at most, at the target. */
+  /** Largest share of the demand that could stay in its zone, at the target. */
   readonly boundPercent?: number;
   readonly zones: readonly FlowPolicyZoneStatus[];
   /** The plan is to write no hints; undefined: there is no plan. */

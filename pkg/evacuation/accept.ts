@@ -34,19 +34,19 @@ export const refusalOf = (input: AcceptInput): Refusal | undefined => {
     (one) => one !== zone && !leftAlready.has(one),
   );
   if (input.percent >= 100 && others.length === 0)
-    return { reason: 'LastZone', message: `${zone} is the last zone that is not being left` };
+    return { reason: 'LastZone', message: `${zone} is the last zone that is not being evacuated` };
   if (dropping.length > 0 && !input.force)
     return {
       reason: 'RouterDropsTraffic',
-      message: `${dropping.join(', ')} drops connections where no hint names the zone of the client; with spec.force it is done nevertheless`,
+      message: `${dropping.join(', ')} drops connections where no hint names the zone of the client; spec.force evacuates anyway`,
     };
   if (input.admissionActs === undefined)
-    return { reason: 'WaitingForAdmission', message: 'the webhook is not seen to keep evacuated slices yet' };
+    return { reason: 'WaitingForAdmission', message: 'the webhook has not been observed to keep evacuated slices yet' };
   if (!input.admissionActs)
     return {
       reason: 'AdmissionNotActing',
       message:
-        'no webhook keeps evacuated slices, so the EndpointSlice controller would take the hints away: see that the endpointslice-webhook runs, registers itself (registration: self) and is reached',
+        'no webhook keeps evacuated slices, so the EndpointSlice controller would remove the hints: check that the endpointslice-webhook runs, registers itself (registration: self) and is reached',
     };
   return undefined;
 };

@@ -107,7 +107,7 @@ const decideService = ({ slices, clientZones, leaves }: ServiceInput): ServiceDe
   const out = outOf(seen, leaves);
   const leaving = new Set(seen.filter(({ endpoint }) => isLeaving(endpoint, { out })));
   if (leaving.size === 0)
-    return left('LessThanOne', `${inZones.length} endpoint(s) there: less than one leaves, rounded down`);
+    return left('LessThanOne', `${inZones.length} endpoint(s) there: the share rounds down to none`);
   const cover = new Set<string>();
   for (const group of new Set([...leaving].map((one) => one.group))) {
     const members = seen.filter((one) => one.group === group);

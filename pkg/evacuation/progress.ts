@@ -142,7 +142,7 @@ export const returningStatus = (evacuation: ZoneEvacuation, remaining: number, n
         ...(accepted === undefined ? [] : [accepted]),
         said('Evacuated', false, 'Expired', 'its time is over'),
         remaining === 0
-          ? said('Returned', true, 'Returned', 'no slice has a mark of it any more')
+          ? said('Returned', true, 'Returned', 'no slice carries its mark any more')
           : said('Returned', false, 'Returning', `${remaining} slice(s) to go`),
       ],
       now,

@@ -190,13 +190,13 @@ export const decideGardenRouting = (garden: Pick<Garden, 'metadata' | 'spec'> | 
  * @param zones zone labels of the Nodes; names repeat, one a Node. Undefined where no Node is known: then nothing is known of zones.
  */
 export const decideClusterRouting = (zones: readonly string[] | undefined): RoutingDecision => {
-  if (zones === undefined) return refuse('SourceMissing', 'no Node is known: none is there, or they cannot be read');
+  if (zones === undefined) return refuse('SourceMissing', 'no Node is known: there is none, or Nodes cannot be read');
   const [zone, second] = distinctZones(zones);
   if (second !== undefined) return ENABLED;
   const message =
     zone === undefined
-      ? `no Node has the label ${LABEL_ZONE}; traffic can only be kept in a zone where Nodes say theirs`
-      : `all Nodes with the label ${LABEL_ZONE} are in zone ${JSON.stringify(zone)}; there is no other to keep traffic out of`;
+      ? `no Node has the label ${LABEL_ZONE}; traffic can only be kept in a zone if Nodes are labelled with theirs`
+      : `all Nodes with the label ${LABEL_ZONE} are in zone ${JSON.stringify(zone)}; there is no other zone`;
   return refuse('SingleZone', message, { field: `metadata.labels[${LABEL_ZONE}]` });
 };
 

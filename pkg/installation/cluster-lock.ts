@@ -114,7 +114,7 @@ export const createClusterLock = (options: ClusterLockOptions): ClusterLock => {
       await (options.able?.() === false ? look : take)(deadline.signal);
       return true;
     } catch (error) {
-      if (!signal.aborted) logger.warn('cannot reach the cluster lock, trying again', { lease: lease.name, error });
+      if (!signal.aborted) logger.warn('cannot reach the cluster lock, retrying', { lease: lease.name, error });
       return false;
     } finally {
       deadline.dispose();
@@ -144,7 +144,7 @@ export const createClusterLock = (options: ClusterLockOptions): ClusterLock => {
       try {
         await lock.release(deadline.signal);
       } catch (error) {
-        logger.warn('cannot release the cluster lock, others wait until it expires', { error });
+        logger.warn('cannot release the cluster lock; other installations wait until it expires', { error });
       } finally {
         deadline.dispose();
       }

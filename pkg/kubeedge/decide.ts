@@ -94,7 +94,7 @@ const foreign = ({ name, zone }: Case, group: string): ZoneDecision =>
   refuse(
     [group],
     'ForeignZone',
-    `Node ${name}: ${field} is ${quote(zone)}, which NodeGroup ${group} did not set; it stays. Annotate the NodeGroup with ${ANNOTATION_TAKEOVER}: "true" to have it replaced while the Node is a member`,
+    `Node ${name}: ${field} is ${quote(zone)}, which NodeGroup ${group} did not set; it stays. Annotate the NodeGroup with ${ANNOTATION_TAKEOVER}: "true" to replace it while the Node is a member`,
   );
 
 const before = ({ record }: Case): string =>
@@ -148,7 +148,7 @@ const lost = (one: Case, group: string, record: ZoneRecord, takeover: boolean): 
   if (isKubeEdges(node)) return kubeEdges(one, [group]);
   const losses = record.lostAt === undefined || now - record.lostAt > FORGIVEN_SECONDS ? 0 : record.losses;
   if (losses >= MAX_LOSSES)
-    return takenAway(one, [group], `remove the annotation ${ANNOTATION_GROUP_ZONE} to have it tried again`);
+    return takenAway(one, [group], `remove the annotation ${ANNOTATION_GROUP_ZONE} to try it again`);
   if (zone !== undefined && !takeover) return foreign(one, group);
   const next = { ...previousOf(zone ?? record.previous), losses: losses + 1, lostAt: now };
   return assign(one, group, 'Reasserted', next);
@@ -167,7 +167,7 @@ const wanted = (one: Case, group: NodeGroup): ZoneDecision => {
   const target = nameOf(group);
   const takeover = mayTakeOver(group);
   if (!isLabelValue(target)) {
-    const message = `Node ${name}: the name of NodeGroup ${target} is no valid value of a label, which has 63 characters at the most; give the group a shorter name`;
+    const message = `Node ${name}: the name of NodeGroup ${target} is not a valid label value, which has at most 63 characters; give the group a shorter name`;
     return refuse([target], 'InvalidZoneName', message);
   }
   const ours = isOurs(one);
@@ -191,7 +191,8 @@ const wanted = (one: Case, group: NodeGroup): ZoneDecision => {
 const unwanted = (one: Case): ZoneDecision => {
   const { name, zone, record, node } = one;
   if (record === undefined) return { kind: 'none' };
-  if (isOurs(one)) return restore(one, [], record, `is no longer in NodeGroup ${record.zone}, or that has no topology`);
+  if (isOurs(one))
+    return restore(one, [], record, `is no longer in NodeGroup ${record.zone}, or that group has no topology`);
   if (isKubeEdges(node) && record.previous !== undefined) return kubeEdges(one, []);
   // The writer that removed the label would remove it again. The record stays: it alone knows what the zone was.
   if (zone === undefined && record.previous !== undefined) {
@@ -209,7 +210,7 @@ export const decideZone = (node: GroupNode, all: readonly NodeGroup[], now: numb
   const [group] = groups;
   if (groups.length > 1 && (record !== undefined || groups.some(isTopologyEnabled))) {
     const names = groups.map(nameOf);
-    const message = `Node ${one.name} is in NodeGroups ${names.join(', ')}; a Node has one zone, so its label stays as it is. Take it out of all but one`;
+    const message = `Node ${one.name} is in NodeGroups ${names.join(', ')}; a Node has one zone, so its label stays as it is. Remove it from all but one`;
     return refuse(names, 'InSeveralGroups', message);
   }
   return group !== undefined && isTopologyEnabled(group) && groups.length === 1 ? wanted(one, group) : unwanted(one);

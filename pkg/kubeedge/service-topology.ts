@@ -63,7 +63,7 @@ const PREFERRED =
   'connections stay among the Nodes of their NodeGroup while it has a ready endpoint; a group without one, and Nodes without a zone, use all endpoints, where KubeEdge has none for them';
 
 const EDGEMESH =
-  'EdgeMesh looks at Endpoints only and never at hints: connections that it carries go to any group. Only Nodes with kube-proxy, or another proxy that knows hints, keep them in the group';
+  'EdgeMesh reads Endpoints only and never hints: its connections go to any group. Only Nodes with kube-proxy, or another proxy that supports hints, keep them in the group';
 
 const isProxied = ({ spec }: Service): boolean => spec?.clusterIP !== 'None' && spec?.type !== 'ExternalName';
 
@@ -82,14 +82,14 @@ const obstacle = (authored: Service, { topologyEnabled }: ServiceTopologyInput):
   if (!isProxied(authored)) {
     return {
       reason: 'NotProxied',
-      message: `${subject} has no cluster IP: clients find its Pods by DNS, which knows no groups`,
+      message: `${subject} has no cluster IP: clients find its Pods by DNS, which has no groups`,
     };
   }
   const strategy = requestedStrategy(authored);
   if (strategy !== undefined) {
     return {
       reason: 'OwnStrategy',
-      message: `${subject} asks for ${strategy} by itself, which goes before ${ANNOTATION_SERVICE_TOPOLOGY}`,
+      message: `${subject} asks for ${strategy} by itself, which takes precedence over ${ANNOTATION_SERVICE_TOPOLOGY}`,
     };
   }
   // As it would be with the label: `Auto` and a strategy would both write hints.

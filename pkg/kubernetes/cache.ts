@@ -150,10 +150,10 @@ const probe = async <T extends KubernetesObject>(
     const atOnce = refusal === 'absent' && !known;
     if (refusal !== undefined && (atOnce || shared.refusals >= REFUSALS_MEANT)) {
       if (shared.state !== refusal)
-        logger.warn('resource cannot be read, going on without', { resource: plural, group, error });
+        logger.warn('resource cannot be read, continuing without it', { resource: plural, group, error });
       return refusal;
     }
-    if (shared.refusals > 0) logger.debug('resource cannot be read, asking again', { resource: plural, group, error });
+    if (shared.refusals > 0) logger.debug('resource cannot be read, retrying', { resource: plural, group, error });
     else if (!signal.aborted) {
       onFailure?.(error);
       logger.warn('cannot reach the API server', { resource: plural, error });

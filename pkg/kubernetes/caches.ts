@@ -70,7 +70,7 @@ const waitFor = async (
   done.abort();
   signal.throwIfAborted();
   if (cache.list().length === 0)
-    logger.warn('resource cannot be read, going on without it until it can', {
+    logger.warn('resource cannot be read, continuing without it until it can be', {
       resource: cache.resource.plural,
       state: cache.state,
     });

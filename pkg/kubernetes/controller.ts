@@ -142,7 +142,7 @@ export const createController = (options: ControllerOptions): Controller => {
       hooks.onReconcile?.(settleTurn(key, turn, scoped, stop), clock.monotonic() - startedAt);
     } catch (error) {
       // Only our own bookkeeping or a hook can end here; a worker must outlive both.
-      logger.error('controller failed beside the reconcile', { item: key, error });
+      logger.error('controller failed outside of a reconcile', { item: key, error });
     } finally {
       active.delete(key);
       hooks.onActive?.(active.size);
@@ -163,7 +163,7 @@ export const createController = (options: ControllerOptions): Controller => {
       else stop.addEventListener('abort', onStop, { once: true });
       const workers = Promise.all(Array.from({ length: concurrency }, () => worker(stop)));
       if (!(await withGrace(workers, stopGraceMs, clock, stop))) {
-        logger.warn('stopped while reconciles ignored their aborted signal', { items: [...active] });
+        logger.warn('stopped although reconciles ignored their abort signal', { items: [...active] });
       }
     },
   };

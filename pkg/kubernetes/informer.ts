@@ -157,7 +157,7 @@ const createTurns = <T extends KubernetesObject>(
     const version = await readAll(round, signal);
     if (round.lacksMost() && !progress.doubted) {
       progress.doubted = true;
-      logger.warn('the list lacks most of what is known, asking again before it is believed', { reason });
+      logger.warn('the list lacks most known objects, listing again before it is trusted', { reason });
       return SECOND_LIST_MS;
     }
     round.complete();

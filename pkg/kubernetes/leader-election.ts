@@ -162,7 +162,7 @@ const release = async (lock: LeaseLock, { clock, logger, renewDeadlineMs }: Sett
     await lock.release(deadline.signal);
     logger.info('released the lease');
   } catch (error) {
-    logger.warn('cannot release the lease, others wait until it expires', { error });
+    logger.warn('cannot release the lease; other replicas wait until it expires', { error });
   } finally {
     deadline.dispose();
   }
@@ -193,7 +193,7 @@ const lead = async (
     deadline.abort(new Error('leadership ended'));
     const patienceMs = Math.max(0, term.renewedAt + leaseDurationMs - clock.monotonic());
     if (!(await settlesWithin(Promise.all([work, renewals]), patienceMs, clock))) {
-      logger.error('the work of the leader did not stop before its lease ends');
+      logger.error("the leader's work did not stop before its lease ends");
     } else if (loss === undefined) await release(lock, settings);
     return loss ?? (signal.aborted ? undefined : early) ?? { kind: 'stopped' };
   } finally {

@@ -94,7 +94,7 @@ const istio = (metric: string, rates: (value: number) => Parameters<typeof servi
 const ISTIO: Format = {
   name: 'Istio ambient',
   metric: 'istio_tcp_sent_bytes_total',
-  notes: ['Istio sees the Pods of its mesh only; what else crosses zones is not in these figures'],
+  notes: ['Istio sees the Pods of its mesh only; other cross-zone traffic is not in these figures'],
   queries: [
     // Sent and received are named from the server's side: sent is the answer.
     istio('istio_tcp_sent_bytes_total', (value) => ({ responseBytes: value })),

@@ -115,7 +115,7 @@ export const createMeterReader = ({ client, namespace, now }: MeterReaderOptions
     if (way === undefined) return `its Pod has no port "${PORT_NAME}"`;
     try {
       const text = await client.text(way.path, signal, way.secured ? headers : {});
-      return readMeter(nodeOf(pod), text) ?? 'it has not begun to count';
+      return readMeter(nodeOf(pod), text) ?? 'it has not started counting';
     } catch (error) {
       signal.throwIfAborted();
       return reasonOf(error).replaceAll(way.path, 'its metrics');
@@ -168,7 +168,7 @@ export const readPrometheusTraffic = async (
   signal: AbortSignal,
 ): Promise<PrometheusTraffic> => {
   const format = formatOf(readLabelled(await send(detectQuery(), signal)).rows);
-  if (format === undefined) throw new LoadError('NotInstalled', 'Prometheus has no metric of a format that is known');
+  if (format === undefined) throw new LoadError('NotInstalled', 'Prometheus has no metric in a known format');
   const answers = await Promise.all(
     format.queries.map(async (query) => {
       const { rows, problems } = readLabelled(await send(promqlOf(query, seconds), signal));

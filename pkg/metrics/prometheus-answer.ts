@@ -124,7 +124,7 @@ const problemOf = (sample: Fields, value: readonly unknown[], number: number | u
   if (number === undefined || !Number.isFinite(value[0])) return 'not a time and a number';
   if (!Number.isFinite(number)) return 'infinite';
   if (number < 0) return 'negative';
-  return number > MAX_VALUE ? 'more than anything real' : undefined;
+  return number > MAX_VALUE ? 'implausibly large' : undefined;
 };
 
 interface Reading {
@@ -170,14 +170,14 @@ const resultOf = (body: string): { answer: Fields; result: readonly unknown[] } 
   if (answer['status'] === 'error') throw failureOf(200, body);
   const { data } = answer;
   if (answer['status'] !== 'success' || !isObject(data)) {
-    throw new LoadError('BadAnswer', 'the answer is not that of a Prometheus: no status or no data');
+    throw new LoadError('BadAnswer', 'the answer is not from a Prometheus: no status or no data');
   }
   const { resultType, result } = data;
   if (resultType === 'scalar' || resultType === 'matrix' || resultType === 'string') {
     throw new LoadError('BadQuery', `the query yields a ${resultType}; an instant vector is needed`);
   }
   if (resultType !== 'vector' || !Array.isArray(result)) {
-    throw new LoadError('BadAnswer', 'the answer is not that of a Prometheus: no vector');
+    throw new LoadError('BadAnswer', 'the answer is not from a Prometheus: no vector');
   }
   return { answer, result };
 };

@@ -32,7 +32,7 @@ const isOfPair = ({ sourceZone, destinationZone }: VectorRow): boolean =>
 const kindOf = (rows: readonly VectorRow[]): Kind => {
   const pairs = rows.some((row) => !isOfPod(row) && isOfPair(row));
   if (pairs && rows.some(isOfPod)) {
-    throw new LoadError('BadQuery', 'the query yields samples of Pods and of pairs of zones; one of both is needed');
+    throw new LoadError('BadQuery', 'the query yields samples of Pods and of pairs of zones; one of the two is needed');
   }
   return pairs ? 'zone-pairs' : 'pods';
 };
@@ -70,7 +70,7 @@ const saySkew = (row: VectorRow | undefined, { askedAt, answeredAt }: SampleOpti
   if (row === undefined) return;
   const ahead = Math.round(row.at - answeredAt);
   const behind = Math.round(askedAt - row.at);
-  if (ahead > TOLERATED_SKEW_SECONDS) problems.say(`the clock of Prometheus is ${ahead} s ahead of ours`);
+  if (ahead > TOLERATED_SKEW_SECONDS) problems.say(`the clock of Prometheus is ${ahead} s ahead of this one`);
   if (behind > TOLERATED_SKEW_SECONDS)
     problems.say(`the clock of Prometheus, or a cached answer, is ${behind} s behind`);
 };

@@ -37,7 +37,7 @@ const templatesOf = (
 ): { query: string; times: string | undefined } => {
   if (promql !== undefined) {
     if (policyQueries) return { query: promql, times: undefined };
-    throw new LoadError('BadQuery', `the source ${name} takes no query of a FlowPolicy`);
+    throw new LoadError('BadQuery', `the source ${name} accepts no query of a FlowPolicy`);
   }
   if (query === undefined) throw new LoadError('BadQuery', `neither the FlowPolicy nor the source ${name} has a query`);
   return { query, times: sampleTimeQuery };

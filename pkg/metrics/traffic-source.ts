@@ -82,7 +82,7 @@ const fromMeters = (options: TrafficSourceOptions, unit: CountedUnit) => {
   const look = async (previous: Look | undefined, signal: AbortSignal): Promise<Look> => {
     const { readings, notes } = await reader.read(signal);
     if (readings.length > MOST_METERS) {
-      const message = `${readings.length} meters are too many to be read one by one (${MOST_METERS} at most): give the source the url of a Prometheus`;
+      const message = `${readings.length} meters are too many to read one by one (at most ${MOST_METERS}): give the source the url of a Prometheus`;
       throw new LoadError('BadQuery', message);
     }
     const pairs = pairsWith(previous?.pairs ?? [], readings);
@@ -135,7 +135,7 @@ export const createTrafficSource = (options: TrafficSourceOptions): TrafficSourc
     ...(config.url === undefined ? { intervalSeconds: LOOK_SECONDS } : {}),
     async read(query, signal) {
       if (query.promql !== undefined)
-        throw new LoadError('BadQuery', `the source ${config.name} takes no query of a FlowPolicy`);
+        throw new LoadError('BadQuery', `the source ${config.name} accepts no query of a FlowPolicy`);
       const [{ samples, problems }, load] = await Promise.all([traffic.read(query, signal), cpuOf(cpu, query, signal)]);
       const pods = load.kind === 'pods' ? load.samples : [];
       return { kind: 'zone-pairs', samples, counts: { unit, pods }, problems: [...problems, ...load.problems] };

@@ -68,7 +68,7 @@ export const buildUsageTable = (previous: UsageTable | undefined): UsageTableBui
     add: (items, seenAt) => items.forEach((item) => addItem(item, seenAt)),
     done() {
       if (aheadSeconds > TOLERATED_SKEW_SECONDS) {
-        problems.say(`the clock of the metrics server is ${Math.round(aheadSeconds)} s ahead of ours`);
+        problems.say(`the clock of the metrics server is ${Math.round(aheadSeconds)} s ahead of this one`);
       }
       return { byPod, problems: problems.sentences() };
     },

@@ -94,32 +94,34 @@ const fitting = (columns: readonly Column[], services: readonly ServiceAudit[]):
 export const verdictsText = ({ services, verdicts, nodes, unpredicted }: AuditSum): string => {
   const { Effective, Assumed, Unknown, NotWanted, Ineffective } = verdicts;
   const unsure = [
-    ...(Assumed === 0 ? [] : [`${Assumed} effective if the router is what it is taken to be`]),
+    ...(Assumed === 0 ? [] : [`${Assumed} effective if the router is as assumed`]),
     ...(Unknown === 0 ? [] : [`${Unknown} with an unknown router`]),
   ];
   const counts = [`${Effective} effective`, ...unsure, `${Ineffective} ineffective`, `${NotWanted} not wanted`].join(
     ', ',
   );
   const without =
-    unpredicted === 0 ? '' : `; ${unpredicted} without prediction (no proxy routes them, or who does is not known)`;
+    unpredicted === 0
+      ? ''
+      : `; ${unpredicted} without prediction (no proxy routes them, or the data plane is not known)`;
   return `${countText(services, 'Service')}, ${countText(nodes, 'ready Node')}: ${counts}${without}.`;
 };
 
 /** How clients are taken to be spread over the zones. */
 export const clientsText = ({ clientsBy }: Pick<AuditSum, 'clientsBy'>): string =>
-  clientsBy === 'cpu' ? 'clients where the CPU of the Nodes is' : 'clients alike on every Node';
+  clientsBy === 'cpu' ? 'clients where the CPU of the Nodes is' : 'clients equally many on every Node';
 
 /** Services of which no saving is predicted, because clients do not pass their proxies. */
 const bypassedText = ({ bypassed }: AuditSum): string => {
   const names = Object.entries(bypassed);
   if (names.length === 0) return '';
   const list = names.map(([name, count]) => `${name} ${count}`).join(', ');
-  return `Routing by zone saves nothing where clients go around the proxies, and none is predicted there (${list}).`;
+  return `Routing by zone saves nothing where clients bypass the proxies, and no saving is predicted there (${list}).`;
 };
 
 const savingText = ({ saving }: AuditSum): string => {
   const more =
-    saving.endpoints > 0 ? `; endpoints in zones that have none another ${percentText(saving.endpoints)}` : '';
+    saving.endpoints > 0 ? `; endpoints in zones without any would add another ${percentText(saving.endpoints)}` : '';
   return `Routing by zone with the endpoints as they are would keep ${percentText(saving.routing)} more${more}.`;
 };
 
@@ -129,7 +131,7 @@ export const costText = ({ sum: { monthlyCost }, prices }: AuditReport): string 
   const { currency, gigabytesPerDay, source, date } = prices;
   const money = (amount: number): string => moneyText(amount, currency);
   const by = [source, date].filter((text) => text !== '').join(', ');
-  const saves = `routing by zone saves ${money(monthlyCost.saving.routing)} of it, endpoints in zones that have none up to ${money(monthlyCost.saving.endpoints)} more`;
+  const saves = `routing by zone saves ${money(monthlyCost.saving.routing)} of it, endpoints in zones without any up to ${money(monthlyCost.saving.endpoints)} more`;
   return `At an assumed ${gigabytesPerDay.toLocaleString('en-US')} GB a day, divided among Services by their ready endpoints, crossing costs an estimated ${money(monthlyCost.current)} a month; ${saves}${by === '' ? '' : ` (${by})`}.`;
 };
 
@@ -137,7 +139,7 @@ const sumText = (report: AuditReport, columns: number, paint: Paint): string => 
   const { sum } = report;
   const shares =
     sum.inZoneShare === null
-      ? 'Nothing can be predicted: no proxy routes any of them, who does is not known, or no ready Node is.'
+      ? 'No prediction is possible: no proxy routes any of them, the data plane is not known, or no ready Node is.'
       : `${percentText(sum.inZoneShare)} of connections stay in their zone, ${percentText(sum.crossZoneShare)} cross (Services weighted by their ready endpoints, ${clientsText(sum)}).`;
   const sentences = [
     shares,
@@ -153,9 +155,9 @@ const sumText = (report: AuditReport, columns: number, paint: Paint): string => 
 export const GROUP_TITLES: Readonly<Record<AuditGroup, string>> = {
   Fails: 'Fails: requested without effect, or connections fail',
   Costs: 'Costs: crosses zones and could stay',
-  NotSavable: 'Cannot be saved by zone routing: one endpoint, the API server, clients that go around the proxies',
-  NotKnown: 'Not known: who routes, or where clients are',
-  Kept: 'Besides, where nothing crosses that could stay',
+  NotSavable: 'Cannot be saved by zone routing: one endpoint, the API server, clients that bypass the proxies',
+  NotKnown: 'Not known: the data plane, or where clients are',
+  Kept: 'Also, although nothing crosses that could stay',
 };
 
 const causesText = ({ causes }: AuditReport, columns: number, paint: Paint): string => {
@@ -176,7 +178,7 @@ const causesText = ({ causes }: AuditReport, columns: number, paint: Paint): str
 
 const findingText = ({ reason, certainty, evidence, remedy }: ClusterFinding, columns: number, paint: Paint): string =>
   [
-    `  ${paint.strong(reason)}${certainty === 'possible' ? ' (cannot be seen from here)' : ''}\n`,
+    `  ${paint.strong(reason)}${certainty === 'possible' ? ' (not visible in objects)' : ''}\n`,
     wrapText(clean(evidence), columns, '    '),
     wrapText(clean(remedy), columns, '    ').replace(/^ {4}/, '  → '),
   ].join('');

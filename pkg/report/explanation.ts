@@ -34,7 +34,7 @@ const spillText = ({ effective, loop }: Explanation): string | undefined => {
   if (loop?.inForce !== true) return undefined;
   const stays = loop.inZonePercent ?? Math.round((effective.inZoneShare ?? 0) * HUNDRED);
   if (stays >= HUNDRED) return undefined;
-  return `${stays} % of connections stay in their zone; ${HUNDRED - stays} % spill as the plan wants`;
+  return `${stays} % of connections stay in their zone; ${HUNDRED - stays} % spill as planned`;
 };
 
 /** What stays of the connections; where nothing can be predicted, why not. */
@@ -59,12 +59,12 @@ const lendsSome = ({ effective: { unserved }, loop, used }: Explanation): boolea
 
 const keptText = (report: Explanation): string => {
   const share = spillText(report) ?? shareText(report.effective);
-  return lends(report) ? `${share}, as the hints want it` : share;
+  return lends(report) ? `${share}, as the hints direct` : share;
 };
 
 /** What is missing for an answer. */
 const unknownText = ({ effective, routers }: Explanation): string =>
-  `${routers.length === 0 ? '' : 'who routes cannot be seen on every Node; '}${shareText(effective)}`;
+  `${routers.length === 0 ? '' : 'the data plane of some Nodes cannot be determined; '}${shareText(effective)}`;
 
 const verdictLine = (report: Explanation, paint: Paint): string => {
   const { verdict, effective } = report;
@@ -76,7 +76,7 @@ const verdictLine = (report: Explanation, paint: Paint): string => {
     case 'Unknown':
       return paint.strong(`? not known: ${unknownText(report)}`);
     case 'NotWanted':
-      return paint.bad(`✗ not wanted: the Service has no topology setting that counts; ${shareText(effective)}`);
+      return paint.bad(`✗ not wanted: the Service has no recognised topology setting; ${shareText(effective)}`);
     case 'Ineffective':
       return paint.bad(`✗ ineffective: ${shareText(effective)}`);
   }
@@ -148,11 +148,11 @@ const usedText = ({ used, loop }: Explanation, { wide }: ExplanationStyle, paint
   const filtered = used.filter(({ mode }) => mode !== '').length;
   const unknown = used.filter(({ reason }) => reason === 'RouterUnknown').length;
   const good = filtered === (loop?.spreadOnPurpose === true ? 0 : used.length);
-  const kept = `${filtered} of ${used.length} routes keep to hints`;
+  const kept = `${filtered} of ${used.length} routes follow hints`;
   const line =
     unknown === 0
       ? `${mark(good, paint)} ${kept}\n`
-      : `${certaintyMark('unknown', paint)} ${unknown < used.length ? `${kept}, ` : ''}${unknown} not known: who routes cannot be seen\n`;
+      : `${certaintyMark('unknown', paint)} ${unknown < used.length ? `${kept}, ` : ''}${unknown} not known: the data plane cannot be determined\n`;
   const none = `${mark(false, paint)} no route: no ready Node is known\n`;
   if (used.length === 0) return `${paint.strong('USED')}       ${none}`;
   const dual = new Set(used.map(({ addressType }) => addressType)).size > 1;
@@ -171,9 +171,9 @@ const effectiveText = (report: Explanation, paint: Paint): string => {
   const left = unserved.length > 0 ? `; not ${unserved.join(', ')}` : zoneless ? '' : ', but Nodes without zone do not';
   const planned = loop?.inForce === true && effective.effective;
   const what = planned
-    ? 'have their traffic as the plan wants it'
+    ? 'have their traffic as planned'
     : lends(report) || lendsSome(report)
-      ? 'keep to their hints, which lend endpoints to other zones'
+      ? 'follow their hints, which lend endpoints to other zones'
       : 'keep their traffic';
   if (report.verdict === 'Unknown') {
     const rest = served === 0 ? '' : `${served} of ${clientZones.length} client zones ${what}; `;

@@ -47,7 +47,7 @@ const savedText = ({ measured, prices }: AuditReport): string => {
   const money = (amount: number): string => moneyText(amount, prices.currency);
   const all = entries.reduce((sum, [, amount]) => sum + amount, 0);
   const by = entries.map(([source, amount]) => `${WANTED_TEXT[source as HintSource]} ${money(amount)}`).join(', ');
-  return `Routing by zone saves ${money(all)} a month already, beside endpoints chosen evenly (by ${by}).`;
+  return `Routing by zone saves ${money(all)} a month already, compared with evenly chosen endpoints (by ${by}).`;
 };
 
 /** Beyond it, what was measured is not what is predicted: fewer bytes or other clients do not explain it. */
@@ -68,7 +68,7 @@ const contradictions = ({ services }: AuditReport): string => {
         `${namespace}/${name} (${percentText(crossZoneShare)} predicted, ${percentText(measured?.crossZoneShare ?? null)} measured)`,
     );
   const more = found.length > named.length ? ` and ${found.length - named.length} more` : '';
-  return `More crosses than is predicted of ${named.join(', ')}${more}: clients are elsewhere than the CPU of the Nodes, keep old connections, go around the proxies, or a proxy does not keep to the hints.`;
+  return `More traffic crosses than predicted for ${named.join(', ')}${more}: clients are not where the CPU of the Nodes is, keep old connections, bypass the proxies, or a proxy does not follow the hints.`;
 };
 
 /** What was measured in sentences: what is saved, what could be, and what no setting of Services touches. */
@@ -84,8 +84,8 @@ export const measuredSentences = (report: AuditReport): readonly string[] => {
   return [
     `Measured by ${measuredBy(measured)}: crossing zones costs ${money(total)} a month${by === '' ? '' : ` (${by})`}.`,
     savedText(report),
-    `Routing by zone with the endpoints as they are would save ${money(routing)} more, endpoints in zones that have none up to ${money(endpoints)}.`,
-    `${money(past)} of the bill (${percentText(total === 0 ? null : past / total)}) is of flows that ask for no Service: no setting of Services changes it.`,
+    `Routing by zone with the endpoints as they are would save ${money(routing)} more, endpoints in zones without any up to ${money(endpoints)}.`,
+    `${money(past)} of the bill (${percentText(total === 0 ? null : past / total)}) comes from flows to no Service: no setting of Services changes it.`,
     contradictions(report),
     ...measured.notes.map((note) => `Note: ${note}.`),
   ]

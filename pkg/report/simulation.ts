@@ -72,12 +72,12 @@ const whatIfText = ({ replicas, nodeCpu }: WhatIfReport, columns: number, paint:
     ([zone, { before, after }]) => `${countText(after, 'ready endpoint')} in ${zone}, not ${before}`,
   );
   const cpu = Object.entries(nodeCpu).map(([node, { before, after }]) => {
-    const was = before === null ? 'none that it tells' : coresText(before);
+    const was = before === null ? 'none that it reports' : coresText(before);
     return `${countText(after, 'core')} on ${node}, not ${was}`;
   });
   const parts = [...pods, ...cpu];
   const text = parts.length === 0 ? 'nothing changes' : parts.join('; ');
-  return paint.bad(wrapped(`WHAT IF: ${text}. This is not the cluster as it is.`, columns, ''));
+  return paint.bad(wrapped(`WHAT IF: ${text}. This is not the current cluster.`, columns, ''));
 };
 
 const MARKS = { recommended: '*', inForce: '>' } as const;
@@ -186,7 +186,7 @@ const pricesText = ({ prices }: SimulationReport, columns: number, paint: Paint)
 const ROUTER_INDENT = ' '.repeat(8);
 
 const LEGEND =
-  '> the Service asks for it, * recommended. HINTED: ready endpoints with hints; OVERLOAD: busiest endpoint above its fair share.';
+  '> requested by the Service, * recommended. HINTED: ready endpoints with hints; OVERLOAD: busiest endpoint above its fair share.';
 
 export const renderSimulation = (report: SimulationReport, style: SimulationStyle): string => {
   const paint = paintFor(style.color);

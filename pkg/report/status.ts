@@ -211,12 +211,12 @@ const servicesText = ({ services }: StatusReport, drawing: Drawing): string => {
       ? ''
       : `; kept at admission in ${countText(keptNamespaces, 'namespace')}`;
   const rest = [
-    ...(assumed === 0 ? [] : [`${assumed} effective if the router is what it is taken to be`]),
+    ...(assumed === 0 ? [] : [`${assumed} effective if the router is as assumed`]),
     ...(unknown === 0 ? [] : [`${unknown} with an unknown router`]),
     ...(ineffective === 0 ? [] : [`${ineffective} not`]),
     ...(notWanted === 0 ? [] : [`${notWanted} not wanted`]),
   ].map((text) => `, ${text}`);
-  const text = `${countText(count, 'Service')} of ours: ${effective} effective${rest.join('')}${why === '' ? '' : ` (${why})`}${kept}`;
+  const text = `${countText(count, 'managed Service')}: ${effective} effective${rest.join('')}${why === '' ? '' : ` (${why})`}${kept}`;
   return line('SERVICES', ineffective === 0, text, drawing);
 };
 

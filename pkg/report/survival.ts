@@ -72,7 +72,7 @@ export const answerText = ({ survives, zones, sum }: SurvivalReport): string => 
 
 /** By which figures clients and loads are taken. */
 const basisText = ({ measured, clientsMeasured, clientsBy }: SurvivalSum): string => {
-  const others = `clients ${clientsBy === 'cpu' ? 'where the CPU of the Nodes is' : 'alike on every Node'}`;
+  const others = `clients ${clientsBy === 'cpu' ? 'where the CPU of the Nodes is' : 'equally many on every Node'}`;
   const load =
     measured === 0
       ? "No load is measured: shares are of today's endpoints"
@@ -129,7 +129,7 @@ export const servicesText = (services: readonly ServiceSurvival[], wide: boolean
 export const unmovedText = (report: SurvivalReport, columns: number, paint: Paint): string => {
   const groups = report.unmoved.map((group) => groupText(group, columns, paint)).join('');
   const unseen = unseenText(report);
-  const note = 'Connections that exist stay where they are until they end; hints decide new ones.';
+  const note = 'Existing connections stay where they are until they end; hints affect only new ones.';
   return [
     groups === '' ? '' : `\n${paint.strong('What hints do not move, in an evacuation')}\n${groups}`,
     wrapText(note, columns, groups === '' ? '' : '  '),

@@ -30,7 +30,7 @@ export interface SecureServing {
 export interface HttpServerOptions {
   /** Address to bind. */
   address: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free one. */
   port: number;
   routes: Readonly<Record<string, Route>>;
   logger: Logger;
@@ -98,7 +98,7 @@ const createApp = ({ routes, logger, secure }: HttpServerOptions): Express => {
     return answering(() => plainText(405, 'method not allowed\n'))(request, response, next);
   });
   for (const [path, route] of Object.entries(routes)) app.get(path, answering(route));
-  app.use(answering(() => plainText(404, `not found; served here: ${Object.keys(routes).join(', ')}\n`)));
+  app.use(answering(() => plainText(404, `not found; available: ${Object.keys(routes).join(', ')}\n`)));
   const onError: ErrorRequestHandler = (error: unknown, request, response, next) => {
     logger.error('cannot answer', { path: request.path, error });
     return answering(() => plainText(500, 'internal error, see the log\n'))(request, response, next);

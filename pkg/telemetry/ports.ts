@@ -9,7 +9,7 @@ import type { HealthCheck, Logger } from './types.ts';
 interface HealthServerOptions {
   /** Address to bind. */
   address: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free one. */
   port: number;
   /** Behind /healthz: the process should be restarted if one fails. */
   liveness: readonly HealthCheck[];
@@ -56,7 +56,7 @@ export const startHealthServer = (options: HealthServerOptions): Promise<Running
 interface MetricsServerOptions {
   /** Address to bind. */
   address: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free one. */
   port: number;
   metrics: Pick<Metrics, 'text' | 'contentType'>;
   logger: Logger;

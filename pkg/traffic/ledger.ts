@@ -64,7 +64,7 @@ export interface Ledger {
   readonly series: Iterable<Readonly<Series>>;
   readonly proofs: Iterable<Readonly<Proof>>;
   readonly losses: Readonly<Losses>;
-  /** Flows that are remembered. */
+  /** Flows in memory. */
   readonly living: number;
   /** Whether a flow to a Service was ever seen translated: the kernel's tables then show what the proxy does. */
   readonly seesServices: boolean;

@@ -76,7 +76,7 @@ const judgedOf = (samples: readonly ExposedSample[]): ServiceCounts => {
   return services;
 };
 
-/** Undefined where the text is not a meter's, or it has not begun to count. */
+/** Undefined where the text is not a meter's, or it has not started counting. */
 export const readMeter = (node: string, text: string): MeterReading | undefined => {
   const samples = parseExposition(text, Object.values(METER_METRICS));
   const of = (name: keyof typeof METER_METRICS): readonly ExposedSample[] => samples.get(METER_METRICS[name]) ?? [];

@@ -33,9 +33,9 @@ export const WINDOW_MS = 60_000;
 
 const FAULTS = {
   Ignored: ['HintsIgnored', 'went to endpoints that are not hinted for their zone'],
-  Incomplete: ['HintsIncomplete', 'went anywhere, because a ready endpoint has no hints'],
+  Incomplete: ['HintsIncomplete', 'went to any zone, because a ready endpoint has no hints'],
   Misplaced: ['EndpointMisplaced', 'went to endpoints whose Nodes are in another zone than their slices say'],
-  Bypassed: ['ProxyBypassed', 'asked endpoints of other zones by their own address'],
+  Bypassed: ['ProxyBypassed', 'addressed endpoints of other zones directly'],
 } as const;
 type Fault = keyof typeof FAULTS;
 const FAULT_NAMES = Object.keys(FAULTS) as Fault[];
@@ -75,13 +75,13 @@ export const verdictOf = (nodes: NodeCounts): Verdict => {
   }
   const honoring = [...nodes.values()].filter((counts) => at(counts, 'Honored') > 0);
   if (honoring.length > 0) {
-    const message = `New connections of ${honoring.length} ${honoring.length === 1 ? 'Node' : 'Nodes'} go where hints say.`;
+    const message = `New connections of ${honoring.length} ${honoring.length === 1 ? 'Node' : 'Nodes'} follow the hints.`;
     return { status: 'True', reason: 'Honored', message, nodes: [] };
   }
   const unhinted = [...nodes.values()].some((counts) => sum(counts, ['Unhinted', 'Uncovered']) > 0);
   return unhinted
     ? { status: 'Unknown', reason: 'NoHints', message: 'No hint names a zone that connections come from.', nodes: [] }
-    : { status: 'Unknown', reason: 'NoTraffic', message: 'No meter has judged a new connection lately.', nodes: [] };
+    : { status: 'Unknown', reason: 'NoTraffic', message: 'No meter has judged a new connection recently.', nodes: [] };
 };
 
 /** A counter that went down began anew. */

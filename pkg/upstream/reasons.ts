@@ -32,7 +32,7 @@ export const REASONS = {
     'Remove the annotation: the field has none of the limits of the CPU heuristic.',
   ),
   NotManaged: controller(
-    'The control plane does not look after the slices of Service {service}: {cause}. Their hints stay as their author wrote them.',
+    'The control plane does not manage the slices of Service {service}: {cause}. Their hints stay as their author wrote them.',
     'The writer of the slices has to write the hints; a strategy label on them lets the webhook do it.',
   ),
   SameZoneRequested: controller(
@@ -44,11 +44,11 @@ export const REASONS = {
     NOTHING,
   ),
   NotRequested: controller(
-    'Service {service} asks for no routing by topology: its slices carry no hints.',
+    'Service {service} does not request routing by topology: its slices carry no hints.',
     'Set `spec.trafficDistribution`, or before Kubernetes 1.31 the annotation `service.kubernetes.io/topology-mode: Auto`.',
   ),
   AnnotationNotRecognized: controller(
-    'Service {service} has the annotation value {value}, which the controller does not know: only Auto and auto are.',
+    'Service {service} has the annotation value {value}, which the controller does not recognise: only Auto and auto.',
     'Spell it `Auto` or `auto`, or remove the annotation.',
   ),
   AnnotationKeyNotRead: controller(
@@ -69,11 +69,11 @@ export const REASONS = {
   ),
   NodesInOneZone: controller(
     'Nodes are ready in one zone only, so Service {service} gets no proportional hints.',
-    'Nothing crosses zones while there is one; add Nodes in other zones if there should be more.',
+    'Nothing crosses zones while there is only one; add Nodes in other zones if more are intended.',
   ),
   TooFewEndpoints: controller(
     'Service {service} has {endpoints} ready endpoints for {zones} zones: each zone needs one.',
-    `Run at least one replica a zone. ${USE_FIELD} the number.`,
+    `Run at least one replica per zone. ${USE_FIELD} the number.`,
   ),
   OverloadThreshold: controller(
     'The {endpoints} ready endpoints of Service {service} cannot be shared among {zones} zones by CPU without overloading one by more than 20 %.',
@@ -98,7 +98,7 @@ export const REASONS = {
   ),
   EndpointWithoutHint: anyProxy(
     '{unhinted} of {ready} ready endpoints of Service {service} carry no zone hint, so Node {node} ignores all hints.',
-    'Find out who wrote the slice without hints: one slice of another author, or a webhook that was away, is enough.',
+    'Find out who wrote the slice without hints: one slice of another author, or a webhook that was unavailable, is enough.',
   ),
   ZoneNotHinted: anyProxy(
     'No ready endpoint of Service {service} is hinted for zone {zone} of Node {node}, so it uses all {ready}.',
@@ -109,7 +109,7 @@ export const REASONS = {
     'Let the control plane write the hints: `PreferSameNode` hints zones as well.',
   ),
   ClientNodeWithoutZone: anyProxy(
-    'Node {node} has no zone label, so hints of Service {service} mean nothing to it and it uses all {ready} ready endpoints.',
+    'Node {node} has no zone label, so it ignores the hints of Service {service} and uses all {ready} ready endpoints.',
     'Label the Node with `topology.kubernetes.io/zone`.',
   ),
   HintsGateOff: kubeProxy(
@@ -117,12 +117,12 @@ export const REASONS = {
     'Switch the gate `TopologyAwareHints` on, or update to 1.24 or newer.',
   ),
   ProxyNeedsAnnotation: kubeProxy(
-    'kube-proxy {version} on Node {node} looks at hints only where the Service is annotated, and the annotation of Service {service} is {value}.',
+    'kube-proxy {version} on Node {node} follows hints only where the Service is annotated, and the annotation of Service {service} is {value}.',
     'Up to 1.30 annotate the Service (`topology-aware-hints: auto` before 1.27, `topology-mode` since), or update the Nodes to 1.31.',
   ),
   InternalTrafficPolicyLocal: anyProxy(
     'Service {service} has internalTrafficPolicy Local: Node {node} uses its own {used} endpoints and no hints.',
-    'Remove the policy if clients on other Nodes are to be served; `PreferSameNode` prefers the Node without insisting.',
+    'Remove the policy if clients on other Nodes should be served; `PreferSameNode` prefers the Node but falls back to others.',
   ),
   NoLocalEndpoints: anyProxy(
     'Service {service} has internalTrafficPolicy Local and no usable endpoint on Node {node}: connections from there fail.',
@@ -142,22 +142,22 @@ export const REASONS = {
   ),
   NotProxied: anyProxy(
     'Service {service} is not served by this proxy: {cause}.',
-    'Clients reach a headless Service by DNS, which knows no zones: give it a cluster IP if they should.',
+    'Clients reach a headless Service by DNS, which ignores zones: give it a cluster IP to route by zone.',
   ),
   HintsIgnored: anyProxy(
-    '{cause} on Node {node} looks at no hints, so it uses all {ready} ready endpoints of Service {service}.',
+    '{cause} on Node {node} ignores hints, so it uses all {ready} ready endpoints of Service {service}.',
     'No setting of the Service helps here: change the data plane or its version, or let clients choose by zone (a mesh, a Gateway with locality).',
   ),
   RouterNotOptedIn: anyProxy(
-    '{cause} on Node {node} looks at hints only where the Service is annotated with `Auto`, so it uses all {ready} ready endpoints of Service {service}.',
+    '{cause} on Node {node} follows hints only where the Service is annotated with `Auto`, so it uses all {ready} ready endpoints of Service {service}.',
     'Annotate the Service with `service.kubernetes.io/topology-mode: Auto`.',
   ),
   NoBackendForZone: anyProxy(
-    '{cause} on Node {node} gives clients of zone {zone} no endpoint of Service {service}, because it is hinted for other zones only: connections fail.',
+    '{cause} on Node {node} gives clients of zone {zone} no endpoint of Service {service}, because its hints name only other zones: connections fail.',
     'Run a replica in every zone with clients, or update the data plane to a version that falls back to all endpoints.',
   ),
   RouterUnknown: anyProxy(
-    'Who load-balances Service {service} on Node {node} is not known ({cause}), so nothing can be said about its {ready} ready endpoints.',
+    'The data plane of Service {service} on Node {node} is not known ({cause}), so no statement is possible about its {ready} ready endpoints.',
     'Name the data plane with `--proxy`, or add the objects that show it.',
   ),
   CiliumServiceTopologyOff: cilium(
@@ -165,7 +165,7 @@ export const REASONS = {
     'Install Cilium with `loadBalancer.serviceTopology=true`.',
   ),
   CiliumNotOptedIn: cilium(
-    'Service {service} asks {cause} on Node {node} for no routing by topology in words that it reads, so it uses all {ready} ready endpoints.',
+    'Service {service} has no topology setting that {cause} on Node {node} reads, so it uses all {ready} ready endpoints.',
     'Set `trafficDistribution: PreferClose` (Cilium 1.18 and 1.19 read no other value) or the annotation `topology-mode: Auto`.',
   ),
   CiliumExternalTrafficPolicyLocal: cilium(

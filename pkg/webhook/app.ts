@@ -29,7 +29,7 @@ export const createApp = ({ routes, ...options }: AppOptions): Express => {
     app.post(route.path, createReviewExchange(route, options));
     app.all(route.path, refuse(405, 'only POST is allowed here', { allow: 'POST' }));
   }
-  app.use(refuse(404, `not found; served here: ${routes.map(({ path }) => path).join(', ')}`));
+  app.use(refuse(404, `not found; available: ${routes.map(({ path }) => path).join(', ')}`));
   app.use(onError);
   return app;
 };

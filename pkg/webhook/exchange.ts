@@ -64,7 +64,7 @@ export const createReviewExchange = (route: AdmissionRoute, options: ExchangeOpt
 
   const unserved = (uid: string, reason: UnservedReason, message: string, error?: unknown): Answer => {
     metrics.unserved(route.path, reason);
-    logger.warn('review not served, object allowed as it is', {
+    logger.warn('review not served; object allowed unchanged', {
       reason,
       problem: message,
       ...(error === undefined ? {} : { error }),

@@ -51,7 +51,7 @@ export const register = async (options: RegisterOptions, signal?: AbortSignal): 
     }
   }
   throw new Error(
-    `MutatingWebhookConfiguration ${name} was changed by others ${MAX_ROUNDS} times while it was written`,
+    `MutatingWebhookConfiguration ${name} was changed by other writers ${MAX_ROUNDS} times while it was written`,
   );
 };
 
@@ -156,7 +156,7 @@ export const createRegistrationKeeper = (options: KeepRegisteredOptions): Regist
       if (signal.aborted) return 0;
       failures += 1;
       trigger.raise();
-      logger.warn('cannot register the webhooks, trying again', { configuration: name, error });
+      logger.warn('cannot register the webhooks, retrying', { configuration: name, error });
       return Math.min(MAX_BACKOFF_MS, 500 * 2 ** Math.min(failures, 10)) * (0.5 + random() / 2);
     }
   };

@@ -13,7 +13,7 @@ import { trackConnections } from '../telemetry/connections.ts';
 export interface AdmissionServerOptions {
   /** Address to bind. */
   address: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free one. */
   port: number;
   certificates: Pick<CertificateSource, 'current' | 'onChange'>;
   listener: RequestListener;

@@ -101,10 +101,10 @@ const opened: Step = {
 };
 
 const surge: Step = {
-  title: `The clients of ${HOT_ZONE} ask for three times as much: 120 % of what the Pods of their zone can do`,
+  title: `The clients of ${HOT_ZONE} ask for three times as much: 120 % of what the Pods of their zone can handle`,
   run: async (stage) => {
     if (stage.plant !== undefined) stage.plant.demand = HOT;
-    await reachLoad(stage, 'what they cannot do goes to other zones: no Pod is overloaded', (load) =>
+    await reachLoad(stage, 'what they cannot handle goes to other zones: no Pod is overloaded', (load) =>
       busiest(load) <= UPPER ? true : describeLoad(load),
     );
     await tell(stage, ['Saturated', 'Overloaded']);

@@ -67,7 +67,7 @@ const etcdClients = async (stage: Stage, namespaces: readonly string[], hinted: 
   if (hinted)
     screen.good(`${rows.length} client Services of Etcds: hints at once, and neither Etcd nor Service was written`);
   if (hinted && stage.minor < 31) {
-    screen.fact('Pending: owner; kube-proxy of this version wants an annotation too, which only etcd-druid may write');
+    screen.fact('Pending: owner; kube-proxy of this version needs an annotation too, which only etcd-druid may write');
   }
 };
 
@@ -145,7 +145,7 @@ const madeZonal: Step = {
 };
 
 const overwritten: Step = {
-  title: 'gardenlet and etcd-druid rewrite their objects, knowing nothing of our settings',
+  title: "gardenlet and etcd-druid rewrite their objects, unaware of the extension's settings",
   run: async (stage) => {
     const { client } = stage.cluster;
     const foreign = { metadata: { annotations: { 'example.com/seen-by-druid': 'no' } } };
@@ -156,7 +156,7 @@ const overwritten: Step = {
     if (left !== undefined) throw new Error('etcd-druid left a foreign annotation, which it is known to remove');
     if (applied === undefined) throw new Error('admission did not set our values in the write of etcd-druid');
     screen.good(
-      'etcd-druid assigned all labels and annotations of etcd-main-client; admission set ours in that same write',
+      'etcd-druid assigned all labels and annotations of etcd-main-client; admission restored the settings in that same write',
     );
     const expected = expectation({ seed: true, garden: true, zonal: ZONAL_LATER });
     await actors.gardenletRewritesService(client, ZONAL, 'kube-apiserver');

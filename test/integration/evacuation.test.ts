@@ -101,7 +101,7 @@ describe('evacuating a zone on the sandbox', () => {
       expect(said('Service')).to.deep.equal([
         'lonely NotEvacuated: zone eu-1a: no ready endpoint would be left elsewhere',
         'web EvacuatedFromZone: zone eu-1a: 1 endpoint(s) get no new connections',
-        'web ReturnedToZone: zone eu-1a: endpoints get connections again',
+        'web ReturnedToZone: zone eu-1a: endpoints get new connections again',
       ]),
     );
     expect(said('ZoneEvacuation').join()).to.contain('eu-1a ZoneEvacuated: zone eu-1a: 1 Service(s) moved, 1 stay');

@@ -240,7 +240,7 @@ describe('Extension resources', () => {
     await expectState('Create Succeeded', ref);
     await expectField('webhook', 'PreferSameZone', 'extension-provider-local');
     await expectState('Create Error');
-    expect(stored()?.status?.lastError?.description).to.contain('class seed counts in namespace garden only');
+    expect(stored()?.status?.lastError?.description).to.contain('class seed applies in namespace garden only');
     await bed.quiet();
     expect(distribution('webhook', 'extension-b')).to.equal(undefined);
     await configure(

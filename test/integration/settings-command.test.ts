@@ -71,7 +71,7 @@ describe('the settings-reconciler command', () => {
       /^shoot--foo--bar +Service\/vpa-webhook +spec\.trafficDistribution +- +PreferSameZone +Enabled$/m,
     );
     expect(table.stdout).to.match(/Service\/kube-apiserver +LayerSevenLoadBalancing/);
-    expect(table.stdout).to.contain('1 Service(s) would be changed, 0 are right, 1 Etcd(s) would be hinted');
+    expect(table.stdout).to.contain('1 Service(s) would be changed, 0 are up to date, 1 Etcd(s) would be hinted');
     const json = await run(...folder.flags, '--dry-run', '-o', 'json');
     const report = JSON.parse(json.stdout) as { changes: unknown[]; refused: { reason: string }[] };
     expect(report.changes).to.have.length(2);

@@ -72,7 +72,7 @@ describe('sources of the settings', () => {
     await bed.apply(cluster());
     await bed.start('modes: {seed: {}}');
     await expectField('PreferSameZone');
-    expect(messages()).to.include('resource cannot be read, going on without');
+    expect(messages()).to.include('resource cannot be read, continuing without it');
     const labelled = () => bed.sandbox.get(NAMESPACES, { name: NS })?.metadata?.labels?.[LABEL_ETCD_CLIENTS];
     await eventually(() => expect(labelled(), 'before there is an Etcd').to.equal('true'));
     fault.remove();

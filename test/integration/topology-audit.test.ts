@@ -43,7 +43,7 @@ describe('kubectl topology audit, on files', () => {
       'of connections stay in their zone',
       'FIRST CAUSE',
       'Cannot be saved by zone routing',
-      'ProxyMissedItsZone (cannot be seen from here)',
+      'ProxyMissedItsZone (not visible in objects)',
       'Not seen: workloads',
     ]) {
       expect(out).to.contain(text);
@@ -241,7 +241,7 @@ describe('kubectl topology audit, on a cluster', function onCluster() {
     const page = folder.at('audit.html');
     const { err, code, out } = await runTopology(['audit', '-o', 'json', '--html', page, ...access]);
     expect(code).to.equal(0);
-    expect(err).to.match(/^warning: going on without webhooks: you may not list mutatingwebhookconfigurations$/m);
+    expect(err).to.match(/^warning: continuing without webhooks: you may not list mutatingwebhookconfigurations$/m);
     expect((JSON.parse(out) as AuditReport).unseen.map(({ what }) => what)).to.deep.equal(['workloads', 'webhooks']);
     expect(readFileSync(page, 'utf8')).to.contain('Not seen: workloads (you may not list deployments); webhooks');
   });
@@ -249,8 +249,8 @@ describe('kubectl topology audit, on a cluster', function onCluster() {
   it('exit code 2 where Services may not be read; without Nodes or slices it says what that leaves open', async () => {
     sandbox.addFault({ kind: 'status', match: { resource: 'nodes' }, code: 403 });
     const { code, out, err } = await runTopology(['audit', ...access]);
-    expect([code, err]).to.deep.equal([0, 'warning: going on without nodes: you may not list nodes\n']);
-    expect(out).to.contain('Nothing can be predicted').and.to.contain('NoNodes');
+    expect([code, err]).to.deep.equal([0, 'warning: continuing without nodes: you may not list nodes\n']);
+    expect(out).to.contain('No prediction is possible').and.to.contain('NoNodes');
     expect(out).to.contain('Not seen: nodes (you may not list nodes)');
     sandbox.addFault({ kind: 'status', match: { resource: 'services' }, code: 403 });
     const refused = await runTopology(['audit', ...access]);

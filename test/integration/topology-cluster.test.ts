@@ -110,8 +110,8 @@ describe('kubectl topology, on a cluster', function onCluster() {
     }
     const { out, err, code } = await runTopology(['explain', 'shop/web', '-o', 'json', ...access]);
     expect(code).to.equal(0);
-    expect(err).to.match(/^warning: going on without pods: you may not list pods$/m);
-    expect(err).to.match(/^warning: going on without webhooks: you may not list mutatingwebhookconfigurations$/m);
+    expect(err).to.match(/^warning: continuing without pods: you may not list pods$/m);
+    expect(err).to.match(/^warning: continuing without webhooks: you may not list mutatingwebhookconfigurations$/m);
     expect((JSON.parse(out) as Explanation).unseen.map(({ what }) => what)).to.deep.equal([
       'pods',
       'webhooks',

@@ -125,7 +125,7 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
       expect(out.replaceAll('\n', ' ')).to.contain(
         'answers with 1 write that changes nothing: 0.1 s of its 20 requests a second',
       );
-      expect(out).to.contain('Dry run: the API server would take it');
+      expect(out).to.contain('Dry run: the API server accepts it');
       expect(await all()).to.deep.equal([]);
       const writes = sandbox.requests.filter(({ user, method }) => user === 'operator' && method !== 'GET');
       expect(writes.map(({ resource, query }) => [resource, query['dryRun']])).to.deep.equal([
@@ -255,7 +255,7 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
       const { code, err } = await run('evacuate eu-1a --for 2h', { signal: ended.signal, onErr: () => ended.abort() });
       expect(code).to.equal(1);
       expect(err)
-        .to.contain('still going on: ZoneEvacuation eu-1a was made.')
+        .to.contain('not finished yet: ZoneEvacuation eu-1a was made.')
         .and.to.contain('kubectl topology return eu-1a');
       expect(await all()).to.have.lengthOf(1);
     });
@@ -434,7 +434,7 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
       await begin();
       sandbox.addFault({ kind: 'status', match: { resource: 'nodes' }, code: 403 });
       const { code, err } = await run('return eu-1a --direct');
-      expect([code, err.includes('warning: Nodes that were cordoned stay so')], err).to.deep.equal([0, true]);
+      expect([code, err.includes('warning: cordoned Nodes stay cordoned')], err).to.deep.equal([0, true]);
     });
 
     it('--percent returns a share, as a canary', async () => {
@@ -452,7 +452,7 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
       const ended = new AbortController();
       const onErr = (text: string): void => (text.startsWith('returning') ? ended.abort() : undefined);
       const { code, err } = await run('return eu-1a', { signal: ended.signal, onErr });
-      expect([code, err.includes('still returning: the evacuation is ended')], err).to.deep.equal([1, true]);
+      expect([code, err.includes('still returning: the evacuation has ended')], err).to.deep.equal([1, true]);
     });
   });
 });

@@ -33,14 +33,14 @@ describe('kubectl topology explain, of the closed loop', function closedLoop() {
 
   it('takes what spills by the plan for no fault, in the verdict and in the exit code', async () => {
     const verdicts = [
-      ['load-aware-effective', '70 % of connections stay in their zone; 30 % spill as the plan wants'],
-      ['load-aware-spread', '33 % of connections stay in their zone; 67 % spill as the plan wants'],
+      ['load-aware-effective', '70 % of connections stay in their zone; 30 % spill as planned'],
+      ['load-aware-spread', '33 % of connections stay in their zone; 67 % spill as planned'],
     ] as const;
     for (const [file, verdict] of verdicts) {
       const { out, code } = await runTopology(['explain', 'web', '-f', clusterFile(file), '--fail-on', 'ineffective']);
       expect(out.split('\n')[1], file).to.equal(`✓ effective: ${verdict}`);
       expect(code, file).to.equal(0);
-      expect(out, file).to.contain('3 of 3 client zones have their traffic as the plan wants it');
+      expect(out, file).to.contain('3 of 3 client zones have their traffic as planned');
     }
   });
 
@@ -48,7 +48,7 @@ describe('kubectl topology explain, of the closed loop', function closedLoop() {
     const args = ['explain', 'web', '-f', clusterFile('load-aware-metrics-lost'), '--fail-on', 'ineffective'];
     const { out, code } = await runTopology(args);
     expect(code).to.equal(1);
-    expect(out).not.to.contain('as the plan wants');
+    expect(out).not.to.contain('as planned');
     expect(out).to.match(/^LOOP +✗ Enforce/m);
   });
 

@@ -52,7 +52,7 @@ const CASES: readonly Case[] = [
     'annotation-not-recognized',
     'NotWanted',
     'AnnotationNotRecognized',
-    /is "AUTO"\. Only "Auto" and "auto" are understood/,
+    /is "AUTO"\. Only "Auto" and "auto" are recognised/,
   ],
   ['annotation-removed', 'NotWanted', 'AnnotationRemoved', /Last event at .*: "Topology Aware Hints has been disabled/],
   ['annotation-wins', 'Ineffective', 'AnnotationWins', /trafficDistribution PreferClose; the annotation wins/],
@@ -60,7 +60,7 @@ const CASES: readonly Case[] = [
     'calico-ebpf-ignores-hints',
     'Ineffective',
     'HintsIgnored',
-    /3 of 3 .* Calico eBPF 3\.31\.2 on Node .* looks at no hints/,
+    /3 of 3 .* Calico eBPF 3\.31\.2 on Node .* ignores hints/,
   ],
   [
     'calico-ebpf-needs-annotation',
@@ -74,7 +74,7 @@ const CASES: readonly Case[] = [
     'CiliumExternalTrafficPolicyLocal',
     /3 of 3 ready Nodes .* externalTrafficPolicy Local/,
   ],
-  ['cilium-not-opted-in', 'Ineffective', 'CiliumNotOptedIn', /asks Cilium 1\.20\.2 on Node/],
+  ['cilium-not-opted-in', 'Ineffective', 'CiliumNotOptedIn', /that Cilium 1\.20\.2 on Node \S+ reads/],
   [
     'cilium-service-topology-off',
     'Ineffective',
@@ -87,7 +87,7 @@ const CASES: readonly Case[] = [
     'CiliumServiceTopologyOff',
     /what Pods send to cluster IPs, before kube-proxy.*serviceTopology .* off/,
   ],
-  ['cilium-prefer-close-only', 'Ineffective', 'CiliumNotOptedIn', /asks Cilium 1\.18\.3 on Node/],
+  ['cilium-prefer-close-only', 'Ineffective', 'CiliumNotOptedIn', /that Cilium 1\.18\.3 on Node \S+ reads/],
   [
     'cilium-refuses-zone',
     'Ineffective',
@@ -116,7 +116,7 @@ const CASES: readonly Case[] = [
   ['evacuated', 'Effective', 'Evacuated', /^eu-1a is evacuated until .*: 1 of 1 ready endpoint there get no new/],
   ['evacuated-in-part', 'NotWanted', 'Evacuated', /^eu-1a is evacuated: 1 of 2 ready endpoints there/],
   ['external-name', 'NotWanted', 'ExternalName', /type ExternalName/],
-  ['gke-dataplane-v2-unknown', 'Unknown', 'RouterUnknown', /Who load-balances Service shop\/web/],
+  ['gke-dataplane-v2-unknown', 'Unknown', 'RouterUnknown', /The data plane of Service shop\/web/],
   ['headless', 'Ineffective', 'Headless', /clusterIP None/],
   [
     'hinted-for-other-zone',

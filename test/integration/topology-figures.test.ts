@@ -121,16 +121,21 @@ describe('figures of kubectl topology', () => {
       if (share === undefined || share === '100' || text.includes('✗ ineffective')) continue;
       told.set(file, /^EFFECTIVE.*$/m.exec(text)?.[0] ?? '');
     }
-    expect(told.get('hinted-for-other-zone')).to.match(/3 of 3 client zones keep to their hints, which lend/);
+    expect(told.get('hinted-for-other-zone')).to.match(/3 of 3 client zones follow their hints, which lend/);
     for (const [file, line] of told) expect(line, file).not.to.match(/zones keep their traffic/);
   });
 
   const without: readonly (readonly [name: string, file: string, stdin: string | undefined, why: RegExp])[] = [
     ['a headless Service', 'headless', undefined, /no share can be predicted \(headless/],
-    ['a name in DNS', 'external-name', undefined, /no share can be predicted \(it is a name in DNS\)/],
+    ['a name in DNS', 'external-name', undefined, /no share can be predicted \(it is a DNS name\)/],
     ['a Service of another proxy', 'other-proxy', undefined, /no share can be predicted \(no proxy of the cluster/],
     ['a cluster without Nodes', 'no-nodes', undefined, /no share can be predicted \(no ready Node is known\)/],
-    ['an unknown router', 'gke-dataplane-v2-unknown', undefined, /no share can be predicted \(who routes is not known/],
+    [
+      'an unknown router',
+      'gke-dataplane-v2-unknown',
+      undefined,
+      /no share can be predicted \(the data plane is not known/,
+    ],
     ['a Service without endpoints', 'no-endpoints', undefined, /no share can be predicted \(no endpoint is ready\)/],
     [
       'endpoints without zone',
@@ -156,7 +161,7 @@ describe('figures of kubectl topology', () => {
     expect(await explained('gke-dataplane-v2-unknown'))
       .to.match(/^USED +\? 3 not known/m)
       .and.to.match(/^EFFECTIVE +\? not known of eu-1a, eu-1b, eu-1c$/m);
-    expect(await textOf(['audit', ...on('gke-dataplane-v2-unknown')])).to.match(/Not known: who routes/);
+    expect(await textOf(['audit', ...on('gke-dataplane-v2-unknown')])).to.match(/Not known: the data plane/);
   });
 
   it('count no endpoints in a zone that is evacuated and has none', async () => {

@@ -121,7 +121,7 @@ describe('kubectl topology simulate, its JSON', () => {
     expect(outcome?.maxUtilization).to.be.closeTo(plan.maxUtilization, 1e-9);
   });
 
-  it('agrees with `explain` on what stays in its zone now, clients alike on every Node', async () => {
+  it('agrees with `explain` on what stays in its zone now, clients equally many on every Node', async () => {
     const explained = await topologyJson<{ effective: { inZoneShare: number } }>([
       'explain',
       'checkout',
@@ -206,7 +206,9 @@ describe('kubectl topology simulate, its screens', () => {
       ]);
       if (code === 0) expect(out, file).to.match(/^Service shop\/web/);
       else
-        expect(err, file).to.match(/^error: (?:Service shop\/web (?:is|has)|no ready Node|who routes is not known) /);
+        expect(err, file).to.match(
+          /^error: (?:Service shop\/web (?:is|has)|no ready Node|the data plane is not known) /,
+        );
     }
   });
 });

@@ -109,7 +109,7 @@ describe('kubectl topology snapshot', () => {
       sandbox.addFault({ kind: 'status', match: { resource: 'events' }, code: 403 });
       const access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('reader'))];
       const { code, out, err } = await runTopology(['snapshot', '--service', 'shop/web', ...access]);
-      expect([code, err]).to.deep.equal([0, 'warning: going on without events: you may not list events\n']);
+      expect([code, err]).to.deep.equal([0, 'warning: continuing without events: you may not list events\n']);
       const { items } = JSON.parse(out) as { items: { kind: string; metadata: { name: string }; unread?: unknown }[] };
       expect(items[0]).to.deep.include({ kind: 'TopologySnapshot' });
       expect(items[0]?.unread).to.deep.equal([{ what: 'events', why: 'you may not list events' }]);

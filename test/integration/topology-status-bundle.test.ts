@@ -113,7 +113,7 @@ describe('kubectl topology status --bundle', function bundles() {
     const { code, err } = await write();
     expect([code, err]).to.deep.equal([
       2,
-      `error: --bundle ${file}: the file exists; take another name, or --force to replace it\n`,
+      `error: --bundle ${file}: the file exists; choose another name, or replace it with --force\n`,
     ]);
     expect(sandbox.requests).to.deep.equal([]);
     expect(readFileSync(file, 'utf8')).to.equal('mine');

@@ -177,7 +177,7 @@ describe('money by measured bytes', () => {
     const both = await runTopology(['audit', '--measured', '--gb-per-day', '100', ...input]);
     expect([both.code, both.err]).to.deep.equal([
       2,
-      'error: --gb-per-day assumes what --measured and --prometheus measure: leave it out\n',
+      'error: leave out --gb-per-day, an assumption: --measured and --prometheus measure traffic\n',
     ]);
   });
 

@@ -228,7 +228,7 @@ describe('endpointslice-webhook on a cluster', () => {
     expect(configuration()).to.equal(undefined);
     const second = run(['--cleanup', '--kubeconfig', kubeconfig]);
     expect(await second.ended).to.equal(0);
-    expect(second.output()).to.match(/is not there/);
+    expect(second.output()).to.match(/does not exist/);
   });
 
   it('given version and certificates it runs without a cluster and loads no client', async () => {

@@ -13,7 +13,7 @@ import { DEPLOYMENTS, startWorkloads } from './workloads.ts';
 
 const USAGE = `usage: main.ts [--port N] [--kubernetes-version vX.Y.Z] [--kubeconfig-dir DIR] [--user NAME[=GROUP,GROUP]]... [--apply FILE]... [--workloads]
 
---port               port at 127.0.0.1; 0 takes a free one (default 0)
+--port               port at 127.0.0.1; 0 picks a free one (default 0)
 --kubernetes-version what /version answers (default v1.36.3)
 --kubeconfig-dir     writes NAME.kubeconfig for each user there (":" becomes "_")
 --user               a user to write a kubeconfig for (default admin=system:masters)

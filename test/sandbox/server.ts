@@ -30,7 +30,7 @@ const listen = (server: Http2SecureServer, port: number): Promise<void> =>
     });
   });
 
-/** Listens on 127.0.0.1; port 0 takes a free one. */
+/** Listens on 127.0.0.1; port 0 picks a free one. */
 export const startListener = async (
   port: number,
   certificate: ServerCertificate,

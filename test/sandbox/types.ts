@@ -15,7 +15,7 @@ export interface SandboxResource extends Resource {
 }
 
 export interface SandboxOptions {
-  /** Port to listen on at 127.0.0.1; default 0 takes a free one. */
+  /** Port to listen on at 127.0.0.1; default 0 picks a free one. */
   port?: number;
   /** What /version answers; default v1.36.3. */
   kubernetesVersion?: string;

@@ -21,7 +21,7 @@ const exists = (file: string): Promise<boolean> =>
   );
 
 const refusal = (file: string): UsageError =>
-  new UsageError(`--bundle ${file}: the file exists; take another name, or --force to replace it`);
+  new UsageError(`--bundle ${file}: the file exists; choose another name, or replace it with --force`);
 
 /** Early word of what `writeWhole` would say in the end. @throws UsageError where the file exists and must not be replaced. */
 export const checkFree = async (file: string, force: boolean): Promise<void> => {

@@ -37,7 +37,7 @@ const README = `What kubectl topology status saw, for a bug report.
 screen   what it printed; report: the same for programs
 missing  what could not be read, or was too much
 logs     the last lines of the Pods
-items    the objects it was judged by, and what objects cannot tell: time, dry runs, certificates, what was not seen
+items    the objects it is based on, and what objects do not show: time, dry runs, certificates, what was not seen
 
 Look at it: kubectl topology status -f FILE, and as if it were the cluster
             kubectl topology audit -f FILE, kubectl topology explain NAMESPACE/NAME -f FILE

@@ -93,9 +93,9 @@ export const audit = topologyCommand<Flags>({
   summary: 'All Services, worst first: what crosses zones, by which cause, and what would be saved',
   examples: [
     ['The whole cluster', 'audit'],
-    ['One page for people who have no terminal, with money', 'audit --gb-per-day 2500 --prices aws --html audit.html'],
+    ['One HTML page with costs, to share', 'audit --gb-per-day 2500 --prices aws --html audit.html'],
     ['What crossing costs by the bytes that the traffic-meters measured', 'audit --measured --prices aws'],
-    ['The same from Prometheus, a week back', 'audit --prometheus monitoring/prometheus:9090 --window 168h'],
+    ['The same from Prometheus, over the last week', 'audit --prometheus monitoring/prometheus:9090 --window 168h'],
     [
       'Without a cluster',
       'audit -f cluster.json --sort-by saving   # kubectl get nodes,services,endpointslices -A -o json > cluster.json',

@@ -30,7 +30,7 @@ interface Flags {
 const define = (command: Command): void => {
   command.option('-f, --filename <file|dir|->', 'rendered manifests, YAML or JSON; may be repeated', collect);
   addFindingsOutput(command)
-    .option('--kubernetes-version <version>', 'version that they are for; default: the newest known', versionFlag)
+    .option('--kubernetes-version <version>', 'version of the target cluster; default: the newest known', versionFlag)
     .option('--cilium-version <version>', 'Cilium routes; 1.18 and 1.19 read PreferClose only', ciliumVersionFlag)
     .addOption(
       new Option('--fail-on <severity>', 'exit code 1 on findings of this severity and worse')
@@ -78,7 +78,10 @@ export const check = topologyCommand<Flags>({
       'check -f rendered/ --fail-on warning -o junit',
     ],
     ['For code scanning', 'check -f rendered/ -o sarif'],
-    ['For the cluster it goes to', 'check -f rendered/ --kubernetes-version 1.33 --cilium-version 1.18'],
+    [
+      'For the cluster that they will be applied to',
+      'check -f rendered/ --kubernetes-version 1.33 --cilium-version 1.18',
+    ],
   ],
   define,
   async run(io, flags) {

@@ -14,10 +14,10 @@ import { load, listNamespaceNames } from '../session.ts';
 
 export const completion = topologyCommand<unknown>({
   name: 'completion',
-  summary: 'Prints the completion script of a shell, or the one that kubectl asks for its plug-ins',
+  summary: 'Prints the completion script for a shell, or the one that kubectl calls for plug-ins',
   examples: [
     ['bash, now', 'completion bash > ~/.topology && . ~/.topology'],
-    ['zsh, from the next start on, with ~/.zfunc in fpath', 'completion zsh > ~/.zfunc/_kubectl-topology'],
+    ['zsh, in new shells, with ~/.zfunc in fpath', 'completion zsh > ~/.zfunc/_kubectl-topology'],
     ['fish', 'completion fish > ~/.config/fish/completions/kubectl-topology.fish'],
     [
       '`kubectl topology` in every shell that completes kubectl',

@@ -10,26 +10,24 @@ import { addLimitFlags } from '../without.ts';
 
 export const evacuate = topologyCommand<EvacuateFlags>({
   name: 'evacuate',
-  summary: 'Sends no new connections to the endpoints of a zone, everywhere and for a time, after a check',
+  summary: 'After a check, sends no new connections to the endpoints of a zone, in all namespaces, for a limited time',
   examples: [
     ['Would it work? Nothing is written', 'evacuate eu-1a --for 2h --dry-run'],
     [
-      'Do it, and look on until it is done; Ctrl-C leaves it running',
+      'Do it, and show progress until it is done; Ctrl-C does not stop it',
       'evacuate eu-1a --for 2h --reason "incident 4711"',
     ],
     [
-      'With clients where the meters see them, and new connections that still arrive',
+      'With clients as the meters measure them, and new connections that still arrive',
       'evacuate eu-1a --for 2h --measured',
     ],
-    ['Although endpoints elsewhere get more than the limit', 'evacuate eu-1a --for 2h --force'],
+    ['Even if endpoints elsewhere get more than the limit', 'evacuate eu-1a --for 2h --force'],
     ['A quarter of the endpoints, of one namespace', 'evacuate eu-1a --for 30m --percent 25 --round down -n shop'],
-    ['How far it is, and how it ends', 'evacuations'],
+    ['How far it is, and when it ends', 'evacuations'],
   ],
   define(command) {
     addMeasuredFlags(
-      addLimitFlags(
-        addOutputFlag(addClusterFlags(command.argument('<zone>', 'as topology.kubernetes.io/zone has it'))),
-      ),
+      addLimitFlags(addOutputFlag(addClusterFlags(command.argument('<zone>', 'value of topology.kubernetes.io/zone')))),
     )
       .requiredOption(
         '--for <duration>',
@@ -38,20 +36,23 @@ export const evacuate = topologyCommand<EvacuateFlags>({
       )
       .option('--percent <percent>', "share of each Service's endpoints in the zone", sharePercent, 100)
       .addOption(
-        new Option('--round <up|down>', 'where that is no whole number of endpoints')
+        new Option('--round <up|down>', 'if that is not a whole number of endpoints')
           .choices(['up', 'down'])
           .default('up'),
       )
       .option('--reason <text>', 'why; shown to all who list evacuations')
-      .option('-n, --namespace <namespace>', 'only Services of this namespace; default: of all, kube-system included')
+      .option(
+        '-n, --namespace <namespace>',
+        'only Services of this namespace; default: all namespaces, including kube-system',
+      )
       .option('-l, --selector <selector>', 'only Services with these labels', selectorFlag)
       .option('--dry-run', 'check, ask the API server, and write nothing')
-      .option('--force', 'go on although endpoints would be overloaded or routers could lose connections')
+      .option('--force', 'proceed even if endpoints would be overloaded or routers could lose connections')
       .option(
         '--cordon',
         'also mark the Nodes of the zone unschedulable, so that no new Pods start there; none is drained',
       )
-      .option('--no-wait', 'end as soon as the evacuation is made');
+      .option('--no-wait', 'exit as soon as the evacuation is created');
   },
   async run(io, flags, [zone = '']) {
     const { evacuateZone } = await import('../evacuation/evacuate.ts');

@@ -13,7 +13,7 @@ type Flags = ClusterFlags & OutputFlags;
 
 export const evacuations = topologyCommand<Flags>({
   name: 'evacuations',
-  summary: 'Which zones are evacuated, how far that is, which Services stay and why, and when it ends',
+  summary: 'Which zones are evacuated, the progress, which Services stay and why, and when it ends',
   examples: [
     ['All of them', 'evacuations'],
     ['One, with the Services that stay as they are', 'evacuations eu-1a'],

@@ -65,7 +65,7 @@ export const hints = topologyCommand<Flags>({
     addVersionFlags(addOutputFlag(addInputFlags(command)), 'the control plane');
     command
       .option('--service <name>', 'only this Service: NAME or NAMESPACE/NAME')
-      .option('--no-webhook', 'as if neither our webhook nor its policies served slices labelled with a strategy');
+      .option('--no-webhook', 'as if neither the webhook nor the policies of this extension served slices');
   },
   async run(io, flags) {
     const loaded = await load(

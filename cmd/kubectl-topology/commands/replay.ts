@@ -44,7 +44,7 @@ export const replay = topologyCommand<Flags>({
   name: 'replay',
   summary: 'What the closed loop decides on observations: JSON lines in, JSON lines out',
   examples: [
-    ['Observations that were kept in a file', 'replay < observations.jsonl'],
+    ['Observations from a file', 'replay < observations.jsonl'],
     ['What another policy would have done', 'replay --policy flowpolicy.yaml < observations.jsonl'],
   ],
   define(command) {

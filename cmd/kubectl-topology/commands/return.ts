@@ -8,19 +8,19 @@ export const returnZone = topologyCommand<ReturnFlags>({
   name: 'return',
   summary: 'Ends the evacuations of a zone: new connections go there again',
   examples: [
-    ['End it, and look on until every slice is back', 'return eu-1a'],
+    ['End it, and show progress until every slice is restored', 'return eu-1a'],
     ['A canary: a quarter of the endpoints first', 'return eu-1a --percent 25'],
-    ['With every component of ours dead: needs the API server only', 'return eu-1a --direct'],
+    ['While no component of this extension runs: needs only the API server', 'return eu-1a --direct'],
   ],
   define(command) {
-    addClusterFlags(command.argument('<zone>', 'as topology.kubernetes.io/zone has it'))
+    addClusterFlags(command.argument('<zone>', 'value of topology.kubernetes.io/zone'))
       .option(
         '--percent <percent>',
-        "only this share of each Service's endpoints; the rest stays evacuated",
+        "only this share of each Service's endpoints; the others stay evacuated",
         sharePercent,
       )
       .option('--direct', 'write the slices from here instead of leaving that to the settings-reconciler')
-      .option('--no-wait', 'end as soon as the evacuation is deleted');
+      .option('--no-wait', 'exit as soon as the evacuation is deleted');
   },
   async run(io, flags, [zone = '']) {
     const evacuation = await import('../evacuation/return.ts');

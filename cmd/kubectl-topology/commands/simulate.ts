@@ -48,10 +48,11 @@ const withObserved = async (
 
 export const simulate = topologyCommand<SimulateFlags>({
   name: 'simulate',
-  summary: 'Every way to route a Service by zone, side by side: where traffic goes, overload, cost, and which to take',
+  summary:
+    'Every way to route a Service by zone, side by side: where traffic goes, overload, cost, and which one to choose',
   examples: [
-    ['Clients taken to be where the CPU of the Nodes is', 'simulate web -n shop'],
-    ['What 500 GB a day cost in each mode, with prices of AWS', 'simulate shop/web --gb-per-day 500'],
+    ['Clients assumed to be where the CPU of the Nodes is', 'simulate web -n shop'],
+    ['What 500 GB a day cost in each mode, at AWS prices', 'simulate shop/web --gb-per-day 500'],
     [
       'Uneven demand, from files: what load-aware hints would keep',
       'simulate shop/web -f cluster.yaml --demand eu-1a=1,eu-1b=0.5,eu-1c=0.5 --capacity 500m',

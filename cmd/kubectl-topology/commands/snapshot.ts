@@ -48,7 +48,7 @@ export const snapshot = topologyCommand<Flags>({
   },
   async run(io, flags) {
     checkInputFlags(flags);
-    if (flags.filename !== undefined) throw new UsageError('a snapshot is made of a cluster: leave out --filename');
+    if (flags.filename !== undefined) throw new UsageError('a snapshot is taken from a cluster: leave out --filename');
     const named = flags.service === undefined ? undefined : parseServiceName(flags.service, flags.namespace);
     if (named !== undefined && named.namespace === undefined) {
       throw new UsageError(`--service ${flags.service ?? ''}: name its namespace, as in NAMESPACE/NAME`);
@@ -73,7 +73,7 @@ export const snapshot = topologyCommand<Flags>({
       const collection = read[what];
       return collection.kind === 'unknown' ? [{ what, why: collection.why }] : [];
     });
-    for (const { what, why } of unread) io.err.write(`warning: going on without ${what}: ${why}\n`);
+    for (const { what, why } of unread) io.err.write(`warning: continuing without ${what}: ${why}\n`);
     const missing = new Set(unread.map(({ what }) => what));
     const list = file.list({
       serverVersion: read.version === undefined ? '' : formatVersion(read.version),

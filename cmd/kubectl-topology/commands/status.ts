@@ -70,8 +70,8 @@ export const status = topologyCommand<Flags>({
   summary: 'What is installed, whether it works, and what went wrong last',
   examples: [
     ['One screen; exit code 1 if something is wrong, 3 if nothing is installed', 'status'],
-    ['For a bug report: the same and what it was judged by, without secrets', 'status --bundle status.json'],
-    ['What another person has sent', 'status -f status.json'],
+    ['For a bug report: the same, with the objects it is based on; without secrets', 'status --bundle status.json'],
+    ['From a bundle that someone else sent', 'status -f status.json'],
   ],
   define(command) {
     addOutputFlag(addInputFlags(command, true))
@@ -83,7 +83,7 @@ export const status = topologyCommand<Flags>({
   async run(io, flags) {
     checkInputFlags(flags);
     if (flags.bundle !== undefined && flags.filename !== undefined) {
-      throw new UsageError('--bundle is made of a cluster: leave out --filename');
+      throw new UsageError('--bundle is taken from a cluster: leave out --filename');
     }
     const report =
       flags.filename === undefined

@@ -32,10 +32,10 @@ interface Flags extends InputFlags, OutputFlags, SourceFlags {
 
 const define = (command: Command): void => {
   addSourceFlags(addOutputFlag(addInputFlags(command.argument('[service]', 'NAME (with -n) or NAMESPACE/NAME'), true)))
-    .option('-w, --watch', 'go on: each reading is of the time since the one before')
-    .option('--interval <duration>', 'time between two readings (default: 2s, of Prometheus 15s)', secondsFlag)
-    .option('--for <duration>', 'end after this time; goes with --watch', secondsFlag)
-    .option('--html <file>', 'also write one self-contained page; with --watch it shows the time that was recorded');
+    .option('-w, --watch', 'keep reading: each reading covers the time since the one before')
+    .option('--interval <duration>', 'time between two readings (default: 2s; with Prometheus 15s)', secondsFlag)
+    .option('--for <duration>', 'stop after this time; only with --watch', secondsFlag)
+    .option('--html <file>', 'also write one self-contained page; with --watch it shows the recorded time');
 };
 
 /** Whose traffic is looked at. */
@@ -144,10 +144,7 @@ export const traffic = topologyCommand<Flags>({
     ['The whole cluster, averages since the meters began', 'traffic'],
     ['One Service, live', 'traffic web -n shop --watch'],
     ['Ten minutes as a page with a picture over time', 'traffic --watch --for 10m --html traffic.html'],
-    [
-      'From Prometheus, whichever of the known formats it has',
-      'traffic --prometheus monitoring/prometheus:9090 --window 30m',
-    ],
+    ['From Prometheus, in any of the known formats', 'traffic --prometheus monitoring/prometheus:9090 --window 30m'],
     [
       'Kept for an audit without a cluster',
       'traffic -o json > traffic.json   # audit --measured -f cluster.json -f traffic.json',

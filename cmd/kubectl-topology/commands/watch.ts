@@ -56,7 +56,7 @@ const createScreen = (io: Io, flags: ExplainFlags, name: string): ((snapshot: Cl
 
 export const watch = topologyCommand<ExplainFlags>({
   name: 'watch',
-  summary: 'The explanation of a Service, live: redrawn on change, one line a change where no terminal is',
+  summary: 'The explanation of a Service, live: redrawn on change; without a terminal one line per change',
   examples: [['While you scale, roll out or drain', 'watch web -n shop']],
   define(command) {
     addExplainFlags(command.argument('<service>', 'NAME or NAMESPACE/NAME'));

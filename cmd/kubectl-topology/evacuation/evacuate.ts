@@ -198,7 +198,7 @@ const endText = ({ spec: { zone, duration } }: ZoneEvacuation): string =>
 
 const finalText = (evacuation: ZoneEvacuation): string => {
   if (evacuation.status?.phase === 'Refused')
-    return `Refused: ${acceptedText(evacuation)}\nThe ZoneEvacuation stays and begins as soon as that is mended; kubectl topology return ${evacuation.spec.zone} removes it.\n`;
+    return `Refused: ${acceptedText(evacuation)}\nThe ZoneEvacuation stays and begins as soon as that is fixed; kubectl topology return ${evacuation.spec.zone} removes it.\n`;
   return `${progressText(evacuation)}\n${renderLeft(evacuation)}${endText(evacuation)}`;
 };
 
@@ -224,7 +224,7 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
     io.out.write(renderSurvivalCheck(checked, style));
   }
   if (!isAllowed(checked, flags.force)) {
-    const hint = checked.refusals.every(({ forcible }) => forcible) ? '; --force goes on all the same' : '';
+    const hint = checked.refusals.every(({ forcible }) => forcible) ? '; --force proceeds anyway' : '';
     io.err.write(`error: refused, nothing was written${hint}\n`);
     await report(null);
     return 1;
@@ -232,7 +232,7 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
   const made = await create(client, wish, flags.dryRun ?? false, io);
   if (flags.dryRun === true) {
     await report(made);
-    if (text) io.out.write('\nDry run: the API server would take it, and nothing was written.\n');
+    if (text) io.out.write('\nDry run: the API server accepts it; nothing was written.\n');
     return 0;
   }
   if (await withdraws(client, made, before, flags, io)) {
@@ -244,7 +244,7 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
   try {
     const last = flags.wait ? await follow(client, made, traffic, io) : made;
     if (last === undefined) {
-      io.err.write(`still going on: ZoneEvacuation ${made.metadata.name ?? ''} was made. ${endText(made)}`);
+      io.err.write(`not finished yet: ZoneEvacuation ${made.metadata.name ?? ''} was made. ${endText(made)}`);
       return 1;
     }
     const refused = last.status?.phase === 'Refused';

@@ -51,7 +51,7 @@ const uncordon = async (client: Client, zone: string, io: Io): Promise<void> => 
     if (count > 0) io.err.write(`uncordoned Nodes: ${count}\n`);
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    io.err.write(`warning: Nodes that were cordoned stay so: ${error.message}\n`);
+    io.err.write(`warning: cordoned Nodes stay cordoned: ${error.message}\n`);
   }
 };
 
@@ -100,7 +100,7 @@ const wait = async (client: Client, zone: string, io: Io): Promise<ExitCode> => 
   } catch (error) {
     if (!io.signal.aborted) throw error;
     progress.clear();
-    io.err.write('still returning: the evacuation is ended, and the slices follow\n');
+    io.err.write('still returning: the evacuation has ended, and the slices are being restored\n');
     return 1;
   } finally {
     progress.clear();
@@ -131,7 +131,7 @@ const direct = async (client: Client, zone: string, io: Io): Promise<ExitCode> =
     if (errors.length > 0) break;
   }
   const { slices } = await markedSlices(client, zone, io.signal);
-  const why = errors[0]?.message ?? 'something writes them again: stop the settings-reconciler, and try again';
+  const why = errors[0]?.message ?? 'another process writes them again: stop the settings-reconciler, and try again';
   io.err.write(`error: ${slicesText(slices.length)} still show the evacuation: ${why}\n`);
   return 1;
 };

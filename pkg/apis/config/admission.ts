@@ -19,17 +19,18 @@ export const FLOW_CONTROLLER_SCHEMA = object(
     users: Type.Array(userName(), {
       uniqueItems: true,
       default: [],
-      description: 'User names whose planned hints pass untouched; default: its ServiceAccount in our namespace.',
+      description:
+        'User names whose planned hints are left unchanged; default: its ServiceAccount in the own namespace.',
     }),
     lease: object(
       {
         namespace: Type.Optional(namespaceName("Default: the Pod's own namespace.")),
         name: objectName('Name of the Lease.', { default: COMMANDS.flowController }),
       },
-      { default: {}, description: 'The Lease by which the flow controller counts as alive.' },
+      { default: {}, description: 'The Lease that shows whether the flow-controller is alive.' },
     ),
   },
-  { default: {}, description: 'What is known about the flow controller.' },
+  { default: {}, description: 'About the flow-controller.' },
 );
 
 export type FlowControllerInformation = Static<typeof FLOW_CONTROLLER_SCHEMA>;
@@ -37,9 +38,9 @@ export type FlowControllerInformation = Static<typeof FLOW_CONTROLLER_SCHEMA>;
 /** Fields that say which namespaces admission serves. */
 export const SERVED_NAMESPACES = {
   includedNamespaces: namespaceList(
-    'Namespaces to serve although they are excluded by default (kube-system, default).',
+    'Namespaces to serve even though they are excluded by default (kube-system, default).',
   ),
-  excludedNamespaces: namespaceList('Namespaces never served, beside kube-system, default and our own.'),
+  excludedNamespaces: namespaceList('Namespaces never served, besides kube-system, default and the own one.'),
 };
 
 /** Which namespaces admission serves. */

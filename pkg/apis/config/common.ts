@@ -6,8 +6,8 @@ import { flag, object, oneOf, text, whole } from './schema.ts';
 
 /** Fields of a listening port with its default. */
 export const endpointFields = (port: number) => ({
-  bindAddress: text('Address to listen on; `::` takes both address families.', { default: '::' }),
-  port: whole(0, 65_535, 'TCP port; 0 takes a free one and prints it.', { default: port }),
+  bindAddress: text('Address to listen on; `::` accepts both address families.', { default: '::' }),
+  port: whole(0, 65_535, 'TCP port; 0 picks a free one and prints it.', { default: port }),
 });
 
 /** Schema of a listening port with its default. */
@@ -46,7 +46,7 @@ export const leaderElectionSchema = (name: string) =>
         text("Namespace of the Lease; default: the Pod's own namespace, else `default`.", { maxLength: 63 }),
       ),
       name: text('Name of the Lease.', { maxLength: 253, default: name }),
-      leaseDurationSeconds: seconds(15, 'After this time without renewal others may take the Lease.'),
+      leaseDurationSeconds: seconds(15, 'After this time without renewal another replica may take the Lease.'),
       renewDeadlineSeconds: seconds(10, 'The leader gives up after failing to renew for this time.'),
       retryPeriodSeconds: seconds(2, 'Pause between two tries to take or renew the Lease.'),
     },

@@ -45,15 +45,15 @@ const registration = object(
     }),
     deployment: Type.Optional(
       objectName(
-        'Our own Deployment: a replica that ends while it is gone or scaled to nothing takes the configuration back. Unset: none does.',
+        "The webhook's Deployment: a replica that stops while it is deleted or scaled to zero removes the configuration. Unset: none does.",
       ),
     ),
     address,
     failurePolicy: Type.Optional(
       oneOf(['Ignore', 'Fail'], {
         description:
-          'What API servers do with EndpointSlices while the webhook is away; settings are always `Ignore`. ' +
-          'Unset: what is registered already stays, `Ignore` where nothing is.',
+          'What API servers do with EndpointSlices while the webhook is unavailable; for settings it is always `Ignore`. ' +
+          'Unset: an existing registration keeps its value; a new one gets `Ignore`.',
       }),
     ),
     timeoutSeconds: whole(1, 5, 'Seconds that API servers wait for an answer.', { default: 5 }),
@@ -63,10 +63,10 @@ const registration = object(
         default: true,
       },
     ),
-    keepSettings: flag('Put settings back that their owner dropped, in namespaces labelled for it.', { default: true }),
+    keepSettings: flag('Restore settings that their owner dropped, in namespaces labelled for it.', { default: true }),
     ...SERVED_NAMESPACES,
   },
-  { default: {}, description: 'How the webhook announces itself to the API server.' },
+  { default: {}, description: 'How the webhook registers with the API server.' },
 );
 
 /** How the webhook announces itself. */
@@ -78,20 +78,20 @@ const server = object(
     drainSeconds: whole(0, 300, 'Seconds between "not ready" and the end of listening.', { default: 5 }),
     maxInFlightRequests: whole(1, 100_000, 'Requests beyond this are answered with 503.', { default: 256 }),
   },
-  { default: {}, description: 'Where reviews are served.' },
+  { default: {}, description: 'The server for admission reviews.' },
 );
 
 const schema = Type.Object({
-  kubernetesVersion: Type.Optional(text('Version of the API server that asks; default: what its /version answers.')),
+  kubernetesVersion: Type.Optional(text('Version of the API server; default: from its /version.')),
   admission: admissionSchema(
-    'Whether slices and kept settings are registered: always (`webhook`), never (`policy`), or unless the settings ' +
+    'Whether slices and kept settings are registered: always (`webhook`), never (`policy`), or unless the settings- ' +
       'reconciler has recorded in the cluster that policies do it (`auto`).',
   ),
   server,
   certificates: object(
     {
       directory: Type.Optional(
-        text('Directory with `tls.crt` and `tls.key`; unset: a built-in authority that lives in Secrets.'),
+        text('Directory with `tls.crt` and `tls.key`; unset: a built-in authority, stored in Secrets.'),
       ),
     },
     { default: {}, description: 'Where the serving certificate comes from.' },
@@ -101,11 +101,11 @@ const schema = Type.Object({
     {
       user: Type.Optional(
         userName({
-          description: 'User name whose writes are never changed; default: its ServiceAccount in our namespace.',
+          description: 'User name whose writes are never changed; default: its ServiceAccount in the own namespace.',
         }),
       ),
     },
-    { default: {}, description: 'What is known about the settings reconciler.' },
+    { default: {}, description: 'About the settings-reconciler.' },
   ),
   registration,
   installation: SHARING_INSTALLATION_SCHEMA,

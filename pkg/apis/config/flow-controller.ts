@@ -14,7 +14,7 @@ const status = object(
     create: flag('Create an empty FlowPolicy, owned by the Service, where a load-aware Service has none.', {
       default: true,
     }),
-    minIntervalSeconds: whole(1, 3_600, 'Least time between two writes of a status that only has new figures.', {
+    minIntervalSeconds: whole(1, 3_600, 'Least time between two status writes if only figures changed.', {
       default: 60,
     }),
   },
@@ -31,20 +31,20 @@ const nodeGroups = object(
       minimum: 0.1,
       maximum: 100,
       default: 5,
-      description: "Service writes a second that make endpoints follow a Node's new zone.",
+      description: "Service writes per second that make endpoints follow a Node's new zone.",
     }),
   },
-  { default: {}, description: "KubeEdge's NodeGroups; nothing happens where they are not installed." },
+  { default: {}, description: "KubeEdge's NodeGroups; no effect where they are not installed." },
 );
 
 const trafficProof = object(
   {
     enabled: flag(
-      'Read the traffic-meters, and say in the condition TrafficDistributionHonored whether connections go where hints say.',
+      'Read the traffic-meters, and report in the condition TrafficDistributionHonored whether connections follow the hints.',
       { default: false },
     ),
     onServices: flag(
-      'Write the condition on Services that ask for routing by zone; `false`: in the status of FlowPolicies alone.',
+      'Write the condition on Services that request routing by zone; `false`: only into the status of FlowPolicies.',
       { default: true },
     ),
     namespace: Type.String({
@@ -54,7 +54,7 @@ const trafficProof = object(
     }),
     intervalSeconds: whole(5, 300, 'Time between two readings of all meters.', { default: 10 }),
   },
-  { default: {}, description: 'Whether measured connections go where hints say.' },
+  { default: {}, description: 'Whether measured connections follow the hints.' },
 );
 
 const schema = Type.Object({

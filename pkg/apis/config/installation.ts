@@ -6,10 +6,9 @@ import { namespaceName, object, objectName, text } from './schema.ts';
 
 const common = {
   clusterRole: Type.Optional(
-    text(
-      'Our own ClusterRole: what is written in the whole cluster is removed with it. Unset: with the own namespace.',
-      { maxLength: 253 },
-    ),
+    text("The component's own ClusterRole, the owner of its cluster-scoped objects. Unset: the own namespace is.", {
+      maxLength: 253,
+    }),
   ),
 };
 
@@ -30,12 +29,13 @@ export const SHARING_INSTALLATION_SCHEMA = object(
       object(
         { namespace: namespaceName('Namespace of the Lease.'), name: objectName('Name of the Lease.') },
         {
-          description: 'The Lease by which one of several installations changes slices. Unset: there is no other one.',
+          description:
+            'The Lease that decides which of several installations changes slices. Unset: there is no other one.',
         },
       ),
     ),
     routingLabel: text(
-      'Value of the namespace label `topology.extensions.gardener.cloud/routing` that this installation gives.',
+      'Value of the namespace label `topology.extensions.gardener.cloud/routing` that this installation sets.',
       { maxLength: 63, pattern: '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$', default: 'true' },
     ),
   },

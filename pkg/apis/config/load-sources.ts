@@ -55,20 +55,20 @@ const labels = object(
     sourceZone: label(DEFAULTS.labels.sourceZone, 'Zone of the clients.'),
     destinationZone: label(DEFAULTS.labels.destinationZone, 'Zone of the endpoints.'),
   },
-  { description: 'Prometheus: labels that say what a sample is of.' },
+  { description: 'Prometheus: labels that identify the object of a sample.' },
 );
 
 const common = {
-  name: text('FlowPolicies name it, as do status, events and metrics.', {
+  name: text('FlowPolicies, status, events and metrics refer to it by this name.', {
     maxLength: 63,
     pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
   }),
   type: oneOf(['ResourceMetrics', 'Prometheus', 'TrafficMeter'], {
     description:
-      '`ResourceMetrics`: CPU of Pods from metrics.k8s.io; `Prometheus`: what a query yields; `TrafficMeter`: what traffic-meters count.',
+      '`ResourceMetrics`: CPU of Pods from metrics.k8s.io; `Prometheus`: the result of a query; `TrafficMeter`: what traffic-meters count.',
   }),
-  timeoutSeconds: whole(1, 60, 'Longest time for one answer.', { default: 8 }),
-  cacheSeconds: whole(0, 300, 'An answer read at most so long ago serves other Services as well.', { default: 10 }),
+  timeoutSeconds: whole(1, 60, 'Timeout of one request.', { default: 8 }),
+  cacheSeconds: whole(0, 300, 'An answer younger than this also serves other Services.', { default: 10 }),
 };
 
 const source = object({
@@ -92,10 +92,10 @@ const source = object({
       '`$namespace` and `$service` stand for the Service.',
   ),
   sampleTimeQuery: promql(
-    'Prometheus: PromQL with the labels of `query` that says when each sample was taken, seconds since 1970.',
+    'Prometheus: PromQL with the labels of `query` that returns when each sample was taken, seconds since 1970.',
   ),
   windowSeconds: Type.Optional(
-    whole(1, 3_600, `Prometheus: time over which queries average. Default ${DEFAULTS.windowSeconds}.`),
+    whole(1, 3_600, `Prometheus: window over which queries average. Default ${DEFAULTS.windowSeconds}.`),
   ),
   lookbackSeconds: Type.Optional(
     whole(
@@ -111,14 +111,12 @@ const source = object({
   maxConcurrentQueries: Type.Optional(
     whole(1, 100, `Prometheus: queries at the same time. Default ${DEFAULTS.maxConcurrentQueries}.`),
   ),
-  policyQueries: Type.Optional(
-    flag('Prometheus: whether FlowPolicies may bring queries of their own. Default `true`.'),
-  ),
+  policyQueries: Type.Optional(flag('Prometheus: whether FlowPolicies may have their own queries. Default `true`.')),
   labels: Type.Optional(labels),
   count: Type.Optional(
     oneOf(['Connections', 'Bytes'], {
       description:
-        'TrafficMeter: what demand is counted in; what one of them takes is learned from the CPU of Pods. Default `Connections`.',
+        'TrafficMeter: the unit of demand; the CPU that one takes is learned from the Pods. Default `Connections`.',
     }),
   ),
   meterNamespace: Type.Optional(
@@ -183,10 +181,10 @@ const urlProblems = (configured: PrometheusSourceConfiguration): Problem[] => {
   if (url === undefined) return [{ path: ['url'], message: 'is required for type Prometheus.' }];
   if (!isUrl(url)) return [{ path: ['url'], message: `is ${JSON.stringify(url)}, which is not a URL.` }];
   if (sendsTokenInTheClear(configured)) {
-    return [{ path: ['bearerTokenFile'], message: 'would be sent in the clear: the url is not https.' }];
+    return [{ path: ['bearerTokenFile'], message: 'would be sent unencrypted: the url is not https.' }];
   }
   if (secured !== undefined && url.startsWith('http:')) {
-    return [{ path: ['tls'], message: 'is of no use: the url is not https.' }];
+    return [{ path: ['tls'], message: 'has no effect: the url is not https.' }];
   }
   return [];
 };
@@ -231,7 +229,7 @@ const meterProblems = (configured: TrafficMeterSourceConfiguration): Problem[] =
   if (url !== undefined) return [...fixed, ...prometheusProblems({ ...configured, url, type: 'Prometheus' })];
   const needless = Object.keys(configured)
     .filter((field) => !COMMON.has(field) && !OF_METERS.has(field) && !FIXED.includes(field))
-    .map((field) => ({ path: [field], message: 'is of no use without url.' }));
+    .map((field) => ({ path: [field], message: 'has no effect without url.' }));
   return [...fixed, ...needless];
 };
 

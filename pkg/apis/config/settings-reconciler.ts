@@ -23,8 +23,8 @@ import {
 
 const EXTENSIONS_SCHEMA = object(
   {
-    enabled: flag('Follow Extension resources of our type.', { default: true }),
-    conditionIntervalSeconds: seconds(30, 'At least so long between two writes of a condition by itself.'),
+    enabled: flag('Follow Extension resources of type `topology-aware-routing`.', { default: true }),
+    conditionIntervalSeconds: seconds(30, 'Least time between two writes of a condition that changed alone.'),
   },
   {
     default: {},
@@ -46,7 +46,7 @@ const HEARTBEAT_SCHEMA = object(
   {
     default: {},
     description:
-      'The Lease `gardener-extension-heartbeat` in our namespace, by which gardenlet sees that we are alive.',
+      'The Lease `gardener-extension-heartbeat` in the own namespace, by which gardenlet sees that the extension is alive.',
   },
 );
 
@@ -66,7 +66,7 @@ const gardener = object(
       flag('Whether kube-apiservers count as L7 load-balanced where that cannot be determined; unset: they do.'),
     ),
   },
-  { default: {}, description: 'What is known about the Gardener that runs here.' },
+  { default: {}, description: 'About the Gardener of this cluster.' },
 );
 
 /** What is known about the Gardener that runs here; decides whether kube-apiservers stand behind L7 load balancing. */
@@ -140,12 +140,12 @@ const drift = object(
     fightAfterRepairs: whole(2, 100, 'Repairs of one object within the window that count as a fight.', { default: 3 }),
     fightWindowSeconds: secondsWithin(60, 86_400, 900, 'Window in which repairs are counted.'),
   },
-  { default: {}, description: 'How often an object that others rewrite is repaired.' },
+  { default: {}, description: 'How often an object that another writer overwrites is repaired.' },
 );
 
 const kubernetesVersion = object(
   {
-    override: Type.Optional(text('Taken instead of what /version answers.')),
+    override: Type.Optional(text('Replaces what /version answers.')),
     rereadSeconds: secondsWithin(5, 3_600, 60, 'Time between two reads of /version.'),
     // A rolling upgrade answers with both.
     stableSeconds: secondsWithin(
@@ -160,11 +160,11 @@ const kubernetesVersion = object(
 
 const hintRepair = object(
   {
-    enabled: flag('Touch slices that came back unhinted after an outage.', { default: true }),
+    enabled: flag('Resync slices that came back without hints after an outage.', { default: true }),
     writesPerSecond: whole(1, 20, 'Most resyncs per second.', { default: 20 }),
     backoffSeconds: secondsWithin(10, 3_600, 60, 'Pause after a resync that brought no hints; doubled up to an hour.'),
   },
-  { default: {}, description: 'Recovery of slices written while the webhook was away.' },
+  { default: {}, description: 'Recovery of slices written while the webhook was unavailable.' },
 );
 
 const policies = object(
@@ -177,7 +177,8 @@ const policies = object(
     ...SERVED_NAMESPACES,
     user: Type.Optional(
       userName({
-        description: 'Our own user name, whose writes are never changed; default: our ServiceAccount in our namespace.',
+        description:
+          'User name of the settings-reconciler, whose writes are never changed; default: its ServiceAccount in the own namespace.',
       }),
     ),
   },
@@ -195,7 +196,7 @@ const schema = Type.Object({
     description: 'Whether namespaces are labelled for the settings webhook: after a fight, always, never.',
   }),
   admission: admissionSchema(
-    'What changes slices and keeps settings at admission: the webhook, policies of the API server (Kubernetes 1.36), ' +
+    'Admission backend that writes hints and preserves settings: the webhook, policies of the API server (Kubernetes 1.36), ' +
       'or policies where they are served and no slice is larger than usual (`auto`).',
   ),
   policies,

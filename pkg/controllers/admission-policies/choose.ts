@@ -36,7 +36,7 @@ export const chooseCarrier = ({ admission, served, readable, largestSlice }: Cho
   if (!readable) {
     return webhook(
       'PolicyNotReadable',
-      'RBAC does not allow to list mutatingadmissionpolicies, mutatingadmissionpolicybindings or the ConfigMap admission-carrier',
+      'RBAC does not allow listing mutatingadmissionpolicies, mutatingadmissionpolicybindings or the ConfigMap admission-carrier',
     );
   }
   if (admission === 'policy') {

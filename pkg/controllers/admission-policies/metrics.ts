@@ -41,7 +41,7 @@ export const showAdmission = (metrics: Metrics, { planner, backends }: Admission
   );
   byBackend(
     'admission_carrier_awaited',
-    '1 for the admission backend that takes over once it is seen to act; the other one acts until then.',
+    '1 for the admission backend that takes over once it is observed to act; the other one acts until then.',
     ({ awaited }) => awaited,
   );
 };

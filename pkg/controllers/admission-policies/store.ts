@@ -100,7 +100,7 @@ export const createPolicyStore = (options: PolicyStoreOptions): PolicyStore => {
       if (served) found.resolve();
       if (served !== before) onChange();
     } catch (error) {
-      if (!signal.aborted) logger.warn('cannot ask the API server for its admission policies', { error });
+      if (!signal.aborted) logger.warn('cannot read the admission policies', { error });
     }
   };
 

@@ -65,7 +65,7 @@ const assessFamily = (
     return ineffective('EndpointWithoutZone', message);
   }
   if (unhinted.length > 0) {
-    const message = `Service ${name}: ${unhinted.length} of ${ready.length} ready ${family} endpoints have no hint, so proxies ignore the others; look at what writes the hints (webhook, policies or kube-controller-manager)`;
+    const message = `Service ${name}: ${unhinted.length} of ${ready.length} ready ${family} endpoints have no hint, so proxies ignore the others; check what writes the hints (webhook, policies or kube-controller-manager)`;
     return ineffective('HintsMissing', message);
   }
   const served = new Set(ready.flatMap(hintedZones));
@@ -88,7 +88,7 @@ const assessRouters = (name: string, service: Service, clients: readonly Clients
 const assessEvacuation = (name: string, slices: readonly EndpointSlice[]): Effectiveness | undefined => {
   const zones = new Set(slices.flatMap((slice) => [...(markOf(slice)?.out.keys() ?? [])]));
   if (zones.size === 0) return undefined;
-  const message = `Service ${name}: ${[...zones].sort().join(', ')} is evacuated, its clients use other zones; kubectl topology evacuations says until when`;
+  const message = `Service ${name}: ${[...zones].sort().join(', ')} is evacuated, its clients use other zones; kubectl topology evacuations shows until when`;
   return { kind: 'evacuated', reason: 'Evacuated', message };
 };
 
@@ -104,7 +104,7 @@ export const assessEffectiveness = (input: AssessInput): Effectiveness => {
   const { name, service, pending, slices } = input;
   if (service === undefined) return ineffective('ServiceMissing', `Service ${name} does not exist`);
   if (pending) {
-    const message = `Pending: owner; Service ${name} lacks the annotation that kube-proxies older than 1.31 want, and only etcd-druid may write it: it does when the owner of its Etcd asks`;
+    const message = `Pending: owner; Service ${name} lacks the annotation that kube-proxies older than 1.31 need, and only etcd-druid may write it: it does when the owner of the Etcd reconciles it`;
     return ineffective('Pending', message);
   }
   if (service.spec?.clusterIP === 'None') {

@@ -165,7 +165,7 @@ const tellEnded = (
     ended.push(`${namespace}/${name}`);
     current.set(name, { ...state, alarmed: false });
   }
-  const message = `routing by zone has effect again: Service ${ended.join(', ')}`.slice(0, MAX_MESSAGE);
+  const message = `routing by zone is effective again: Service ${ended.join(', ')}`.slice(0, MAX_MESSAGE);
   if (ended.length > 0) events.record({ regarding, type: 'Normal', reason: 'RoutingEffective', message });
 };
 

@@ -105,7 +105,7 @@ export const createSecondSweeper = (options: SecondSweeperOptions): { run(signal
       returned += written;
     }
     if (returned > 0)
-      logger.warn('evacuated slices returned in place of the settings-reconciler', { slices: returned });
+      logger.warn('evacuated slices returned on behalf of the settings-reconciler', { slices: returned });
   };
 
   return {

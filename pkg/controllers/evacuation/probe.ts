@@ -31,7 +31,7 @@ export const keepsEvacuated = async (
     return answer.endpoints?.[0]?.hints?.forZones?.[0]?.name === NOWHERE;
   } catch (error) {
     if (signal.aborted || !(error instanceof ApiError)) throw error;
-    logger.warn('cannot try whether admission keeps evacuated slices', { error });
+    logger.warn('cannot probe whether admission keeps evacuated slices', { error });
     return false;
   }
 };

@@ -85,7 +85,8 @@ const createTeller = ({ events }: Pick<ServicesOptions, 'events'>) => {
       for (const [zone, state] of settled ? before : []) {
         if (found.has(zone)) continue;
         before.delete(zone);
-        if (state === 'moved') record(key, 'Normal', 'ReturnedToZone', `zone ${zone}: endpoints get connections again`);
+        if (state === 'moved')
+          record(key, 'Normal', 'ReturnedToZone', `zone ${zone}: endpoints get new connections again`);
       }
       if (before.size === 0) known.delete(key);
       else known.set(key, before);

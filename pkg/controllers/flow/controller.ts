@@ -30,7 +30,7 @@ export interface FlowControllerOptions {
   readonly client: Client;
   readonly caches: FlowCaches;
   readonly routers: Pick<RouterEvidence, 'objects' | 'onChange'>;
-  /** Whether measured connections to a Service (`namespace/name`) go where hints say. */
+  /** Whether measured connections to a Service (`namespace/name`) follow the hints. */
   readonly honored?: FlowReporterOptions['honored'];
   /** Where load comes from, by name, the default first. */
   readonly sources: ReadonlyMap<string, LoadSource>;

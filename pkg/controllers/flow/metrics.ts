@@ -41,7 +41,7 @@ const ZONE = [...SERVICE_LABELS, 'zone'] as const;
 const countServices = (metrics: Metrics, { services }: FlowFigures): void => {
   metrics.gauge({
     name: 'flow_services',
-    help: 'Services that ask for a plan, by strategy, condition and its reason.',
+    help: 'Services that request a plan, by strategy, condition and its reason.',
     labels: ['strategy', 'condition', 'reason'],
     collect(gauge) {
       gauge.reset();

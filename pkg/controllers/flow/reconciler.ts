@@ -142,7 +142,7 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
       const { service, slices } = snapshot;
       const wrong = options.checkSpec(specOf(snapshot));
       const observeOnly = wrong === undefined && specOf(snapshot).mode === 'Observe';
-      // The watch brings the new label, and the slices follow.
+      // The watch brings the new label, and the slices are being restored.
       const labelInMs = await labels.write(key, service, labelPlan(service, observeOnly), signal);
       const answer = async (): Promise<Result> => {
         const ask = askOf({ service, slices, observeOnly });

@@ -64,7 +64,7 @@ const WARNINGS = new Set([
 /** Reasons whose end is worth an event too. */
 const isWorse = ({ reason }: Finding): boolean => WARNINGS.has(reason);
 
-const NOT_REQUESTED: Refusal = { reason: 'NotRequested', message: 'the Service does not ask for a plan' };
+const NOT_REQUESTED: Refusal = { reason: 'NotRequested', message: 'the Service does not request a plan' };
 
 const OWN_ZONES: HintsInForce = { spread: false, endpoints: [] };
 

@@ -36,10 +36,10 @@ export const GRACE_MS = 30_000;
 
 const PLANS: TouchTask = {
   needsTouch: holdsPlan,
-  failed: { reason: 'PlansRemain', summary: 'planned hints outlive their planner' },
+  failed: { reason: 'PlansRemain', summary: 'planned hints remain although the flow-controller is gone' },
   symptom:
     'keeps its planned hints although no flow-controller is alive: admission does not act; check the webhook or the policies',
-  done: 'planned hints removed, their planner is gone',
+  done: 'planned hints removed because the flow-controller is gone',
   recovered: 'planned hints are removed again',
 };
 

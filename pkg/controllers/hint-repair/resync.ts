@@ -29,7 +29,7 @@ export const UNHINTED: TouchTask = {
   needsTouch,
   failed: { reason: 'WebhookUnavailable', summary: 'webhook unavailable' },
   symptom:
-    'came back without hints: the endpointslice-webhook does not act; look whether it is ready, registered and reached by the API server',
+    'came back without hints: the endpointslice-webhook does not act; check whether it is ready, registered and reached by the API server',
   done: 'slices hinted again',
   recovered: 'webhook is back',
 };

@@ -73,7 +73,7 @@ export const createToucher = (options: TouchOptions): Toucher => {
     attempts.set(key, { ...attempt, notBefore: Infinity });
     onTouch?.('gaveUp');
     const { namespace = '', name = '', uid } = metadata ?? {};
-    const message = `EndpointSlices of Service ${key} still name another zone for Node ${behind.join(', ')} than its label, after ${MAX_TOUCHES} writes of the Service; see whether kube-controller-manager runs`;
+    const message = `EndpointSlices of Service ${key} still name another zone for Node ${behind.join(', ')} than its label, after ${MAX_TOUCHES} writes of the Service; check whether kube-controller-manager runs`;
     logger.warn('zones of endpoints do not follow', { service: key, nodes: behind });
     const regarding = { apiVersion: 'v1', kind: 'Service', namespace, name, ...(uid === undefined ? {} : { uid }) };
     events.record({ regarding, type: 'Warning', reason: 'ZoneNotFollowing', message });

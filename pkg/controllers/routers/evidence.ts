@@ -122,7 +122,7 @@ export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvid
         known.set(what, await look(signal, [...known.values()].flat()));
       } catch (error) {
         if (signal.aborted) throw error;
-        logger.debug('evidence of who routes not read', { what, error });
+        logger.debug('cannot read which data plane routes', { what, error });
         if (isRefused(error)) known.set(what, []);
       }
     }

@@ -34,7 +34,7 @@ interface ReleaseSnapshot {
 export const decideRelease = (snapshot: ReleaseSnapshot): NamespaceDecision | undefined => {
   const { namespace, label, services, context } = snapshot;
   const name = namespace.metadata?.name ?? '';
-  const message = `Namespace ${name} does not have the role or name by which a mode owns it; what was set there is released`;
+  const message = `Namespace ${name} does not have the role or name by which a mode owns it; its settings are removed`;
   const decision: RoutingDecision = { kind: 'refused', reason: 'NamespaceNotOwned', message };
   const objects = services
     .filter(carriesApplied)

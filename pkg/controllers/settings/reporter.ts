@@ -46,7 +46,7 @@ const eventOf = (decision: NamespaceDecision, { reason, message }: DecisionSumma
 
 const fightOf = ({ regarding }: NamespaceDecision, fighting: readonly ObjectDecision[]): EventInput => {
   const names = fighting.map(({ kind, ref }) => `${kind} ${ref.name}`).join(', ');
-  const message = `${names}: routing settings are overwritten again and again; they are repaired at most once a minute; metadata.managedFields names the other writer`;
+  const message = `${names}: routing settings are overwritten repeatedly; they are repaired at most once a minute; metadata.managedFields names the other writer`;
   return { regarding, type: 'Warning', reason: 'SettingsOverwritten', message: shorten(message) };
 };
 

@@ -69,7 +69,7 @@ export const summarize = ({ decision, source, objects }: NamespaceDecision): Dec
   const enabled = objects.filter((item) => item.decision.kind === 'enabled');
   const exceptions = objects.filter((item) => item.decision.kind === 'refused').map(exceptionOf);
   const parts = [
-    enabled.length === 0 ? 'nothing here to route by zone' : groupBySettings(enabled).join('; '),
+    enabled.length === 0 ? 'there is nothing to route by zone' : groupBySettings(enabled).join('; '),
     ...exceptions,
     ...objects.flatMap(foreignOf),
   ];

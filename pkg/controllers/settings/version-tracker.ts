@@ -112,7 +112,7 @@ export const createVersionTracker = (options: VersionTrackerOptions): VersionTra
       ...(before === undefined ? {} : { before: formatVersion(before) }),
     });
     if (isNewerThanKnown(current)) {
-      logger.warn('Kubernetes is newer than the newest version examined; it is treated as that one', {
+      logger.warn('Kubernetes is newer than the newest known version and is treated as that one', {
         version: formatVersion(current),
       });
     }

@@ -115,7 +115,7 @@ const draftOf = ({ facts, verdict, wanted, given, effective, causes }: Diagnosis
   };
 };
 
-/** Where who routes is not known, nothing can be promised. */
+/** Where the data plane is not known, nothing can be promised. */
 const isUnsure = (verdict: Diagnosis['verdict']): boolean => verdict === 'Unknown';
 
 /** Keeps nothing of the diagnosis but what is reported: there are thousands. */

@@ -33,7 +33,7 @@ export interface MonthlyCost {
   /** What crossing costs now. */
   readonly current: number;
   readonly saving: Saving;
-  /** What routing by zone saves already, beside endpoints chosen evenly; only where traffic was measured. */
+  /** What routing by zone saves already, compared with evenly chosen endpoints; only where traffic was measured. */
   readonly saved?: number;
 }
 
@@ -45,7 +45,7 @@ export interface Part {
 
 /**
  * In the order in which to look: `Fails`: connections fail, or the Service requests routing by zone without effect; `Costs`: traffic crosses
- * that could stay; `NotSavable`: routing by zone cannot keep it (one endpoint, the API server, clients that go around the proxies);
+ * that could stay; `NotSavable`: routing by zone cannot keep it (one endpoint, the API server, clients that bypass the proxies);
  * `NotKnown`: who routes, or where clients are; `Kept`: nothing crosses that could stay.
  */
 export type AuditGroup = 'Fails' | 'Costs' | 'NotSavable' | 'NotKnown' | 'Kept';
@@ -116,7 +116,7 @@ export interface AuditSum {
   readonly verdicts: Readonly<Record<Verdict, number>>;
   /** How clients are taken to be spread, as in `simulate`: by the CPU of the Nodes, or alike on every Node where that is not known. */
   readonly clientsBy: 'cpu' | 'nodes';
-  /** Services that clients go around the proxies of, by the client's name; no saving is predicted of them. */
+  /** Services that clients bypass the proxies of, by the client's name; no saving is predicted of them. */
   readonly bypassed: Readonly<Record<string, number>>;
   /** Services without a prediction; they do not count below. */
   readonly unpredicted: number;

@@ -90,8 +90,8 @@ export const INGRESS_CONTROLLERS: readonly (readonly [controller: RegExp, classN
 
 export const UNKNOWN_INGRESS: Client = {
   client: 'ingress',
-  decides: 'its controller is not known here; most choose among the endpoints by themselves',
-  setting: 'add IngressClasses to the objects, and see the documentation of the controller',
+  decides: 'its controller is not known; most choose among the endpoints themselves',
+  setting: 'add IngressClasses to the objects, and check the documentation of the controller',
   source: 'IngressClass spec.controller',
 };
 
@@ -151,7 +151,7 @@ export const GATEWAY_CONTROLLERS: readonly (readonly [controller: RegExp, client
 
 export const UNKNOWN_GATEWAY: Client = {
   client: 'gateway',
-  decides: 'its controller is not known here; most choose among the endpoints by themselves',
+  decides: 'its controller is not known; most choose among the endpoints themselves',
   setting: 'add Gateways and GatewayClasses to the objects, and see the documentation of the controller',
   source: 'GatewayClass spec.controllerName',
 };

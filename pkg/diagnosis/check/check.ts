@@ -46,9 +46,9 @@ const silence = (service: Service, behind: readonly { workload: Workload; replic
   const ports = service.spec?.ports ?? [];
   const scraped = ports.length > 0 && ports.every(({ name = '' }) => /metrics|telemetry/.test(name));
   const names = behind.map(({ workload: { kind, name } }) => `${kind} ${name}`).join(', ');
-  const message = `it has no trafficDistribution, and up to ${counted(replicas, 'endpoint')} behind it (${names}): clients use all zones alike`;
+  const message = `it has no trafficDistribution, and up to ${counted(replicas, 'endpoint')} behind it (${names}): clients use all zones equally`;
   return scraped
-    ? [{ severity: 'note', reason: 'NotRequested', message: `${message}, if it is for more than scraping` }]
+    ? [{ severity: 'note', reason: 'NotRequested', message: `${message}, unless it is only scraped` }]
     : [{ severity: 'warning', reason: 'NotRequested', message }];
 };
 

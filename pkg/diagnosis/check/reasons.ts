@@ -8,16 +8,16 @@ export const CHECK_REASONS = {
   },
   AnnotationDeprecated: {
     sentence:
-      'The annotation `topology-aware-hints` has been deprecated since 1.27, and it counts more than its successor.',
+      'The annotation `topology-aware-hints` has been deprecated since 1.27, and it takes precedence over its successor.',
     remedy: 'Use `spec.trafficDistribution` (Kubernetes 1.31 and newer), or the annotation `topology-mode`.',
   },
   InternalPolicyLocal: {
     sentence: '`internalTrafficPolicy: Local` keeps connections on the Node, whatever else the Service asks for.',
-    remedy: 'Remove the policy, or what asks for routing by zone beside it.',
+    remedy: 'Remove the policy, or the setting that requests routing by zone.',
   },
   SpreadSelectsNothing: {
     sentence:
-      'The selector of a constraint that spreads over zones does not match the Pods it stands on, so the constraint counts none of them and spreads nothing.',
+      "The selector of a constraint that spreads over zones does not match the workload's own Pods, so the constraint counts none of them and spreads nothing.",
     remedy: 'Set `labelSelector` of the constraint to labels of the Pod template.',
   },
   SpreadTooWide: {
@@ -26,12 +26,12 @@ export const CHECK_REASONS = {
   },
   SpreadOnlyPreferred: {
     sentence:
-      'Spreading over zones is only preferred (`ScheduleAnyway`): a zone may be left without a Pod, and its clients then use all zones.',
-    remedy: 'Set `whenUnsatisfiable: DoNotSchedule` where every zone has room, or accept it.',
+      'Spreading over zones is only preferred (`ScheduleAnyway`): a zone may get no Pod, and its clients then use all zones.',
+    remedy: 'Set `whenUnsatisfiable: DoNotSchedule` if every zone has capacity, or accept it.',
   },
   PinnedToOneZone: {
     sentence: 'The Pods may run in one zone only, so clients in the others always cross.',
-    remedy: 'Allow every zone that has clients, or run one workload a zone.',
+    remedy: 'Allow every zone that has clients, or run one workload per zone.',
   },
 } as const satisfies Readonly<Record<string, { readonly sentence: string; readonly remedy: string }>>;
 

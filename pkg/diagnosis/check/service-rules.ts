@@ -76,7 +76,7 @@ const fieldRules = (
           said(
             'warning',
             'CiliumNotOptedIn',
-            `trafficDistribution ${value} is not read by Cilium ${ciliumVersion.major}.${ciliumVersion.minor}, which knows PreferClose only`,
+            `trafficDistribution ${value} is not read by Cilium ${ciliumVersion.major}.${ciliumVersion.minor}, which supports only PreferClose`,
           ),
         ]
       : [];
@@ -88,7 +88,7 @@ const vainRules = (service: Service): Said[] => {
   const { type, clusterIP, internalTrafficPolicy, selector } = service.spec ?? {};
   if (type === 'ExternalName') return [said('error', 'ExternalName', 'an ExternalName has no endpoints to route to')];
   if (clusterIP === 'None') {
-    return [said('warning', 'Headless', 'clients of a headless Service choose among all addresses by themselves')];
+    return [said('warning', 'Headless', 'clients of a headless Service choose among all addresses themselves')];
   }
   if (internalTrafficPolicy === 'Local') {
     return [said('warning', 'InternalPolicyLocal', 'internalTrafficPolicy is Local: connections stay on the Node')];

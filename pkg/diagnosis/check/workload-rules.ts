@@ -37,7 +37,7 @@ export const spreadRules = (workload: Workload, replicas: number): Said[] =>
 export const placementRules = (workload: Workload, replicas: number): Said[] => {
   const { allowedZones, zoneAntiAffinity } = workload;
   if (replicas <= 1) {
-    const message = `${workloadTitle(workload)} has ${counted(replicas, 'replica')}: clients in all other zones cross in any case`;
+    const message = `${workloadTitle(workload)} has ${counted(replicas, 'replica')}: clients in all other zones always cross`;
     return [{ severity: 'note', reason: 'SingleEndpoint', message }];
   }
   if (allowedZones !== undefined && new Set(allowedZones).size === 1) {
@@ -52,6 +52,6 @@ export const placementRules = (workload: Workload, replicas: number): Said[] => 
   const soft =
     constraints.length > 0 && constraints.every(({ whenUnsatisfiable }) => whenUnsatisfiable === 'ScheduleAnyway');
   if (!soft || zoneAntiAffinity) return [];
-  const message = `${workloadTitle(workload)} is spread over zones only where that is convenient (ScheduleAnyway)`;
+  const message = `${workloadTitle(workload)} is spread over zones only as a preference (ScheduleAnyway)`;
   return [{ severity: 'note', reason: 'SpreadOnlyPreferred', message }];
 };

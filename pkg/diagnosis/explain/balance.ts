@@ -68,7 +68,7 @@ const unevenCause = (facts: Facts, routes: readonly FamilyRoute[]): Cause[] => {
   const [key, load] = [...traffic.endpoints].reduce((most, next) => (next[1] > most[1] ? next : most));
   const zone = routes.flatMap(({ used }) => used).find((endpoint) => endpoint.key === key)?.zone ?? '';
   const times = (load * count).toFixed(1);
-  const evidence = `Endpoint ${key} in ${zone} gets ${percentOf(load)} of all connections, ${times} times an even share over ${count} endpoints, if clients are ${facts.index.weights === undefined ? 'alike on every Node' : 'where the CPU of the Nodes is'}.`;
+  const evidence = `Endpoint ${key} in ${zone} gets ${percentOf(load)} of all connections, ${times} times an even share over ${count} endpoints, if clients are ${facts.index.weights === undefined ? 'equally many on every Node' : 'where the CPU of the Nodes is'}.`;
   return [cause('prerequisite', 'UnevenLoad', evidence)];
 };
 

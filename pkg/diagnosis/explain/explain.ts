@@ -82,11 +82,11 @@ const isKept = ({ mode, used, zone }: Route): boolean =>
 
 /** Why no share of the connections can be told. */
 const whyNoShare = ({ service, nodes, routes, endpoints }: Facts): string => {
-  if (service.spec?.type === 'ExternalName') return 'it is a name in DNS';
+  if (service.spec?.type === 'ExternalName') return 'it is a DNS name';
   if (service.spec?.clusterIP === 'None') return 'headless: its clients choose among addresses from DNS';
   if (nodes.length === 0) return 'no ready Node is known';
   if (endpoints.length === 0) return 'no endpoint is ready';
-  if (routes.every(({ reason }) => reason === 'RouterUnknown')) return 'who routes is not known';
+  if (routes.every(({ reason }) => reason === 'RouterUnknown')) return 'the data plane is not known';
   if (endpoints.every(({ zone }) => zone === '')) return 'no endpoint has a zone';
   return 'no proxy of the cluster routes it';
 };
@@ -116,7 +116,9 @@ const onlyUnknown = ({ routes, endpoints }: Facts): boolean =>
 
 const trivialCauses = ({ nodes, clientZones, name }: Facts): Cause[] => {
   if (nodes.length === 0)
-    return [cause('used', 'NoNodes', `No ready Node is known; nothing can be said about clients of Service ${name}.`)];
+    return [
+      cause('used', 'NoNodes', `No ready Node is known; no statement is possible about clients of Service ${name}.`),
+    ];
   if (clientZones.length !== 1) return [];
   return [cause('prerequisite', 'SingleZone', `All ready worker Nodes are in ${listed(clientZones)}.`)];
 };
@@ -138,7 +140,7 @@ const crossingCauses = ({ options, routes, nodes, index }: Facts, effective: boo
     cause(
       'used',
       'ProxyMissedItsZone',
-      `${names} run kube-proxy 1.${FIRST_RACE} to 1.${LAST_RACE}, and everything in the API is as it should be.`,
+      `${names} run kube-proxy 1.${FIRST_RACE} to 1.${LAST_RACE}, and all objects are correct.`,
     ),
   ];
 };

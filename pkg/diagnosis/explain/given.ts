@@ -124,7 +124,7 @@ const partialCause = (unhinted: readonly ReadyEndpoint[], all: number): Cause =>
     return isControllerSlice(slice)
       ? name
       : manager === undefined
-        ? `${name}, which no controller looks after`
+        ? `${name}, which no controller manages`
         : `${name} of ${manager}`;
   });
   const addresses = unhinted.map(({ address, zone }) => `${address}${zone === '' ? ' (no zone)' : ''}`);

@@ -12,7 +12,7 @@ const USE_FIELD =
 
 export const DIAGNOSIS_REASONS = {
   ExternalName: {
-    sentence: 'The Service is an ExternalName: it is a name in DNS and has no endpoints that could carry hints.',
+    sentence: 'The Service is an ExternalName: it is a DNS name and has no endpoints.',
     remedy: 'Give the Service a selector if its Pods are in this cluster.',
   },
   Headless: {
@@ -20,7 +20,7 @@ export const DIAGNOSIS_REASONS = {
     remedy: 'Give it a cluster IP (a second Service beside it will do), or let clients choose by zone themselves.',
   },
   NoSelector: {
-    sentence: 'The Service has no selector, so the control plane does not look after its slices and hints nothing.',
+    sentence: 'The Service has no selector, so the control plane does not manage its slices and writes no hints.',
     remedy:
       'The writer of the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
   },
@@ -31,13 +31,11 @@ export const DIAGNOSIS_REASONS = {
       'Nothing to do: `kubectl topology evacuations` says why and until when, and `kubectl topology return` with the zone ends it.',
   },
   NodeWithoutZone: {
-    sentence:
-      'A ready worker Node has no zone label, which makes the control plane give proportional hints to no Service at all.',
+    sentence: 'A ready worker Node has no zone label, so the control plane gives no Service proportional hints.',
     remedy: `Label the Node with \`topology.kubernetes.io/zone\`. ${USE_FIELD} Nodes.`,
   },
   NodeWithoutCpu: {
-    sentence:
-      'A ready worker Node has no allocatable CPU, which makes the control plane give proportional hints to no Service at all.',
+    sentence: 'A ready worker Node has no allocatable CPU, so the control plane gives no Service proportional hints.',
     remedy: `See why the kubelet of the Node reports no \`status.allocatable.cpu\`. ${USE_FIELD} CPU.`,
   },
   ControlPlaneNodes: {
@@ -47,7 +45,7 @@ export const DIAGNOSIS_REASONS = {
   },
   HintsLost: {
     sentence:
-      'The endpoints would get proportional hints now, but carry none: they were taken away while Nodes or Pods changed, and the control plane looks again only when an endpoint or the Service changes.',
+      'The endpoints would get proportional hints now, but carry none: they were removed while Nodes or Pods changed, and the control plane looks again only when an endpoint or the Service changes.',
     remedy: `Change the Service (an annotation will do) or restart one Pod. ${USE_FIELD} CPU and keeps its hints.`,
   },
   HintsNotWritten: {
@@ -63,7 +61,7 @@ export const DIAGNOSIS_REASONS = {
   WebhookWithoutEndpoint: {
     sentence:
       'The webhook that should write the hints has no ready endpoint: with failure policy Ignore slices are stored without hints.',
-    remedy: 'See why the Pods of the webhook are not ready; the settings reconciler repairs the slices once they are.',
+    remedy: 'See why the Pods of the webhook are not ready; the settings-reconciler repairs the slices once they are.',
   },
   WebhookCertificateExpired: {
     sentence: 'The certificate authority in the caBundle of the webhook has expired, so the API server cannot call it.',
@@ -77,12 +75,12 @@ export const DIAGNOSIS_REASONS = {
   },
   WebhookSkipped: {
     sentence:
-      'The webhook is there and reachable, but slices that it serves are stored without hints: it was away when they were written.',
-    remedy: 'Any write to the slice brings the hints; the settings reconciler makes one where it runs.',
+      'The webhook is installed and reachable, but slices that it serves are stored without hints: it was unavailable when they were written.',
+    remedy: 'Any write to the slice adds the hints; the settings-reconciler makes one if it runs.',
   },
   FlowPolicyMissing: {
     sentence:
-      'The Service asks for a plan of the flow-controller and has no FlowPolicy, which the controller would have made: it does not run, or does not look at this namespace.',
+      'The Service asks for a plan of the flow-controller and has no FlowPolicy, which the controller would have made: it does not run, or does not serve this namespace.',
     remedy:
       'Install `flow-controller`, see whether it is ready and leads (its Lease), and whether its `namespaceSelector` selects the namespace.',
   },
@@ -105,13 +103,13 @@ export const DIAGNOSIS_REASONS = {
   },
   PlanSpread: {
     sentence:
-      'The flow-controller writes no hints on purpose: with this load every zone has to use every endpoint, so traffic crosses as the plan wants.',
+      'The flow-controller writes no hints on purpose: with this load every zone has to use every endpoint, so traffic crosses zones as planned.',
     remedy:
       'Add replicas in the zones whose clients ask for most, or accept it: hints come back when the demand allows them.',
   },
   SingleEndpoint: {
     sentence: 'The Service has only one ready endpoint: clients of all other zones cross.',
-    remedy: 'Run more replicas, at least one a zone.',
+    remedy: 'Run more replicas, at least one per zone.',
   },
   PodsNotSpread: {
     sentence: 'A zone with clients has no endpoint, because Pods are not spread over the zones.',
@@ -127,13 +125,13 @@ export const DIAGNOSIS_REASONS = {
     sentence:
       'Traffic that stays in its zone makes one endpoint carry at least twice an even share, because its zone has many clients and few endpoints.',
     remedy:
-      'Spread the Pods as the clients are spread (a topologySpreadConstraint with `maxSkew: 1`, or a Deployment a zone), or see with `kubectl topology simulate` what the strategies `proportional` and `load-aware` would do.',
+      'Spread the Pods as the clients are spread (a topologySpreadConstraint with `maxSkew: 1`, or one Deployment per zone), or see with `kubectl topology simulate` what the strategies `proportional` and `load-aware` would do.',
   },
   NoGrowth: {
     sentence:
       'Nothing lets the Service grow under a hot zone: no HorizontalPodAutoscaler and no VerticalPodAutoscaler targets its Pods.',
     remedy:
-      'Add an autoscaler, or scale each zone by itself (a Deployment a zone): once traffic stays in its zone, load follows the clients.',
+      'Add an autoscaler, or scale each zone by itself (one Deployment per zone): once traffic stays in its zone, load follows the clients.',
   },
   LoadBalancerTraffic: {
     sentence:
@@ -146,12 +144,12 @@ export const DIAGNOSIS_REASONS = {
     remedy: 'Nothing to do.',
   },
   NoNodes: {
-    sentence: 'No ready Node is known, so nothing can be said about clients and proxies.',
+    sentence: 'No ready Node is known, so no statement is possible about clients and proxies.',
     remedy: 'Include the Nodes: `kubectl get nodes,services,endpointslices -A -o yaml`.',
   },
   ProxyMissedItsZone: {
     sentence:
-      'Objects are all right, yet traffic crosses: a kube-proxy of 1.34 to 1.36 that read its Node before the zone label was there ignores zones until it restarts.',
+      'All objects are correct, yet traffic crosses zones: a kube-proxy of 1.34 to 1.36 that read its Node before the zone label was set ignores zones until it restarts.',
     remedy:
       'Restart kube-proxy on the Nodes from which traffic crosses, and look for "node is missing label" in its log (verbosity 2).',
   },

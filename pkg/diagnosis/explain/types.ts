@@ -168,7 +168,7 @@ export interface UsedReport {
   readonly mode: string;
   /** Endpoints that a connection from here is spread over. */
   readonly endpoints: number;
-  /** Fraction of them in the node's own zone; null where nothing is routed or who routes is not known. */
+  /** Fraction of them in the node's own zone; null where nothing is routed or the data plane is not known. */
   readonly inZone: number | null;
   readonly reason: Reason;
 }
@@ -188,8 +188,7 @@ export interface EffectiveReport {
 }
 
 /**
- * `NotWanted`: not asked for; `Ineffective`: asked, without (full) effect; `Assumed`: effective if the router is what it is
- * taken to be; `Unknown`: who routes on some Node is not known, and nothing else is wrong.
+ * `NotWanted`: not asked for; `Ineffective`: asked, without (full) effect; `Assumed`: effective if the router is as assumed; `Unknown`: who routes on some Node is not known, and nothing else is wrong.
  */
 export type Verdict = 'Effective' | 'Assumed' | 'Unknown' | 'NotWanted' | 'Ineffective';
 

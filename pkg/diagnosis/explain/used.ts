@@ -35,7 +35,7 @@ const evidenceOf = (facts: Facts, reason: Reason, routes: readonly FamilyRoute[]
       reason === 'HintsGateOff' ? 'with the gate for hints off' : 'which uses hints only of annotated Services';
     return `${who} run kube-proxy ${versions}, ${why}.`;
   }
-  if (reason === 'ClientNodeWithoutZone') return `${who} have no zone label: hints mean nothing to their proxies.`;
+  if (reason === 'ClientNodeWithoutZone') return `${who} have no zone label: their proxies ignore hints.`;
   if (reason === 'CiliumServiceTopologyOff') {
     const first = facts.nodes.find(({ metadata }) => metadata?.name === nodes[0]);
     const beside = first !== undefined && facts.index.routers.of(first).notes.length > 0;

@@ -55,7 +55,7 @@ export const wantedReport = (facts: Facts): WantedReport => {
 };
 
 export const LABEL_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
-const OTHER_PROXY = 'Ask the documentation of that proxy what it does with hints, or remove the label.';
+const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove the label.';
 
 /** The policy, and before it what the policy breaks. */
 const localCauses = ({ name, routes }: Facts): Cause[] => {
@@ -105,7 +105,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
   if (internalTrafficPolicy === 'Local') causes.push(...localCauses(facts));
   const other = service.metadata?.labels?.[LABEL_PROXY_NAME];
   if (other !== undefined) {
-    const evidence = `Service ${name} has the label ${LABEL_PROXY_NAME}=${other}: the proxies of the cluster leave it to that one.`;
+    const evidence = `Service ${name} has the label ${LABEL_PROXY_NAME}=${other}: the proxies of the cluster ignore it.`;
     causes.push(cause('used', 'NotProxied', evidence, OTHER_PROXY));
   }
   return causes;
@@ -118,19 +118,19 @@ const LIKE_AUTO = 2;
 const spellingHint = (value: string, planned: boolean): string => {
   if (value.startsWith(`${GROUP}/`)) {
     const who = planned ? 'flow-controller' : 'settings reconciler';
-    return ` It names a strategy of this project, for which the label is missing: is the ${who} running?`;
+    return ` It names a strategy of this extension, but the strategy label is missing: is the ${who} running?`;
   }
   if (value.includes('/')) return ' It names a heuristic of another controller, which has to write the hints.';
   const near = editDistance(value.trim().toLowerCase(), 'auto') <= LIKE_AUTO || value.toLowerCase().includes('auto');
-  return near ? ' Only "Auto" and "auto" are understood.' : '';
+  return near ? ' Only "Auto" and "auto" are recognised.' : '';
 };
 
 const ETCD_REMEDY =
-  'Switch topologyAwareRouting on in the Seed or Garden: hints follow at once. etcd-druid alone may write the Service; the setting comes with its next write.';
+  'Switch topologyAwareRouting on in the Seed or Garden: hints follow at once. only etcd-druid may write the Service; the setting follows with its next write.';
 
 /** Of an Etcd's client Service: what would ask is the label of its namespace. */
 const unlabelledNamespace = ({ ref }: Facts, evidence: string): Cause => {
-  const label = `Its slices have no hints, as they have where namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;
+  const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;
   return cause('wanted', 'NotRequested', `${evidence} ${label}`, ETCD_REMEDY);
 };
 

@@ -69,13 +69,13 @@ const judge = (service: Service, clients: Clients): Following => {
   const { router } = clients;
   const where = placesOf(clients);
   if (router.certainty === 'unknown') {
-    const message = `who load-balances Services on ${where} is not known (${router.why})`;
+    const message = `the data plane on ${where} is not known (${router.why})`;
     return { kind: 'unknown', reason: 'RouterUnknown', message };
   }
   // Clients on a Node without zone use all zones, whichever data plane routes there.
   if (zoneOfNode(clients.node) !== '' && !keepsZone(service, clients)) {
     const { hints, needs } = router.behaviour;
-    const why = hints === 'none' ? 'looks at no hints' : `does not look at its hints; it needs ${needs}`;
+    const why = hints === 'none' ? 'ignores hints' : `does not look at its hints; it needs ${needs}`;
     return { kind: 'ignored', reason: 'HintsNotFollowed', message: `${answerTitle(router)} on ${where} ${why}` };
   }
   if (isRecognised(router)) return FOLLOWED;

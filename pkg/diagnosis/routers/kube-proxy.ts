@@ -126,7 +126,7 @@ export const kubeProxyAnswer = (input: KubeProxyInput): RouterAnswer => {
   const why = [
     ...doubts,
     ...(agent !== undefined && own === undefined && stated.version === undefined
-      ? [`its image names no version, so the kubelet's (${formatVersion(stand)}) is taken`]
+      ? [`its image names no version, so the kubelet's (${formatVersion(stand)}) is assumed`]
       : []),
     ...(config?.unseen === true && !atLeast(version, LOCKED_SINCE)
       ? [

@@ -180,7 +180,7 @@ export const PLANES: readonly DataPlane[] = [
       {
         since: ANY_VERSION,
         rule: IGNORES,
-        assumed: 'hints were merged in September 2026 (kube-ovn#7378) and the release that has them was not read',
+        assumed: 'hints were merged in September 2026 (kube-ovn#7378) and no release with them has been examined',
       },
     ],
     source: 'kube-ovn#7364, #7378',

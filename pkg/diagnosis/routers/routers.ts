@@ -27,7 +27,7 @@ import type {
 
 /** What would tell more, for the sentence of an assumption. */
 export const WOULD_TELL =
-  'nothing in these objects says otherwise; add the DaemonSets, Pods and ConfigMaps of kube-system (kubectl topology snapshot collects them)';
+  'nothing in these objects shows another one; add the DaemonSets, Pods and ConfigMaps of kube-system (kubectl topology snapshot collects them)';
 
 interface Context {
   readonly objects: readonly RouterObject[];
@@ -95,7 +95,7 @@ const missingText = ({ found }: Judged): string[] =>
   found.flatMap(({ missing }) => (missing === undefined ? [] : [`${missing} is not among these objects`]));
 
 const needsText = ({ optIn }: HintRule): string => {
-  if (optIn === undefined) return 'nothing makes it look at hints';
+  if (optIn === undefined) return 'no setting makes it follow hints';
   const keys = optIn.annotations.map((key) => key.replace(/^.*\//, '')).join(' or ');
   if (optIn.hintsAlone) return keys === '' ? 'hints alone' : `hints alone, or ${keys}: Auto where it is set`;
   const values = optIn.distributions.join(', ');
@@ -159,7 +159,7 @@ const planeAnswer = (input: PlaneInput, context: Context): RouterAnswer => {
     ...input.doubts,
     ...missingText(routes),
     ...(stated.cilium?.serviceTopology === undefined ? missingText(follows) : []),
-    ...(unnamed ? ['its image names no version, so the newest that was read is taken'] : []),
+    ...(unnamed ? ['its image names no version, so the newest examined one is assumed'] : []),
     ...(found?.assumed === undefined ? [] : [found.assumed]),
   ];
   const certainty: Certainty = rule === 'unknown' ? 'unknown' : why.length === 0 ? 'seen' : 'assumed';
@@ -244,7 +244,7 @@ const statedAnswer = (node: RouterNode, proxy: Proxy, { stated, fallback }: Cont
 };
 
 const doubtsAbout = (absent: readonly RouterObject[]): string[] =>
-  absent.map((set) => `${routerObjectTitle(set)} has Pods on other Nodes and none here`);
+  absent.map((set) => `${routerObjectTitle(set)} has Pods on other Nodes but not here`);
 
 const answerFor = (node: RouterNode, context: Context): RouterAnswer => {
   const { stated, objects } = context;

@@ -119,7 +119,7 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
     );
   }
   if (ready.every(({ zone }) => zone === '')) {
-    const message = `no ready ${family} endpoint of Service ${name} has a zone, so nothing can be said about what stays`;
+    const message = `no ready ${family} endpoint of Service ${name} has a zone, so no prediction is possible`;
     throw new SimulationError('EndpointWithoutZone', message);
   }
   const addresses = new Set(ready.map(({ address }) => address));
@@ -130,7 +130,7 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
   const version = controlPlaneVersion(snapshot, options.version);
   const routers = routersOf(snapshot, options);
   if (clients.every((node) => routers.of(node).routing.proxy.kind === 'unknown')) {
-    const message = 'who routes is not known on any Node with clients: name the data plane with --proxy';
+    const message = 'the data plane is not known on any Node with clients: name it with --proxy';
     throw new SimulationError('RouterUnknown', message);
   }
   const demand = demandReport(weighed, clients, countByZone(ready));

@@ -80,7 +80,7 @@ const observedNow = (clients: readonly Node[], observed: Demand | undefined): We
 export const weigh = (nodes: readonly Node[], { weights, demand, observed }: DemandOptions): Weighed => {
   const clients = clientNodes(nodes);
   if (clients.length === 0) {
-    throw new SimulationError('NoNodes', 'no ready Node is known, so nothing can be said about clients');
+    throw new SimulationError('NoNodes', 'no ready Node is known, so no prediction is possible');
   }
   if (demand !== undefined) return given(clients, 'demand', demand);
   if (weights === undefined || weights === 'cpu') {

@@ -104,7 +104,7 @@ const obstacle = (mode: ModeName, { version, frame, given, capacity }: Context):
   if (given === undefined)
     return {
       reason: 'DemandUnknown',
-      message: 'It follows measured load, and no FlowPolicy observed any; give it with --demand.',
+      message: 'It follows measured load, and no FlowPolicy has observed any; give it with --demand.',
     };
   return capacity === null
     ? {

@@ -13,7 +13,7 @@ const NOTHING = 'Nothing to do.';
 export const VERDICT_REASONS = {
   VersionTooOld: {
     sentence: 'This Kubernetes version (or its feature gates) does not know the mode.',
-    remedy: 'Update, or take a mode that it knows: the strategy `same-zone` works on every supported version.',
+    remedy: 'Upgrade, or choose a mode that it knows: the strategy `same-zone` works on every supported version.',
   },
   DemandUnknown: {
     sentence: 'The mode follows measured load; none was given, and no FlowPolicy observed any.',
@@ -21,8 +21,7 @@ export const VERDICT_REASONS = {
       'Give the demand of the clients of each zone with `--demand`, and `--capacity` where Pods have no CPU requests.',
   },
   CapacityUnknown: {
-    sentence:
-      'The mode needs to know how much an endpoint can serve: none was given, and the Pods have no CPU requests.',
+    sentence: 'The mode needs the capacity of an endpoint: none was given, and the Pods have no CPU requests.',
     remedy: 'Give it with `--capacity`, or give the Pods CPU requests.',
   },
   ConnectionsFail: {
@@ -31,7 +30,7 @@ export const VERDICT_REASONS = {
   },
   Spread: {
     sentence: 'No hints: every endpoint serves clients of every zone alike.',
-    remedy: 'Take one of the other modes where the bill or the latency matters.',
+    remedy: 'Choose another mode if cost or latency matters.',
   },
   PlanIsSpread: {
     sentence: 'The planner found that no hints keep more traffic in its zone without overload, so it writes none.',
@@ -39,8 +38,8 @@ export const VERDICT_REASONS = {
   },
   Overloads: {
     sentence:
-      'Traffic stays in its zone at the price of an endpoint above the limit: its fair share and a fifth, or its target utilization.',
-    remedy: 'Take a mode that plans with the limit (`proportional`, `load-aware`), or move replicas to the zone.',
+      'Traffic stays in its zone at the price of an endpoint above the limit: 120 % of its fair share, or its target utilization.',
+    remedy: 'Choose a mode that plans with the limit (`proportional`, `load-aware`), or move replicas to the zone.',
   },
   KeepsAll: {
     sentence: 'All traffic stays in its zone and no endpoint is above the limit.',
@@ -54,20 +53,19 @@ export const VERDICT_REASONS = {
 
 export const RECOMMENDATION_REASONS = {
   MostInZone: {
-    sentence:
-      'Of the modes that keep to the limit it keeps the most traffic in its zone; of equals it is the simplest.',
+    sentence: 'Of the modes within the limit, it keeps the most traffic in its zone; of equals it is the simplest.',
     remedy: NOTHING,
   },
   LeastCost: {
-    sentence: 'Of the modes that keep to the limit it costs least; of equals it is the simplest.',
+    sentence: 'Of the modes within the limit, it costs least; of equals it is the simplest.',
     remedy: NOTHING,
   },
   LeastOverload: {
-    sentence: 'Every mode is above the limit, and this one least.',
+    sentence: 'Every mode exceeds the limit; this one exceeds it least.',
     remedy: 'Run more replicas.',
   },
   NothingToGain: {
-    sentence: 'No mode that keeps to the limit is noticeably better than no hints at all.',
+    sentence: 'No mode within the limit is noticeably better than no hints at all.',
     remedy: 'Run more replicas, or run them where the clients are.',
   },
 } as const satisfies Readonly<Record<string, SimulationRule>>;

@@ -86,7 +86,7 @@ const whyNoEffect = ({ mode, flow, given, limit, spread }: JudgeInput): Verdict 
   if (!spread) return given;
   return {
     reason: 'PlanIsSpread',
-    message: `Within ${limitText(limit)} no hints keep more in its zone than none at all.`,
+    message: `Within ${limitText(limit)} no plan keeps more traffic in its zone than no hints at all.`,
   };
 };
 
@@ -194,7 +194,7 @@ const why = (chosen: Candidate, background: Background): Pick<Recommendation, 'r
   if (mode === 'none') {
     return {
       reason: 'NothingToGain',
-      message: `No mode keeps noticeably more in its zone with every endpoint at most at ${limitText(limit)}${rest}.`,
+      message: `No mode keeps noticeably more traffic in its zone with every endpoint at most at ${limitText(limit)}${rest}.`,
     };
   }
   if (lowest > 0) {
@@ -208,5 +208,5 @@ const why = (chosen: Candidate, background: Background): Pick<Recommendation, 'r
   return outcome.costPerMonth !== undefined &&
     background.candidates.some(({ outcome: { costPerMonth = 0 } }) => costPerMonth > 0)
     ? { reason: 'LeastCost', message: `Costs least with ${within}: ${share} stays in its zone${rest}.` }
-    : { reason: 'MostInZone', message: `Keeps most in its zone with ${within}: ${share}${rest}.` };
+    : { reason: 'MostInZone', message: `Keeps the most traffic in its zone with ${within}: ${share}${rest}.` };
 };

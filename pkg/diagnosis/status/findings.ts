@@ -41,7 +41,7 @@ const componentFindings = (
   );
   const few = ready < desired || updated < desired;
   return [
-    ...(desired === 0 ? [finding('ScaledToZero', `${title}: no replica is wanted.`)] : []),
+    ...(desired === 0 ? [finding('ScaledToZero', `${title}: zero replicas are desired.`)] : []),
     ...(few
       ? [
           finding(
@@ -67,15 +67,13 @@ const leaderFindings = (installation: InstallationStatus, unseenLeases: boolean)
     if (!LED.has(component) || replicas.desired === 0 || unseenLeases) return [];
     const lease = installation.leases.find((each) => each.purpose === 'leader' && each.component === component);
     if (lease === undefined) {
-      return [
-        finding('NoLeader', `${component} in namespace ${installation.namespace}: there is no Lease of a leader.`),
-      ];
+      return [finding('NoLeader', `${component} in namespace ${installation.namespace}: no Lease names a leader.`)];
     }
     const title = `Lease ${lease.namespace}/${lease.name}`;
     if (lease.state === 'Released') return [finding('NoLeader', `${title} has no holder.`)];
     if (lease.state === 'Held') return [];
     const age = lease.ageSeconds ?? 0;
-    const stale = finding('LeaseStale', `${title}: ${lease.holder} renewed it ${age} seconds ago, for the last time.`);
+    const stale = finding('LeaseStale', `${title}: ${lease.holder} last renewed it ${age} seconds ago.`);
     return component === COMMANDS.flowController && age >= DEAD_MANS_SWITCH_SECONDS
       ? [
           stale,
@@ -96,7 +94,7 @@ const heartbeatFindings = ({ namespace, leases }: InstallationStatus): StatusFin
     );
 
 const daysText = (days: number): string =>
-  days < 0 ? 'has ended' : days === 0 ? 'ends within a day' : `ends in ${days} day${days === 1 ? '' : 's'}`;
+  days < 0 ? 'has ended' : days === 0 ? 'expires within a day' : `expires in ${days} day${days === 1 ? '' : 's'}`;
 
 const webhookFindings = (webhook: WebhookStatus): StatusFinding[] => {
   const { configuration, authority, serving, readyEndpoints, service } = webhook;
@@ -142,7 +140,12 @@ const carrierFindings = (
   const bound = new Set(policies.filter(({ kind }) => kind === 'binding').map(({ name }) => name));
   return [
     ...(missing
-      ? [finding('AdmissionMissing', 'No MutatingWebhookConfiguration and no policy of ours serves EndpointSlices.')]
+      ? [
+          finding(
+            'AdmissionMissing',
+            'No MutatingWebhookConfiguration and no policy of this extension serves EndpointSlices.',
+          ),
+        ]
       : []),
     ...probes.flatMap(({ carrier, namespace, outcome, message }) => {
       const where = `${carrier}, slice in namespace ${namespace}`;

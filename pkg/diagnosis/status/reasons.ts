@@ -8,7 +8,7 @@ export const STATUS_REASONS = {
   },
   ScaledToZero: {
     sentence: 'A component is installed with zero replicas; a webhook removes its registration with its last replica.',
-    remedy: 'Scale it up again if that was not meant.',
+    remedy: 'Scale it up again if that was not intended.',
   },
   ContainerNotRunning: {
     sentence: 'A container of a component does not run.',
@@ -16,7 +16,7 @@ export const STATUS_REASONS = {
   },
   VersionsDiffer: {
     sentence: 'Components of one installation have different versions.',
-    remedy: 'Let the upgrade come to its end, or install the chart once more.',
+    remedy: 'Let the upgrade finish, or install the chart again.',
   },
   LeaseStale: {
     sentence: 'The holder of a Lease has stopped renewing it, and no other replica has taken over.',
@@ -33,12 +33,13 @@ export const STATUS_REASONS = {
   },
   AdmissionMissing: {
     sentence:
-      'Neither a webhook nor policies of ours serve EndpointSlices, although an endpointslice-webhook is installed.',
+      'Neither a webhook nor policies of this extension serve EndpointSlices, although an endpointslice-webhook is installed.',
     remedy:
       'See the log of the endpointslice-webhook: it registers itself, unless the chart does (`registration: chart`).',
   },
   RegistrationWithoutInstallation: {
-    sentence: 'A MutatingWebhookConfiguration of ours points to a Service of which no installation was found.',
+    sentence:
+      'A MutatingWebhookConfiguration of this extension points to a Service for which no installation was found.',
     remedy: 'Delete the MutatingWebhookConfiguration if that installation is gone for good.',
   },
   AuthorityMissing: {
@@ -47,12 +48,12 @@ export const STATUS_REASONS = {
     remedy: 'Check whether another writer empties the field; the webhook restores it at its next check.',
   },
   AuthorityExpiring: {
-    sentence: 'The certificate authority that the MutatingWebhookConfiguration names ends soon or has ended.',
+    sentence: 'The certificate authority that the MutatingWebhookConfiguration names expires soon or has expired.',
     remedy:
       'It should have been rotated: see the log of the endpointslice-webhook, or renew the certificates that are mounted.',
   },
   CertificateExpiring: {
-    sentence: 'The serving certificate of the webhook ends soon or has ended.',
+    sentence: 'The serving certificate of the webhook expires soon or has expired.',
     remedy:
       'It should have been renewed: see the log of the endpointslice-webhook, or renew the certificates that are mounted.',
   },
@@ -69,10 +70,10 @@ export const STATUS_REASONS = {
   AdmissionRefuses: {
     sentence:
       'A slice that was written as a dry run was refused: with `failurePolicy: Fail`, endpoints in the cluster do not change any more.',
-    remedy: 'Bring the webhook back, or set `failurePolicy: Ignore` until it is.',
+    remedy: 'Bring the webhook back, or set `failurePolicy: Ignore` until it is back.',
   },
   PolicyWarning: {
-    sentence: 'The API server warns of a policy, or a policy lacks its binding.',
+    sentence: 'The API server warns about a policy, or a policy lacks its binding.',
     remedy: 'See the log of the settings-reconciler, which installs policies and bindings.',
   },
   NamespaceNotKept: {

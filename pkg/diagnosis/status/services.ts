@@ -68,7 +68,7 @@ const labelProblem = (
   if (label !== undefined) {
     return keeping.some((one) => one.label === label)
       ? undefined
-      : `has the label ${LABEL_ROUTING}=${label}, by which no installation here keeps settings (${values})`;
+      : `has the label ${LABEL_ROUTING}=${label}, which no installation here uses (${values})`;
   }
   const expected = keeping.every(({ keep }) => keep === 'on' || (keep === 'auto' && services.some(hasOrigin)));
   return expected ? `lacks the label ${LABEL_ROUTING}=${values}` : undefined;
@@ -88,7 +88,7 @@ export const unkeptNamespaces = ({ snapshot, namespaces, configs, namespace, uns
     const problem = services.length === 0 ? undefined : labelProblem(labels[LABEL_ROUTING], services, keeping);
     return problem === undefined
       ? []
-      : [`Namespace ${name}, ${services.length} of its Services with settings of ours, ${problem}.`];
+      : [`Namespace ${name}, ${services.length} of its Services managed here, ${problem}.`];
   });
 };
 

@@ -37,7 +37,7 @@ const authorityOf = (entries: readonly RegistrationEntry[], evidence: StatusEvid
 };
 
 const servingOf = (service: WebhookStatus['service'], evidence: StatusEvidence): WebhookStatus['serving'] => {
-  if (service === null) return { why: 'the webhook is reached by a URL' };
+  if (service === null) return { why: 'the webhook is registered by URL' };
   const seen = evidence.serving.find(({ namespace }) => namespace === service.namespace);
   if (seen?.certificate === undefined) return { why: seen?.why ?? 'it was not looked for' };
   return { ...certificateStatus(seen.certificate, evidence.now), from: seen.from };

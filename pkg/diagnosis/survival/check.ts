@@ -21,14 +21,14 @@ export interface Evacuation extends Leave {
 }
 
 export const REFUSALS = {
-  LastZone: 'No other zone with ready Nodes would be left. This cannot be forced.',
+  LastZone: 'No other zone with ready Nodes would remain. This cannot be forced.',
   NothingToMove: 'No Service in scope has endpoints in the zone. This cannot be forced: there is nothing to do.',
   TogetherNoEndpoint:
-    'With the evacuations that run already a Service would have no endpoint left. It stays as it is if forced.',
+    'Together with the current evacuations, a Service would have no endpoint left. If forced, it stays as it is.',
   TooManyZones:
-    'Endpoints would have to serve more zones than hints can name. Such a Service stays as it is if forced.',
+    'Endpoints would have to serve more zones than hints can name. If forced, such a Service stays as it is.',
   Overloaded: 'Endpoints of other zones would get more than the limit.',
-  ConnectionsFail: 'Some routers leave no endpoint at all where hints miss a zone.',
+  ConnectionsFail: 'Some data planes leave clients without endpoints if no hint names their zone.',
 } as const satisfies Readonly<Record<string, string>>;
 
 export interface Refusal {
@@ -82,7 +82,7 @@ const byServices = ({ services }: SurvivalReport): Refusal[] => {
       : [
           {
             reason: 'Overloaded' as const,
-            message: `Too much for the endpoints that stay: ${named(busy)}.`,
+            message: `Too much for the remaining endpoints: ${named(busy)}.`,
             forcible: true,
           },
         ]),
@@ -95,7 +95,7 @@ const byRouters = ({ routers }: SurvivalReport): Refusal[] =>
     .filter(({ behaviour }) => behaviour.unmatched === 'none')
     .map(({ title, version, nodes }) => ({
       reason: 'ConnectionsFail',
-      message: `${title}${version === null ? '' : ` ${version}`} on ${nodes} ${nodes === 1 ? 'Node' : 'Nodes'} leaves no endpoint where hints miss a zone.`,
+      message: `${title}${version === null ? '' : ` ${version}`} on ${nodes} ${nodes === 1 ? 'Node' : 'Nodes'} leaves clients without endpoints if no hint names their zone.`,
       forcible: true,
     }));
 

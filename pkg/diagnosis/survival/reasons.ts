@@ -15,7 +15,7 @@ export const ANSWERS = {
   },
   Overloaded: {
     sentence: 'The endpoints of the other zones get more than the limit.',
-    remedy: 'Add the named replicas before the zone is lost or evacuated, or raise the limit if they can do more.',
+    remedy: 'Add the named replicas before the zone is lost or evacuated, or raise the limit if they can handle more.',
   },
   Survives: { sentence: 'The endpoints of the other zones take over within the limit.', remedy: 'Nothing to do.' },
   NoEndpointThere: {
@@ -23,12 +23,12 @@ export const ANSWERS = {
     remedy: 'Nothing to do.',
   },
   LessThanOne: {
-    sentence: 'The share that is to leave is less than one endpoint, and is rounded down: nothing leaves.',
+    sentence: 'The share to evacuate is less than one endpoint and is rounded down: nothing moves.',
     remedy: 'Nothing to do, or `--round up`.',
   },
   NotTouched: {
     sentence:
-      'Nothing can be said, and no evacuation touches it: it has no endpoints, or it is the Service of the API server itself.',
+      'No prediction is possible, and no evacuation changes it: it has no endpoints, or it is the Service of the API server itself.',
     remedy: 'Nothing to do.',
   },
 } as const satisfies Readonly<Record<string, Rule>>;
@@ -38,7 +38,7 @@ export type Answer = keyof typeof ANSWERS;
 
 export const UNMOVED = {
   BypassesProxies: {
-    sentence: 'A client chooses endpoints without the proxies of the Service, so hints move nothing of its traffic.',
+    sentence: 'A client chooses endpoints without the proxies of the Service, so hints do not move its traffic.',
     remedy: 'See `kubectl topology explain SERVICE` for its own setting; evacuate the zone there as well.',
   },
   HeadlessClients: {
@@ -53,7 +53,7 @@ export const UNMOVED = {
   },
   LoadBalancerNodes: {
     sentence:
-      'The load balancer sends to Nodes of every zone. What enters by a Node of the zone still crosses it, and only then goes to endpoints elsewhere.',
+      'The load balancer sends to Nodes of every zone. Traffic that enters through a Node of the zone still passes it on its way to endpoints elsewhere.',
     remedy:
       'Remove the Nodes of the zone from the load balancer: the label node.kubernetes.io/exclude-from-external-load-balancers, or a zonal shift of the provider.',
   },
@@ -61,20 +61,20 @@ export const UNMOVED = {
     sentence:
       "Clients of a Shoot reach this kube-apiserver through Gardener's ingress gateway, whose Envoy reads no hints: it picks a Pod by locality, or with layer-7 load balancing among all.",
     remedy:
-      'Remove the gateway of the zone from its load balancer: those of other zones prefer the API servers there. With layer-7 load balancing a part still goes to the zone, until outlier detection or readiness ends it.',
+      'Remove the gateway of the zone from its load balancer: those of other zones prefer the API servers there. With layer-7 load balancing some requests still go to the zone until outlier detection or readiness stops them.',
   },
   LongConnections: {
     sentence:
-      'Clients hold their connections for days (etcd). A hint decides new connections only, so these stay in the zone until they end.',
+      'Clients hold their connections for days (etcd). Hints affect only new connections, so these stay in the zone until they end.',
     remedy: 'Restart the clients, a few at a time, after the evacuation is done.',
   },
   FixedTupleUdp: {
     sentence:
-      'UDP: as long as a client keeps its source port and sends, conntrack keeps its endpoint; DNS clients use a new port for each question.',
+      'UDP: as long as a client keeps its source port and sends, conntrack keeps its endpoint; DNS clients use a new port for each query.',
     remedy: 'Restart clients that send from one port; conntrack forgets an idle flow after 30 to 120 seconds.',
   },
   EndpointsWithoutZone: {
-    sentence: 'Endpoints have no zone: where they run is not known, and they count as being elsewhere.',
+    sentence: 'Endpoints have no zone: where they run is not known; they count as being in other zones.',
     remedy: 'Label their Nodes with topology.kubernetes.io/zone, or set the zone where the endpoints are written.',
   },
 } as const satisfies Readonly<Record<string, Rule>>;

@@ -215,7 +215,7 @@ const sentenceOf = ({ answer, load, there, leaving, path }: Judged, zones: reado
   const part = there === leaving ? '' : `, ${leaving} of which leave`;
   if (answer === 'NoEndpointElsewhere') return `All of ${all} (${path.label}) are in ${names}.`;
   if (answer === 'NoEndpointThere') return `None of ${all} is in ${names}.`;
-  if (answer === 'LessThanOne') return `${there} of ${all} in ${names}: less than one leaves, rounded down.`;
+  if (answer === 'LessThanOne') return `${there} of ${all} in ${names}: the share rounds down to none.`;
   const where = load.zone === '' ? 'no zone' : load.zone;
   return `${there} of ${all} are in ${names}${part}; the busiest that stays, in ${where}, then gets ${amount(load, load.after ?? 0)}, the limit is ${amount(load, load.limit)}.`;
 };
@@ -240,7 +240,7 @@ export const survivalOf = (facts: Facts, options: SurvivalOptions, flows: FlowsO
   const { ref, service } = facts;
   if (isApiServer(ref))
     return untouched(facts, 'It is the Service of the API server itself, which writes its endpoints.');
-  if (service.spec?.type === 'ExternalName') return untouched(facts, 'It is a name in DNS and has no endpoints.');
+  if (service.spec?.type === 'ExternalName') return untouched(facts, 'It is a DNS name and has no endpoints.');
   const leaves =
     options.leavesOf?.(service) ?? options.zones.map((zone) => ({ zone, percent: HUNDRED, rounding: 'Up' }) as const);
   const paths = pathsOf(facts).filter(({ endpoints }) => endpoints.length > 0);

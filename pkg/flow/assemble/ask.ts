@@ -48,7 +48,7 @@ export const askOf = ({ service, slices, observeOnly }: AskInput): Ask => {
   // One endpoint without hint, and proxies use none: a part of the slices would be as good as nothing.
   if (carrying.length > 0 && (mirrored || bare.length === 0)) return { kind: 'planned', strategy, writable: carrying };
   if (slices.length > 0 && !mirrored) {
-    const message = `the EndpointSlices of Service ${namespace}/${name}, which has no selector, do not carry its strategy label: their author has to set it on them, or on the Endpoints`;
+    const message = `the EndpointSlices of Service ${namespace}/${name}, which has no selector, do not carry its strategy label: their owner has to set it on them, or on the Endpoints`;
     return { kind: 'refused', strategy, reason: 'NotMirrored', message };
   }
   const message = `no EndpointSlice of Service ${namespace}/${name} carries its strategy label yet`;

@@ -71,7 +71,7 @@ const noCapacity = (endpoints: readonly string[], { capacity }: FlowSettings): F
 };
 
 const observedOf = ({ strategy, settings, time, turn, source, problem }: FindingsInput): Finding => {
-  if (strategy === 'proportional') return yes('ByNodes', 'weights of zones come from the CPU of their Nodes');
+  if (strategy === 'proportional') return yes('ByNodes', 'zones are weighted by the CPU of their Nodes');
   if (turn === undefined || turn.withoutCapacity.length > 0) return noCapacity(turn?.withoutCapacity ?? [], settings);
   const { state, decision, observation } = turn;
   if (observation?.endpoints.length === 0) return unknown('NoEndpoints', 'the Service has no ready endpoint');
@@ -100,8 +100,9 @@ const observedOf = ({ strategy, settings, time, turn, source, problem }: Finding
 };
 
 const LIMITED: Readonly<Record<PlanLimit, string>> = {
-  PlanCutShort: 'the best plan that a limited search found is in force: capacities differ more than it can try',
-  PlanTimedOut: 'planning did not end in time: own zones, no hints and the plan before are all that is compared',
+  PlanCutShort:
+    'the best plan of a limited search is in force: there are too many different capacities to try all plans',
+  PlanTimedOut: 'planning did not end in time: only own zones, no hints and the previous plan are compared',
 };
 
 const effectiveOf = ({ settings, turn, inForce, losing, following, limited, evacuated }: FindingsInput): Finding => {
@@ -133,14 +134,11 @@ const effectiveOf = ({ settings, turn, inForce, losing, following, limited, evac
 
 const stableOf = ({ settings, time, turn, figures }: FindingsInput): Finding => {
   const { upperUtilization, downDwellSeconds } = settings.loop;
-  if (figures === undefined) return unknown('NothingMeasured', 'nothing is known of the demand');
+  if (figures === undefined) return unknown('NothingMeasured', 'the demand is unknown');
   if (figures.demand > figures.capacity)
     return no('DemandAboveCapacity', 'the demand is above the capacity of all endpoints: no hints can place it');
   if (figures.maxUtilization > upperUtilization)
-    return no(
-      'Overloaded',
-      'the busiest endpoint is above the upper threshold under every plan that is worth a change',
-    );
+    return no('Overloaded', 'the busiest endpoint is above the upper threshold in every plan that is worth a change');
   const plannedAt = turn?.state?.plannedAt ?? null;
   if (plannedAt !== null && time - plannedAt < downDwellSeconds)
     return no('PlanChanged', `the plan changed within the last ${minutes(downDwellSeconds)}`);

@@ -50,7 +50,7 @@ const endpointFrom = (value: unknown, field: string): ObservedEndpoint => {
   const { ready, capacity } = value;
   if (typeof ready !== 'boolean') throw new Invalid(`${field}.ready`, 'expected true or false');
   const cores = numberIn(capacity, `${field}.capacity`, 0, 'cores above 0');
-  if (cores < LEAST_CAPACITY) throw new Invalid(`${field}.capacity`, 'expected cores above 0, a nano core at least');
+  if (cores < LEAST_CAPACITY) throw new Invalid(`${field}.capacity`, 'expected cores above 0, at least a nanocore');
   return {
     name: textIn(value['name'], `${field}.name`),
     zone: textIn(value['zone'], `${field}.zone`),

@@ -27,7 +27,7 @@ export interface LoopPolicy {
   /** Samples older than this lead to the safe mode, seconds. */
   readonly safeModeAfterSeconds: number;
   readonly safeMode: 'spread' | 'same-zone';
-  /** Endpoints at the least for every zone with clients. */
+  /** Least number of endpoints for every zone with clients. */
   readonly minEndpoints: number;
   /** A plan that saves less than this fraction of the demand from crossing zones is not worth a change. */
   readonly worthwhileSaving: number;

@@ -22,7 +22,7 @@ const namespaceProblems = (config: RoutingConfig, extensionClass: ExtensionClass
         : [
             {
               field: `${PROVIDER_CONFIG_FIELD}.${list}[${index}].namespace`,
-              message: "must be left out: class shoot is about the Services of the Shoot's own namespace.",
+              message: "must be left out: class shoot applies to the Services of the Shoot's own namespace.",
             },
           ],
     ),
@@ -34,7 +34,7 @@ const etcdProblems = ({ services }: RoutingConfig, scope: Scope | undefined): Ro
   services.flatMap(({ name, strategy }, index) => {
     const entry = scope === undefined || name === undefined ? undefined : entryOfService(scope, name);
     if (strategy === undefined || entry?.source.kind !== 'Etcd') return [];
-    const message = `must be left out: only etcd-druid writes Service ${entry.service}, and it can carry no strategy.`;
+    const message = `must be left out: only etcd-druid writes Service ${entry.service}, and it cannot have a strategy.`;
     return [{ field: `${PROVIDER_CONFIG_FIELD}.services[${index}].strategy`, message }];
   });
 

@@ -120,7 +120,7 @@ export const decideCondition = (input: ConditionInput): ConditionState => {
   const on = namespaces.filter(({ decision }) => decision.kind === 'enabled');
   if (on.length === 0) {
     return refusal === undefined
-      ? state('Unknown', 'NothingToRoute', `Extension ${name}: there is no namespace that it is about`)
+      ? state('Unknown', 'NothingToRoute', `Extension ${name}: there is no namespace that it applies to`)
       : state('False', refusal.reason, refusal.message);
   }
   const troubles = [...on.flatMap(troublesOf), ...missing(input)];
@@ -137,9 +137,9 @@ export const decideCondition = (input: ConditionInput): ConditionState => {
     );
   }
   const services = on.flatMap((place) => place.services.filter(({ decision }) => decision.kind === 'enabled'));
-  if (services.length === 0) return state('Unknown', 'NothingToRoute', 'there is no Service to be routed by zone');
+  if (services.length === 0) return state('Unknown', 'NothingToRoute', 'there is no Service to route by zone');
   if (services.some(({ effect }) => effect === undefined)) {
-    return state('Unknown', 'NotAssessed', 'the EndpointSlices have not been looked at yet');
+    return state('Unknown', 'NotAssessed', 'the EndpointSlices have not been checked yet');
   }
   const [doubt] = services.flatMap(({ effect }) => (effect?.kind === 'assumed' ? [effect] : []));
   if (doubt !== undefined) return state('Unknown', doubt.reason, doubt.message);

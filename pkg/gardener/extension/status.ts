@@ -33,10 +33,10 @@ export const decideOutcome = ({ extension, type, home, governing }: OutcomeInput
   const name = extensionNameOf(extension);
   const own = extensionClassOf(extension) ?? 'shoot';
   if (extension.metadata?.namespace !== home) {
-    return misconfigured(`Extension ${name}: class ${own} counts in namespace ${home} only`);
+    return misconfigured(`Extension ${name}: class ${own} applies in namespace ${home} only`);
   }
   if (governing !== undefined && governing.name !== name) {
-    return misconfigured(`Extension ${name}: Extension ${governing.name} of the same class counts here; remove one`);
+    return misconfigured(`Extension ${name}: Extension ${governing.name} of the same class applies here; remove one`);
   }
   const reading = assessReading(extension.reading ?? { kind: 'absent' }, own);
   return reading.kind === 'invalid' ? misconfigured(describeProblems(name, reading.problems)) : SUCCEEDED;

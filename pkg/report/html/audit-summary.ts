@@ -18,12 +18,9 @@ const moneyCards = ({ sum: { monthlyCost }, prices }: AuditReport): Markup[] => 
   const money = (amount: number): string => moneyText(amount, prices.currency);
   return [
     prices.basis === 'Measured'
-      ? card(money(monthlyCost.current), 'a month is what crossing zones costs these Services, by measured bytes')
-      : card(
-          money(monthlyCost.current),
-          'a month is what crossing zones costs, an estimate at the volume that was assumed',
-        ),
-    card(money(monthlyCost.saving.routing), 'a month would be saved by routing by zone, an estimate'),
+      ? card(money(monthlyCost.current), 'a month is the cost of crossing zones for these Services, by measured bytes')
+      : card(money(monthlyCost.current), 'a month is the estimated cost of crossing zones at the assumed volume'),
+    card(money(monthlyCost.saving.routing), 'a month is the estimated saving with routing by zone'),
   ];
 };
 
@@ -68,12 +65,12 @@ const partsOf = ({ sum: { inZoneShare, saving } }: AuditReport): BarPart[] => {
   const stays = inZoneShare ?? 0;
   const parts: BarPart[] = [
     { kind: 'stays', label: 'stays in its zone now', share: stays },
-    { kind: 'routing', label: 'would stay by routing by zone', share: saving.routing },
-    { kind: 'endpoints', label: 'needs endpoints in zones that have none', share: saving.endpoints },
+    { kind: 'routing', label: 'would stay with routing by zone', share: saving.routing },
+    { kind: 'endpoints', label: 'needs endpoints in zones without any', share: saving.endpoints },
   ];
   const rest = 1 - parts.reduce((sum, { share }) => sum + share, 0);
   // What another way of routing keeps better than hints by zone leaves a remainder.
-  return rest > 0.0005 ? [...parts, { kind: 'rest', label: 'crosses in any case', share: rest }] : parts;
+  return rest > 0.0005 ? [...parts, { kind: 'rest', label: 'always crosses', share: rest }] : parts;
 };
 
 const legendItem = ({ kind, label, share }: BarPart): Markup =>
@@ -132,7 +129,7 @@ export const causes = (report: AuditReport): Markup => {
     report.prices === undefined
       ? NOTHING
       : markup`<th role="columnheader" scope="col" class="number">Saves a month (estimate)</th>`;
-  return markup`<h2>What to mend first</h2>
+  return markup`<h2>What to fix first</h2>
     <p class="muted">Services by their first cause; shares are of all connections.</p>
     <table role="table" class="cards-when-narrow causes" aria-label="Causes">
       <thead role="rowgroup">
@@ -155,7 +152,7 @@ export const causes = (report: AuditReport): Markup => {
 const findingItem = ({ reason, certainty, evidence, remedy }: ClusterFinding): Markup => {
   const possible = certainty === 'possible';
   return markup`<li class="${certainty}">
-    <code>${reason}</code>${possible ? markup` <span class="muted">(cannot be seen from here)</span>` : NOTHING}
+    <code>${reason}</code>${possible ? markup` <span class="muted">(not visible in objects)</span>` : NOTHING}
     <p>${evidence}</p>
     <p class="remedy">${sentence(remedy)}</p>
   </li>`;

@@ -85,7 +85,7 @@ export const renderSurvivalPage = (report: SurvivalReport, { now }: { readonly n
       </header>
       <main>${groups(report)} ${table(report)}</main>
       <footer>
-        <p>Connections that exist stay where they are until they end; hints decide new ones.</p>
+        <p>Existing connections stay where they are until they end; hints affect only new ones.</p>
         ${unseen === '' ? NOTHING : markup`<p>${unseen}</p>`}
       </footer>`,
   });

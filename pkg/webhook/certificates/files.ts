@@ -92,7 +92,7 @@ export const openFileCertificates = async (options: FileCertificatesOptions): Pr
       const problem = error instanceof Error ? error.message : String(error);
       if (problem === complained) return;
       complained = problem;
-      logger.warn('certificate files cannot be used, the last good pair stays in use', { directory, error });
+      logger.warn('certificate files cannot be used; the last valid pair stays in use', { directory, error });
     }
   };
 

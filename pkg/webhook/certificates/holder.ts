@@ -41,7 +41,7 @@ export const createHolder = ({ initial, clock, logger }: HolderOptions): Certifi
     try {
       listener();
     } catch (error) {
-      logger.error('cannot take over the changed certificate', { error });
+      logger.error('cannot load the changed certificate', { error });
     }
   };
   return {

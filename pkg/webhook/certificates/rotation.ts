@@ -113,7 +113,7 @@ const whyIssueServer = (
   if (now >= renewalAt(server, policy)) {
     // A new authority signs soon: one renewal then is enough, if the certificate lasts that long.
     if (bridge !== undefined && server.notAfter > bridge + policy.propagationMs) return undefined;
-    return ['ServerExpiring', `the server certificate ends ${day(server.notAfter)}`];
+    return ['ServerExpiring', `the server certificate expires ${day(server.notAfter)}`];
   }
   if (bridge === undefined && server.issuer === 'previous') {
     return ['AuthorityChanged', 'the server certificate was signed by the previous authority'];
@@ -142,7 +142,7 @@ export const decideRotation = (
     return { kind: 'RotateAuthority', reason: 'AuthorityNotYetValid', message };
   }
   if (now >= renewalAt(current, policy)) {
-    const message = `the certificate authority ends ${day(current.notAfter)}`;
+    const message = `the certificate authority expires ${day(current.notAfter)}`;
     return { kind: 'RotateAuthority', reason: 'AuthorityExpiring', message };
   }
   const why = whyIssueServer(stored, policy, now);

@@ -74,7 +74,7 @@ const createAccess = (options: SecretCertificatesOptions) => {
     const server = await readOne(refs.server, signal);
     const authority = await readOne(refs.authority, signal);
     const stored = readSecrets({ authority, server }, clock.now(), (problem) =>
-      logger.warn('stored certificate cannot be used and is replaced', { error: problem }),
+      logger.warn('the stored certificate cannot be used and is replaced', { error: problem }),
     );
     return { authority, server, stored };
   };
@@ -161,7 +161,7 @@ export const openSecretCertificates = async (
         logger.info('certificates taken over', { notAfter: new Date(holder.notAfter) });
       return true;
     } catch (error) {
-      if (!signalOfLook.aborted) logger.warn('cannot check the certificates, the last ones stay in use', { error });
+      if (!signalOfLook.aborted) logger.warn('cannot check the certificates; the last ones stay in use', { error });
       return false;
     }
   };

@@ -30,7 +30,7 @@ const (
 func main() {
 	certDir := flag.String("cert-dir", "", "folder that holds tls.crt and tls.key")
 	port := flag.Int("port", 0, "port of the webhook at "+bindAddress)
-	metricsPort := flag.Int("metrics-port", 0, "port of the metrics at "+bindAddress+"; 0 takes a free one")
+	metricsPort := flag.Int("metrics-port", 0, "port of the metrics at "+bindAddress+"; 0 picks a free one")
 	flag.Parse()
 	if err := run(*certDir, *port, *metricsPort); err != nil {
 		fmt.Fprintln(os.Stderr, "peer-go:", err)

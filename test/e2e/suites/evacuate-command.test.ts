@@ -135,7 +135,7 @@ describe('the commands that evacuate a zone', function commands() {
   it('Ctrl-C leaves it running and says so; it is done all the same', async () => {
     const away = new AbortController();
     const { code, err } = await run('evacuate a --for 2h', { signal: away.signal, onErr: () => away.abort() });
-    expect([code, err.includes('still going on: ZoneEvacuation a was made')], err).to.deep.equal([1, true]);
+    expect([code, err.includes('not finished yet: ZoneEvacuation a was made')], err).to.deep.equal([1, true]);
     await waitFor(
       'a is Evacuated',
       () => client.get<Stored>(ZONE_EVACUATIONS, { name: 'a' }),

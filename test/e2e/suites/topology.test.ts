@@ -128,8 +128,8 @@ describe('kubectl topology', () => {
 
   it('says what this user may not read and goes on without', async () => {
     const { stderr } = await kubectl('topology', 'explain', 'web', '-n', namespace);
-    expect(stderr).to.match(/^warning: going on without pods: you may not list pods$/m);
-    expect(stderr).to.match(/^warning: going on without webhooks: you may not list mutatingwebhookconfigurations$/m);
+    expect(stderr).to.match(/^warning: continuing without pods: you may not list pods$/m);
+    expect(stderr).to.match(/^warning: continuing without webhooks: you may not list mutatingwebhookconfigurations$/m);
   });
 
   it('simulates what connections do now, and recommends what keeps them in their zone', async () => {

@@ -60,7 +60,7 @@ const wrong: { name: string; spec: object; field: string; says: RegExp }[] = [
     name: 'a pair twice',
     spec: { zoneCosts: [1, 2].map((cost) => ({ from: 'a', to: 'b', cost })) },
     field: 'spec.zoneCosts[1]',
-    says: /second time/,
+    says: /repeats the pair/,
   },
 ];
 

@@ -28,13 +28,13 @@ describe('the plans of a dry run', () => {
     );
     expect(text).to.match(/^shop +api +load-aware +3 +- +- +0 +NotInstalled +/m);
     expect(text).to.match(
-      /2 Service\(s\) ask for a plan; 2 EndpointSlice\(s\) would be written\. Nothing was written\.\n$/,
+      /2 Service\(s\) request a plan; 2 EndpointSlice\(s\) would be written\. Nothing was written\.\n$/,
     );
   });
 
   it('say so where no Service asks', () => {
     expect(renderPlans([], 'table')).to.equal(
-      '0 Service(s) ask for a plan; 0 EndpointSlice(s) would be written. Nothing was written.\n',
+      '0 Service(s) request a plan; 0 EndpointSlice(s) would be written. Nothing was written.\n',
     );
   });
 

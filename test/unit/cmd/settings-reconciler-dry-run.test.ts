@@ -74,7 +74,7 @@ describe('dry run', () => {
     const text = renderReport(report, 'table');
     expect(text).to.match(/^NAMESPACE +OBJECT +FIELD +BEFORE +AFTER +REASON\n/);
     expect(text).to.contain(
-      'Kubernetes 1.34: 1 Service(s) would be changed, 1 are right, 1 Etcd(s) would be hinted, 1 object(s) stay without. Nothing was written.\n',
+      'Kubernetes 1.34: 1 Service(s) would be changed, 1 are up to date, 1 Etcd(s) would be hinted, 1 object(s) are refused. Nothing was written.\n',
     );
   });
 
@@ -90,7 +90,7 @@ describe('dry run', () => {
   it('says so where nothing is to do and the version is not known', () => {
     const nothing = reportOf([], undefined, { ...ADMISSION, objects: [], refused: ['X exists'] });
     expect(renderReport(nothing, 'table')).to.equal(
-      'Admission by policy: the API server serves it.\nRefused: X exists.\n\nKubernetes unknown: 0 Service(s) would be changed, 0 are right, 0 Etcd(s) would be hinted, 0 object(s) stay without. Nothing was written.\n',
+      'Admission by policy: the API server serves it.\nRefused: X exists.\n\nKubernetes unknown: 0 Service(s) would be changed, 0 are up to date, 0 Etcd(s) would be hinted, 0 object(s) are refused. Nothing was written.\n',
     );
     expect(nothing.kubernetesVersion).to.equal(null);
   });

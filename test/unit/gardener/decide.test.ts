@@ -224,21 +224,20 @@ describe('decideClusterRouting', () => {
       name: 'many Nodes in one zone',
       decision: decideClusterRouting(['a', 'a', 'a']),
       reason: 'SingleZone',
-      message:
-        'all Nodes with the label topology.kubernetes.io/zone are in zone "a"; there is no other to keep traffic out of',
+      message: 'all Nodes with the label topology.kubernetes.io/zone are in zone "a"; there is no other zone',
     },
     {
       name: 'no Node that is known',
       decision: decideClusterRouting(undefined),
       reason: 'SourceMissing',
-      message: 'no Node is known: none is there, or they cannot be read',
+      message: 'no Node is known: there is none, or Nodes cannot be read',
     },
     {
       name: 'no zones',
       decision: decideClusterRouting(['']),
       reason: 'SingleZone',
       message:
-        'no Node has the label topology.kubernetes.io/zone; traffic can only be kept in a zone where Nodes say theirs',
+        'no Node has the label topology.kubernetes.io/zone; traffic can only be kept in a zone if Nodes are labelled with theirs',
     },
   ]);
 });

@@ -66,7 +66,7 @@ describe('a Service that KubeEdge should keep in its NodeGroup', () => {
   it('says so where EdgeMesh is, and again where it is gone', () => {
     const meshed = patched(labelled, { edgeMesh: true });
     expect(plan(labelled, { edgeMesh: true }).status).to.have.property('reason', 'EdgeMeshIgnoresHints');
-    expect(plan(labelled, { edgeMesh: true }).status?.message).to.match(/never at hints.*any group/);
+    expect(plan(labelled, { edgeMesh: true }).status?.message).to.match(/never hints.*any group/);
     expect(meshed.metadata?.labels).to.deep.equal(LABEL);
     expect(plan(meshed, { edgeMesh: true }).patch).to.equal(undefined);
     expect(patched(meshed)).to.deep.equal(labelled);

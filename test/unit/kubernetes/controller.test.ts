@@ -173,7 +173,7 @@ describe('createController', () => {
     queue.add('a');
     await clock.settle();
     expect(calls).to.equal(2);
-    expect(errors()).to.include('controller failed beside the reconcile');
+    expect(errors()).to.include('controller failed outside of a reconcile');
   });
 
   describe('time limit', () => {
@@ -299,7 +299,7 @@ describe('createController', () => {
       await clock.advance(1);
       expect(ended).to.equal(true);
       const last = logger.entries.at(-1);
-      expect(last?.message).to.equal('stopped while reconciles ignored their aborted signal');
+      expect(last?.message).to.equal('stopped although reconciles ignored their abort signal');
       expect(last?.fields).to.deep.include({ items: ['stuck'] });
       // The time limit of the stuck reconcile is still armed: it ends with the limit, as the process would.
       await clock.advance(120_000);

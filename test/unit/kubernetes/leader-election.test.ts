@@ -254,7 +254,7 @@ describe('runLeaderElection', () => {
       expect(one.result).to.deep.equal({ kind: 'stopped' });
       expect(one.stopped).to.equal(1);
       expect(holderOf(lease())).to.equal('one');
-      expect(one.logger.entries.at(-1)?.message).to.equal('the work of the leader did not stop before its lease ends');
+      expect(one.logger.entries.at(-1)?.message).to.equal("the leader's work did not stop before its lease ends");
       await end();
     });
 
@@ -291,7 +291,9 @@ describe('runLeaderElection', () => {
       one.stop.abort();
       await clock.advance(0);
       expect(one.result).to.deep.equal({ kind: 'stopped' });
-      expect(one.logger.entries.at(-1)?.message).to.equal('cannot release the lease, others wait until it expires');
+      expect(one.logger.entries.at(-1)?.message).to.equal(
+        'cannot release the lease; other replicas wait until it expires',
+      );
       await end();
     });
   });

@@ -233,7 +233,7 @@ describe("measured traffic from the meters' Pods", () => {
     });
     const { readings, notes } = await reader.read(never);
     expect(readings.map(({ node }) => node)).to.deep.equal(['n1']);
-    expect(notes[0]).to.equal('1 of 4 meters was not read, first that of n2: it has not begun to count');
+    expect(notes[0]).to.equal('1 of 4 meters was not read, first that of n2: it has not started counting');
     expect(notes[1]).to.match(/^2 of 4 meters were not read, first that of n3: GET its metrics.*403/);
   });
 

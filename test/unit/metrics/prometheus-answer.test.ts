@@ -70,7 +70,7 @@ describe("Prometheus' answer", () => {
     { name: 'infinity', given: sample('+Inf'), problem: `infinite${of}` },
     { name: 'minus infinity', given: sample('-Inf'), problem: `infinite${of}` },
     { name: 'a number beyond all', given: sample('1e999'), problem: `infinite${of}` },
-    { name: 'more than anything real', given: sample('1e308'), problem: `more than anything real${of}` },
+    { name: 'implausibly large', given: sample('1e308'), problem: `implausibly large${of}` },
     { name: 'a negative number', given: sample('-0.1'), problem: `negative${of}` },
     { name: 'no number', given: sample('many'), problem: `not a time and a number${of}` },
     { name: 'hexadecimal', given: sample('0x10'), problem: `not a time and a number${of}` },

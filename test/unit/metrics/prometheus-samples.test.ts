@@ -147,7 +147,7 @@ describe('samples of a vector', () => {
         name: 'a clock that is ahead',
         at: NOW + 60,
         sampledAt: NOW + 0.1,
-        problems: ['the clock of Prometheus is 60 s ahead of ours'],
+        problems: ['the clock of Prometheus is 60 s ahead of this one'],
       },
       {
         name: 'a clock that is behind: samples look old',

@@ -111,7 +111,7 @@ describe('Prometheus source', () => {
       name: 'FlowPolicies may bring none',
       config: { query: 'q', policyQueries: false },
       of: query({ promql: 'secret' }),
-      message: 'the source p takes no query of a FlowPolicy',
+      message: 'the source p accepts no query of a FlowPolicy',
     },
     {
       name: 'the query has a string without an end',

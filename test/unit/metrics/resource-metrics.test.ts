@@ -164,7 +164,7 @@ describe('resource metrics', () => {
     listed([item('a', '1', -600)]);
     const first = await read(query('web', ['a']));
     expect(first.samples).to.deep.equal([{ pod: 'a', load: 1, sampledAt: NOW, window: 15 }]);
-    expect(first.problems).to.deep.equal(['the clock of the metrics server is 600 s ahead of ours']);
+    expect(first.problems).to.deep.equal(['the clock of the metrics server is 600 s ahead of this one']);
     await clock.advance(120_000);
     listed([item('a', '1', -600)]);
     expect((await read(query('web', ['a']))).samples).to.deep.include({

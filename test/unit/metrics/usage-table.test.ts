@@ -99,7 +99,7 @@ describe('usage table', () => {
   it('says by how much the clock of the server is ahead, from 5 s on', () => {
     expect(table([item('a', NOW + 5)]).problems).to.deep.equal([]);
     expect(table([item('a', NOW + 3), item('b', NOW + 61)]).problems).to.deep.equal([
-      'the clock of the metrics server is 61 s ahead of ours',
+      'the clock of the metrics server is 61 s ahead of this one',
     ]);
   });
 });

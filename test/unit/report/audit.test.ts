@@ -87,6 +87,6 @@ describe('report: audit as text', () => {
   it('of nothing is the sum alone', () => {
     const text = renderAudit(reportOf({ nodes: cluster.nodes, services: [], slices: [] }), STYLE);
     expect(text).to.match(/^0 Services, 6 ready Nodes: 0 effective/);
-    expect(text).to.contain('Nothing can be predicted');
+    expect(text).to.contain('No prediction is possible');
   });
 });

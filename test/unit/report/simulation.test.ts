@@ -32,7 +32,7 @@ Clients by CPU of the Nodes
     same-node       5/5     100 %    +43 %     0.00 USD    Overloads
  *  proportional    5/5     71 %     +19 %     17.38 USD   KeepsMost
     load-aware      -       -        -         -           DemandUnknown
-> the Service asks for it, * recommended. HINTED: ready endpoints with hints; OVERLOAD: busiest
+> requested by the Service, * recommended. HINTED: ready endpoints with hints; OVERLOAD: busiest
 endpoint above its fair share.
 Cost of an assumed 100 GB a day: Amazon EC2 on-demand list price for data transfer: 0.01 a GB
 between zones on either side, 0.02 out to another region, 2026-11-21.
@@ -65,7 +65,7 @@ PreferClose, PreferSameZone, PreferSameNode, same-zone, same-node: Overloads
 proportional: KeepsMost
   71 % of the traffic stays in its zone, and no endpoint is above 120 % of its fair share.
 load-aware: DemandUnknown
-  It follows measured load, and no FlowPolicy observed any; give it with --demand.
+  It follows measured load, and no FlowPolicy has observed any; give it with --demand.
 `);
   });
 

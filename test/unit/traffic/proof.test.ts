@@ -18,7 +18,7 @@ describe('proof: the verdict about a Service', () => {
     {
       name: 'all connections of two Nodes were honored',
       given: { n1: { Honored: 10 }, n2: { Honored: 1 } },
-      wanted: { status: 'True', reason: 'Honored', message: 'New connections of 2 Nodes go where hints say.' },
+      wanted: { status: 'True', reason: 'Honored', message: 'New connections of 2 Nodes follow the hints.' },
     },
     {
       name: 'one Node of two ignores hints',

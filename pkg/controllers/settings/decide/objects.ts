@@ -83,7 +83,7 @@ const labelled = (service: Service, strategy: Strategy, settings: RoutingSetting
 const wantedOf = (service: Service, version: KubernetesVersion, configured: Strategy | undefined): Wanted => {
   const conflict = conflictingMode(service);
   if (conflict !== undefined) {
-    const message = `${conflict.field} is ${JSON.stringify(conflict.value)} and a strategy is asked for; keep one of both`;
+    const message = `${conflict.field} is ${JSON.stringify(conflict.value)} and a strategy is requested; keep one of the two`;
     return { kind: 'refused', reason: 'ConflictingMode', message, field: conflict.field };
   }
   const requested = requestedStrategy(service);
@@ -183,7 +183,7 @@ const decideServices = (input: ObjectsInput): ObjectDecision[] => {
 const excludeTogether = (rows: readonly ObjectDecision[]): ObjectDecision[] => {
   const excluded = rows.find(({ decision }) => decision.kind === 'refused' && decision.reason === 'Excluded');
   if (excluded === undefined || excluded.decision.kind !== 'refused') return [...rows];
-  const message = `${excluded.decision.message}; that counts for all Etcds of the namespace`;
+  const message = `${excluded.decision.message}; this applies to all Etcds of the namespace`;
   return rows.map((row) => ({ ...row, decision: { kind: 'refused', reason: 'Excluded', message }, want: undefined }));
 };
 

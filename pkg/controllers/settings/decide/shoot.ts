@@ -29,7 +29,7 @@ export interface ShootSnapshot {
 
 const decideNamespace = ({ namespace, selfHosted, cluster, seed }: ShootSnapshot): RoutingDecision => {
   if (selfHosted) {
-    const message = `Namespace ${namespace} holds the control plane of a self-hosted Shoot; no Seed decides about it`;
+    const message = `Namespace ${namespace} holds the control plane of a self-hosted Shoot; no Seed applies to it`;
     return { kind: 'refused', reason: 'SelfHostedShoot', message };
   }
   if (cluster === undefined) {

@@ -127,12 +127,12 @@ describe('configuration of sources of load', () => {
     {
       name: 'a token in the clear',
       sources: [prometheus({ url: 'http://prometheus:9090', bearerTokenFile: '/t' })],
-      problems: ['metricSources[0].bearerTokenFile: would be sent in the clear: the url is not https.'],
+      problems: ['metricSources[0].bearerTokenFile: would be sent unencrypted: the url is not https.'],
     },
     {
       name: 'TLS without TLS',
       sources: [prometheus({ url: 'http://prometheus:9090', tls: { caFile: '/ca' } })],
-      problems: ['metricSources[0].tls: is of no use: the url is not https.'],
+      problems: ['metricSources[0].tls: has no effect: the url is not https.'],
     },
     {
       name: 'half a client certificate',

@@ -33,7 +33,7 @@ describe('writing a bundle', () => {
 
   it('replaces nothing that came meanwhile', async () => {
     const file = folder.write('a.json', 'mine');
-    const refusal = `--bundle ${file}: the file exists; take another name, or --force to replace it`;
+    const refusal = `--bundle ${file}: the file exists; choose another name, or replace it with --force`;
     expect(await failure(checkFree(file, false))).to.equal(refusal);
     expect(await failure(writeWhole(file, content, false))).to.equal(refusal);
     expect(await failure(checkFree(file, true))).to.equal('written');

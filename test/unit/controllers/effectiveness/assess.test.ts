@@ -88,7 +88,7 @@ const cases: { name: string; input: Partial<AssessInput>; state: string; says?: 
     name: 'Cilium without service topology',
     input: { clients: clientsOf(NODES, routerObjects(CILIUM_SET, configMap('cilium-config', {}))) },
     state: 'HintsNotFollowed',
-    says: /^Service n\/s: Cilium 1\.19\.1 on Node \S+ looks at no hints$/,
+    says: /^Service n\/s: Cilium 1\.19\.1 on Node \S+ ignores hints$/,
   },
   {
     name: 'a data plane of which nothing is known',
@@ -129,7 +129,7 @@ const cases: { name: string; input: Partial<AssessInput>; state: string; says?: 
     name: 'no object that shows who routes',
     input: { clients: clientsOf(NODES) },
     state: 'RouterAssumed',
-    says: /^Service n\/s: kube-proxy is assumed on Node \S+: nothing in these objects says otherwise/,
+    says: /^Service n\/s: kube-proxy is assumed on Node \S+: nothing in these objects shows another one/,
   },
   {
     name: 'k3s, which shows itself',

@@ -97,7 +97,7 @@ describe('the reporter of loops', () => {
 
   it('warns of a data plane that ignores the plan, and says when it follows', async () => {
     const [first, second] = turns([0.3, 0.3]);
-    following = { kind: 'ignored', reason: 'HintsNotFollowed', message: 'Cilium on Node n looks at no hints' };
+    following = { kind: 'ignored', reason: 'HintsNotFollowed', message: 'Cilium on Node n ignores hints' };
     await report({ turn: first });
     expect(told()).to.deep.equal(['Warning HintsNotFollowed']);
     expect(written.at(-1)?.conditions?.[1]).to.include({ status: 'False', reason: 'HintsNotFollowed' });

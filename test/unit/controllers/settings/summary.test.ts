@@ -30,7 +30,7 @@ describe('summarize', () => {
   });
 
   it('says so where there is nothing', () => {
-    expect(summarize(namespaceDecision()).message).to.contain('nothing here to route by zone');
+    expect(summarize(namespaceDecision()).message).to.contain('there is nothing to route by zone');
   });
 
   it("carries Gardener's sentences with a refusal", () => {

@@ -285,7 +285,7 @@ describe('audit: any cluster', () => {
     );
   });
 
-  it('promises no saving where clients go around the proxies, and says who does', () => {
+  it('promises no saving where clients bypass the proxies, and says who does', () => {
     const web = [...NODES, ...pair('web', ['eu-1a', 'eu-1b', 'eu-1c'])];
     const ingress = {
       apiVersion: 'networking.k8s.io/v1',

@@ -42,7 +42,7 @@ const rows: readonly { name: string; more: Partial<Grouped>; is: string }[] = [
   { name: 'it has one endpoint and asks in vain', more: { endpoints: 1, verdict: 'Ineffective' }, is: 'NotSavable' },
   { name: 'it is the API server', more: { namespace: 'default', name: 'kubernetes' }, is: 'NotSavable' },
   { name: 'a Service of that name elsewhere', more: { name: 'kubernetes' }, is: 'Costs' },
-  { name: 'clients go around the proxies', more: { bypasses: ['ingress-nginx'], saving: null }, is: 'NotSavable' },
+  { name: 'clients bypass the proxies', more: { bypasses: ['ingress-nginx'], saving: null }, is: 'NotSavable' },
   { name: 'it is headless', more: { cause: cause('Headless'), crossZoneShare: null, saving: null }, is: 'NotSavable' },
   {
     name: 'its endpoints share one zone and more would help',
@@ -56,7 +56,7 @@ const rows: readonly { name: string; more: Partial<Grouped>; is: string }[] = [
     more: { cause: cause('Evacuated'), verdict: 'Ineffective' },
     is: 'Fails',
   },
-  { name: 'who routes is not known on some Nodes', more: { verdict: 'Unknown', saving: null }, is: 'Costs' },
+  { name: 'the data plane is not known on some Nodes', more: { verdict: 'Unknown', saving: null }, is: 'Costs' },
   {
     name: 'who routes is known on no Node',
     more: { verdict: 'Unknown', saving: null, crossZoneShare: null },

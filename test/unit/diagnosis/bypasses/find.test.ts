@@ -178,7 +178,7 @@ const CASES: readonly Case[] = [
   ],
 ];
 
-describe('clients that go around the proxies', () => {
+describe('clients that bypass the proxies', () => {
   for (const [name, objects, clients, own = web()] of CASES) {
     it(`${name}: ${clients.length === 0 ? 'none' : clients.join(', ')}`, () => {
       const collector = createCollector();

@@ -154,7 +154,7 @@ const CASES: readonly Case[] = [
     version: null,
     certainty: 'assumed',
     hints: 'zone-and-node',
-    why: /the kubelet's \(1\.34\) is taken/,
+    why: /the kubelet's \(1\.34\) is assumed/,
   },
   {
     name: 'gates in the configuration file',
@@ -239,7 +239,7 @@ const CASES: readonly Case[] = [
     router: 'kube-proxy',
     certainty: 'assumed',
     hints: 'zone-and-node',
-    why: /has Pods on other Nodes and none here/,
+    why: /has Pods on other Nodes but not here/,
   },
   {
     name: 'nothing that says',
@@ -248,7 +248,7 @@ const CASES: readonly Case[] = [
     version: null,
     certainty: 'assumed',
     hints: 'zone-and-node',
-    why: /nothing in these objects says otherwise; add the DaemonSets/,
+    why: /nothing in these objects shows another one; add the DaemonSets/,
   },
   {
     name: 'k3s',

@@ -519,7 +519,7 @@ describe('simulate: refusals', () => {
       cluster: ONE_EACH,
       options: { proxy: { kind: 'unknown', name: 'x' } },
       reason: 'RouterUnknown',
-      message: /who routes is not known on any Node with clients: .*--proxy/,
+      message: /the data plane is not known on any Node with clients: .*--proxy/,
     },
     {
       name: 'what-if takes the last endpoint',

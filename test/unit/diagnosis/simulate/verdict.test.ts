@@ -132,7 +132,7 @@ describe('verdicts of a simulation', () => {
       name: 'no hints were planned',
       input: { mode: 'proportional', outcome: outcome({ hinted: 0 }), spread: true },
       reason: 'PlanIsSpread',
-      message: /120 % of its fair share no hints keep more/,
+      message: /120 % of its fair share no plan keeps more/,
     },
     {
       name: 'connections that find nothing come first',

@@ -96,7 +96,7 @@ describe('status', () => {
     {
       name: 'a component that was switched off, which is no failure',
       change: changed('Deployment', 'flow-controller', ({ spec }) => ({ spec: { ...spec, replicas: 0 }, status: {} })),
-      found: [`ScaledToZero: Deployment ${OWN}/flow-controller: no replica is wanted.`],
+      found: [`ScaledToZero: Deployment ${OWN}/flow-controller: zero replicas are desired.`],
       verdict: 'Healthy',
     },
     {
@@ -136,7 +136,7 @@ describe('status', () => {
     {
       name: 'a leader that has never been',
       change: without(({ kind, metadata }) => kind === 'Lease' && metadata?.name === 'flow-controller'),
-      found: [`NoLeader: flow-controller in namespace ${OWN}: there is no Lease of a leader.`],
+      found: [`NoLeader: flow-controller in namespace ${OWN}: no Lease names a leader.`],
     },
     {
       name: 'a heartbeat that stopped',
@@ -153,7 +153,7 @@ describe('status', () => {
         ],
       },
       found: [
-        `CertificateExpiring: The serving certificate behind MutatingWebhookConfiguration ${EXTENSION_NAME} ends in 1 day (2026-11-22T00:00:00.001Z).`,
+        `CertificateExpiring: The serving certificate behind MutatingWebhookConfiguration ${EXTENSION_NAME} expires in 1 day (2026-11-22T00:00:00.001Z).`,
       ],
     },
     {
@@ -218,7 +218,7 @@ describe('status', () => {
           metadata: { namespace: 'shop', name: 'web', annotations: { [ANNOTATION_APPLIED]: '{}', ...annotations } },
         }),
       ];
-    const SHOP = 'NamespaceNotKept: Namespace shop, 1 of its Services with settings of ours,';
+    const SHOP = 'NamespaceNotKept: Namespace shop, 1 of its Services managed here,';
     const lacks = `${SHOP} lacks the label ${LABEL}=true.`;
     const managed = { [ANNOTATION_ORIGIN]: 'bed:garden/x' };
     const LABELS: readonly [string, Parameters<typeof cluster>, string[]][] = [
@@ -231,12 +231,12 @@ describe('status', () => {
       [
         'a value that no installation gives',
         ['runtime', 'keep: auto'],
-        [`${SHOP} has the label ${LABEL}=runtime, by which no installation here keeps settings (true).`],
+        [`${SHOP} has the label ${LABEL}=runtime, which no installation here uses (true).`],
       ],
       [
         "an installation's own value",
         ['true', 'installation: { routingLabel: runtime }'],
-        [`${SHOP} has the label ${LABEL}=true, by which no installation here keeps settings (runtime).`],
+        [`${SHOP} has the label ${LABEL}=true, which no installation here uses (runtime).`],
       ],
     ];
     const labelFindings = (report: StatusReport): string[] =>

@@ -99,7 +99,7 @@ describe('survival: the check before an evacuation', () => {
     expect(refusals).to.deep.equal([
       {
         reason: 'ConnectionsFail',
-        message: 'Cilium 1.18.0 on 3 Nodes leaves no endpoint where hints miss a zone.',
+        message: 'Cilium 1.18.0 on 3 Nodes leaves clients without endpoints if no hint names their zone.',
         forcible: true,
       },
     ]);

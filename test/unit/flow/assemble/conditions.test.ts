@@ -171,7 +171,7 @@ const tables: Record<'Observed' | 'Effective' | 'Stable', Case[]> = {
     {
       name: 'the data plane ignores hints',
       more: {
-        following: { kind: 'ignored', reason: 'HintsNotFollowed', message: 'Cilium on Node n looks at no hints' },
+        following: { kind: 'ignored', reason: 'HintsNotFollowed', message: 'Cilium on Node n ignores hints' },
       },
       is: 'False/HintsNotFollowed',
       says: /^Cilium on Node n/,

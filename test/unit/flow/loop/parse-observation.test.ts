@@ -109,7 +109,7 @@ describe('an observation as JSON', () => {
       name: 'a capacity beneath anything real',
       change: { endpoints: [{ ...endpoint, capacity: 1e-320 }] },
       field: 'endpoints[0].capacity',
-      message: /a nano core at least/,
+      message: /at least a nanocore/,
     },
     { name: 'a time beyond anything real', change: { time: -1e308 }, field: 'time', message: /no more than/ },
     { name: 'no window', change: { window: 0 }, field: 'window', message: /above 0/ },

@@ -26,7 +26,7 @@ const cases: { name: string; config: object; class: ExtensionClass; field?: stri
     config: { services: [{ name: 'b' }, { name: 'etcd-main-client', strategy: 'same-node' }] },
     class: 'shoot',
     field: 'spec.providerConfig.services[1].strategy',
-    says: /only etcd-druid writes Service etcd-main-client, and it can carry no strategy/,
+    says: /only etcd-druid writes Service etcd-main-client, and it cannot have a strategy/,
   },
   {
     name: 'in the garden neither',

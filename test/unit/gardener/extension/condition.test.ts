@@ -71,7 +71,7 @@ const cases: { name: string; input: Partial<ConditionInput>; is: [string, string
   {
     name: 'nobody has looked yet',
     input: { namespaces: [place([good('a'), { name: 'b', decision: ON }])] },
-    is: ['Unknown', 'NotAssessed', /not been looked at/],
+    is: ['Unknown', 'NotAssessed', /not been checked/],
   },
   {
     name: 'the setting is off',

@@ -163,12 +163,12 @@ describe('decideOutcome', () => {
     {
       name: 'a second one of the class',
       input: { governing: governing({}, { name: `${HOME}/first` }) },
-      says: `Extension ${HOME}/first of the same class counts here; remove one`,
+      says: `Extension ${HOME}/first of the same class applies here; remove one`,
     },
     {
       name: 'one that stands where its class is not read',
       input: { extension: extensionIn({ spec: { class: 'seed' } }), home: 'garden' },
-      says: 'class seed counts in namespace garden only',
+      says: 'class seed applies in namespace garden only',
     },
   ];
   for (const { name, input, says } of wrong) {

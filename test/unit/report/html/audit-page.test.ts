@@ -79,7 +79,9 @@ describe('report: page of an audit', () => {
     const bill = { tariff: tariffOf(BUILT_IN_PRICES.aws, cluster.nodes), gigabytesPerDay: 2_500 };
     const snapshot = snapshotOf(...cluster.nodes, ...cluster.services, ...cluster.slices);
     const page = pageOf(audit(snapshot, { now: NOW, proxy: { kind: 'kube-proxy' }, bill }));
-    expect(page).to.contain('a month is what crossing zones costs').and.to.contain('At an assumed 2,500 GB a day');
+    expect(page)
+      .to.contain('a month is the estimated cost of crossing zones')
+      .and.to.contain('At an assumed 2,500 GB a day');
   });
 
   it('says when it was made and what it could not see', () => {

@@ -183,7 +183,7 @@ describe('openFileCertificates', () => {
         await look();
         expect(source.current()).to.include(first);
         expect(changes).to.equal(0);
-        expect(warnings()).to.deep.equal(['certificate files cannot be used, the last good pair stays in use']);
+        expect(warnings()).to.deep.equal(['certificate files cannot be used; the last valid pair stays in use']);
         expect(logger.entries[0]?.fields['error']).to.have.property('message').that.matches(problem);
         folder.write('ca.crt', authority.cert);
         write(next);

@@ -96,7 +96,7 @@ describe('decideRotation', () => {
       expected: {
         kind: 'RotateAuthority',
         reason: 'AuthorityExpiring',
-        message: 'the certificate authority ends 2026-01-31T00:00:00.000Z',
+        message: 'the certificate authority expires 2026-01-31T00:00:00.000Z',
       },
     },
     {

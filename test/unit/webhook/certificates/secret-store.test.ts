@@ -306,7 +306,7 @@ describe('openSecretCertificates', () => {
       expect(source.current()).to.equal(before);
       expect(logger.entries.at(-1)).to.deep.include({
         level: 'warn',
-        message: 'cannot check the certificates, the last ones stay in use',
+        message: 'cannot check the certificates; the last ones stay in use',
       });
       await clock.advance(60 * MINUTE);
       const during = tries;
@@ -330,7 +330,7 @@ describe('openSecretCertificates', () => {
     server.remove(SECRETS, SERVER);
     await clock.advance(5 * MINUTE);
     expect(heard).to.deep.equal(['stays']);
-    expect(logger.entries.some(({ message }) => message === 'cannot take over the changed certificate')).to.equal(true);
+    expect(logger.entries.some(({ message }) => message === 'cannot load the changed certificate')).to.equal(true);
   });
 });
 
