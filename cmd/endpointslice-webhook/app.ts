@@ -48,7 +48,7 @@ const listen = async (
   const budget = createBudget({ maxRequests: config.server.maxInFlightRequests });
   const routes = admissionRoutes(surroundings);
   const paths = routes.map(({ path }) => path);
-  const listener = createApp({
+  const app = createApp({
     routes,
     budget,
     metrics: createAdmissionMetrics({ metrics, budget, certificateNotAfter: () => certificates.notAfter, paths }),
@@ -59,7 +59,7 @@ const listen = async (
     reclaim: createReclaim(createGarbageCollector()),
   });
   const { bindAddress: address, port } = config.server;
-  const server = await startAdmissionServer({ address, port, certificates, listener, logger });
+  const server = await startAdmissionServer({ address, port, certificates, app, logger });
   const readiness: HealthCheck[] = [
     { name: 'shutdown', check: () => (signal.aborted ? 'shutting down' : undefined) },
     certificateCheck(certificates, clock),

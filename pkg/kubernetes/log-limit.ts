@@ -35,8 +35,11 @@ export const limitLog = (options: LogLimitOptions): Logger => {
   /** How many lines were left out before this one; undefined where it is left out itself. */
   const admit = (fields: LogFields): number | undefined => {
     const key = about(fields);
-    const entry = known.get(key) ?? { bucket: createTokenBucket({ clock, ratePerSecond, burst }), leftOut: 0 };
-    known.set(key, entry);
+    let entry = known.get(key);
+    if (entry === undefined) {
+      entry = { bucket: createTokenBucket({ clock, ratePerSecond, burst }), leftOut: 0 };
+      known.set(key, entry);
+    }
     if (!entry.bucket.tryTake()) {
       entry.leftOut += 1;
       return undefined;

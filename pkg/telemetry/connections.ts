@@ -14,6 +14,8 @@ interface Connection {
   readonly socket: Socket;
   /** Requests between their headers and their answer. */
   requests: number;
+  /** Counts up with each use of any connection. */
+  lastUse: number;
 }
 
 /** The same for a connection before and after its handshake, which are two sockets. */
@@ -24,30 +26,36 @@ const addressOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAd
  * instead, as `server.maxConnections` does, would hand the whole server to a client that opens `max` connections and sends nothing.
  */
 export const trackConnections = (server: Server, max: number): Connections => {
-  // In the order of their last use.
   const open = new Map<string, Connection>();
-  const use = (address: string, change: number): void => {
-    const connection = open.get(address);
-    if (connection === undefined) return;
-    connection.requests += change;
-    open.delete(address);
-    open.set(address, connection);
-  };
+  // What requests come on: looked up at each request, where building the address costs as much as deciding a small review.
+  const shaken = new WeakMap<Socket, Connection>();
+  let uses = 0;
   const makeRoom = (): void => {
-    for (const { socket, requests } of open.values()) {
-      if (requests === 0) return void socket.destroy();
+    let idlest: Connection | undefined;
+    for (const connection of open.values()) {
+      if (connection.requests === 0 && connection.lastUse < (idlest?.lastUse ?? Infinity)) idlest = connection;
     }
+    idlest?.socket.destroy();
   };
   server.on('connection', (socket: Socket) => {
     const address = addressOf(socket);
-    open.set(address, { socket, requests: 0 });
+    open.set(address, { socket, requests: 0, lastUse: (uses += 1) });
     socket.once('close', () => open.delete(address));
     if (open.size > max) makeRoom();
   });
+  server.on('secureConnection', (socket: Socket) => {
+    const connection = open.get(addressOf(socket));
+    if (connection !== undefined) shaken.set(socket, connection);
+  });
   server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    const address = addressOf(socket);
-    use(address, 1);
-    response.once('close', () => use(address, -1));
+    const connection = shaken.get(socket);
+    if (connection === undefined) return;
+    const use = (change: number): void => {
+      connection.requests += change;
+      connection.lastUse = uses += 1;
+    };
+    use(1);
+    response.once('close', () => use(-1));
   });
   return {
     get size() {

@@ -43,8 +43,10 @@ export const send = (
   text: string,
   extra?: Readonly<Record<string, string>>,
 ): void => {
-  response.writeHead(status, { 'content-type': CONTENT_TYPE, 'content-length': Buffer.byteLength(text), ...extra });
-  response.end(text);
+  const length = Buffer.byteLength(text);
+  response.writeHead(status, { 'content-type': CONTENT_TYPE, 'content-length': length, ...extra });
+  // Plain ASCII, as nearly every answer is, is copied as it stands.
+  response.end(text, length === text.length ? 'latin1' : 'utf8');
 };
 
 const isJson = (contentType: string | undefined): boolean =>

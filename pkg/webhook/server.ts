@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The TLS server under the admission application: timeouts, certificate changes, and the way down.
 import { createServer } from 'node:https';
-import type { RequestListener } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { listen } from '../telemetry/http.ts';
+import type { Express } from 'express';
+import { listen, messagesOf } from '../telemetry/http.ts';
 import type { Logger } from '../telemetry/types.ts';
 import { statusText } from './answer.ts';
 import { contextOptions } from './certificates/context.ts';
@@ -16,7 +16,7 @@ export interface AdmissionServerOptions {
   /** 0 picks a free one. */
   port: number;
   certificates: Pick<CertificateSource, 'current' | 'onChange'>;
-  listener: RequestListener;
+  app: Express;
   logger: Logger;
   /** Most open connections; default 1,000. An API server has 25 or fewer; a silent one costs ~50 KB. */
   maxConnections?: number;
@@ -63,7 +63,7 @@ const onClientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
 
 /** Resolves once it listens; rejects if the address cannot be bound or the certificate cannot be used. */
 export const startAdmissionServer = async (options: AdmissionServerOptions): Promise<AdmissionServer> => {
-  const { address, port, certificates, listener, logger, maxConnections = 1_000 } = options;
+  const { address, port, certificates, app, logger, maxConnections = 1_000 } = options;
   const contextOf = () => contextOptions(certificates.current());
   const server = createServer(
     {
@@ -73,8 +73,9 @@ export const startAdmissionServer = async (options: AdmissionServerOptions): Pro
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: CHECK_INTERVAL_MS,
+      ...messagesOf(app),
     },
-    listener,
+    app,
   );
   server.on('clientError', onClientError);
   server.on('tlsClientError', (error) => logger.debug('TLS handshake failed', { error }));

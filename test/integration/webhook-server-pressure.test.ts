@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { connect } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import { expect } from 'chai';
+import express from 'express';
 import { afterEach, describe, it } from 'mocha';
 import { LABEL_CONSIDER } from '../../pkg/apis/names.ts';
 import { MAX_BODY_BYTES } from '../../pkg/webhook/body.ts';
@@ -225,7 +226,7 @@ describe('the admission server under pressure and change', () => {
         port: server.port,
         certificates,
         logger,
-        listener: () => undefined,
+        app: express(),
       });
     } catch (error) {
       ({ code } = error as NodeJS.ErrnoException);

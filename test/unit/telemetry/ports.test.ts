@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Health and metrics over HTTP: what probes and scrapers see, and that nothing stays open.
+import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';
 import { NODES, SERVICES } from '../../../pkg/apis/resources.ts';
 import { cachesListed } from '../../../pkg/kubernetes/manager.ts';
+import { bareApp, listen, messagesOf } from '../../../pkg/telemetry/http.ts';
 import type { RunningServer } from '../../../pkg/telemetry/http.ts';
 import { nullLogger } from '../../../pkg/telemetry/log.ts';
 import { createMetrics } from '../../../pkg/telemetry/metrics.ts';
@@ -174,6 +176,25 @@ describe('health and metrics servers', () => {
     const again = await startHealthServer({ address, port, liveness: [], readiness: [], logger });
     servers.push(again);
     expect(again.port).to.equal(port);
+  });
+});
+
+describe('the messages of an Express application', () => {
+  it('come with the prototypes that Express gives them, and with what Express adds to them', async () => {
+    const app = bareApp();
+    const seen: unknown[] = [];
+    const messages = messagesOf(app);
+    const server = createServer(messages, (request, response) => {
+      const before = [Object.getPrototypeOf(request), Object.getPrototypeOf(response)];
+      app(request, response);
+      seen.push(before[0] === Object.getPrototypeOf(request), before[1] === Object.getPrototypeOf(response));
+    });
+    app.get('/', ({ path }, response) => void response.type('text').send(path));
+    const port = await listen(server, 0, address);
+    const answer = await fetch(`http://${address}:${port}/`);
+    expect({ seen, text: await answer.text() }).to.deep.equal({ seen: [true, true], text: '/' });
+    server.closeAllConnections();
+    server.close();
   });
 });
 

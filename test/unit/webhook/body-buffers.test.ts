@@ -61,16 +61,15 @@ describe('reclaiming memory between reviews', () => {
   };
 
   const cases = [
-    { name: 'small reviews do not ask for a collection', sizes: [5_000, 5_000], collections: 0 },
     {
-      name: 'a hundred and more small ones ask for one',
-      sizes: Array.from({ length: 120 }, () => 5_000),
-      collections: 1,
+      name: 'slices of up to 100 endpoints never ask for a collection',
+      sizes: Array.from({ length: 1_000 }, (_, index) => (index % 2 === 0 ? 5_000 : 77_000)),
+      collections: 0,
     },
     { name: 'two slices of 1,000 endpoints ask for one', sizes: [650_000, 650_000, 650_000], collections: 1 },
     {
-      name: 'slices of 100 endpoints ask for one now and then',
-      sizes: Array.from({ length: 20 }, () => 68_000),
+      name: 'those in between do not delay it',
+      sizes: [650_000, 5_000, 77_000, 650_000],
       collections: 1,
     },
     { name: 'the largest bodies ask for one each', sizes: [7_340_032, 7_340_032], collections: 2 },
