@@ -22,7 +22,7 @@ import { createManager } from '../../pkg/kubernetes/manager.ts';
 import { createTable } from '../../pkg/kubernetes/table.ts';
 import { InvalidVersionError, UnsupportedVersionError } from '../../pkg/routing/version.ts';
 import { isUsageError, runController } from '../shared/run-controller.ts';
-import { candidateOf } from '../shared/session.ts';
+import { candidateOf, userAgentOf } from '../shared/session.ts';
 import { dryRun, runCleanup } from './one-shot.ts';
 import { parseFlags } from './options.ts';
 import type { Flags } from './options.ts';
@@ -66,7 +66,14 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   const admission = createAdmission({ ...common, planner, cache, cached: caches.slices });
   manager.inEveryReplica(admission.discover);
   manager.controller('admission-policies', admission);
-  const evacuation = createEvacuation({ ...common, cache, caches, routers, isHeld: admission.isHeld });
+  const evacuation = createEvacuation({
+    ...common,
+    cache,
+    caches,
+    routers,
+    isHeld: admission.isHeld,
+    userAgent: userAgentOf(component),
+  });
   manager.controller('evacuation', evacuation.objects);
   manager.controller('evacuated-services', evacuation.services);
   manager.whileLeading(evacuation.run);

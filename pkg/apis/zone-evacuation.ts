@@ -79,7 +79,7 @@ const spec = object('What to evacuate, and for how long.', {
 });
 
 const condition = object('One condition.', {
-  type: oneOf(['Accepted', 'Evacuated', 'Returned'], { description: 'Its name.' }),
+  type: oneOf(['Accepted', 'Evacuated', 'Measured', 'Returned'], { description: 'Its name.' }),
   status: oneOf(['True', 'False', 'Unknown'], { description: 'Whether it holds.' }),
   reason: text(1024, 'Why, as a word.'),
   message: text(32_768, 'Why, as a sentence.'),
@@ -135,7 +135,7 @@ const status = object('Written by the settings-reconciler.', {
   conditions: Type.Optional(
     Type.Array(condition, {
       description:
-        '`Accepted`: it is possible and being done. `Evacuated`: every Service in scope has moved or is listed. `Returned`: every slice is restored.',
+        '`Accepted`: it is possible and being done. `Evacuated`: every Service in scope has moved or is listed. `Measured`: what clients measure of the zone, if that is configured; Unknown if it cannot be read. `Returned`: every slice is restored.',
       ...byKeys('type'),
     }),
   ),

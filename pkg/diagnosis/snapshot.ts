@@ -113,6 +113,8 @@ export interface EvacuationSummary {
   readonly phase: string;
   /** Of its status, in its words: `12 moved, 0 pending, 2 left`; empty without. */
   readonly services: string;
+  /** What clients measure of the zone, as its condition `Measured` says; empty without. */
+  readonly measured: string;
 }
 
 /** An event about a Service. */

@@ -7,6 +7,7 @@ import type {
   ZoneEvacuationStatus,
 } from '../apis/zone-evacuation.ts';
 import { expiryOf } from './active.ts';
+import type { MeasuredCondition } from './measured.ts';
 
 /** What became of one Service under the evacuation of one zone. */
 export interface Outcome {
@@ -27,6 +28,8 @@ export interface Stand {
   readonly incomplete: boolean;
   /** Zones with Nodes, in name order. */
   readonly clientZones: readonly string[];
+  /** What clients measure of the zone; undefined where that is not known. */
+  readonly measured?: MeasuredCondition | undefined;
 }
 
 const MAX_LISTED = 100;
@@ -95,7 +98,7 @@ const leftOf = (outcomes: ReadonlyMap<string, Outcome>): ServiceLeft[] =>
 /** While it runs. */
 export const runningStatus = (
   evacuation: ZoneEvacuation,
-  { outcomes, incomplete, clientZones }: Stand,
+  { outcomes, incomplete, clientZones, measured }: Stand,
   now: number,
 ): ZoneEvacuationStatus => {
   const all = [...outcomes.values()];
@@ -122,6 +125,7 @@ export const runningStatus = (
         done
           ? said('Evacuated', true, 'Evacuated', `${moved} Service(s) moved${stay}`)
           : said('Evacuated', false, 'Moving', `${moved} of ${all.length} Service(s) moved, ${pending} to go${stay}`),
+        ...(measured === undefined ? [] : [{ type: 'Measured' as const, ...measured }]),
       ],
       now,
     ),

@@ -78,6 +78,12 @@ export const progressText = (evacuation: ZoneEvacuation): string => {
   return `${phase}: ${moved} of ${countText(total, 'Service')} moved, ${pending} pending, ${left} left`;
 };
 
+/** What clients measure of the zone; empty where that is not configured, or not read yet. */
+export const measuredLine = ({ status }: ZoneEvacuation): string => {
+  const found = status?.conditions?.find(({ type }) => type === 'Measured');
+  return found === undefined ? '' : `measured: ${clean(found.message)}\n`;
+};
+
 /** Services that stay as they are, with the reason of each. */
 export const renderLeft = ({ status }: ZoneEvacuation): string => {
   const left = status?.left ?? [];

@@ -244,11 +244,12 @@ const STANDS: Readonly<Record<string, boolean>> = { Evacuated: true, Refused: fa
 
 const evacuationsText = ({ evacuations }: StatusReport, drawing: Drawing): string => {
   if (evacuations === null) return '';
-  const running = evacuations.running.map(({ zone, until, phase, services, reason }) => {
+  const running = evacuations.running.map(({ zone, until, phase, services, reason, measured }) => {
     const end = until === undefined ? '' : ` until ${new Date(until).toISOString().replace('.000', '')}`;
     const why = reason === '' ? '' : ` (${reason})`;
     const how = [phase === '' ? 'not begun' : phase, services].filter((text) => text !== '').join(', ');
-    return line('EVACUATION', STANDS[phase] ?? null, `${zone}${end}${why}: ${how}`, drawing);
+    const clients = measured === '' ? '' : `; measured: ${measured}`;
+    return line('EVACUATION', STANDS[phase] ?? null, `${zone}${end}${why}: ${how}${clients}`, drawing);
   });
   const overdue = evacuations.overdue.map(({ zone, slices }) =>
     line('EVACUATION', false, `${zone} is over, and ${countText(slices, 'slice')} still show it`, drawing),

@@ -83,8 +83,8 @@ export const restartReconciler = async (reconciler: Component): Promise<void> =>
   await commandReady(reconciler, reconcilerHealthPort);
 };
 
-/** Starts `settings-reconciler` for any cluster, beside a webhook: its namespace is there. */
-export const startReconciler = async (bed: Bed): Promise<Component> => {
+/** Starts `settings-reconciler` for any cluster, beside a webhook: its namespace is there. `more`: of its configuration. */
+export const startReconciler = async (bed: Bed, more: object = {}): Promise<Component> => {
   const file = join(bed.directory, 'settings-reconciler.json');
   const config = {
     apiVersion: CONFIG_API_VERSION,
@@ -92,6 +92,7 @@ export const startReconciler = async (bed: Bed): Promise<Component> => {
     modes: { cluster: {} },
     health: { port: reconcilerHealthPort },
     metrics: { port: reconcilerHealthPort + 1 },
+    ...more,
   };
   writeFileSync(file, JSON.stringify(config));
   const name = COMMANDS.settingsReconciler;

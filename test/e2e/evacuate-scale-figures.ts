@@ -18,8 +18,8 @@ export interface Sweep {
   /** Writes of the EndpointSlice controller from then on until it was quiet, and when the last of them ended. */
   readonly echo: number;
   readonly echoSeconds: number;
-  /** CPU of both commands, seconds. */
-  readonly cpuSeconds: { readonly webhook: number; readonly reconciler: number };
+  /** By program, seconds, until all was quiet. */
+  readonly cpuSeconds: Readonly<Record<string, number>>;
   /** From a Pod's becoming ready to the slice that holds it, milliseconds. */
   readonly published: readonly number[];
 }
@@ -75,7 +75,9 @@ export const formatScale = (results: ScaleResults): string => {
     `${formatNumber(sweep.own, 5)} of ${formatNumber(sweep.slices, 5)} slices`,
     String(sweep.conflicts),
     `${formatNumber(sweep.echo, 5)} until ${formatNumber(sweep.echoSeconds)} s`,
-    `${formatNumber(sweep.cpuSeconds.reconciler)} s, ${formatNumber(sweep.cpuSeconds.webhook)} s`,
+    Object.entries(sweep.cpuSeconds)
+      .map(([program, seconds]) => `${program} ${formatNumber(seconds)}`)
+      .join(', '),
     ...waits(sweep.published),
   ]);
   return [
@@ -89,7 +91,7 @@ export const formatScale = (results: ScaleResults): string => {
         'writes of ours',
         'conflicts',
         "the controller's writes",
-        'CPU of settings-reconciler, webhook',
+        'CPU, seconds',
         'new Pod published, median',
         'worst',
       ],

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A zone is evacuated by the settings-reconciler and by admission on the sandbox: what is written, in which order, what is said, and
 // what admission does without the settings-reconciler.
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { EndpointSlice, Event } from '../../pkg/apis/core.ts';
@@ -226,6 +229,35 @@ describe('evacuating a zone on the sandbox', () => {
       'Evacuated=False',
       'Returned=True',
     ]);
+  });
+
+  it('says in a condition what Prometheus knows of the zone, while it is evacuated and no longer', async () => {
+    const samples = { 'eu-1a': '0.04', 'eu-1b': '0.002' };
+    const result = Object.entries(samples).map(([zone, value]) => ({ metric: { zone }, value: [1, value] }));
+    const prometheus = createServer((_request, response) =>
+      response.end(JSON.stringify({ status: 'success', data: { resultType: 'vector', result } })),
+    );
+    prometheus.listen(0, '127.0.0.1');
+    await once(prometheus, 'listening');
+    const url = `http://127.0.0.1:${(prometheus.address() as AddressInfo).port}`;
+    await bed.apply(serviceOf('web'), sliceOf('web', ZONES));
+    await bed.start(
+      `${MODE}\nevacuation: {prometheus: {url: "${url}"}, measurements: [{name: errors, query: up, unit: Ratio}]}`,
+    );
+    const measured = () => status()?.conditions?.find(({ type }) => type === 'Measured');
+    await evacuate();
+    await eventually(() => {
+      bed.clock.skip(500);
+      expect(measured()).to.include({
+        status: 'True',
+        message: 'errors: 4 % in eu-1a, at most 0.2 % elsewhere (eu-1b)',
+      });
+    });
+    bed.clock.skip(3_600_000);
+    await bed.until(() => expect(status()?.phase).to.equal('Returned'));
+    expect(measured()).to.equal(undefined);
+    prometheus.closeAllConnections();
+    prometheus.close();
   });
 
   it("moves every Service of Gardener's catalogue by its slices alone, and the check lists what they do not move", async () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology evacuations`: what is evacuated, how far it is, what stays, and until when.
-import { renderEvacuations, renderLeft } from '../../../pkg/report/evacuation.ts';
+import { measuredLine, renderEvacuations, renderLeft } from '../../../pkg/report/evacuation.ts';
 import { topologyCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addClusterFlags } from '../evacuation/flags.ts';
@@ -16,7 +16,7 @@ export const evacuations = topologyCommand<Flags>({
   summary: 'Which zones are evacuated, the progress, which Services stay and why, and when it ends',
   examples: [
     ['All of them', 'evacuations'],
-    ['One, with the Services that stay as they are', 'evacuations eu-1a'],
+    ['One, with what clients measure and the Services that stay as they are', 'evacuations eu-1a'],
   ],
   define(command) {
     addOutputFlag(addClusterFlags(command.argument('[zone]', 'only those of this zone, or of this name')));
@@ -32,8 +32,8 @@ export const evacuations = topologyCommand<Flags>({
       if (zone !== undefined && chosen.length === 0) throw new UsageError(`no evacuation of ${zone}`);
       await print(io, flags.output, chosen, (wide) => {
         if (chosen.length === 0) return 'No zone is evacuated.\n';
-        const left = zone === undefined ? '' : chosen.map(renderLeft).join('');
-        return `${renderEvacuations(chosen, { wide, now: io.now() })}${left === '' ? '' : `\n${left}`}`;
+        const more = zone === undefined ? '' : chosen.map((one) => `${measuredLine(one)}${renderLeft(one)}`).join('');
+        return `${renderEvacuations(chosen, { wide, now: io.now() })}${more === '' ? '' : `\n${more}`}`;
       });
       return 0;
     };

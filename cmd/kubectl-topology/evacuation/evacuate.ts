@@ -7,7 +7,13 @@ import { checkEvacuation } from '../../../pkg/diagnosis/survival/check.ts';
 import type { EvacuationCheck } from '../../../pkg/diagnosis/survival/check.ts';
 import { isAlreadyExists } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { acceptedText, progressText, renderSurvivalCheck, renderLeft } from '../../../pkg/report/evacuation.ts';
+import {
+  acceptedText,
+  measuredLine,
+  progressText,
+  renderLeft,
+  renderSurvivalCheck,
+} from '../../../pkg/report/evacuation.ts';
 import type { ExitCode } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { cordonZone } from './cordon.ts';
@@ -15,8 +21,9 @@ import type { ClusterFlags } from './flags.ts';
 import { followEvacuation } from './follow.ts';
 import { asEvacuation, evacuationOf, listEvacuations, namespaceLabels, runningOf } from './objects.ts';
 import { createProgress, saysNotInstalled, withClient } from './session.ts';
-import { seenFromNow, stillSeenText, watchStillSeen } from './still-seen.ts';
-import type { StillSeen } from './still-seen.ts';
+import { stillSeenText } from '../../../pkg/traffic/still-seen.ts';
+import type { StillSeen } from '../../../pkg/traffic/still-seen.ts';
+import { seenFromNow, watchStillSeen } from './still-seen.ts';
 import { openTraffic } from '../live-traffic.ts';
 import type { LiveTraffic } from '../live-traffic.ts';
 import { readMeasured } from '../measured-flags.ts';
@@ -199,7 +206,7 @@ const endText = ({ spec: { zone, duration } }: ZoneEvacuation): string =>
 const finalText = (evacuation: ZoneEvacuation): string => {
   if (evacuation.status?.phase === 'Refused')
     return `Refused: ${acceptedText(evacuation)}\nThe ZoneEvacuation stays and begins as soon as that is fixed; kubectl topology return ${evacuation.spec.zone} removes it.\n`;
-  return `${progressText(evacuation)}\n${renderLeft(evacuation)}${endText(evacuation)}`;
+  return `${progressText(evacuation)}\n${measuredLine(evacuation)}${renderLeft(evacuation)}${endText(evacuation)}`;
 };
 
 /** The meters themselves, without the scope of the evacuation. */

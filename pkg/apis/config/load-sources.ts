@@ -58,6 +58,8 @@ const labels = object(
   { description: 'Prometheus: labels that identify the object of a sample.' },
 );
 
+const timeoutSeconds = whole(1, 60, 'Timeout of one request.', { default: 8 });
+
 const common = {
   name: text('FlowPolicies, status, events and metrics refer to it by this name.', {
     maxLength: 63,
@@ -67,18 +69,17 @@ const common = {
     description:
       '`ResourceMetrics`: CPU of Pods from metrics.k8s.io; `Prometheus`: the result of a query; `TrafficMeter`: what traffic-meters count.',
   }),
-  timeoutSeconds: whole(1, 60, 'Timeout of one request.', { default: 8 }),
+  timeoutSeconds,
   cacheSeconds: whole(0, 300, 'An answer younger than this also serves other Services.', { default: 10 }),
 };
 
-const source = object({
-  ...common,
-  url: Type.Optional(
-    text('Prometheus, required: `http(s)://host[:port][/prefix]`; `/api/v1/query` is appended.', {
-      maxLength: 2_048,
-      pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$',
-    }),
-  ),
+const url = text('Prometheus, required: `http(s)://host[:port][/prefix]`; `/api/v1/query` is appended.', {
+  maxLength: 2_048,
+  pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$',
+});
+
+/** How a Prometheus is reached. */
+const reached = {
   method: Type.Optional(
     oneOf(['GET', 'POST'], {
       description: 'Prometheus: how queries are sent. Default `POST`, and `GET` where the server refuses that.',
@@ -87,6 +88,18 @@ const source = object({
   tls: Type.Optional(tls),
   bearerTokenFile: file('Prometheus: file with a bearer token, read again when it changes.'),
   headers: Type.Optional(headers),
+};
+
+/** A Prometheus that is asked by something else than a source of load. */
+export const prometheusServerSchema = (description: string) =>
+  object({ url, timeoutSeconds, ...reached }, { description });
+
+export type PrometheusServerConfiguration = Static<ReturnType<typeof prometheusServerSchema>>;
+
+const source = object({
+  ...common,
+  url: Type.Optional(url),
+  ...reached,
   query: promql(
     'Prometheus: PromQL for Services whose FlowPolicy has none: one sample per Pod, or per pair of zones. ' +
       '`$namespace` and `$service` stand for the Service.',
@@ -168,22 +181,22 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/u;
 
 type Problem = Omit<CrossFieldProblem, 'path'> & { readonly path: readonly string[] };
 
-const isUrl = (url: string): boolean => URL.canParse(url);
+const isUrl = (address: string): boolean => URL.canParse(address);
 
 /** A token is for the server alone: on the way there, only TLS or the own host's loopback keep it so. */
-const sendsTokenInTheClear = ({ url, bearerTokenFile }: PrometheusSourceConfiguration): boolean => {
-  const { protocol, hostname } = new URL(url);
-  return bearerTokenFile !== undefined && protocol === 'http:' && !LOOPBACK.test(hostname);
+const sendsTokenInTheClear = (configured: PrometheusServerConfiguration): boolean => {
+  const { protocol, hostname } = new URL(configured.url);
+  return configured.bearerTokenFile !== undefined && protocol === 'http:' && !LOOPBACK.test(hostname);
 };
 
-const urlProblems = (configured: PrometheusSourceConfiguration): Problem[] => {
-  const { url, tls: secured } = configured as Partial<PrometheusSourceConfiguration>;
-  if (url === undefined) return [{ path: ['url'], message: 'is required for type Prometheus.' }];
-  if (!isUrl(url)) return [{ path: ['url'], message: `is ${JSON.stringify(url)}, which is not a URL.` }];
+const urlProblems = (configured: PrometheusServerConfiguration): Problem[] => {
+  const { url: address, tls: secured } = configured as Partial<PrometheusServerConfiguration>;
+  if (address === undefined) return [{ path: ['url'], message: 'is required for type Prometheus.' }];
+  if (!isUrl(address)) return [{ path: ['url'], message: `is ${JSON.stringify(address)}, which is not a URL.` }];
   if (sendsTokenInTheClear(configured)) {
     return [{ path: ['bearerTokenFile'], message: 'would be sent unencrypted: the url is not https.' }];
   }
-  if (secured !== undefined && url.startsWith('http:')) {
+  if (secured !== undefined && address.startsWith('http:')) {
     return [{ path: ['tls'], message: 'has no effect: the url is not https.' }];
   }
   return [];
@@ -192,18 +205,23 @@ const urlProblems = (configured: PrometheusSourceConfiguration): Problem[] => {
 /** What authenticates or frames a request is not for a list of headers. */
 const RESERVED = /^(?:authorization|cookie|host|connection|upgrade|expect|te|(?:content|transfer|proxy|accept)-.*)$/iu;
 
-const headerProblems = ({ headers: given = {} }: PrometheusSourceConfiguration): Problem[] =>
+const headerProblems = ({ headers: given = {} }: PrometheusServerConfiguration): Problem[] =>
   Object.keys(given)
     .filter((name) => RESERVED.test(name))
     .map((name) => ({ path: ['headers', name], message: 'is not for this list.' }));
 
-const prometheusProblems = (configured: PrometheusSourceConfiguration): Problem[] => {
-  const { tls: secured, sampleTimeQuery, query } = configured;
+/** What the schema of a server cannot say. */
+export const prometheusServerProblems = (configured: PrometheusServerConfiguration): Problem[] => {
   const problems = [...urlProblems(configured), ...headerProblems(configured)];
-  if ((secured?.certFile === undefined) !== (secured?.keyFile === undefined)) {
-    const missing = secured?.certFile === undefined ? 'certFile' : 'keyFile';
-    problems.push({ path: ['tls', missing], message: 'is required: certFile and keyFile belong together.' });
-  }
+  const { certFile, keyFile } = configured.tls ?? {};
+  if ((certFile === undefined) === (keyFile === undefined)) return problems;
+  const missing = certFile === undefined ? 'certFile' : 'keyFile';
+  return [...problems, { path: ['tls', missing], message: 'is required: certFile and keyFile belong together.' }];
+};
+
+const prometheusProblems = (configured: PrometheusSourceConfiguration): Problem[] => {
+  const { sampleTimeQuery, query } = configured;
+  const problems = prometheusServerProblems(configured);
   if (sampleTimeQuery !== undefined && query === undefined) {
     problems.push({ path: ['sampleTimeQuery'], message: 'belongs to query, which is missing.' });
   }
@@ -225,8 +243,9 @@ const meterProblems = (configured: TrafficMeterSourceConfiguration): Problem[] =
     path: [field],
     message: 'is for type Prometheus only.',
   }));
-  const { url } = configured;
-  if (url !== undefined) return [...fixed, ...prometheusProblems({ ...configured, url, type: 'Prometheus' })];
+  const { url: address } = configured;
+  if (address !== undefined)
+    return [...fixed, ...prometheusProblems({ ...configured, url: address, type: 'Prometheus' })];
   const needless = Object.keys(configured)
     .filter((field) => !COMMON.has(field) && !OF_METERS.has(field) && !FIXED.includes(field))
     .map((field) => ({ path: [field], message: 'has no effect without url.' }));

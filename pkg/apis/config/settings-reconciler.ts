@@ -3,11 +3,12 @@
 import * as Type from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import type { Seed } from '../gardener.ts';
-import { COMMANDS, EXTENSION_NAME, EXTENSION_TYPE } from '../names.ts';
+import { COMMANDS, EXTENSION_NAME, EXTENSION_TYPE, METER_NAMESPACE } from '../names.ts';
 import { FLOW_CONTROLLER_SCHEMA, SERVED_NAMESPACES, admissionSchema, servedNamespacesProblems } from './admission.ts';
 import { LOG_SCHEMA, endpointSchema, leaderElectionProblems, leaderElectionSchema, seconds } from './common.ts';
 import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './config-kind.ts';
 import { SHARING_INSTALLATION_SCHEMA } from './installation.ts';
+import { prometheusServerProblems, prometheusServerSchema } from './load-sources.ts';
 import {
   flag,
   mapOf,
@@ -188,6 +189,51 @@ const policies = object(
 /** The admission policies, where they are the admission backend. */
 export type PoliciesConfiguration = Static<typeof policies>;
 
+const measurement = object({
+  name: text('What is measured, as the condition `Measured` names it.', {
+    maxLength: 63,
+    pattern: '^[A-Za-z0-9]([-A-Za-z0-9_. ]*[A-Za-z0-9])?$',
+  }),
+  query: text('PromQL that yields one sample for each zone.', { maxLength: 16_384 }),
+  zoneLabel: text('Label of its samples that names the zone of the servers.', {
+    maxLength: 253,
+    pattern: '^[a-zA-Z_][a-zA-Z0-9_]*$',
+    default: 'zone',
+  }),
+  unit: oneOf(['None', 'PerSecond', 'Ratio', 'Seconds'], {
+    default: 'None',
+    description: 'Of its values: `Ratio` is shown as a percentage, `Seconds` as a time.',
+  }),
+});
+
+/** A query to Prometheus by zone. */
+export type MeasurementConfiguration = Static<typeof measurement>;
+
+const evacuation = object(
+  {
+    prometheus: Type.Optional(prometheusServerSchema('Prometheus that is asked `measurements`.')),
+    measurements: Type.Array(measurement, {
+      maxItems: 8,
+      default: [],
+      description:
+        'What clients measure by zone while one is evacuated, in the condition `Measured` of ZoneEvacuations. ' +
+        'Each has `name`, `query`, `zoneLabel` (default `zone`) and `unit` (`None`, `PerSecond`, `Ratio`, `Seconds`).',
+    }),
+    meters: object(
+      {
+        enabled: flag('Read from the traffic-meters which new connections still reach the zone.', { default: false }),
+        namespace: namespaceName('Namespace of the meters.', { default: METER_NAMESPACE }),
+      },
+      { default: {}, description: 'New connections, in the same condition.' },
+    ),
+    intervalSeconds: secondsWithin(5, 300, 15, 'Time between two readings while a zone is evacuated.'),
+  },
+  { default: {}, description: 'What is measured while a zone is evacuated.' },
+);
+
+/** What is measured while a zone is evacuated. */
+export type EvacuationConfiguration = Static<typeof evacuation>;
+
 const schema = Type.Object({
   modes,
   excludedNamespaces: namespaceList('Namespaces never changed, whatever mode owns them.'),
@@ -205,6 +251,7 @@ const schema = Type.Object({
   drift,
   kubernetesVersion,
   hintRepair,
+  evacuation,
   extensions: EXTENSIONS_SCHEMA,
   heartbeat: HEARTBEAT_SCHEMA,
   leaderElection: leaderElectionSchema(COMMANDS.settingsReconciler),
@@ -216,6 +263,23 @@ const schema = Type.Object({
 /** SettingsReconcilerConfiguration after defaulting. */
 export type SettingsReconcilerConfiguration = ConfigHeader & Static<typeof schema>;
 
+const evacuationProblems = ({ prometheus, measurements }: EvacuationConfiguration): CrossFieldProblem[] => {
+  if (prometheus === undefined)
+    return measurements.length === 0
+      ? []
+      : [{ path: ['evacuation', 'prometheus'], message: 'is required: measurements are asked of it.' }];
+  const twice = measurements.flatMap(({ name }, index): CrossFieldProblem[] => {
+    const first = measurements.findIndex((other) => other.name === name);
+    const message = `is ${JSON.stringify(name)}, as that of measurements[${first}].`;
+    return first === index ? [] : [{ path: ['evacuation', 'measurements', index, 'name'], message }];
+  });
+  const ofServer = prometheusServerProblems(prometheus).map(({ path, message }) => ({
+    path: ['evacuation', 'prometheus', ...path],
+    message,
+  }));
+  return [...ofServer, ...twice];
+};
+
 const check = (config: SettingsReconcilerConfiguration): CrossFieldProblem[] => {
   const { garden } = config.modes;
   const own: CrossFieldProblem[] = [];
@@ -226,6 +290,7 @@ const check = (config: SettingsReconcilerConfiguration): CrossFieldProblem[] => 
   return [
     ...own,
     ...servedNamespacesProblems('policies', config.policies),
+    ...evacuationProblems(config.evacuation),
     ...leaderElectionProblems(config.leaderElection),
   ];
 };

@@ -5,6 +5,7 @@ import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_EVACUATED, COMMANDS } from '../../apis/names.ts';
 import { ZONE_EVACUATIONS } from '../../apis/resources.ts';
 import type { ZoneEvacuation, ZoneEvacuationStatus } from '../../apis/zone-evacuation.ts';
+import type { EvacuationConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import { createRouters } from '../../diagnosis/routers/routers.ts';
 import { refusalOf } from '../../evacuation/accept.ts';
@@ -26,6 +27,7 @@ import type { SettingsCaches } from '../settings/caches.ts';
 import { keepsEvacuated } from './probe.ts';
 import { createEvacuationCounter, showEvacuation } from './metrics.ts';
 import { writeStatus } from './report.ts';
+import { createMeasuring } from './measuring.ts';
 import { createServices, zonesOfNodes } from './services.ts';
 import { inOrder, readTraffic } from './order.ts';
 import type { Traffic } from './order.ts';
@@ -33,6 +35,10 @@ import { createReading } from './reading.ts';
 
 export interface EvacuationOptions {
   readonly client: Client;
+  /** What is measured meanwhile. */
+  readonly config: { readonly evacuation: EvacuationConfiguration };
+  /** For queries to Prometheus. */
+  readonly userAgent: string;
   readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes'>;
   /** Opens the cache of evacuations. */
   readonly cache: OpenCache;
@@ -149,6 +155,13 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
   };
   showEvacuation(options.metrics, { counts, overdue });
 
+  const measuring = createMeasuring({
+    ...options,
+    config: options.config.evacuation,
+    needed: () => running().some(isAccepted),
+    onReading: () => enqueueObjects(),
+  });
+
   const enqueueObjects = (): void => {
     for (const { metadata } of all()) enqueueObject(metadata.name ?? '');
     enqueueObject(REST);
@@ -227,7 +240,11 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
       if (outcome !== undefined) outcomes.set(key, outcome);
     }
     const clientZones = zonesOfNodes(caches.nodes.list());
-    const status = runningStatus(one, { outcomes, incomplete: queued.size > 0, clientZones }, clock.now());
+    const status = runningStatus(
+      one,
+      { outcomes, incomplete: queued.size > 0, clientZones, measured: measuring.of(one.spec.zone) },
+      clock.now(),
+    );
     await write(one, status, signal);
     const untilEnd = (expiryOf(one) ?? clock.now()) - clock.now();
     const next = status.phase === 'Evacuated' ? RESYNC_MS : PROGRESS_MS;
@@ -287,7 +304,7 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
       },
     },
     async run(signal) {
-      await reading.run(signal);
+      await Promise.all([reading.run(signal), measuring.run(signal)]);
       swept = '';
       queued.clear();
       services.forget();

@@ -3,11 +3,16 @@
 import { expiryOf } from '../../evacuation/active.ts';
 import type { Fields } from '../../apis/fields.ts';
 import type { EvacuationSummary } from '../snapshot.ts';
-import { objectAt, textAt, wholeAt } from './fields.ts';
+import { asFields, listAt, objectAt, textAt, wholeAt } from './fields.ts';
 import { metadataOf } from './metadata.ts';
 
 const countsOf = (services: Fields): string =>
   ['moved', 'pending', 'left'].map((name) => `${wholeAt(services, name) ?? 0} ${name}`).join(', ');
+
+const measuredIn = (status: Fields): string =>
+  listAt(status, 'conditions', asFields)
+    ?.map((condition) => (textAt(condition, 'type') === 'Measured' ? (textAt(condition, 'message') ?? '') : ''))
+    .find((message) => message !== '') ?? '';
 
 /** Undefined where it was deleted and is on its way out. */
 export const evacuationOf = (object: Fields): EvacuationSummary | undefined => {
@@ -28,5 +33,6 @@ export const evacuationOf = (object: Fields): EvacuationSummary | undefined => {
     reason: textAt(spec, 'reason') ?? '',
     phase: textAt(status, 'phase') ?? '',
     services: objectAt(status, 'services', countsOf) ?? '',
+    measured: measuredIn(status),
   };
 };

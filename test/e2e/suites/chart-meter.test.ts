@@ -10,7 +10,7 @@ import { parseFlags } from '../../../cmd/traffic-meter/options.ts';
 import { TRAFFIC_METER } from '../../../pkg/apis/names.ts';
 import { platformCrds } from '../../fixtures/platform-crds.ts';
 import { useBed } from '../bed/mocha.ts';
-import { FLOW, NAMESPACE, documents } from '../chart.ts';
+import { FLOW, RECONCILER, NAMESPACE, documents } from '../chart.ts';
 import type { Rendered } from '../chart.ts';
 import { useHelm } from '../chart-renderings.ts';
 import { apply, applyDefinitions } from '../installation.ts';
@@ -147,6 +147,16 @@ describe('chart, traffic-meter', () => {
       expect(toMeters.map(({ roleRef }) => roleRef?.name)).to.deep.equal(reads ? ['traffic-reader'] : []);
     });
   }
+
+  for (const meters of [true, false])
+    it(`${meters ? 'lets' : 'does not let'} the settings-reconciler read meters where evacuations are ${meters ? '' : 'not '}measured by them`, async () => {
+      const all = documents(await helm().template({ trafficMeter: { enabled: true }, evacuation: { meters } }));
+      const bindings = all.filter(
+        ({ kind, metadata, subjects = [] }) =>
+          kind === 'RoleBinding' && metadata?.namespace === METER_NAMESPACE && subjects[0]?.name === RECONCILER,
+      );
+      expect(bindings.map(({ roleRef }) => roleRef?.name)).to.deep.equal(meters ? ['traffic-reader'] : []);
+    });
 
   it('gives a flow-controller whose source it is the namespace of the meters, and the CPU of Pods', async () => {
     const named = { ...direct, name: 'others', meterNamespace: 'elsewhere' };

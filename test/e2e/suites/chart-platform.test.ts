@@ -130,8 +130,11 @@ describe('chart, platform', () => {
     it('name scrapers, API servers and the sources of load as they are told', async () => {
       const scrapers = [{ namespaceSelector: { matchLabels: { team: 'monitoring' } }, podSelector: {} }];
       const egress = [{ to: [{ podSelector: {} }], ports: [{ port: 9090 }] }];
+      const measuring = [{ ports: [{ port: 9091 }] }];
+      const further: Record<string, object[]> = { [FLOW]: egress, [RECONCILER]: measuring };
       const objects = await rendered('NetworkPolicy', {
         flowController: { enabled: true, egress },
+        settingsReconciler: { egress: measuring },
         networkPolicy: {
           enabled: true,
           scrapers,
@@ -144,7 +147,7 @@ describe('chart, platform', () => {
         const [, api, ...more] = spec?.egress ?? [];
         expect(api?.ports?.map(({ port }) => port)).to.deep.equal([8443]);
         expect(api?.to).to.deep.equal([{ ipBlock: { cidr: '192.0.2.0/24' } }, { ipBlock: { cidr: '2001:db8::/64' } }]);
-        expect(more).to.deep.equal(metadata?.name === FLOW ? egress : []);
+        expect(more).to.deep.equal(further[metadata?.name ?? ''] ?? []);
       }
     });
   });

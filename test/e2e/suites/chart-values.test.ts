@@ -7,6 +7,10 @@ import {
   configurationOf as flowConfigurationOf,
   parseFlags as parseFlowFlags,
 } from '../../../cmd/flow-controller/options.ts';
+import {
+  configurationOf as settingsConfigurationOf,
+  parseFlags as parseSettingsFlags,
+} from '../../../cmd/settings-reconciler/options.ts';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import { CERTIFICATE, FLOW, RECONCILER, WEBHOOK, documents } from '../chart.ts';
 import type { Component, Rendered } from '../chart.ts';
@@ -175,6 +179,29 @@ describe('chart, values', () => {
     expect(pod.volumes.find(({ name }) => name === 'sources')?.secret?.secretName).to.equal('prometheus-token');
     const mount = pod.containers[0]?.volumeMounts.find(({ name }) => name === 'sources');
     expect(mount).to.deep.include({ mountPath: '/etc/topology-aware-routing-sources', readOnly: true });
+  });
+
+  it('give the settings-reconciler what is measured during evacuations, its files and labels', async () => {
+    const prometheus = {
+      url: 'https://prometheus.example.com',
+      bearerTokenFile: '/etc/topology-aware-routing-sources/token',
+    };
+    const measurements = [{ name: 'errors', query: 'zone:errors:ratio5m{job="x"}', zoneLabel: 'zone', unit: 'Ratio' }];
+    const settingsReconciler = { sourcesSecretName: 'prometheus-token', podLabels: { 'example.com/a': 'allowed' } };
+    const values = { settingsReconciler, evacuation: { prometheus, measurements, meters: true } };
+    const objects = documents(await helm().template(values));
+    const named = (kind: string): Rendered | undefined =>
+      objects.find((object) => object.kind === kind && object.metadata?.name === RECONCILER);
+    const flags = parseSettingsFlags(['--config', 'config.yaml']);
+    if (flags.kind !== 'run') throw new Error(flags.text);
+    const text = named('ConfigMap')?.data?.['config.yaml'] ?? '';
+    const { evacuation } = settingsConfigurationOf(flags.flags, text, {});
+    expect(evacuation.prometheus).to.include(prometheus);
+    expect(evacuation.measurements).to.deep.equal(measurements);
+    expect(evacuation.meters).to.deep.equal({ enabled: true, namespace: 'topology-traffic-meter' });
+    const { metadata, spec: pod } = named('Deployment')!.spec!.template!;
+    expect(metadata.labels).to.include(settingsReconciler.podLabels);
+    expect(pod.volumes.find(({ name }) => name === 'sources')?.secret?.secretName).to.equal('prometheus-token');
   });
 
   it('refuse a cluster that is too old', async () => {

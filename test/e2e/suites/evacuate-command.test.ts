@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology evacuate`, `evacuations` and `return` on a real API server with real kube-proxies and both commands: from what is typed to
-// what connections do, with rights and without, and the way back with nothing of ours alive.
+// what connections do, with rights and without, what a real Prometheus knows meanwhile, and the way back with nothing of ours alive.
+// Needs: prometheus
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
@@ -19,9 +20,20 @@ import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { defineEvacuations, describeProxies, startReconciler, startWebhook } from '../commands.ts';
 import { connectAs } from '../hints-support.ts';
+import { startExporter, startPrometheus } from '../prometheus.ts';
+import type { Exporter, Prometheus } from '../prometheus.ts';
 
 type ByZone = Readonly<Record<string, number>>;
 type Stored = ZoneEvacuation & KubernetesObject;
+
+/** Of a hundred requests of clients, by zone of the server. */
+const FAILED: Readonly<Record<string, number>> = { a: 5, b: 1, c: 0 };
+const PROMETHEUS = 'http://127.0.0.1:9090';
+const ERRORS = {
+  name: 'errors',
+  unit: 'Ratio',
+  query: 'sum by (zone) (client_requests_total{code="500"}) / sum by (zone) (client_requests_total)',
+};
 
 describe('the commands that evacuate a zone', function commands() {
   this.timeout(120_000);
@@ -32,6 +44,8 @@ describe('the commands that evacuate a zone', function commands() {
   let webhook: Component;
   let reconciler: Component;
   let operator: string;
+  let exporter: Exporter;
+  let prometheus: Prometheus;
 
   const topology = (words: readonly string[], world: World = {}, kubeconfig = operator): Promise<Ran> =>
     runTopology([...words, '--kubeconfig', kubeconfig], { now: () => Date.now(), ...world });
@@ -55,7 +69,18 @@ describe('the commands that evacuate a zone', function commands() {
     await describeProxies(bed());
     await defineEvacuations(client);
     webhook = await startWebhook(bed());
-    reconciler = await startReconciler(bed());
+    exporter = await startExporter(() =>
+      Object.entries(FAILED).flatMap(([zone, failed]) =>
+        Object.entries({ 200: 100 - failed, 500: failed }).map(([code, value]) => ({
+          name: 'client_requests_total',
+          labels: { zone, code },
+          value,
+        })),
+      ),
+    );
+    prometheus = await startPrometheus(bed(), { jobs: [{ name: 'clients', targets: [exporter.target] }] });
+    const evacuation = { prometheus: { url: PROMETHEUS }, measurements: [ERRORS], intervalSeconds: 5 };
+    reconciler = await startReconciler(bed(), { evacuation });
     for (const zone of ['a', 'b', 'c']) nodes.push(await bed().node({ name: `${zone}1`, zone }));
     for (const node of nodes) for (let count = 0; count < 2; count += 1) await bed().pod({ node, app: 'web' });
     web = await bed().service({ name: 'web' });
@@ -66,7 +91,10 @@ describe('the commands that evacuate a zone', function commands() {
     );
     await settles(nodes[0]!, 'reaches zone a', ({ a = 0 }) => a > 0);
   });
-  after('the client', () => client?.close());
+  after('the client', async () => {
+    await exporter?.stop();
+    await client?.close();
+  });
 
   it('audit --without answers, and forecasts what the others get', async () => {
     const { code, out } = await run('audit --without a -o json');
@@ -113,6 +141,24 @@ describe('the commands that evacuate a zone', function commands() {
     expect(busiest).to.be.within(1.5 * 0.9, 1.5 * 1.1);
     const list = await run('evacuations');
     expect(list.out).to.match(/^a +a +100 % +Evacuated /m);
+  });
+
+  it('condition, evacuations and status say what clients measure, as Prometheus knows it, and that they do not know it', async () => {
+    const says = (status: string, message: RegExp) =>
+      waitFor(
+        `the condition Measured is ${status}`,
+        async () =>
+          (await client.get<Stored>(ZONE_EVACUATIONS, { name: 'a' })).status?.conditions?.find(
+            ({ type }) => type === 'Measured',
+          ),
+        (found) => found?.status === status && message.test(found.message),
+        { timeoutSeconds: 30 },
+      );
+    await says('True', /^errors: 5 % in a, at most 1 % elsewhere \(b\)$/);
+    for (const line of ['evacuations a', 'status --no-probe'])
+      expect((await run(line)).out.replaceAll(/\s+/g, ' '), line).to.contain('measured: errors: 5 % in a, at most 1 %');
+    await prometheus.stop();
+    await says('Unknown', /^errors: no answer: ECONNREFUSED$/);
   });
 
   it('a second operator is refused, and another zone is possible while one is left', async () => {

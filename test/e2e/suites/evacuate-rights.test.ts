@@ -3,6 +3,7 @@
 //   E2E_PROXIES=1.34,1.30    versions of kube-proxy, spread over the nodes; `make soak` takes every version
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
+import { parse } from 'yaml';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ANNOTATION_EVACUATED } from '../../../pkg/apis/names.ts';
@@ -12,7 +13,7 @@ import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';
 import type { Ran } from '../../fixtures/topology-command.ts';
-import { shellBlocks } from '../../support/docs/markdown.ts';
+import { shellBlocks, yamlBlocks } from '../../support/docs/markdown.ts';
 import type { Component } from '../bed/component.ts';
 import type { BedNode, BedService } from '../bed/index.ts';
 import { mastersGroup } from '../bed/kubeconfig.ts';
@@ -123,6 +124,15 @@ describe('evacuations by several people, on several kube-proxies', function suit
       async () => [await may('evacuator'), await may('reader'), await may('stranger')],
       (found) => JSON.stringify(found) === JSON.stringify([['list', 'create'], ['list'], []]),
     );
+  });
+
+  it("takes the object of the page's alert from an account that may do nothing else, and moves", async () => {
+    const text = yamlBlocks(PAGE).find((block) => block.includes('kind: ZoneEvacuation')) ?? '';
+    const receiver = await connectAs(bed(), 'evacuator', []);
+    await receiver.create(ZONE_EVACUATIONS, parse(text) as Stored);
+    await receiver.close();
+    await waitFor('what the alert made is done', evacuations, ([one]) => one?.status?.phase === 'Evacuated');
+    await returnAll();
   });
 
   it('moves every kube-proxy there is, although everything of ours is killed right after the object was made', async () => {

@@ -92,6 +92,10 @@ export const shellBlocks = (page: string, text: string = readText(page)): ShellB
     },
   );
 
+/** Contents of the blocks of YAML. */
+export const yamlBlocks = (page: string): string[] =>
+  [...readText(page).matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+
 /** Cuts a comment at the end of a line; a `#` within quotes or within a word is none. */
 const withoutComment = (line: string): string => {
   const [code = ''] = /^(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\]|\s+(?!#))*/.exec(line) ?? [];

@@ -16,12 +16,15 @@
 {{ .Values.trafficMeter.namespace }}
 {{- end -}}
 
-{{/* "true" where the flow-controller reads meters itself: for the condition on Services, or as a source of load without a Prometheus. */}}
-{{- define "tar.meter.readByFlowController" -}}
+{{/* ServiceAccounts that read meters, as JSON: for the condition on Services, as a source of load without a Prometheus, during evacuations. */}}
+{{- define "tar.meter.readers" -}}
 {{- $flow := .Values.flowController -}}
 {{- $reads := $flow.trafficProof -}}
 {{- range $flow.metricSources -}}
 {{- if and (eq .type "TrafficMeter") (not .url) -}}{{- $reads = true -}}{{- end -}}
 {{- end -}}
-{{- if and $flow.enabled $reads -}}true{{- end -}}
+{{- $readers := list -}}
+{{- if and $flow.enabled $reads -}}{{- $readers = append $readers "flow-controller" -}}{{- end -}}
+{{- if and .Values.settingsReconciler.enabled .Values.evacuation.meters -}}{{- $readers = append $readers "settings-reconciler" -}}{{- end -}}
+{{- toJson $readers -}}
 {{- end -}}

@@ -27,6 +27,11 @@ describe('SettingsReconcilerConfiguration', () => {
       drift: { minIntervalSeconds: 60, fightAfterRepairs: 3, fightWindowSeconds: 900 },
       kubernetesVersion: { rereadSeconds: 60, stableSeconds: 300 },
       hintRepair: { enabled: true, writesPerSecond: 20, backoffSeconds: 60 },
+      evacuation: {
+        measurements: [],
+        meters: { enabled: false, namespace: 'topology-traffic-meter' },
+        intervalSeconds: 15,
+      },
       extensions: { enabled: true, conditionIntervalSeconds: 30 },
       heartbeat: { extension: 'topology-aware-routing', renewIntervalSeconds: 30 },
       leaderElection: {
@@ -63,6 +68,31 @@ describe('SettingsReconcilerConfiguration', () => {
       name: 'no mode',
       body: 'modes: {}',
       says: /modes: needs at least one field\. \(allowed: garden, seed, cluster\)/,
+    },
+    {
+      name: 'measurements of no Prometheus',
+      body: 'modes: {cluster: {}}\nevacuation: {measurements: [{name: errors, query: up}]}',
+      says: /evacuation\.prometheus: is required: measurements are asked of it/,
+    },
+    {
+      name: 'a token in the clear on its way to a Prometheus',
+      body: 'modes: {cluster: {}}\nevacuation: {prometheus: {url: "http://prometheus:9090", bearerTokenFile: /t}}',
+      says: /evacuation\.prometheus\.bearerTokenFile: would be sent unencrypted/,
+    },
+    {
+      name: 'a header that authenticates',
+      body: 'modes: {cluster: {}}\nevacuation: {prometheus: {url: "https://p", headers: {Authorization: Bearer x}}}',
+      says: /evacuation\.prometheus\.headers\.Authorization: is not for this list/,
+    },
+    {
+      name: 'two measurements of one name',
+      body: 'modes: {cluster: {}}\nevacuation: {prometheus: {url: "https://p"}, measurements: [{name: a, query: x}, {name: a, query: y}]}',
+      says: /evacuation\.measurements\[1\]\.name: is "a", as that of measurements\[0\]/,
+    },
+    {
+      name: 'a measurement whose name would break a line',
+      body: 'modes: {cluster: {}}\nevacuation: {prometheus: {url: "https://p"}, measurements: [{name: "a\\nb", query: x}]}',
+      says: /evacuation\.measurements\[0\]\.name: .*must match/,
     },
     {
       name: 'a carrier that is none',

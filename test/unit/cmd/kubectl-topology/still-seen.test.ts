@@ -2,12 +2,8 @@
 // Tests of the new connections that a zone still gets while it is evacuated, from readings that the test makes.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import {
-  seenFromNow,
-  stillSeen,
-  stillSeenText,
-  watchStillSeen,
-} from '../../../../cmd/kubectl-topology/evacuation/still-seen.ts';
+import { seenFromNow, watchStillSeen } from '../../../../cmd/kubectl-topology/evacuation/still-seen.ts';
+import { stillSeen, stillSeenText } from '../../../../pkg/traffic/still-seen.ts';
 import type { LiveTraffic } from '../../../../cmd/kubectl-topology/live-traffic.ts';
 import type { Measured } from '../../../../pkg/traffic/measured.ts';
 import { flow, measured } from '../../../fixtures/measured.ts';

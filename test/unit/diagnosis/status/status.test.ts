@@ -284,13 +284,13 @@ describe('status', () => {
 
   describe('shows evacuations', () => {
     const ago = (minutes: number): string => new Date(STATUS_NOW - minutes * 60_000).toISOString();
-    const evacuation = (zone: string, minutes: number): KubernetesObject =>
+    const evacuation = (zone: string, minutes: number, conditions: object[] = []): KubernetesObject =>
       ({
         apiVersion: apiVersionOf(ZONE_EVACUATIONS),
         kind: ZONE_EVACUATIONS.kind,
         metadata: { name: zone, creationTimestamp: ago(minutes) },
         spec: { zone, duration: '1h', reason: 'loss' },
-        status: { phase: 'Evacuated', services: { total: 3, moved: 2, pending: 0, left: 1 } },
+        status: { phase: 'Evacuated', services: { total: 3, moved: 2, pending: 0, left: 1 }, conditions },
       }) as KubernetesObject;
     const marked = (zone: string, name: string): KubernetesObject => {
       const mark = JSON.stringify({ out: { [zone]: true }, cover: [], was: 'own' });
@@ -303,6 +303,18 @@ describe('status', () => {
       expect(report.evacuations?.overdue).to.deep.equal([]);
       expect(renderStatus(report, { color: false, wide: false, columns: 120 })).to.contain(
         'EVACUATION  ✓ eu-1a until 2026-11-21T00:40:00Z (loss): Evacuated, 2 moved, 0 pending, 1 left\n',
+      );
+    });
+
+    it('with what clients measure of the zone', () => {
+      const conditions = [
+        { type: 'Accepted', status: 'True', message: 'slices are written' },
+        { type: 'Measured', status: 'True', message: 'errors: 4.1 % in eu-1a' },
+      ];
+      const report = of(evacuation('eu-1a', 20, conditions));
+      expect(report.evacuations?.running[0]?.measured).to.equal('errors: 4.1 % in eu-1a');
+      expect(renderStatus(report, { color: false, wide: false, columns: 200 })).to.contain(
+        '2 moved, 0 pending, 1 left; measured: errors: 4.1 % in eu-1a\n',
       );
     });
 
