@@ -4,7 +4,7 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** What the process needs itself is about 20 MB; the rest of this is texts that were promoted while they were parsed. */
-const FULL_COLLECTION_BYTES = 112_000_000;
+const FULL_COLLECTION_BYTES = 60_000_000;
 
 /**
  * A function that collects the young generation, well below a millisecond where little of it is alive, and now and then the
