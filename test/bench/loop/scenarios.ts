@@ -167,6 +167,15 @@ export const SCENARIOS: readonly Scenario[] = [
     longLivedSeconds: 300,
   },
   {
+    name: 'connections of 20 seconds',
+    zones: ABC,
+    durationSeconds: HOUR,
+    endpoints: always(nine),
+    ...hot({ a: 1.2, b: 0.8, c: 0.5 }, { a: 3.6, b: 0.8, c: 0.5 }),
+    longLivedShare: 0.7,
+    longLivedSeconds: 20,
+  },
+  {
     name: '5 zones with 8 endpoints',
     zones: zoneNames(5),
     durationSeconds: HOUR,
