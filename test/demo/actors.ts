@@ -2,6 +2,7 @@
 // The other components of a Gardener installation, played by the demo: gardenlet, etcd-druid, the kubelet and the operator.
 import { isDeepStrictEqual } from 'node:util';
 import { flowPolicyDefinition } from '../../pkg/apis/flow-policy-crd.ts';
+import { zoneEvacuationDefinition } from '../../pkg/apis/zone-evacuation-crd.ts';
 import type { Cluster, Etcd } from '../../pkg/apis/gardener.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import {
@@ -24,6 +25,7 @@ import {
   PODS,
   SEEDS,
   SERVICES,
+  ZONE_EVACUATIONS,
 } from '../../pkg/apis/resources.ts';
 import type { Service } from '../../pkg/apis/core.ts';
 import { isAlreadyExists, isNotFound } from '../../pkg/kubernetes/errors.ts';
@@ -58,7 +60,8 @@ export const removePod = async (client: Client, { namespace, name }: world.DemoP
 
 /** Builds the landscape from nothing. */
 export const buildWorld = async (client: Client, kubeletVersion: string, pods: readonly world.DemoPod[]) => {
-  for (const crd of [...gardenerCrds(), flowPolicyDefinition()]) await ensure(client, CUSTOM_RESOURCE_DEFINITIONS, crd);
+  for (const crd of [...gardenerCrds(), flowPolicyDefinition(), zoneEvacuationDefinition()])
+    await ensure(client, CUSTOM_RESOURCE_DEFINITIONS, crd);
   for (const node of world.nodes(kubeletVersion)) {
     await ensure(client, NODES, node);
     await client.patch(
@@ -73,7 +76,9 @@ export const buildWorld = async (client: Client, kubeletVersion: string, pods: r
   await until('the custom resources are served', async () => {
     try {
       await Promise.all(
-        [GARDENS, CLUSTERS, ETCDS, SEEDS, FLOW_POLICIES].map((resource) => client.list(resource, { limit: 1 })),
+        [GARDENS, CLUSTERS, ETCDS, SEEDS, FLOW_POLICIES, ZONE_EVACUATIONS].map((resource) =>
+          client.list(resource, { limit: 1 }),
+        ),
       );
       return true;
     } catch (error) {

@@ -27,7 +27,7 @@ const keepsToItsZone = ({ pods }: Load): boolean =>
 
 const busiest = ({ pods }: Load): number => Math.max(...pods.map(({ load }) => load));
 
-const percent = (share: number): string => `${Math.round(share * 100)} %`;
+const { percent } = screen;
 
 const show = ({ pods, inZone }: Load): void => {
   const rows = pods.map(({ pod, zone, forZones, load }) => ({

@@ -11,7 +11,7 @@ export const fact = (text: string): void => console.log(`  ${text}`);
 export const good = (text: string): void => console.log(`  ${style('green', '✓')} ${text}`);
 export const bad = (text: string): void => console.log(`  ${style('red', '✗')} ${text}`);
 
-const percent = (share: number): string => `${Math.round(share * 100)} %`;
+export const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
 const cells = (row: ServiceRow): string[] => [
   row.namespace,

@@ -13,6 +13,7 @@ import { ENDPOINT_SLICES, SERVICES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { inZoneShare, routeFor, trafficOf } from '../../pkg/upstream/index.ts';
+import type { Traffic } from '../../pkg/upstream/index.ts';
 import { GARDEN_NAMESPACE, ZONES } from './world.ts';
 
 export interface ServiceRow {
@@ -26,6 +27,8 @@ export interface ServiceRow {
   readonly zones: readonly string[];
   /** Predicted share of connections that stay in their zone, 0..1, clients spread evenly over the zones. */
   readonly inZoneShare: number;
+  /** Predicted share of connections that go to each of the demo's zones, 0..1, in their order. */
+  readonly zoneShares: readonly number[];
 }
 
 const settingsOf = ({ metadata, spec }: Service): string => {
@@ -51,16 +54,18 @@ const CLIENT_NODES: readonly Node[] = ZONES.map((zone) => ({
 }));
 
 /** What the model of kube-proxy makes of the slices. */
-const inZoneShareOf = (service: Service, slices: readonly EndpointSlice[], version: KubernetesVersion): number =>
-  inZoneShare(
-    trafficOf({
-      nodes: CLIENT_NODES,
-      endpointsFor: (node) => routeFor({ node, service, slices, version }).used,
-    }),
-  );
+const trafficTo = (service: Service, slices: readonly EndpointSlice[], version: KubernetesVersion): Traffic =>
+  trafficOf({
+    nodes: CLIENT_NODES,
+    endpointsFor: (node) => routeFor({ node, service, slices, version }).used,
+  });
+
+const sharesOf = ({ matrix }: Traffic): number[] =>
+  ZONES.map((zone) => [...matrix.values()].reduce((sum, row) => sum + (row.get(zone) ?? 0), 0));
 
 const rowOf = (service: Service, slices: readonly EndpointSlice[], minor: number): ServiceRow => {
   const ready = slices.flatMap(({ endpoints }) => endpoints ?? []).filter(isReady);
+  const traffic = trafficTo(service, slices, { major: 1, minor });
   return {
     namespace: service.metadata?.namespace ?? '',
     name: service.metadata?.name ?? '',
@@ -68,7 +73,8 @@ const rowOf = (service: Service, slices: readonly EndpointSlice[], minor: number
     readyEndpoints: ready.length,
     hintedEndpoints: ready.filter((endpoint) => hintZones(endpoint).length > 0).length,
     zones: [...new Set(ready.map(({ zone }) => zone ?? ''))].sort(),
-    inZoneShare: inZoneShareOf(service, slices, { major: 1, minor }),
+    inZoneShare: inZoneShare(traffic),
+    zoneShares: sharesOf(traffic),
   };
 };
 
@@ -92,6 +98,17 @@ export const takeSnapshot = async (client: Client, minor: number): Promise<Servi
       return rowOf(service, own, minor);
     })
     .sort((a, b) => `${a.namespace}/${a.name}`.localeCompare(`${b.namespace}/${b.name}`));
+};
+
+/** Labels, annotations, and endpoints with their hints, of every slice, to show that a return leaves nothing behind. */
+export const slicesAsText = async (client: Client): Promise<Record<string, string>> => {
+  const { items } = await client.list<EndpointSlice>(ENDPOINT_SLICES, { limit: 1_000 });
+  return Object.fromEntries(
+    items.map(({ metadata, endpoints }) => [
+      `${metadata?.namespace}/${metadata?.name}`,
+      JSON.stringify([metadata?.labels ?? {}, metadata?.annotations ?? {}, endpoints ?? []]),
+    ]),
+  );
 };
 
 /** Labels, annotations and field of every Service, to show that reverting leaves nothing behind. */

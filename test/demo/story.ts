@@ -12,6 +12,7 @@ import {
 } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, ETCDS, EVENTS, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
 import * as actors from './actors.ts';
+import { evacuated } from './evacuation-story.ts';
 import { LOOP_STORY } from './loop-story.ts';
 import * as screen from './screen.ts';
 import { metadataOf, takeSnapshot } from './snapshot.ts';
@@ -260,6 +261,7 @@ export const STORY: readonly Step[] = [
   madeZonal,
   overwritten,
   podReplaced,
+  evacuated,
   off,
   ...LOOP_STORY,
 ];

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the project's own commands in a bed as a cluster would: own namespace, own user, reached through a Service.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
-import { COMMANDS } from '../../pkg/apis/names.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
-import { zoneEvacuationDefinition } from '../../pkg/apis/zone-evacuation-crd.ts';
-import type { Client } from '../../pkg/kubernetes/types.ts';
 import { exposeProgram } from './bed/expose.ts';
 import type { Bed } from './bed/index.ts';
 import { mastersGroup } from './bed/kubeconfig.ts';
@@ -73,45 +66,4 @@ export const startWebhook = async (bed: Bed, options: WebhookOptions = {}): Prom
 export const restartWebhook = async (webhook: Component): Promise<void> => {
   webhook.start();
   await commandReady(webhook, webhookHealthPort);
-};
-
-const reconcilerHealthPort = 18_081;
-
-/** Starts it again after a kill. */
-export const restartReconciler = async (reconciler: Component): Promise<void> => {
-  reconciler.start();
-  await commandReady(reconciler, reconcilerHealthPort);
-};
-
-/** Starts `settings-reconciler` for any cluster, beside a webhook: its namespace is there. `more`: of its configuration. */
-export const startReconciler = async (bed: Bed, more: object = {}): Promise<Component> => {
-  const file = join(bed.directory, 'settings-reconciler.json');
-  const config = {
-    apiVersion: CONFIG_API_VERSION,
-    kind: 'SettingsReconcilerConfiguration',
-    modes: { cluster: {} },
-    health: { port: reconcilerHealthPort },
-    metrics: { port: reconcilerHealthPort + 1 },
-    ...more,
-  };
-  writeFileSync(file, JSON.stringify(config));
-  const name = COMMANDS.settingsReconciler;
-  const user = `system:serviceaccount:${ownNamespace}:${name}`;
-  const reconciler = bed.program({
-    name,
-    command: [process.execPath, sourceOf(name), '--config', file],
-    environment: { POD_NAMESPACE: ownNamespace, KUBECONFIG: await bed.kubeconfig({ user, groups: [mastersGroup] }) },
-  });
-  await restartReconciler(reconciler);
-  return reconciler;
-};
-
-/** Resolves once ZoneEvacuations are served. */
-export const defineEvacuations = async (client: Pick<Client, 'create' | 'list'>): Promise<void> => {
-  await client.create(CUSTOM_RESOURCE_DEFINITIONS, zoneEvacuationDefinition());
-  await waitFor(
-    'ZoneEvacuations served',
-    () => client.list(ZONE_EVACUATIONS),
-    () => true,
-  );
 };

@@ -13,6 +13,8 @@ export interface DayPlan {
   readonly leaderChanges: readonly number[];
   /** The hour in which all controllers are restarted, one replica after the other, with the settings of a newer version. */
   readonly upgrade: number;
+  /** Zones that get sick, with the first hour and the last; without a last hour the evacuation ends by its time, a minute. */
+  readonly evacuations: readonly { readonly zone: string; readonly from: number; readonly to?: number }[];
 }
 
 /** A day at scale, about half an hour. */
@@ -24,6 +26,15 @@ const long: DayPlan = {
   changesPerHour: 500,
   leaderChanges: [3, 6, 9],
   upgrade: 11,
+  evacuations: [
+    { zone: 'a', from: 1, to: 2 },
+    { zone: 'b', from: 6 },
+    // The whole of an upgrade, the leaders' end included.
+    { zone: 'c', from: 10, to: 12 },
+    { zone: 'a', from: 14, to: 15 },
+    { zone: 'b', from: 17 },
+    { zone: 'c', from: 20, to: 22 },
+  ],
 };
 
 /** The same in little, about a minute. */
@@ -35,6 +46,10 @@ const short: DayPlan = {
   changesPerHour: 40,
   leaderChanges: [1],
   upgrade: 3,
+  evacuations: [
+    { zone: 'a', from: 1 },
+    { zone: 'b', from: 5, to: 6 },
+  ],
 };
 
 /** What a Service of the day asks for: one in ten each of the planned strategies. */

@@ -4,11 +4,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
+import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
+import { ZONES } from '../../fixtures/gardener.ts';
 import type { Component } from '../bed/component.ts';
 import { describeProxies } from '../commands.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { startChurn } from '../chaos-churn.ts';
+import { SHORTEST, startEvacuations } from '../chaos-evacuations.ts';
 import type { ChurnedShoot } from '../chaos-churn.ts';
 import { deckOf } from '../chaos-faults.ts';
 import type { Fault } from '../chaos-faults.ts';
@@ -19,6 +22,7 @@ import { median } from '../chaos-heap.ts';
 import type { HeapWatch } from '../chaos-heap.ts';
 import { startWitnesses } from '../chaos-witnesses.ts';
 import { isLongForm } from '../day-plan.ts';
+import { allReturned, defineEvacuations, evacuationNamed, reachesPhase } from '../evacuations.ts';
 import { auditSince, auditSize, countByKind, lastingWrites } from '../faults-audit.ts';
 import { startProbes, untruths } from '../faults-probes.ts';
 import type { Probes } from '../faults-probes.ts';
@@ -31,6 +35,8 @@ import type { MetricsApi } from '../metrics-api/index.ts';
 import type { AuditEvent } from '../settings-audit.ts';
 import { COMMAND_USERS } from '../settings-world.ts';
 import { keepResults } from '../results.ts';
+import { startSteadyService } from '../steady-service.ts';
+import type { SteadyService } from '../steady-service.ts';
 import { supervise } from '../supervisor.ts';
 import type { Supervisor } from '../supervisor.ts';
 
@@ -41,6 +47,8 @@ const leaderElection = { leaseDurationSeconds: 6, renewDeadlineSeconds: 4, retry
 /** Wide enough for whatever is written with a back-off: the longest is the informers' 30 seconds. */
 const SETTLE_SECONDS = 150;
 const QUIET_MS = 10_000;
+/** The zone that is evacuated once all is healed. */
+const SICK = ZONES[0] ?? '';
 /** Looks at a plan, half a second apart, that must all say the same: longer than the loop waits to change its mind. */
 const STEADY_LOOKS = 16;
 const CARRIES_OWN = /^(\S+): \1$/;
@@ -55,9 +63,11 @@ describe('chaos', function () {
   let heaps: HeapWatch | undefined;
   let load: FollowedLoad | undefined;
   let metricsApi: MetricsApi | undefined;
+  let steady: SteadyService;
   // Registered before the bed's own, so that it runs before the bed is gone.
   after(async () => {
     await heaps?.stop();
+    await steady?.stop();
     await probes?.stop();
     await supervisor?.stop();
     await load?.stop();
@@ -75,6 +85,7 @@ describe('chaos', function () {
   let programs: Component[];
   let convergedSeconds = 0;
   let changes = 0;
+  let evacuations = 0;
 
   const textOf = async ({ shoot, planned }: ChurnedShoot): Promise<string> => {
     const state = { ...((await shoot.state()) as object), conditions: await planned.conditions() };
@@ -110,6 +121,8 @@ describe('chaos', function () {
     console.log(`      E2E_SEED=${seed} plays this again; ${long ? 'long' : 'short'} form`);
     installed = await install(bed(), { leaderElection, flowControllers: 2 });
     await describeProxies(bed());
+    await defineEvacuations(installed.world.client);
+    steady = await startSteadyService(bed(), ZONES);
     calm = await createChurned('shoot--chaos--calm', 1_000);
     await finishShoot(calm.shoot);
     shoots = [await createChurned('shoot--chaos--one', 2_000), await createChurned('shoot--chaos--two', 3_000)];
@@ -148,7 +161,7 @@ describe('chaos', function () {
     }
   };
 
-  it('breaks every process in every way while shoots, Services and Pods change', async () => {
+  it('breaks every process in every way while shoots, Services and Pods change and zones are evacuated', async () => {
     const deck = (): Fault[] =>
       deckOf({
         namespace: bed().namespace,
@@ -165,15 +178,24 @@ describe('chaos', function () {
         seconds: long ? [1, 10] : [0.5, 2.5],
       });
     const churn = startChurn(shoots, random);
+    const evacuating = startEvacuations(installed.world.client, ZONES, random);
     const { signal } = new AbortController();
     const until = performance.now() + LONG_MS;
     do await play(deck(), until, signal);
     while (long && performance.now() < until);
-    await churn.stop();
+    await Promise.all([churn.stop(), evacuating.stop()]);
     ({ changes } = churn);
+    evacuations = evacuating.changes;
     const kinds = injected.map(({ kind }) => kind);
     expect([...new Set(kinds)].sort()).to.deep.equal(['end', 'freeze', 'kill', 'partition']);
     expect(changes, 'changes that the API server took').to.be.above(20);
+    expect(evacuations, 'evacuations that the API server took').to.be.above(2);
+  });
+
+  it('ends evacuations whose time is over, or that were deleted, whatever was dead meanwhile', async () => {
+    await bed().ready();
+    await allReturned(installed.world.client, { timeoutSeconds: SETTLE_SECONDS });
+    await steady.settles(SICK, 'its share again', (there) => there > 0);
   });
 
   it('ends as if nothing had happened', async () => {
@@ -192,6 +214,23 @@ describe('chaos', function () {
       );
     }
     convergedSeconds = (performance.now() - healed) / 1_000;
+  });
+
+  it('evacuates although its leaders are killed at once, and the evacuation ends by its time', async () => {
+    const { client } = installed.world;
+    await client.create(ZONE_EVACUATIONS, evacuationNamed('last', { zone: SICK, duration: SHORTEST }));
+    await reachesPhase(client, 'last', ['Pending', 'Moving', 'Evacuated']);
+    await Promise.all(installed.reconcilers.map(({ component }) => component.kill()));
+    await steady.settles(SICK, 'none', (there) => there === 0);
+    await allReturned(client, { timeoutSeconds: SETTLE_SECONDS });
+    await steady.settles(SICK, 'its share again', (there) => there > 0);
+    const { items } = await client.list(ZONE_EVACUATIONS);
+    for (const { metadata } of items) await client.delete(ZONE_EVACUATIONS, { name: metadata?.name ?? '' });
+  });
+
+  it('never left a Service without usable endpoints: every connection of clients in all zones was answered', () => {
+    expect(steady.failures).to.deep.equal([]);
+    expect(steady.answered, 'connections').to.be.above(1_000);
   });
 
   it('writes nothing in circles: after the last change only Leases are renewed', async () => {
@@ -261,6 +300,8 @@ describe('chaos', function () {
       faults,
       restarts,
       changes,
+      evacuations,
+      answered: steady.answered,
       convergedSeconds: Number(convergedSeconds.toFixed(1)),
       writes,
     };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A day in minutes: Pods come and go, labels change, leaders die, the version moves; in the end all is right and nothing grew.
+// A day in minutes: Pods come and go, labels change, zones are evacuated, leaders die, the version moves; in the end all is right and nothing grew.
 // Alone: it fills the machine and watches memory.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { COMMANDS } from '../../../pkg/apis/names.ts';
-import { NAMESPACES } from '../../../pkg/apis/resources.ts';
+import { NAMESPACES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeEnvironment } from '../../bench/environment.ts';
 import { NODE_FLAGS } from '../../bench/node-flags.ts';
@@ -13,13 +13,15 @@ import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { createNodes } from '../churn-objects.ts';
-import { startWebhook } from '../commands.ts';
+import { SHORTEST } from '../chaos-evacuations.ts';
+import { describeProxies, startWebhook } from '../commands.ts';
 import { MAX_GROWTH, growthOf, isLongForm, planOf, trendsOf } from '../day-plan.ts';
-import type { Sample } from '../day-plan.ts';
+import type { DayPlan, Sample } from '../day-plan.ts';
 import { createPair } from '../day-pair.ts';
 import type { Pair, Replica } from '../day-pair.ts';
 import { createDayWorld, dayNamespaces } from '../day-world.ts';
 import type { DayWorld } from '../day-world.ts';
+import { allReturned, defineEvacuations, evacuationNamed, reachesPhase } from '../evacuations.ts';
 import { FLOW_USER, describeFlowController, installFlowPolicies } from '../flow-world.ts';
 import { readAudit, untilQuiet } from '../hints-audit.ts';
 import type { AuditReader } from '../hints-audit.ts';
@@ -29,6 +31,10 @@ import { startMetricsApi } from '../metrics-api/index.ts';
 import type { MetricsApi } from '../metrics-api/index.ts';
 import { memoryOf, readMemoryLimits } from '../memory.ts';
 import { keepResults } from '../results.ts';
+import { startSteadyService } from '../steady-service.ts';
+import type { SteadyService } from '../steady-service.ts';
+
+type DayEvacuation = DayPlan['evacuations'][number];
 
 const longForm = isLongForm(process.env);
 const plan = planOf(longForm);
@@ -54,6 +60,7 @@ describe('a compressed day', () => {
   let metricsApi: MetricsApi | undefined;
   // Registered before the bed's own, so that it runs before the bed is gone.
   after(async () => {
+    await steady?.stop();
     await metricsApi?.stop();
     await client?.close();
   });
@@ -67,12 +74,29 @@ describe('a compressed day', () => {
   let configure: (more: object) => void;
   let world: DayWorld;
   let audit: AuditReader;
+  let steady: SteadyService | undefined;
 
   const programs = (): Component[] => [webhook, ...reconcilers.components, ...flowControllers.components];
 
   const upgrade = async (): Promise<void> => {
     configure({ kubernetesVersion: { override: versions.second.override } });
     for (const pair of [reconcilers, flowControllers]) await pair.roll();
+  };
+
+  const nameOf = ({ zone, from }: DayEvacuation): string => `${zone}-${from}`;
+  const evacuate = async (hour: number): Promise<void> => {
+    for (const one of plan.evacuations.filter(({ from }) => from === hour)) {
+      const duration = one.to === undefined ? SHORTEST : '1h';
+      await client.create(ZONE_EVACUATIONS, evacuationNamed(nameOf(one), { zone: one.zone, duration }));
+    }
+  };
+  /** No client reaches the zone before; all do afterwards. */
+  const comeBack = async (hour: number): Promise<void> => {
+    for (const one of plan.evacuations.filter(({ to }) => to === hour)) {
+      await reachesPhase(client, nameOf(one), ['Evacuated'], { timeoutSeconds: 300 });
+      await steady?.settles(one.zone, 'none', (there) => there === 0);
+      await client.delete(ZONE_EVACUATIONS, { name: nameOf(one) });
+    }
   };
 
   const sample = (hour: number): void => {
@@ -98,6 +122,7 @@ describe('a compressed day', () => {
       const perZone = Math.round(plan.nodes / zones.length);
       const nodes = await createNodes(client, zones, perZone);
       for (const name of dayNamespaces(plan)) await client.create(NAMESPACES, { metadata: { name } });
+      await defineEvacuations(client);
       webhook = await startWebhook(bed(), { nodeFlags: NODE_FLAGS });
       await untilAdmission(client, 'day-0', true);
       // Longer than the command's own times: nobody may lose its Lease because the machine is busy.
@@ -113,6 +138,7 @@ describe('a compressed day', () => {
         { component: two.reconciler, ready: two.ready },
       ]);
       await installFlowPolicies(client);
+      await describeProxies(bed());
       const planner = async (replica: number): Promise<Replica> => {
         const { controller: component, ready } = await describeFlowController(
           bed(),
@@ -127,6 +153,7 @@ describe('a compressed day', () => {
       world = createDayWorld(client, plan, nodes);
       metricsApi = await startMetricsApi(bed(), { readings: () => world.readings() });
       await world.create();
+      steady = await startSteadyService(bed(), zones);
       await untilRight(versions.first.trafficDistribution);
       audit = readAudit(bed().auditLog);
     },
@@ -136,6 +163,7 @@ describe('a compressed day', () => {
     this.timeout(minutes(longForm ? 120 : 6));
     for (let hour = 0; hour < plan.hours; hour += 1) {
       const living = world.live(hour);
+      await evacuate(hour);
       // In the middle of the work, not after it.
       if (plan.leaderChanges.includes(hour)) {
         const pairs = [reconcilers, flowControllers];
@@ -144,6 +172,7 @@ describe('a compressed day', () => {
       if (plan.upgrade === hour) await upgrade();
       await living;
       await untilQuiet(audit, quietMs, minutes(5));
+      await comeBack(hour);
       sample(hour);
     }
     for (const program of programs()) program.assertRunning();
@@ -151,7 +180,14 @@ describe('a compressed day', () => {
 
   it('ends with every Service in its settings, its Pods and its hints, as the new version has it', async function () {
     this.timeout(minutes(12));
+    await allReturned(client, { timeoutSeconds: 180 });
     await untilRight(versions.second.trafficDistribution);
+    for (const zone of zones) await steady?.settles(zone, 'its share again', (there) => there > 0);
+  });
+
+  it('never left a Service without usable endpoints: every connection of clients in all zones was answered', () => {
+    expect(steady?.failures).to.deep.equal([]);
+    expect(steady?.answered, 'connections').to.be.above(1_000);
   });
 
   it('is quiet when nothing changes any more', async function () {

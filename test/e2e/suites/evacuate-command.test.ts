@@ -4,11 +4,7 @@
 // Needs: prometheus
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import type { EndpointSlice } from '../../../pkg/apis/core.ts';
-import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { ANNOTATION_EVACUATED } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
-import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import type { SurvivalReport } from '../../../pkg/diagnosis/survival/types.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';
@@ -18,13 +14,14 @@ import type { BedNode, BedService } from '../bed/index.ts';
 import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { defineEvacuations, describeProxies, startReconciler, startWebhook } from '../commands.ts';
+import { describeProxies, startWebhook } from '../commands.ts';
+import { AS_INSTALLED, defineEvacuations, markedSlices, reachesPhase } from '../evacuations.ts';
+import { startReconciler } from '../hints-commands.ts';
 import { connectAs } from '../hints-support.ts';
 import { startExporter, startPrometheus } from '../prometheus.ts';
 import type { Exporter, Prometheus } from '../prometheus.ts';
 
 type ByZone = Readonly<Record<string, number>>;
-type Stored = ZoneEvacuation & KubernetesObject;
 
 /** Of a hundred requests of clients, by zone of the server. */
 const FAILED: Readonly<Record<string, number>> = { a: 5, b: 1, c: 0 };
@@ -51,10 +48,6 @@ describe('the commands that evacuate a zone', function commands() {
     runTopology([...words, '--kubeconfig', kubeconfig], { now: () => Date.now(), ...world });
   const run = (line: string, world: World = {}): Promise<Ran> => topology(line.split(' '), world);
 
-  const slices = async (): Promise<EndpointSlice[]> => (await client.list<EndpointSlice>(ENDPOINT_SLICES)).items;
-  const marked = async (): Promise<EndpointSlice[]> =>
-    (await slices()).filter(({ metadata }) => metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined);
-
   const settles = (node: BedNode, what: string, accept: (byZone: ByZone) => boolean) =>
     waitFor(
       `from ${node.name}: ${what}`,
@@ -80,7 +73,7 @@ describe('the commands that evacuate a zone', function commands() {
     );
     prometheus = await startPrometheus(bed(), { jobs: [{ name: 'clients', targets: [exporter.target] }] });
     const evacuation = { prometheus: { url: PROMETHEUS }, measurements: [ERRORS], intervalSeconds: 5 };
-    reconciler = await startReconciler(bed(), { evacuation });
+    reconciler = await startReconciler(bed(), { config: { ...AS_INSTALLED.config, evacuation } });
     for (const zone of ['a', 'b', 'c']) nodes.push(await bed().node({ name: `${zone}1`, zone }));
     for (const node of nodes) for (let count = 0; count < 2; count += 1) await bed().pod({ node, app: 'web' });
     web = await bed().service({ name: 'web' });
@@ -174,7 +167,7 @@ describe('the commands that evacuate a zone', function commands() {
     await settles(nodes[0]!, 'reaches one endpoint of zone a', ({ a = 0 }) => a > 0);
     const ran = await run('return a');
     expect([ran.code, ran.out], ran.err).to.deep.equal([0, 'a has returned: no slice shows an evacuation of it.\n']);
-    expect(await marked()).to.deep.equal([]);
+    expect(await markedSlices(client)).to.deep.equal([]);
     await settles(nodes[1]!, 'reaches zone a', ({ a = 0 }) => a > 0);
   });
 
@@ -182,11 +175,7 @@ describe('the commands that evacuate a zone', function commands() {
     const away = new AbortController();
     const { code, err } = await run('evacuate a --for 2h', { signal: away.signal, onErr: () => away.abort() });
     expect([code, err.includes('not finished yet: ZoneEvacuation a was made')], err).to.deep.equal([1, true]);
-    await waitFor(
-      'a is Evacuated',
-      () => client.get<Stored>(ZONE_EVACUATIONS, { name: 'a' }),
-      ({ status }) => status?.phase === 'Evacuated',
-    );
+    await reachesPhase(client, 'a', ['Evacuated']);
     await settles(nodes[0]!, 'leaves zone a', leavesA);
   });
 
@@ -199,7 +188,7 @@ describe('the commands that evacuate a zone', function commands() {
     console.log(
       `      with everything of ours dead, connections return ${Math.round(performance.now() - started)} ms after the command`,
     );
-    expect(await marked()).to.deep.equal([]);
-    expect(JSON.stringify(await slices())).not.to.contain('evacuated.topology');
+    expect(await markedSlices(client)).to.deep.equal([]);
+    expect(JSON.stringify(await client.list(ENDPOINT_SLICES))).not.to.contain('evacuated.topology');
   });
 });

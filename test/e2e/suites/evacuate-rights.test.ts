@@ -4,12 +4,7 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { parse } from 'yaml';
-import type { EndpointSlice } from '../../../pkg/apis/core.ts';
-import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { ANNOTATION_EVACUATED } from '../../../pkg/apis/names.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
-import { zoneEvacuationDefinition } from '../../../pkg/apis/zone-evacuation-crd.ts';
-import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
+import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';
 import type { Ran } from '../../fixtures/topology-command.ts';
@@ -20,16 +15,17 @@ import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { INJECTED, documents, openHelm } from '../chart.ts';
-import { describeProxies, restartReconciler, restartWebhook, startReconciler, startWebhook } from '../commands.ts';
+import { describeProxies, restartWebhook, startWebhook } from '../commands.ts';
+import { AS_INSTALLED, defineEvacuations, markedSlices } from '../evacuations.ts';
+import type { StoredEvacuation } from '../evacuations.ts';
+import { describeReconciler } from '../hints-commands.ts';
 import { connectAs } from '../hints-support.ts';
 import { proxyVersions } from '../model-fleet.ts';
 
-type Stored = ZoneEvacuation & KubernetesObject;
 const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'] as const;
 const [ZONE] = ZONES;
 const PAGE = 'docs/operations/evacuate.md';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
-const isMarked = ({ metadata }: EndpointSlice): boolean => metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined;
 
 describe('evacuations by several people, on several kube-proxies', function suite() {
   this.timeout(240_000);
@@ -41,13 +37,13 @@ describe('evacuations by several people, on several kube-proxies', function suit
   let web: BedService;
   let webhook: Component;
   let reconciler: Component;
+  let reconcilerReady: () => Promise<void>;
   let operator: string;
 
   const topology = (...words: string[]): Promise<Ran> =>
     runTopology([...words, '--kubeconfig', operator], { now: () => Date.now() });
-  const evacuations = async (): Promise<Stored[]> => (await client.list<Stored>(ZONE_EVACUATIONS)).items;
-  const marked = async (): Promise<EndpointSlice[]> =>
-    (await client.list<EndpointSlice>(ENDPOINT_SLICES)).items.filter(isMarked);
+  const evacuations = async (): Promise<StoredEvacuation[]> =>
+    (await client.list<StoredEvacuation>(ZONE_EVACUATIONS)).items;
   const settles = (node: BedNode, what: string, accept: (there: number) => boolean) =>
     waitFor(
       `from ${node.name}: ${what}`,
@@ -56,17 +52,22 @@ describe('evacuations by several people, on several kube-proxies', function suit
     );
   const returnAll = async (): Promise<void> => {
     for (const { spec } of await evacuations()) await topology('return', spec.zone);
-    await waitFor('no slice is marked', marked, ({ length }) => length === 0);
+    await waitFor(
+      'no slice is marked',
+      () => markedSlices(client),
+      ({ length }) => length === 0,
+    );
   };
 
   before('three zones with a node for each kube-proxy, and both commands', async () => {
     client = await connectAs(bed(), 'helper');
     operator = await bed().kubeconfig({ user: 'operator', groups: [mastersGroup] });
     await describeProxies(bed());
-    await client.create(CUSTOM_RESOURCE_DEFINITIONS, zoneEvacuationDefinition());
-    await waitFor('ZoneEvacuations served', evacuations, () => true);
+    await defineEvacuations(client);
     webhook = await startWebhook(bed());
-    reconciler = await startReconciler(bed());
+    ({ reconciler, ready: reconcilerReady } = await describeReconciler(bed(), AS_INSTALLED));
+    reconciler.start();
+    await reconcilerReady();
     const versions = proxyVersions(process.env);
     for (const [index, zone] of ZONES.entries()) {
       nodes.push(await bed().node({ name: `${zone}-0`, zone }));
@@ -140,7 +141,8 @@ describe('evacuations by several people, on several kube-proxies', function suit
     expect((await ran).code).to.equal(0);
     await Promise.all([webhook.kill(), reconciler.kill()]);
     await restartWebhook(webhook);
-    await restartReconciler(reconciler);
+    reconciler.start();
+    await reconcilerReady();
     for (const node of nodes) await settles(node, `leaves ${ZONE}`, (there) => there === 0);
     await returnAll();
     // Routed by zone, clients elsewhere stay at home.
@@ -185,6 +187,6 @@ describe('evacuations by several people, on several kube-proxies', function suit
       const { code, out, err } = await topology(...words);
       expect(code, `${line}: ${out}${err}`).to.equal(0);
     }
-    expect([await evacuations(), await marked()]).to.deep.equal([[], []]);
+    expect([await evacuations(), await markedSlices(client)]).to.deep.equal([[], []]);
   });
 });

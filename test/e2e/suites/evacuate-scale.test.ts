@@ -6,10 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { EndpointSlice, Service } from '../../../pkg/apis/core.ts';
-import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { ANNOTATION_EVACUATED } from '../../../pkg/apis/names.ts';
-import { apiVersionOf, ENDPOINT_SLICES, NAMESPACES, SERVICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
-import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
+import { ENDPOINT_SLICES, NAMESPACES, SERVICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeEnvironment } from '../../bench/environment.ts';
 import { parseCpuSeconds } from '../../bench/processes.ts';
@@ -18,11 +15,12 @@ import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { createNodes, createPod } from '../churn-objects.ts';
 import type { PlainNode } from '../churn-objects.ts';
-import { defineEvacuations, describeProxies, startReconciler, startWebhook } from '../commands.ts';
+import { describeProxies, startWebhook } from '../commands.ts';
 import { countSweep, formatScale } from '../evacuate-scale-figures.ts';
 import type { Sweep } from '../evacuate-scale-figures.ts';
 import { readAudit, untilQuietAfter } from '../hints-audit.ts';
-import { RECONCILER_USER } from '../hints-commands.ts';
+import { AS_INSTALLED, defineEvacuations, evacuationNamed, isMarked, reachesPhase } from '../evacuations.ts';
+import { RECONCILER_USER, startReconciler } from '../hints-commands.ts';
 import { connectAs, each, SLICE_CONTROLLER } from '../hints-support.ts';
 import { memoryOf } from '../memory.ts';
 import { keepResults } from '../results.ts';
@@ -47,7 +45,6 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, inde
 const namespaceOf = (service: number): string => `scale-${Math.floor(service / PER_NAMESPACE)}`;
 const nameOf = (service: number): string => `service-${service}`;
 const cpuOf = ({ pid }: Component): number => parseCpuSeconds(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-const isMarked = ({ metadata }: EndpointSlice): boolean => metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined;
 
 describe('evacuating a zone of many Services', function () {
   this.timeout(900_000);
@@ -153,7 +150,7 @@ describe('evacuating a zone of many Services', function () {
     );
     await defineEvacuations(client);
     webhook = await startWebhook(bed());
-    reconciler = await startReconciler(bed());
+    reconciler = await startReconciler(bed(), AS_INSTALLED);
     // It ends with the suite, when its watch is aborted.
     follow().catch((error: unknown) => {
       if (!watching.signal.aborted) throw error;
@@ -211,21 +208,10 @@ describe('evacuating a zone of many Services', function () {
   };
 
   it('writes each slice once, and every Service has moved', async () => {
-    const found = await sweep('out', () =>
-      client.create<ZoneEvacuation & KubernetesObject>(ZONE_EVACUATIONS, {
-        apiVersion: apiVersionOf(ZONE_EVACUATIONS),
-        kind: ZONE_EVACUATIONS.kind,
-        metadata: { name: 'a' },
-        spec: { zone: 'a', duration: '1h' } as ZoneEvacuation['spec'],
-      }),
-    );
+    const found = await sweep('out', () => client.create(ZONE_EVACUATIONS, evacuationNamed('a')));
     expectOneWriteEach(found);
     expect((await slices()).filter((slice) => !isMarked(slice))).to.deep.equal([]);
-    const { status } = await waitFor(
-      'a is Evacuated',
-      () => client.get<ZoneEvacuation & KubernetesObject>(ZONE_EVACUATIONS, { name: 'a' }),
-      (one) => one.status?.phase === 'Evacuated',
-    );
+    const { status } = await reachesPhase(client, 'a', ['Evacuated']);
     expect(status?.services).to.include({ pending: 0 });
     expect(status?.services?.moved).to.be.at.least(SERVICE_COUNT);
   });

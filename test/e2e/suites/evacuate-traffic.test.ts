@@ -10,7 +10,9 @@ import { describeEnvironment } from '../../bench/environment.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';
 import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
-import { defineEvacuations, describeProxies, startReconciler, startWebhook } from '../commands.ts';
+import { describeProxies, startWebhook } from '../commands.ts';
+import { AS_INSTALLED, defineEvacuations } from '../evacuations.ts';
+import { startReconciler } from '../hints-commands.ts';
 import { busiestIn, figuresIn, formatDrills, newestIn } from '../evacuate-traffic-figures.ts';
 import type { DrillRun, PhaseFigures, WayRun } from '../evacuate-traffic-figures.ts';
 import {
@@ -78,7 +80,7 @@ describe('clients while a zone is evacuated', function () {
     client = own;
     await defineEvacuations(own);
     await startWebhook(bed());
-    await startReconciler(bed());
+    await startReconciler(bed(), AS_INSTALLED);
     access = ['--kubeconfig', await bed().kubeconfig({ user: 'operator', groups: [mastersGroup] })];
     world = await createTrafficWorld(bed(), own);
     await world.send(RATE);

@@ -1,64 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows on real kube-proxies that an evacuated zone gets no new connections, however Services ask, and that all of it is taken back.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { CONFIG_API_VERSION } from '../../../pkg/apis/config/config-kind.ts';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { ANNOTATION_EVACUATED, COMMANDS, LABEL_STRATEGY, NOWHERE } from '../../../pkg/apis/names.ts';
-import {
-  apiVersionOf,
-  CUSTOM_RESOURCE_DEFINITIONS,
-  ENDPOINT_SLICES,
-  MUTATING_WEBHOOK_CONFIGURATIONS,
-  ZONE_EVACUATIONS,
-} from '../../../pkg/apis/resources.ts';
-import { zoneEvacuationDefinition } from '../../../pkg/apis/zone-evacuation-crd.ts';
-import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../../pkg/apis/zone-evacuation.ts';
+import { LABEL_STRATEGY, NOWHERE } from '../../../pkg/apis/names.ts';
+import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
+import type { ZoneEvacuationSpec } from '../../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
-import type { Bed, BedNode, BedPod, BedService } from '../bed/index.ts';
-import { mastersGroup } from '../bed/kubeconfig.ts';
+import type { BedNode, BedPod, BedService } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { commandReady, ownNamespace, restartWebhook, startWebhook } from '../commands.ts';
+import { restartWebhook, startWebhook } from '../commands.ts';
+import {
+  AS_INSTALLED,
+  allReturned,
+  defineEvacuations,
+  evacuationNamed,
+  isMarked,
+  reachesPhase,
+} from '../evacuations.ts';
+import type { StoredEvacuation } from '../evacuations.ts';
+import { describeReconciler } from '../hints-commands.ts';
 import { connectAs, serviceSelector, slicesOf } from '../hints-support.ts';
 
-const HEALTH = 18_081;
 const SHOP = 'shop';
 const ANNOTATED = { 'service.kubernetes.io/topology-mode': 'Auto' };
 
-const describeReconciler = async (bed: Bed): Promise<Component> => {
-  const file = join(bed.directory, 'settings-reconciler.json');
-  const config = {
-    apiVersion: CONFIG_API_VERSION,
-    kind: 'SettingsReconcilerConfiguration',
-    modes: { cluster: {} },
-    health: { port: HEALTH },
-    metrics: { port: HEALTH + 1 },
-  };
-  writeFileSync(file, JSON.stringify(config));
-  const name = COMMANDS.settingsReconciler;
-  const source = fileURLToPath(new URL(`../../../cmd/${name}/main.ts`, import.meta.url));
-  const user = `system:serviceaccount:${ownNamespace}:${name}`;
-  return bed.program({
-    name,
-    command: [process.execPath, source, '--config', file],
-    environment: { POD_NAMESPACE: ownNamespace, KUBECONFIG: await bed.kubeconfig({ user, groups: [mastersGroup] }) },
-  });
-};
-
-type Stored = ZoneEvacuation & KubernetesObject;
-const phaseOf = ({ status }: ZoneEvacuation): string => status?.phase ?? '';
 const hintsIn = (slices: readonly EndpointSlice[]): string[] =>
   slices.flatMap(({ endpoints }) =>
     (endpoints ?? []).map(({ zone, hints }) => `${zone}: ${(hints?.forZones ?? []).map(({ name }) => name).join('+')}`),
   );
-const isMarked = ({ metadata }: EndpointSlice): boolean => metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined;
-
 describe('evacuating a zone', () => {
   const bed = useBed();
   const nodes: BedNode[] = [];
@@ -67,21 +40,12 @@ describe('evacuating a zone', () => {
   let client: Client;
   let webhook: Component;
   let reconciler: Component;
+  let reconcilerReady: () => Promise<void>;
   let untouched: Map<string, string[]>;
 
-  const evacuate = (name: string, spec: Partial<ZoneEvacuationSpec>): Promise<Stored> =>
-    client.create<Stored>(ZONE_EVACUATIONS, {
-      apiVersion: apiVersionOf(ZONE_EVACUATIONS),
-      kind: ZONE_EVACUATIONS.kind,
-      metadata: { name },
-      spec: { zone: 'a', duration: '1h', ...spec } as ZoneEvacuationSpec,
-    });
-  const reaches = (name: string, ...phases: string[]): Promise<Stored> =>
-    waitFor(
-      `${name} is ${phases.join(' or ')}`,
-      () => client.get<Stored>(ZONE_EVACUATIONS, { name }),
-      (one) => phases.includes(phaseOf(one)),
-    );
+  const evacuate = (name: string, spec: Partial<ZoneEvacuationSpec>): Promise<StoredEvacuation> =>
+    client.create(ZONE_EVACUATIONS, evacuationNamed(name, spec));
+  const reaches = (name: string, ...phases: string[]): Promise<StoredEvacuation> => reachesPhase(client, name, phases);
   const end = (name: string): Promise<void> => client.delete(ZONE_EVACUATIONS, { name });
   const slices = (service: BedService): Promise<EndpointSlice[]> =>
     slicesOf(client, service.namespace, serviceSelector(service.name));
@@ -103,11 +67,7 @@ describe('evacuating a zone', () => {
   const leavesA = (byZone: Readonly<Record<string, number>>): boolean => byZone['a'] === undefined;
 
   const returned = async (): Promise<void> => {
-    await waitFor(
-      'no slice is marked',
-      allSlices,
-      (all) => !all.some(isMarked) && !JSON.stringify(all).includes(NOWHERE),
-    );
+    await allReturned(client);
     for (const service of services) {
       const key = `${service.namespace}/${service.name}`;
       await waitFor(
@@ -121,17 +81,11 @@ describe('evacuating a zone', () => {
   before('three zones, Services that ask in every way, and both commands', async () => {
     await bed().api.create('/api/v1/namespaces', { metadata: { name: SHOP } });
     client = await connectAs(bed(), 'operator');
-    const definition = zoneEvacuationDefinition();
-    await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition);
-    await waitFor(
-      'ZoneEvacuations served',
-      () => client.list(ZONE_EVACUATIONS),
-      () => true,
-    );
+    await defineEvacuations(client);
     webhook = await startWebhook(bed());
-    reconciler = await describeReconciler(bed());
+    ({ reconciler, ready: reconcilerReady } = await describeReconciler(bed(), AS_INSTALLED));
     reconciler.start();
-    await commandReady(reconciler, HEALTH);
+    await reconcilerReady();
     for (const zone of ['a', 'b', 'c']) {
       for (const number of [1, 2]) nodes.push(await bed().node({ name: `${zone}${number}`, zone }));
     }
@@ -248,7 +202,7 @@ describe('evacuating a zone', () => {
     await settles(nodes[2]!, services[0]!, 'zone a again', ({ a = 0 }) => a > 0, family);
     reconciler.start();
     await restartWebhook(webhook);
-    await commandReady(reconciler, HEALTH);
+    await reconcilerReady();
     await settles(nodes[2]!, services[0]!, 'leaves zone a', leavesA, family);
   });
 
@@ -259,12 +213,6 @@ describe('evacuating a zone', () => {
     await settles(nodes[0]!, services[0]!, 'reaches zone a', ({ a = 0 }) => a > 0);
     console.log(`      connections return ${Math.round(performance.now() - started)} ms after the object was deleted`);
     await returned();
-    await waitFor(
-      'the registration has no entry for evacuations',
-      () => client.list<KubernetesObject & { webhooks?: { name: string }[] }>(MUTATING_WEBHOOK_CONFIGURATIONS),
-      ({ items }) =>
-        !items.some(({ webhooks = [] }) => webhooks.some(({ name }) => name.startsWith('zone-evacuation'))),
-    );
   });
 
   it('takes a half of the zone where that is asked for', async function () {
@@ -325,12 +273,7 @@ describe('evacuating a zone', () => {
     this.timeout(180_000);
     await evacuate('short', { duration: '1m' });
     await reaches('short', 'Evacuated');
-    await waitFor(
-      'short is Returned',
-      () => client.get<Stored>(ZONE_EVACUATIONS, { name: 'short' }),
-      (one) => phaseOf(one) === 'Returned',
-      { timeoutSeconds: 120 },
-    );
+    await reachesPhase(client, 'short', ['Returned'], { timeoutSeconds: 120 });
     await returned();
     await end('short');
   });
