@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one of the real commands as a child process, waits until it is ready, and ends it by its own id.
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { until } from './until.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -29,14 +28,6 @@ const stopChild = async (child: ChildProcess): Promise<void> => {
   const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
   await end;
   clearTimeout(timer);
-};
-
-/** Runs `cmd/<name>/main.ts` to its end and resolves with what it printed; rejects with that where it fails. */
-export const runToEnd = async (name: string, args: readonly string[]): Promise<string> => {
-  const { stdout } = await promisify(execFile)(process.execPath, [`${root}/cmd/${name}/main.ts`, ...args], {
-    cwd: root,
-  });
-  return stdout;
 };
 
 /** Starts `cmd/<name>/main.ts` and resolves once /readyz says yes. Rejects with its last lines if it ends before. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The demo's act about a sick zone: one command moves new connections away from it, another brings them back.
 import { setTimeout as pause } from 'node:timers/promises';
-import { runToEnd } from './child.ts';
+import { runTopology } from '../fixtures/topology-command.ts';
 import * as screen from './screen.ts';
 import { slicesAsText, takeSnapshot } from './snapshot.ts';
 import type { ServiceRow } from './snapshot.ts';
@@ -66,8 +66,11 @@ export const evacuated: Step = {
   run: async (stage) => {
     const { client } = stage.cluster;
     const kubeconfig = await stage.cluster.kubeconfig('operator', ['system:masters']);
-    const topology = (...words: string[]): Promise<string> =>
-      runToEnd('kubectl-topology', [...words, '--kubeconfig', kubeconfig]);
+    const topology = async (...words: string[]): Promise<string> => {
+      const { code, out, err } = await runTopology([...words, '--kubeconfig', kubeconfig], { now: () => Date.now() });
+      if (code !== 0) throw new Error(`${words.join(' ')}: exit code ${code}\n${out}${err}`);
+      return out;
+    };
     const slices = await slicesAsText(client);
     const before = await takeSnapshot(client, stage.minor);
 

@@ -14,10 +14,10 @@ export const ownNamespace = 'topology-routing';
 const sourceOf = (command: string): string => fileURLToPath(new URL(`../../cmd/${command}/main.ts`, import.meta.url));
 
 /** Waits until a command says on its health port that it is ready. Works inside the control plane's namespace only. */
-export const commandReady = async (command: Component, healthPort: number): Promise<void> => {
+export const commandReady = async (command: Component, healthPort: number, host = '127.0.0.1'): Promise<void> => {
   await waitFor(
     `${command.name} ready`,
-    async () => (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status,
+    async () => (await fetch(`http://${host}:${healthPort}/readyz`)).status,
     (status) => status === 200,
     { assert: () => command.assertRunning() },
   );

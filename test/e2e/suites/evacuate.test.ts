@@ -3,7 +3,6 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
-import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { LABEL_STRATEGY, NOWHERE } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuationSpec } from '../../../pkg/apis/zone-evacuation.ts';
@@ -49,7 +48,6 @@ describe('evacuating a zone', () => {
   const end = (name: string): Promise<void> => client.delete(ZONE_EVACUATIONS, { name });
   const slices = (service: BedService): Promise<EndpointSlice[]> =>
     slicesOf(client, service.namespace, serviceSelector(service.name));
-  const allSlices = async (): Promise<EndpointSlice[]> => (await client.list<EndpointSlice>(ENDPOINT_SLICES)).items;
 
   /** Connections from a node by zone; waits until one run of 60 is as wanted. */
   const settles = (

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// A zone that holds replicas of ours, the leader and an API server among them, is cut off while it is being evacuated; then evacuations whose
+// settings-reconcilers are dead, and with every process of ours dead.
+// Alone: it tells how long each way takes.
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import type { EndpointSlice } from '../../../pkg/apis/core.ts';
+import { COMMANDS, GROUP } from '../../../pkg/apis/names.ts';
+import { ENDPOINT_SLICES, NAMESPACES, SERVICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { service as serviceFixture } from '../../fixtures/core.ts';
+import { runTopology } from '../../fixtures/topology-command.ts';
+import type { Ran } from '../../fixtures/topology-command.ts';
+import type { Component } from '../bed/component.ts';
+import { tailOf } from '../bed/component.ts';
+import type { BedNode, BedPod, BedService } from '../bed/index.ts';
+import { mastersGroup } from '../bed/kubeconfig.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { describeProxies, ownNamespace } from '../commands.ts';
+import {
+  allReturned,
+  defineEvacuations,
+  evacuationNamed,
+  isMarked,
+  markedSlices,
+  reachesPhase,
+} from '../evacuations.ts';
+import { FLOW_USER, installFlowPolicies } from '../flow-world.ts';
+import { readAudit, untilQuiet } from '../hints-audit.ts';
+import { connectAs, each } from '../hints-support.ts';
+import { auditLogOn, cutOff, leaderOf, publishWebhooks, startApiServerOn, startReplica } from '../outage-world.ts';
+
+const { endpointSliceWebhook: WEBHOOK, settingsReconciler: RECONCILER, flowController: FLOW } = COMMANDS;
+const ZONES = ['a', 'b', 'c'];
+const SHOP = 'shop';
+const PODS_PER_ZONE = 2;
+/** Enough that the leader is in the middle of them when it is stopped. */
+const QUIET_SERVICES = 60;
+const seconds = (since: number): string => `${((performance.now() - since) / 1_000).toFixed(1)} s`;
+const say = (text: string): void => console.log(`      ${text}`);
+
+describe('evacuations with a zone cut off, and with processes of ours dead', function () {
+  this.timeout(420_000);
+  let client: Client;
+  // Registered before the bed's own, so that it runs before the bed is gone.
+  after(() => client?.close());
+  const bed = useBed();
+  const nodes: BedNode[] = [];
+  const pods: BedPod[] = [];
+  /** By zone: webhook, settings-reconciler and flow-controller. */
+  const replicas = new Map<string, Component[]>();
+  let web: BedService;
+  let operator: string;
+  let untouched: Map<string, string>;
+
+  const topology = (...words: string[]): Promise<Ran> =>
+    runTopology([...words, '--kubeconfig', operator], { now: () => Date.now() });
+  const shopSlices = async (): Promise<EndpointSlice[]> =>
+    (await client.list<EndpointSlice>(ENDPOINT_SLICES, { namespace: SHOP })).items;
+  /** What an evacuation could have changed, by slice. */
+  const contents = async (): Promise<Map<string, string>> => {
+    const own = await client.list<EndpointSlice>(ENDPOINT_SLICES, { namespace: ownNamespace });
+    return new Map([...own.items, ...(await shopSlices())].map((one) => [one.metadata?.name ?? '', contentOf(one)]));
+  };
+  const asBefore = async (): Promise<void> => {
+    await allReturned(client, { timeoutSeconds: 180 });
+    const now = await contents();
+    for (const [key, text] of untouched) expect(now.get(key), key).to.equal(text);
+  };
+  /** Connections that one zone's clients begin are all answered, and so many of them in zone a. */
+  const settles = async (zones: readonly string[], what: string, accept: (there: number) => boolean): Promise<void> => {
+    for (const node of nodes.filter(({ zone = '' }) => zones.includes(zone)))
+      await waitFor(
+        `from ${node.name}: ${what}`,
+        () => bed().connect({ node, service: web, count: 60, parallel: 30, timeoutMs: 500 }),
+        ({ total, byZone }) => total === 60 && accept(byZone['a'] ?? 0),
+        { timeoutSeconds: 240 },
+      );
+  };
+  const marked = async (): Promise<number> => (await shopSlices()).filter(isMarked).length;
+
+  before(
+    'three zones, two of them with a replica of each command, and an API server of its own in zone a',
+    async () => {
+      client = await connectAs(bed(), 'helper');
+      operator = await bed().kubeconfig({ user: 'operator', groups: [mastersGroup] });
+      await describeProxies(bed());
+      await defineEvacuations(client);
+      await installFlowPolicies(client);
+      await client.create(NAMESPACES, { metadata: { name: SHOP } });
+      for (const zone of ZONES) nodes.push(await bed().node({ name: `${zone}1`, zone }));
+      for (const node of nodes)
+        for (let count = 0; count < PODS_PER_ZONE; count += 1)
+          pods.push(await bed().pod({ node, app: 'web', namespace: SHOP }));
+      web = await bed().service({ name: 'web', namespace: SHOP });
+      const others = Array.from({ length: QUIET_SERVICES }, (_, index) => `quiet-${index}`);
+      const spec = { clusterIP: 'None', selector: { app: 'web' }, ports: [{ name: 'main', port: 80 }] };
+      await each(others, 8, (name) =>
+        client.create(SERVICES, serviceFixture({ metadata: { name, namespace: SHOP }, spec })),
+      );
+      await waitFor(
+        'all endpoints published',
+        async () => (await shopSlices()).flatMap(({ endpoints }) => endpoints ?? []).length,
+        (count) => count === (QUIET_SERVICES + 1) * pods.length,
+      );
+      const [a, b] = nodes as [BedNode, BedNode];
+      await publishWebhooks(client, [a, b]);
+      await startApiServerOn(bed(), a);
+      // Those of zone a first: they lead.
+      for (const node of [a, b]) {
+        const started: Component[] = [];
+        for (const command of [WEBHOOK, RECONCILER, FLOW] as const)
+          started.push(await startReplica(bed(), command, { node, ownApiServer: node === a }));
+        replicas.set(node.zone ?? '', started);
+        for (const command of [RECONCILER, FLOW] as const)
+          await waitFor(
+            `a leader of ${command}`,
+            () => leaderOf(client, command),
+            (holder) => holder !== '',
+          );
+      }
+      await settles(ZONES, 'all answered', () => true);
+      untouched = await contents();
+    },
+  );
+
+  it('goes on from where a leader stopped that is cut off with its zone, while admission times out, and returns', async () => {
+    const [a] = nodes as [BedNode];
+    const [, leader] = replicas.get('a') as [Component, Component];
+    const first = await leaderOf(client, RECONCILER);
+    const began = performance.now();
+    await client.create(ZONE_EVACUATIONS, evacuationNamed('a'));
+    // A frozen leader writes nothing more while the zone is being cut off.
+    await waitFor('the first slices are written', marked, (count) => count > 0, { intervalMs: 1 });
+    leader.signal('SIGSTOP');
+    const outage = await cutOff(a);
+    leader.signal('SIGCONT');
+    const cut = performance.now();
+    const done = await marked();
+    say(
+      `zone a is cut off ${seconds(began)} after the evacuation began: ${done} of ${QUIET_SERVICES + 1} slices written`,
+    );
+    expect(done, 'slices that were written before').to.be.within(1, QUIET_SERVICES);
+
+    // The controller writes slices meanwhile, half of them past admission, or all.
+    const pod = pods.find(({ node }) => node.zone === 'b');
+    await pod?.setReady(false);
+    await waitFor(
+      'another leader',
+      () => leaderOf(client, RECONCILER),
+      (holder) => holder !== '' && holder !== first,
+      { timeoutSeconds: 120 },
+    );
+    say(`another settings-reconciler leads ${seconds(cut)} after the cut`);
+    await settles(['b', 'c'], 'no connection to zone a, and none unanswered', (there) => there === 0);
+    say(`clients of the other zones reach endpoints only that answer ${seconds(cut)} after the cut`);
+    await waitFor('every slice is written', marked, (count) => count === QUIET_SERVICES + 1, { timeoutSeconds: 240 });
+    await reachesPhase(client, 'a', ['Evacuated'], { timeoutSeconds: 240 });
+    say(`the evacuation is complete ${seconds(cut)} after the cut`);
+    await pod?.setReady(true);
+    await waitFor(
+      'every slice is as its mark says, with all endpoints ready',
+      shopSlices,
+      (all) => all.every((one) => isMarked(one) && (one.endpoints ?? []).every(isPlaced)),
+      { timeoutSeconds: 240 },
+    );
+    const { code, out, err } = await topology('evacuations', 'a');
+    expect(code, `${out}${err}`).to.equal(0);
+
+    const audits = [bed().auditLog, auditLogOn(bed(), a)].map((file) => readAudit(file));
+    await outage.heal();
+    await settles(ZONES, 'no connection to zone a', (there) => there === 0);
+    for (const audit of audits)
+      expect(await untilQuiet(audit, 10_000), 'writes of slices since the zone is back').to.deep.equal([]);
+    expect((await topology('return', 'a')).code).to.equal(0);
+    await asBefore();
+    await settles(ZONES, 'zone a again', (there) => there > 0);
+  });
+
+  it('is returned by the flow-controller after its time, with every settings-reconciler dead: slices that no one writes', async () => {
+    await client.create(ZONE_EVACUATIONS, evacuationNamed('short', { duration: '1m' }));
+    await reachesPhase(client, 'short', ['Evacuated']);
+    for (const [, reconciler] of replicas.values()) await reconciler?.kill();
+    const { status } = await reachesPhase(client, 'short', ['Evacuated']);
+    const over = Date.parse(status?.expiresAt ?? '');
+    const audit = readAudit(
+      bed().auditLog,
+      ({ user, resource, verb }) => user === FLOW_USER && resource === 'endpointslices' && verb === 'patch',
+    );
+    await waitFor(
+      'no slice is marked',
+      () => markedSlices(client),
+      ({ length }) => length === 0,
+      { timeoutSeconds: 240, intervalMs: 500 },
+    );
+    say(`quiet slices returned ${((Date.now() - over) / 1_000).toFixed(0)} s after the evacuation's time was over`);
+    expect(Date.now(), 'before its time was over').to.be.above(over);
+    const written = new Set(
+      audit
+        .next()
+        .filter(({ status: code }) => code === 200)
+        .map(({ name }) => name),
+    );
+    expect(written.size, 'slices that the flow-controller wrote').to.be.at.least(QUIET_SERVICES);
+    const logs = [...replicas.values()].map(([, , flow]) => tailOf(flow?.logFile ?? '', 200)).join('\n');
+    expect(logs).to.contain('evacuated slices returned in place of the settings-reconciler');
+    await client.delete(ZONE_EVACUATIONS, { name: 'short' });
+    await asBefore();
+    await settles(ZONES, 'zone a again', (there) => there > 0);
+  });
+
+  it('returns directly with every process of ours dead, and nothing but the API server', async () => {
+    for (const [, reconciler] of replicas.values()) reconciler?.start();
+    const { code, out, err } = await topology('evacuate', 'a', '--for', '1h');
+    expect(code, `${out}${err}`).to.equal(0);
+    await settles(ZONES, 'no connection to zone a', (there) => there === 0);
+    await Promise.all([...replicas.values()].flat().map((replica) => replica.kill()));
+    const started = performance.now();
+    const back = await topology('return', 'a', '--direct');
+    expect([back.code, back.out], back.err).to.deep.equal([0, 'a has returned: no slice shows an evacuation of it.\n']);
+    await settles(ZONES, 'zone a again', (there) => there > 0);
+    say(`connections of all zones return ${seconds(started)} after the command`);
+    const now = await contents();
+    for (const [key, text] of untouched) expect(now.get(key), key).to.equal(text);
+  });
+});
+
+/** Of the annotations only ours: the controller's say when it wrote. */
+const contentOf = ({ metadata, endpoints = [] }: EndpointSlice): string => {
+  const annotations = Object.entries(metadata?.annotations ?? {}).filter(([key]) => key.includes(GROUP));
+  return JSON.stringify([metadata?.labels, annotations, endpoints]);
+};
+
+/** Zone a serves no one, the others serve. */
+const isPlaced = ({ zone, conditions, hints }: NonNullable<EndpointSlice['endpoints']>[number]): boolean => {
+  const served = (hints?.forZones ?? []).map(({ name }) => name);
+  return (
+    conditions?.ready === true && served.length > 0 && ZONES.some((one) => served.includes(one)) === (zone !== 'a')
+  );
+};
