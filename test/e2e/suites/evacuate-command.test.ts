@@ -16,6 +16,7 @@ import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { describeProxies, startWebhook } from '../commands.ts';
 import { AS_INSTALLED, defineEvacuations, markedSlices, reachesPhase } from '../evacuations.ts';
+import type { StoredEvacuation } from '../evacuations.ts';
 import { startReconciler } from '../hints-commands.ts';
 import { connectAs } from '../hints-support.ts';
 import { startExporter, startPrometheus } from '../prometheus.ts';
@@ -141,7 +142,7 @@ describe('the commands that evacuate a zone', function commands() {
       waitFor(
         `the condition Measured is ${status}`,
         async () =>
-          (await client.get<Stored>(ZONE_EVACUATIONS, { name: 'a' })).status?.conditions?.find(
+          (await client.get<StoredEvacuation>(ZONE_EVACUATIONS, { name: 'a' })).status?.conditions?.find(
             ({ type }) => type === 'Measured',
           ),
         (found) => found?.status === status && message.test(found.message),

@@ -130,7 +130,7 @@ describe('evacuations by several people, on several kube-proxies', function suit
   it("takes the object of the page's alert from an account that may do nothing else, and moves", async () => {
     const text = yamlBlocks(PAGE).find((block) => block.includes('kind: ZoneEvacuation')) ?? '';
     const receiver = await connectAs(bed(), 'evacuator', []);
-    await receiver.create(ZONE_EVACUATIONS, parse(text) as Stored);
+    await receiver.create(ZONE_EVACUATIONS, parse(text) as StoredEvacuation);
     await receiver.close();
     await waitFor('what the alert made is done', evacuations, ([one]) => one?.status?.phase === 'Evacuated');
     await returnAll();
