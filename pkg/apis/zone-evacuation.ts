@@ -71,6 +71,13 @@ const spec = object('What to evacuate, and for how long.', {
   namespaceSelector: Type.Optional(selector('Only Services of namespaces with these labels. Default: all.')),
   serviceSelector: Type.Optional(selector('Only Services with these labels. Default: all.')),
   reason: Type.Optional(text(1024, 'Why the zone is evacuated.')),
+  capacityCheck: oneOf(['Refuse', 'Skip'], {
+    default: 'Refuse',
+    description:
+      '`Refuse`: not accepted if the other endpoints of a Service would get more than twice a fair share of today, more than their ' +
+      'capacity where a FlowPolicy measures load, or if no endpoint would be left together with evacuations that run. `Skip`: not ' +
+      'checked; `kubectl topology evacuate` sets it, which has checked more than that.',
+  }),
   force: Type.Boolean({
     default: false,
     description:

@@ -13,14 +13,32 @@ export interface AcceptInput {
   readonly leftAlready: ReadonlySet<string>;
   /** Data planes that drop connections of clients whose zone no hint names. */
   readonly dropping: readonly string[];
+  /** Services that would be too much for their other endpoints, in sentences, worst first. */
+  readonly overloaded: readonly string[];
+  /** Services that would have no endpoint left, together with the evacuations that run. */
+  readonly together: readonly string[];
   /** Whether admission was seen to keep a marked slice; undefined: not yet, and it may only be late. */
   readonly admissionActs: boolean | undefined;
 }
 
 export interface Refusal {
-  readonly reason: 'UnknownZone' | 'LastZone' | 'RouterDropsTraffic' | 'AdmissionNotActing' | 'WaitingForAdmission';
+  readonly reason:
+    | 'UnknownZone'
+    | 'LastZone'
+    | 'RouterDropsTraffic'
+    | 'TogetherNoEndpoint'
+    | 'Overloaded'
+    | 'AdmissionNotActing'
+    | 'WaitingForAdmission';
   readonly message: string;
 }
+
+const MANY = 3;
+
+const first = (list: readonly string[]): string =>
+  list.length > MANY ? `${list.slice(0, MANY).join('; ')}; and ${list.length - MANY} more` : list.join('; ');
+
+const CHECKED = 'spec.force, or spec.capacityCheck: Skip, goes on all the same';
 
 /** Undefined where nothing speaks against it. */
 export const refusalOf = (input: AcceptInput): Refusal | undefined => {
@@ -39,6 +57,16 @@ export const refusalOf = (input: AcceptInput): Refusal | undefined => {
     return {
       reason: 'RouterDropsTraffic',
       message: `${dropping.join(', ')} drops connections where no hint names the zone of the client; spec.force evacuates anyway`,
+    };
+  if (input.together.length > 0)
+    return {
+      reason: 'TogetherNoEndpoint',
+      message: `with the evacuations that run no endpoint would be left of ${first(input.together)}; ${CHECKED}`,
+    };
+  if (input.overloaded.length > 0)
+    return {
+      reason: 'Overloaded',
+      message: `too much for the endpoints that stay: ${first(input.overloaded)}; ${CHECKED}`,
     };
   if (input.admissionActs === undefined)
     return { reason: 'WaitingForAdmission', message: 'the webhook has not been observed to keep evacuated slices yet' };

@@ -203,7 +203,7 @@ describe('evacuating a zone on the sandbox', () => {
     await bed.apply(serviceOf('web'), sliceOf('web', ['eu-1a', 'eu-1b']));
     await bed.start(MODE);
     for (const zone of ['eu-1a', 'eu-1b']) {
-      await evacuate({}, zone);
+      await evacuate({ capacityCheck: 'Skip' }, zone);
       await reaches('Evacuated', zone);
       bed.clock.skip(1_000);
     }
@@ -212,6 +212,41 @@ describe('evacuating a zone on the sandbox', () => {
     await evacuate({}, 'eu-1c');
     await reaches('Refused', 'eu-1c');
     expect(status('eu-1c')?.conditions?.find(({ type }) => type === 'Accepted')?.reason).to.equal('LastZone');
+  });
+
+  it('refuses what would overload endpoints, or leave none together with another, until it is told to go on', async () => {
+    const skewed = ['eu-1a', 'eu-1a', 'eu-1a', 'eu-1b'];
+    await bed.apply(
+      serviceOf('skewed'),
+      sliceOf('skewed', skewed),
+      serviceOf('pair'),
+      sliceOf('pair', ['eu-1b', 'eu-1c']),
+    );
+    await bed.start(MODE);
+    const accepted = (zone: string) => status(zone)?.conditions?.find(({ type }) => type === 'Accepted');
+    // What is refused is looked at again every 15 s, so that all is never quiet.
+    const comesTo = (phase: string, zone: string) =>
+      eventually(() => {
+        bed.clock.skip(500);
+        expect(status(zone)?.phase).to.equal(phase);
+      });
+    await evacuate();
+    await comesTo('Refused', 'eu-1a');
+    expect(accepted('eu-1a')).to.include({ status: 'False', reason: 'Overloaded' });
+    expect(accepted('eu-1a')?.message).to.contain('shop/skewed (4.0 fair shares); spec.force');
+    expect(isMarked('skewed')).to.equal(false);
+    await evacuate({}, 'eu-1b');
+    await comesTo('Evacuated', 'eu-1b');
+    bed.clock.skip(1_000);
+    await evacuate({}, 'eu-1c');
+    await comesTo('Refused', 'eu-1c');
+    expect(accepted('eu-1c')?.reason).to.equal('TogetherNoEndpoint');
+    expect(accepted('eu-1c')?.message).to.contain('shop/pair');
+    await evacuate({ force: true }, 'eu-1c');
+    await comesTo('Evacuated', 'eu-1c');
+    expect(status('eu-1c')?.left?.map(({ name, reason }) => `${name} ${reason}`)).to.deep.equal([
+      'pair NoEndpointElsewhere',
+    ]);
   });
 
   it('returns by itself after its time, slices that admission marked included', async () => {

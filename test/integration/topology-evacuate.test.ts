@@ -230,6 +230,7 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
         duration: '2h',
         percent: 100,
         rounding: 'Up',
+        capacityCheck: 'Skip',
         force: false,
         reason: 'incident-4711',
       });

@@ -98,6 +98,8 @@ export const evacuationOf = ({
       duration,
       percent,
       rounding,
+      // The command has checked it, with what it reads beside.
+      capacityCheck: 'Skip',
       force,
       ...(reason === undefined ? {} : { reason }),
       ...(namespace === undefined ? {} : { namespaceSelector: { matchLabels: { [LABEL_NAMESPACE]: namespace } } }),

@@ -2,14 +2,15 @@
 // Evacuates zones: decides whether a ZoneEvacuation can be done, has every Service looked at, says how far it is, and takes it back.
 import type { EndpointSlice } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { ANNOTATION_EVACUATED, COMMANDS } from '../../apis/names.ts';
+import { ANNOTATION_EVACUATED, COMMANDS, LABEL_ZONE } from '../../apis/names.ts';
 import { ZONE_EVACUATIONS } from '../../apis/resources.ts';
 import type { ZoneEvacuation, ZoneEvacuationStatus } from '../../apis/zone-evacuation.ts';
 import type { EvacuationConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import { createRouters } from '../../diagnosis/routers/routers.ts';
+import { overloadOf } from '../../diagnosis/survival/overload.ts';
 import { refusalOf } from '../../evacuation/accept.ts';
-import type { Refusal } from '../../evacuation/accept.ts';
+import type { AcceptInput, Refusal } from '../../evacuation/accept.ts';
 import { byAge, concerns, expiryOf, isAccepted as acceptedBefore, isRunning } from '../../evacuation/active.ts';
 import { markOf } from '../../evacuation/decide.ts';
 import type { Leave } from '../../evacuation/decide.ts';
@@ -75,6 +76,8 @@ const CONCURRENCY = 64;
 /** What is left of evacuations whose object is gone. */
 const REST = '';
 
+const ENOUGH = { overloaded: [], together: [] } as const;
+
 const DONE: Result = { kind: 'done' };
 const again = (afterMs: number): Result => ({ kind: 'requeue', afterMs });
 
@@ -114,11 +117,14 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
     },
   });
 
-  const leavesOf = (key: string): Leave[] => {
+  const subjectOf = (key: string) => {
     const [namespace = '', name = ''] = key.split('/');
-    const view = reading.view();
     const labels = caches.services.get({ namespace, name })?.metadata?.labels;
-    const subject = { key, labels, namespace: view?.labelsOf(namespace) };
+    return { key, labels, namespace: reading.view()?.labelsOf(namespace) };
+  };
+
+  const leavesOf = (key: string): Leave[] => {
+    const subject = subjectOf(key);
     return running()
       .filter(
         (one) => (isAccepted(one) || (key === own && waiting.has(one.metadata.uid ?? ''))) && concerns(one, subject),
@@ -188,6 +194,41 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
     return [...new Set(answers.map(({ title, version }) => (version === null ? title : `${title} ${version}`)))];
   };
 
+  /** What speaks against it, of Services that it is about; nothing where the object says not to look. */
+  const shortages = async (
+    one: ZoneEvacuation,
+    signal: AbortSignal,
+  ): Promise<Pick<AcceptInput, 'overloaded' | 'together'>> => {
+    const { zone, percent, rounding, force, capacityCheck } = one.spec;
+    if (force || capacityCheck === 'Skip') return ENOUGH;
+    const known = await readTraffic(options, signal);
+    const nodes = new Map<string, number>();
+    for (const zoneOf of caches.nodes.list().map(({ metadata }) => metadata?.labels?.[LABEL_ZONE]))
+      if (zoneOf) nodes.set(zoneOf, (nodes.get(zoneOf) ?? 0) + 1);
+    const view = reading.view();
+    const [overloaded, together]: [{ after: number; text: string }[], string[]] = [[], []];
+    for (const key of inOrder(view?.slices.list() ?? [], known, own)) {
+      if (!concerns(one, subjectOf(key))) continue;
+      const measured = known.get(key)?.measured;
+      const slices = view?.slicesOf(key) ?? [];
+      const found = overloadOf({
+        slices,
+        running: leavesOf(key),
+        wanted: { zone, percent, rounding },
+        nodes,
+        measured,
+      });
+      if (found?.kind === 'together') together.push(key);
+      if (found?.kind !== 'overloaded') continue;
+      const text = measured
+        ? `${Math.round(found.after * 100)} % of their capacity`
+        : `${found.after.toFixed(1)} fair shares`;
+      overloaded.push({ after: found.after / found.limit, text: `${key} (${text})` });
+    }
+    overloaded.sort((left, right) => right.after - left.after);
+    return { overloaded: overloaded.map(({ text }) => text), together };
+  };
+
   const refusal = async (one: ZoneEvacuation, signal: AbortSignal): Promise<Refusal | undefined> => {
     const slices = reading.view()?.slices.list() ?? [];
     const { zone, percent, force } = one.spec;
@@ -202,14 +243,16 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
       leftAlready: new Set(others.filter(({ spec }) => spec.percent >= 100).map(({ spec }) => spec.zone)),
       dropping: dropping(),
     };
-    const first = refusalOf({ ...input, admissionActs: true });
+    const first =
+      refusalOf({ ...input, ...ENOUGH, admissionActs: true }) ??
+      refusalOf({ ...input, ...(await shortages(one, signal)), admissionActs: true });
     if (first !== undefined) return first;
     const since = waiting.get(uid) ?? clock.monotonic();
     waiting.set(uid, since);
     enqueueService(own);
     const acts = await keepsEvacuated(zone, slices, { client, logger }, signal);
     const late = clock.monotonic() - since >= PATIENCE_MS;
-    return refusalOf({ ...input, admissionActs: acts || (late ? false : undefined) });
+    return refusalOf({ ...input, ...ENOUGH, admissionActs: acts || (late ? false : undefined) });
   };
 
   const write = (one: ZoneEvacuation, status: ZoneEvacuationStatus, signal: AbortSignal): Promise<void> =>

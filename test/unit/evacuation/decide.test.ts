@@ -314,7 +314,7 @@ const accepted = (
   status: ZoneEvacuation['status'] = {},
 ): ZoneEvacuation => ({
   metadata: { name: 'a' },
-  spec: { zone: 'a', duration: '1h', percent: 100, rounding: 'Up', force: false, ...spec },
+  spec: { zone: 'a', duration: '1h', percent: 100, rounding: 'Up', capacityCheck: 'Refuse', force: false, ...spec },
   status: {
     clientZones: ZONES,
     conditions: [{ type: 'Accepted', status: 'True', reason: 'Accepted', message: '', lastTransitionTime: '' }],

@@ -15,7 +15,7 @@ const MINUTE = 60_000;
 const evacuation = (spec: Partial<ZoneEvacuationSpec> = {}, more: Partial<ZoneEvacuation['metadata']> = {}) =>
   ({
     metadata: { name: 'a', generation: 2, creationTimestamp: '2026-11-22T12:00:00Z', ...more },
-    spec: { zone: 'a', duration: '1h', percent: 100, rounding: 'Up', force: false, ...spec },
+    spec: { zone: 'a', duration: '1h', percent: 100, rounding: 'Up', capacityCheck: 'Refuse', force: false, ...spec },
   }) satisfies ZoneEvacuation;
 
 describe('an evacuation runs', () => {
@@ -63,6 +63,8 @@ describe('an evacuation is refused', () => {
     endpointZones: new Set(['a', 'b']),
     leftAlready: new Set(),
     dropping: [],
+    overloaded: [],
+    together: [],
     admissionActs: true,
   };
   const cases: { name: string; more: Partial<AcceptInput>; want: string | undefined }[] = [
@@ -76,11 +78,28 @@ describe('an evacuation is refused', () => {
       want: 'RouterDropsTraffic',
     },
     { name: 'not there where it is forced', more: { dropping: ['Calico eBPF 3.29.1'], force: true }, want: undefined },
+    {
+      name: 'where other endpoints would get too much',
+      more: { overloaded: ['shop/web (3.0 fair shares)'] },
+      want: 'Overloaded',
+    },
+    {
+      name: 'where zones that are left together are all of a Service',
+      more: { together: ['shop/web'] },
+      want: 'TogetherNoEndpoint',
+    },
     { name: 'for now while admission may be late', more: { admissionActs: undefined }, want: 'WaitingForAdmission' },
     { name: 'where no admission keeps it', more: { admissionActs: false }, want: 'AdmissionNotActing' },
   ];
   for (const { name, more, want } of cases)
     it(name, () => expect(refusalOf({ ...input, ...more })?.reason).to.equal(want));
+});
+
+it('a refusal names three Services and counts the others', () => {
+  const overloaded = ['a/1', 'a/2', 'a/3', 'a/4', 'a/5'];
+  const input = { zone: 'a', percent: 100, force: false, clientZones: ['a', 'b'], dropping: [], together: [] };
+  const more = { endpointZones: new Set(['a', 'b']), leftAlready: new Set<string>(), admissionActs: true, overloaded };
+  expect(refusalOf({ ...input, ...more })?.message).to.contain('a/1; a/2; a/3; and 2 more');
 });
 
 describe('the status of an evacuation', () => {

@@ -78,7 +78,7 @@ describe('slices that the settings-reconciler does not return', () => {
     metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined;
   const running = (zone: string, duration: string): ZoneEvacuation & KubernetesObject => ({
     metadata: { name: zone, creationTimestamp: '2026-01-01T00:00:00Z' },
-    spec: { zone, duration, percent: 100, rounding: 'Up', force: false },
+    spec: { zone, duration, percent: 100, rounding: 'Up', capacityCheck: 'Refuse', force: false },
   });
 
   const sweeping = (evacuations: (ZoneEvacuation & KubernetesObject)[], state: CacheState = 'synced', gone = false) => {
