@@ -118,7 +118,7 @@ const runLongForms = async (suites: string[], versions: string, folder: string):
   const programs = { programs: builtFor(suites), limitSeconds: BUILD_SECONDS };
   await prepareBinaries({ versions: versionsFor(suites, all), ...programs, signal: stop.signal });
   const say = progress(suites);
-  const options = { suites, folder, limitMs: 45 * 60_000, signal: stop.signal, onStart: say.start };
+  const options = { suites, folder, limitMs: 90 * 60_000, signal: stop.signal, onStart: say.start };
   // An environment that names the proxies itself is left alone.
   const proxies = process.env['E2E_PROXIES'] ?? all.toReversed().join(',');
   const outcome = await runSuites({ ...options, environment: { ...environment, E2E_PROXIES: proxies } });

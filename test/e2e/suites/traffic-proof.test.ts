@@ -5,10 +5,11 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, fetch } from 'undici';
-import { SERVICES } from '../../../pkg/apis/resources.ts';
+import { FLOW_POLICIES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Service } from '../../../pkg/apis/core.ts';
+import type { FlowPolicy } from '../../../pkg/apis/flow-policy.ts';
 import type { Condition } from '../../../pkg/apis/meta.ts';
-import { CONDITION_HONORED, METER_NAMESPACE } from '../../../pkg/apis/names.ts';
+import { ANNOTATION_TOPOLOGY_MODE, CONDITION_HONORED, GROUP, METER_NAMESPACE } from '../../../pkg/apis/names.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { createMeterReader } from '../../../pkg/metrics/measured-traffic.ts';
 import type { MeterReader } from '../../../pkg/metrics/measured-traffic.ts';
@@ -17,8 +18,8 @@ import type { Component } from '../bed/component.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { ownNamespace } from '../commands.ts';
-import { describeFlowController } from '../flow-world.ts';
+import { describeProxies, startWebhook } from '../commands.ts';
+import { describeFlowController, installFlowPolicies } from '../flow-world.ts';
 import { connectAs } from '../hints-support.ts';
 import { createMeterAccount, startMeasuredNode } from '../measured-world.ts';
 import { startPulse } from '../traffic-meter-world.ts';
@@ -26,15 +27,20 @@ import { startPulse } from '../traffic-meter-world.ts';
 const FOUND_WITHIN_SECONDS = 60;
 /** Slices and zones have to be quiet for 20 s before anything is judged. */
 const SETTLED_WITHIN_SECONDS = 90;
-/** Time after each change of the Service that churns: connections are judged again 20 s after it. */
-const PAUSE_MS = 26_000;
+/** Times after the changes of the Services that churn: connections are judged again 20 s after each; one is not waited out. */
+const PAUSES_MS = [26_000, 31_000, 5_000, 44_000];
+const MEAN_PAUSE_MS = PAUSES_MS.reduce((sum, pause) => sum + pause) / PAUSES_MS.length;
 /** `E2E_SOAK=1`: an hour of churn, or as many minutes as `E2E_CHURN_MINUTES` says. */
 const CHURN_MINUTES = process.env['E2E_SOAK'] === '1' ? Number(process.env['E2E_CHURN_MINUTES'] ?? '60') : 1.5;
-const CHANGES = Math.ceil((CHURN_MINUTES * 60_000) / PAUSE_MS);
+const CHANGES = Math.ceil((CHURN_MINUTES * 60_000) / MEAN_PAUSE_MS);
 /** Writes of the condition whose cost is measured. */
 const WRITES = 20;
+/** A Service whose hints are the flow-controller's and the webhook's; its FlowPolicy has the condition as well. */
+const PLANNED = 'planned';
+/** Services with an endpoint that comes and goes. */
+const CHURNED = ['churned', PLANNED];
 /** Services whose condition is to stay True until a fault is seeded there. */
-const BUSY = ['good', 'frozen', 'moved', 'hintless', 'around', 'churned'];
+const BUSY = ['good', 'frozen', 'moved', 'hintless', 'around', 'churned', PLANNED];
 /** Nodes; `old` has a proxy that reads an annotation which is not there, and `late` gets its zone late. */
 const NODES = [
   { name: 'a1', zone: 'a' },
@@ -49,7 +55,7 @@ const trafficProof = { enabled: true, namespace: METER_NAMESPACE };
 /** The controller manager makes its certificate at its start. */
 const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
 
-/** Takes Pods of a Service away and gives them back; resolves with every False that was seen meanwhile. */
+/** Takes Pods of Services away and gives them back; resolves with everything but True that was seen meanwhile. */
 interface Churn {
   readonly findings: Promise<readonly string[]>;
 }
@@ -79,9 +85,12 @@ describe('proof in the data plane', function () {
       ({ type }) => type === CONDITION_HONORED,
     );
   };
-  const said = async (name: string): Promise<string> => {
-    const condition = await conditionOf(name);
-    return condition === undefined ? 'nothing' : `${condition.status} ${condition.reason}: ${condition.message}`;
+  const textOf = (condition: Condition | undefined): string =>
+    condition === undefined ? 'nothing' : `${condition.status} ${condition.reason}: ${condition.message}`;
+  const said = async (name: string): Promise<string> => textOf(await conditionOf(name));
+  const saidByPolicy = async (): Promise<string> => {
+    const policy = await client.get<FlowPolicy>(FLOW_POLICIES, { namespace: 'default', name: PLANNED });
+    return textOf(policy.status?.conditions?.find(({ type }) => type === 'TrafficDistributionHonored'));
   };
   const becomes = (name: string, wanted: string, timeoutSeconds: number): Promise<string> =>
     waitFor(
@@ -119,7 +128,11 @@ describe('proof in the data plane', function () {
 
   const createPair = async (name: string): Promise<void> => {
     for (const home of ['a1', 'b1']) pods.set(`${name} ${home}`, await bed().pod({ node: nodeOf(home), app: name }));
-    services.set(name, await bed().service({ name, trafficDistribution: 'PreferSameZone' }));
+    const asked =
+      name === PLANNED
+        ? { annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` } }
+        : { trafficDistribution: 'PreferSameZone' };
+    services.set(name, await bed().service({ name, ...asked }));
   };
 
   const judged = async (node: string, service: string, outcome: Outcome): Promise<number> => {
@@ -141,13 +154,13 @@ describe('proof in the data plane', function () {
     const run = async (): Promise<readonly string[]> => {
       const findings: string[] = [];
       for (let change = 0; change < CHANGES; change += 1) {
-        await podOf('churned', 'a1').setReady(change % 2 === 1);
-        const until = performance.now() + PAUSE_MS;
+        for (const name of CHURNED) await podOf(name, 'a1').setReady(change % 2 === 1);
+        const until = performance.now() + (PAUSES_MS[change % PAUSES_MS.length] ?? 0);
         while (performance.now() < until) {
-          for (const name of ['churned', 'good']) {
-            const text = await said(name);
-            if (!text.startsWith('True')) findings.push(`${name} after change ${change + 1}: ${text}`);
-          }
+          const texts = [...[...CHURNED, 'good'].map(said), saidByPolicy()];
+          for (const [index, text] of (await Promise.all(texts)).entries())
+            if (!text.startsWith('True'))
+              findings.push(`${[...CHURNED, 'good', 'FlowPolicy'][index]} after change ${change + 1}: ${text}`);
           await delay(1_000);
         }
       }
@@ -161,10 +174,11 @@ describe('proof in the data plane', function () {
 
   before('nodes with meters, a Service for each fault, and the flow-controller that reads the meters', async () => {
     await createMeterAccount(bed());
-    // Of the Lease.
-    await bed().api.create('/api/v1/namespaces', { metadata: { name: ownNamespace } });
+    await describeProxies(bed());
+    await startWebhook(bed());
     for (const option of NODES) nodes.set(option.name, (await startMeasuredNode(bed(), option)).node);
     client = await connectAs(bed(), 'tester');
+    await installFlowPolicies(client);
     reader = createMeterReader({ client, namespace: METER_NAMESPACE, now: () => performance.now() });
     for (const name of [...BUSY, 'aged', 'zoneless']) await createPair(name);
     const described = await describeFlowController(bed(), { trafficProof });
@@ -183,6 +197,9 @@ describe('proof in the data plane', function () {
       await becomes(name, 'True Honored', SETTLED_WITHIN_SECONDS);
       for (const node of ['a2', 'b2']) expect(await judged(node, name, 'Honored'), `${name} on ${node}`).to.be.above(0);
     }
+    await waitFor('the FlowPolicy says True', saidByPolicy, (text) => text.startsWith('True Honored'), {
+      timeoutSeconds: SETTLED_WITHIN_SECONDS,
+    });
     churn = startChurn();
   });
 
@@ -221,6 +238,10 @@ describe('proof in the data plane', function () {
     expect(await churn.findings).to.deep.equal([]);
     // Without an endpoint of its zone a2 uses all of them; that is no fault, and it was judged.
     expect(await judged('a2', 'churned', 'Uncovered')).to.be.above(0);
+    for (const name of CHURNED) {
+      const counts = await Promise.all(['a2', 'b2'].map((node) => judged(node, name, 'Honored')));
+      process.stdout.write(`    ${name}: ${CHANGES} changes, ${counts.join(' and ')} connections honored\n`);
+    }
   });
 
   it('a write of the condition makes the EndpointSlice controller sync the Service once, and write nothing', async () => {
