@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one of the real commands as a child process, waits until it is ready, and ends it by its own id.
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { until } from './until.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -29,6 +30,10 @@ const stopChild = async (child: ChildProcess): Promise<void> => {
   await end;
   clearTimeout(timer);
 };
+
+/** Runs `cmd/<name>/main.ts` to its end; resolves with what it printed. Rejects where it fails. */
+export const runCommand = async (name: string, args: readonly string[]): Promise<string> =>
+  (await promisify(execFile)(process.execPath, [`${root}/cmd/${name}/main.ts`, ...args], { cwd: root })).stdout;
 
 /** Starts `cmd/<name>/main.ts` and resolves once /readyz says yes. Rejects with its last lines if it ends before. */
 export const startChild = async (

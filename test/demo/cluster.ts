@@ -13,5 +13,7 @@ export interface DemoCluster {
   kubeconfig(user: string, groups?: readonly string[]): Promise<string>;
   /** A distinct address for the Pod of this index. */
   podAddress(index: number): string;
+  /** Answers once in place of the traffic-meter of a Node, with this page; undefined where the API server asks Nodes themselves. */
+  readonly playMeter?: (node: string, page: string) => Promise<void>;
   stop(): Promise<void>;
 }

@@ -7,7 +7,9 @@ import { ANNOTATION_TOPOLOGY_MODE, LABEL_STRATEGY } from '../../pkg/apis/names.t
 import { CUSTOM_RESOURCE_DEFINITIONS, FLOW_POLICIES, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { POD_METRICS } from '../../pkg/metrics/resource-metrics.ts';
+import { flow, meterPage } from '../fixtures/measured.ts';
 import * as actors from './actors.ts';
+import { runCommand } from './child.ts';
 import { createPlant } from './plant.ts';
 import type { Load } from './plant.ts';
 import * as screen from './screen.ts';
@@ -21,6 +23,8 @@ import { until } from './until.ts';
 const TIMEOUT_MS = 100_000;
 /** Load from which on the loop makes a new plan, as a fraction of capacity. */
 const UPPER = 0.8;
+/** What meters are played to have counted for so long. */
+const COUNTED_SECONDS = 60;
 
 const keepsToItsZone = ({ pods }: Load): boolean =>
   pods.length > 0 && pods.every(({ zone, forZones }) => forZones.join() === zone);
@@ -42,7 +46,7 @@ const show = ({ pods, inZone }: Load): void => {
 const reachLoad = async (stage: Stage, what: string, judge: (load: Load) => true | string): Promise<Load> => {
   const { plant } = stage;
   if (plant === undefined) throw new Error('the shop has not opened');
-  let load: Load = { pods: [], inZone: 0 };
+  let load: Load = { pods: [], inZone: 0, matrix: new Map() };
   const condition = async () => {
     load = await plant.look();
     return judge(load);
@@ -71,6 +75,27 @@ const tell = async ({ cluster: { client } }: Stage, reasons: readonly string[]):
 const describeLoad = (load: Load): string =>
   `busiest Pod ${percent(busiest(load))}, ${percent(load.inZone)} in its zone, ` +
   load.pods.map(({ pod, forZones }) => `${pod.name}: ${forZones.join('+')}`).join(', ');
+
+/** What meters would count: a connection takes a hundredth of a core and is answered by 50 kB; and scrapes, which pass no Service. */
+const pageOf = (from: string, row: ReadonlyMap<string, number>): string =>
+  meterPage(COUNTED_SECONDS, [
+    ...[...row].map(([to, cores]) => flow(`${SHOP}/${WEB}`, from, to, cores * 100 * 50_000, cores * 100)),
+    flow('', from, HOT_ZONE, 200_000),
+  ]);
+
+/** What goes from zone to zone, as the command shows it. */
+const measure = async ({ cluster }: Stage, load: Load): Promise<void> => {
+  const { playMeter } = cluster;
+  if (playMeter === undefined) return screen.fact('No traffic-meters here: these Nodes have no kernel to count in.');
+  for (const [zone, row] of load.matrix) await playMeter(`node-${zone.slice(-1)}1`, pageOf(zone, row));
+  const kubeconfig = await cluster.kubeconfig('visitor', ['system:masters']);
+  const text = await runCommand('kubectl-topology', ['traffic', '--kubeconfig', kubeconfig]);
+  screen.fact('Connections are simulated, so the sandbox plays the traffic-meters: kubectl topology traffic');
+  for (const line of text.trim().split('\n')) screen.fact(line === '' ? '' : `  ${line}`);
+  const crossing = percent(1 - load.inZone);
+  if (!new RegExp(`^${SHOP}/${WEB} .* ${crossing}$`, 'm').test(text))
+    throw new Error(`the command does not say that ${crossing} of the bytes cross zones`);
+};
 
 /** Stands in for metrics-server. */
 const defineMetrics = async (client: Client): Promise<void> => {
@@ -104,9 +129,10 @@ const surge: Step = {
   title: `The clients of ${HOT_ZONE} ask for three times as much: 120 % of what the Pods of their zone can handle`,
   run: async (stage) => {
     if (stage.plant !== undefined) stage.plant.demand = HOT;
-    await reachLoad(stage, 'what they cannot handle goes to other zones: no Pod is overloaded', (load) =>
-      busiest(load) <= UPPER ? true : describeLoad(load),
+    const load = await reachLoad(stage, 'what they cannot handle goes to other zones: no Pod is overloaded', (now) =>
+      busiest(now) <= UPPER ? true : describeLoad(now),
     );
+    await measure(stage, load);
     await tell(stage, ['Saturated', 'Overloaded']);
   },
 };

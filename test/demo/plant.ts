@@ -27,6 +27,8 @@ export interface Load {
   readonly pods: readonly PodLoad[];
   /** Share of the load that stays in its zone, 0..1. */
   readonly inZone: number;
+  /** Cores by zone of the clients, then by zone of the Pods. */
+  readonly matrix: ReadonlyMap<string, ReadonlyMap<string, number>>;
 }
 
 export interface Plant {
@@ -71,6 +73,9 @@ const loadNow = async (client: Client, pods: readonly DemoPod[], minor: number, 
     total * ([...traffic.endpoints].find(([key]) => key.startsWith(`${address}:`))?.[1] ?? 0);
   return {
     inZone: inZoneShare(traffic),
+    matrix: new Map(
+      [...traffic.matrix].map(([from, row]) => [from, new Map([...row].map(([to, share]) => [to, share * total]))]),
+    ),
     pods: pods.flatMap((pod) => {
       const endpoint = endpoints.find(({ addresses }) => addresses.includes(pod.address));
       if (endpoint === undefined) return [];
