@@ -17,6 +17,9 @@ export interface RunOptions<T, S> {
   close(opened: S): Promise<void>;
 }
 
+/** What a command calls itself towards API servers and sources of load. */
+export const userAgentOf = (command: string): string => `${command} (${process.platform})`;
+
 /** Resolves with the exit code. */
 export const runToExitCode = async <T, S>(options: RunOptions<T, S>): Promise<number> => {
   const { parsed, open, isUsage, work, failed, close } = options;

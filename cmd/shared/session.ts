@@ -11,6 +11,7 @@ import type { InstallationConfiguration } from '../../pkg/apis/config/installati
 import { createInstallationOwner } from '../../pkg/installation/owner.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { systemClock } from '../../pkg/kubernetes/clock.ts';
+import { userAgentOf } from './run.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Candidate } from '../../pkg/kubernetes/leadership.ts';
 import type { Client, Clock } from '../../pkg/kubernetes/types.ts';
@@ -53,9 +54,6 @@ export interface OpenOptions<C> {
   kubeconfig: string | undefined;
   env: Readonly<Record<string, string | undefined>>;
 }
-
-/** What a command calls itself towards API servers and sources of load. */
-export const userAgentOf = (command: string): string => `${command} (${process.platform})`;
 
 /**
  * Opens the cluster; nothing is asked of it yet. The caller closes the client.

@@ -3,7 +3,8 @@
 import { TRAFFIC_METER } from '../../pkg/apis/names.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { systemClock } from '../../pkg/kubernetes/clock.ts';
-import { KubeConfigError, loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
+import type { KubeConfigSource } from '../../pkg/kubernetes/credentials.ts';
+import { inClusterSource } from '../../pkg/kubernetes/in-cluster.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { createLogger } from '../../pkg/telemetry/log.ts';
 import { countFailures } from '../../pkg/telemetry/cache-metrics.ts';
@@ -14,10 +15,10 @@ import { createDirectory } from '../../pkg/traffic/directory.ts';
 import { createHintBook } from '../../pkg/traffic/hints.ts';
 import { createLedger } from '../../pkg/traffic/ledger.ts';
 import { NO_SERVICE } from '../../pkg/traffic/route.ts';
+import { runCollector } from '../shared/collector.ts';
 import { untilSignal } from '../shared/exit.ts';
 import { openPorts } from '../../pkg/telemetry/ports.ts';
-import { runToExitCode } from '../shared/run.ts';
-import { userAgentOf } from '../shared/session.ts';
+import { runToExitCode, userAgentOf } from '../shared/run.ts';
 import { createDirectoryCaches } from './caches.ts';
 import { createConntrack } from './conntrack.ts';
 import { registerMeterMetrics } from './metrics.ts';
@@ -43,10 +44,18 @@ interface Opened {
   readonly logger: Logger;
 }
 
-const open = (flags: Flags, env: NodeJS.ProcessEnv): Opened => {
+/** The library for kubeconfigs is loaded where there is one to read. */
+const sourceOf = async ({ kubeconfig }: Flags, env: NodeJS.ProcessEnv): Promise<KubeConfigSource> => {
+  const own = kubeconfig === undefined ? inClusterSource({ env, clock: systemClock }) : undefined;
+  if (own !== undefined) return own;
+  const { loadKubeConfig } = await import('../../pkg/kubernetes/kubeconfig.ts');
+  return loadKubeConfig(kubeconfig === undefined ? {} : { kubeconfig });
+};
+
+const open = async (flags: Flags, env: NodeJS.ProcessEnv): Promise<Opened> => {
   const nodeName = flags.nodeName ?? env['NODE_NAME'] ?? '';
   if (nodeName === '') throw new NoNodeNameError();
-  const config = loadKubeConfig(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig });
+  const config = await sourceOf(flags, env);
   const { logLevel: level = 'info', logFormat: format = 'json' } = flags;
   return {
     flags,
@@ -124,7 +133,7 @@ const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortS
     logger,
   });
   process.stdout.write(`health on port ${ports.health.port}, metrics on port ${ports.metrics.port}\n`);
-  const running = caches.map((cache) => cache.run(signal));
+  const running = [...caches.map((cache) => cache.run(signal)), runCollector(signal)];
   try {
     await Promise.all(caches.map((cache) => cache.waitForSync(signal)));
     await meter.run(signal);
@@ -151,8 +160,9 @@ export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv): Pro
   if (parsed.kind === 'run' && parsed.flags.enableAccounting === true) return switchOn();
   return runToExitCode<Flags, Opened>({
     parsed,
-    open: async (flags) => Promise.resolve(open(flags, env)),
-    isUsage: (error): error is Error => error instanceof KubeConfigError || error instanceof NoNodeNameError,
+    open: (flags) => open(flags, env),
+    isUsage: (error): error is Error =>
+      error instanceof NoNodeNameError || (error instanceof Error && error.name === 'KubeConfigError'),
     work: (opened) => serve(opened, untilSignal()),
     failed: ({ logger }, error) => logger.error('the meter failed', { error }),
     close: ({ client }) => client.close(),

@@ -5,6 +5,7 @@ import type { ChildProcess } from 'node:child_process';
 import { createLineSplitter } from '../../pkg/kubernetes/lines.ts';
 import { parseFlow } from '../../pkg/traffic/conntrack.ts';
 import type { Flow } from '../../pkg/traffic/conntrack.ts';
+import { readInBatches, withoutReadAhead } from './paced.ts';
 
 export type TakeFlow = (flow: Flow) => void;
 
@@ -30,10 +31,7 @@ export class ConntrackError extends Error {
 
 /** A flow is a line of some 300 bytes. */
 const MAX_LINE = 4_096;
-/**
- * Bytes of the socket's buffer, of which an event takes far more than its text: at 5,000 connections a second a reader that rested
- * for 100 ms at a time lost a fifth of them (`npm run bench:meter -- --live`). So each event is read when it comes.
- */
+/** Bytes of the socket's buffer, of which an event takes far more than its text. */
 const BUFFER = 8 * 1024 * 1024;
 const FORMAT = ['-o', 'extended,id'];
 const KEPT_MESSAGE = 2_000;
@@ -61,12 +59,12 @@ export const createConntrack = (program = 'conntrack'): Conntrack => {
     signal: AbortSignal,
   ) => {
     signal.throwIfAborted();
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = withoutReadAhead(() => spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] }));
     const stop = (): void => void child.kill('SIGTERM');
     signal.addEventListener('abort', stop, { once: true });
     const lines = createLineSplitter(MAX_LINE);
     let message = '';
-    child.stdout.on('data', (chunk: Buffer) => {
+    readInBatches(child.stdout, (chunk) => {
       for (const line of lines.push(chunk)) {
         const flow = parseFlow(line);
         if (flow !== undefined) take(flow);

@@ -4,6 +4,7 @@ import type { EndpointSlice, Node, Service } from '../apis/core.ts';
 import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../apis/names.ts';
 import { canonicalAddress, createRangeMap, prefixOf } from './addresses.ts';
 import type { Prefix } from './addresses.ts';
+import { createPool } from './pool.ts';
 
 /** Keys that an object brought to one of the maps: enough to forget it again. */
 interface Brought {
@@ -50,24 +51,27 @@ const keyOf = ({ metadata = {} }: Pick<Service, 'metadata'>): string =>
 
 /** A map whose entries have several owners, and that finds departed ones until others have taken their room. */
 const createShared = <T>() => {
-  const living = new Map<string, { value: T; owners: number }>();
+  const living = new Map<string, T>();
+  /** Owners beyond the first, where there are any: most entries have one. */
+  const more = new Map<string, number>();
   const departed = new Map<string, T>();
   return {
-    get: (key: string): T | undefined => living.get(key)?.value ?? departed.get(key),
+    get: (key: string): T | undefined => living.get(key) ?? departed.get(key),
     add(key: string, value: T) {
-      living.set(key, { value, owners: (living.get(key)?.owners ?? 0) + 1 });
+      if (living.has(key)) more.set(key, (more.get(key) ?? 0) + 1);
+      living.set(key, value);
       departed.delete(key);
     },
     remove(key: string) {
-      const entry = living.get(key);
-      if (entry === undefined) return;
-      if (entry.owners > 1) {
-        entry.owners -= 1;
-        return;
-      }
+      const value = living.get(key);
+      if (value === undefined) return;
+      const others = more.get(key) ?? 0;
+      if (others > 1) more.set(key, others - 1);
+      else more.delete(key);
+      if (others > 0) return;
       living.delete(key);
       departed.delete(key);
-      departed.set(key, entry.value);
+      departed.set(key, value);
       if (departed.size > DEPARTED) departed.delete(departed.keys().next().value ?? '');
     },
   };
@@ -92,19 +96,6 @@ const addressesOf = ({ spec = {}, status }: Service): string[] => {
 
 const endpointKey = (protocol: string, address: string, port: number): string => `${protocol} ${address} ${port}`;
 
-/** Zones are few and endpoints many: equal places are one object. */
-const createPlaces = () => {
-  const places = new Map<string, Place>();
-  return (zone: string, node: string): Place => {
-    const key = `${zone}\n${node}`;
-    const known = places.get(key);
-    if (known !== undefined) return known;
-    const place = { zone, node };
-    if (places.size < DEPARTED) places.set(key, place);
-    return place;
-  };
-};
-
 const podRangesOf = ({ spec = {} }: Node): Prefix[] => {
   const [single, several] = [spec['podCIDR'], spec['podCIDRs']];
   const cidrs: unknown[] = Array.isArray(several) ? several : [single];
@@ -120,7 +111,7 @@ export const createDirectory = (): Directory => {
   const ranges = createRangeMap<Place>();
   const prefixes = new Map<string, readonly Prefix[]>();
   const remembered = new Map<string, readonly Brought[]>();
-  const pooled = createPlaces();
+  const pooled = createPool<Place>(({ zone, node }) => `${zone}\n${node}`);
 
   const forget = (owner: string): void => {
     for (const { keys, from } of remembered.get(owner) ?? []) for (const key of keys) from.remove(key);
@@ -157,7 +148,7 @@ export const createDirectory = (): Directory => {
         for (const address of addresses) {
           const key = canonicalAddress(address);
           if (key === undefined) continue;
-          endpoints.add(key, pooled(zone ?? nodeZones.get(nodeName) ?? '', nodeName));
+          endpoints.add(key, pooled({ zone: zone ?? nodeZones.get(nodeName) ?? '', node: nodeName }));
           keys.push(key);
         }
       }
@@ -166,7 +157,7 @@ export const createDirectory = (): Directory => {
     removeSlice: (slice) => forget(`slice ${keyOf(slice)}`),
     setNode(node) {
       const name = node.metadata?.name ?? '';
-      const place = pooled(node.metadata?.labels?.[LABEL_ZONE] ?? '', name);
+      const place = pooled({ zone: node.metadata?.labels?.[LABEL_ZONE] ?? '', node: name });
       const owner = `node ${name}`;
       forget(owner);
       nodeZones.set(name, place.zone);

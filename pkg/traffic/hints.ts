@@ -8,6 +8,7 @@ import type { EndpointSlice, Service } from '../apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../apis/names.ts';
 import { canonicalAddress } from './addresses.ts';
 import type { Flow } from './conntrack.ts';
+import { createPool } from './pool.ts';
 
 /**
  * What a connection shows. `Honored`: it went to an endpoint that is hinted for the client's zone. `Ignored`: to another, although
@@ -68,15 +69,25 @@ const keyOf = ({ metadata = {} }: Pick<Service, 'metadata'>): string =>
 const hintsOf = (zones: readonly { readonly name: string }[] = []): string =>
   zones.length === 0 ? '' : `|${zones.map(({ name }) => name).join('|')}|`;
 
-const readSlice = (slice: EndpointSlice, service: string): Slice => {
-  const endpoints = new Map<string, Endpoint>();
-  for (const { addresses, conditions, hints, zone = '', nodeName: node = '' } of slice.endpoints ?? []) {
-    const endpoint = { ready: conditions?.ready !== false, hints: hintsOf(hints?.forZones), zone, node };
-    for (const address of addresses) endpoints.set(canonicalAddress(address) ?? address, endpoint);
-  }
-  const ports = (slice.ports ?? []).map(({ protocol = 'TCP', port }) => `${protocol.toLowerCase()} ${port}`);
-  return { service, version: slice.metadata?.resourceVersion ?? '', ports, endpoints };
+const createSliceReader = () => {
+  const pooled = createPool<Endpoint>(({ ready, hints, zone, node }) => `${ready}\n${hints}\n${zone}\n${node}`);
+  const pooledPorts = createPool<readonly string[]>((ports) => ports.join('\n'));
+  return (slice: EndpointSlice, service: string): Slice => {
+    const endpoints = new Map<string, Endpoint>();
+    for (const { addresses, conditions, hints, zone = '', nodeName: node = '' } of slice.endpoints ?? []) {
+      const endpoint = pooled({ ready: conditions?.ready !== false, hints: hintsOf(hints?.forZones), zone, node });
+      for (const address of addresses) endpoints.set(canonicalAddress(address) ?? address, endpoint);
+    }
+    const ports = (slice.ports ?? []).map(({ protocol = 'TCP', port }) => `${protocol.toLowerCase()} ${port}`);
+    return { service, version: slice.metadata?.resourceVersion ?? '', ports: pooledPorts(ports), endpoints };
+  };
 };
+
+/** Names that share a key. Nearly all are one: a set for each of 50,000 addresses would take more than everything else. */
+type Names = string | readonly string[];
+
+const namesIn = (names: Names | undefined): readonly string[] =>
+  names === undefined ? [] : typeof names === 'string' ? [names] : names;
 
 /** Ready endpoints of one address family, and what a proxy in a zone makes of their hints. */
 const forceOf = (group: Group, family: string, zone: string) => {
@@ -105,7 +116,8 @@ export const createHintBook = (): HintBook => {
   /** Cluster addresses whose traffic is chosen by hints. */
   const addresses = new Map<string, readonly string[]>();
   /** Services with a hinted endpoint at an address. */
-  const hintedAt = new Map<string, Set<string>>();
+  const hintedAt = new Map<string, Names>();
+  const readSlice = createSliceReader();
   const nodes = new Map<string, { zone: string; changedAt: number }>();
   const forces = new Map<string, Force>();
 
@@ -118,17 +130,16 @@ export const createHintBook = (): HintBook => {
   const index = ({ service, endpoints }: Slice): void => {
     for (const [address, { hints }] of endpoints) {
       if (hints === '') continue;
-      const found = hintedAt.get(address);
-      if (found === undefined) hintedAt.set(address, new Set([service]));
-      else found.add(service);
+      const found = namesIn(hintedAt.get(address));
+      if (!found.includes(service)) hintedAt.set(address, found.length === 0 ? service : [...found, service]);
     }
   };
 
   const unindex = ({ service, endpoints }: Slice): void => {
     for (const address of endpoints.keys()) {
-      const found = hintedAt.get(address);
-      found?.delete(service);
-      if (found?.size === 0) hintedAt.delete(address);
+      const [first, ...others] = namesIn(hintedAt.get(address)).filter((name) => name !== service);
+      if (first === undefined) hintedAt.delete(address);
+      else hintedAt.set(address, others.length === 0 ? first : [first, ...others]);
     }
   };
 
@@ -178,7 +189,7 @@ export const createHintBook = (): HintBook => {
   /** The hinted Service whose endpoint was asked by its own address; none where the client's zone may use it. */
   const bypassedAt = ({ protocol, original }: Flow, zone: string): string | undefined => {
     const port = `${protocol} ${original.destinationPort}`;
-    for (const service of hintedAt.get(original.destination) ?? []) {
+    for (const service of namesIn(hintedAt.get(original.destination))) {
       const slices = [...(groups.get(service)?.slices.values() ?? [])];
       const slice = slices.find(({ ports, endpoints }) => ports.includes(port) && endpoints.has(original.destination));
       const hints = slice?.endpoints.get(original.destination)?.hints ?? '';

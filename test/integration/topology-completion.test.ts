@@ -60,6 +60,8 @@ describe('kubectl topology completion', () => {
     expect(await inBash('route', '--proxy', '')).to.deep.equal(['kube-proxy', 'cilium', 'linkerd']);
     expect(await inBash('explain', '-f', clusterFile('effective'), 'shop/')).to.deep.equal(['shop/web']);
     expect(await inBash('explain', '-f', clusterFile('effective'), '-n', '')).to.deep.equal(['shop']);
+    expect(await inBash('traffic', '-f', clusterFile('effective'), '--watch', 'shop/')).to.deep.equal(['shop/web']);
+    expect(await inBash('traffic', '-f', clusterFile('effective'), '--meter-namespace', '')).to.deep.equal(['shop']);
     expect(await inBash('hints', '-f', '')).to.deep.equal([]);
   });
 

@@ -104,6 +104,7 @@ const valuesOf = async (option: Option, flags: InputFlags, word: string, io: Io)
   if (option.argChoices !== undefined) return option.argChoices.map((value) => ({ value, description: '' }));
   switch (option.attributeName()) {
     case 'namespace':
+    case 'meterNamespace':
       return named(await listNamespaceNames(flags, io), 'Namespace');
     case 'service':
       return services(flags, word, io);

@@ -9,7 +9,7 @@ import { COMPLETION_SCRIPTS } from '../../../cmd/kubectl-topology/completion-scr
 import { hostileNames, servicesNamed, unchecked } from '../../fixtures/hostile-names.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../../fixtures/temporary-folder.ts';
-import { clusterFile } from '../../fixtures/topology-command.ts';
+import { clusterFile, runTopology } from '../../fixtures/topology-command.ts';
 import { INTERACTIVE } from '../completion-shells.ts';
 import type { TypeInto } from '../completion-shells.ts';
 
@@ -56,16 +56,10 @@ describe('completion', () => {
 
       it('offers all commands, and none that is hidden', async () => {
         const { candidates } = await type('kubectl-topology ');
-        expect(candidates).to.include.members([
-          'evacuate',
-          'evacuations',
-          'explain',
-          'hints',
-          'plan',
-          'return',
-          'route',
-          'watch',
-        ]);
+        const { out } = await runTopology(['__complete', '']);
+        const visible = [...out.matchAll(/^([a-z]\w*)\t/gm)].map(([, name = '']) => name);
+        expect(candidates).to.deep.equal(visible.sort());
+        expect(candidates).to.include.members(['evacuate', 'evacuations', 'explain', 'return', 'traffic']);
         expect(candidates).not.to.include('__complete');
       });
 
@@ -87,6 +81,8 @@ describe('completion', () => {
         expect(all.line.trimEnd()).to.equal(`kubectl-topology explain -f ${file} shop/web`);
         const within = await type(`kubectl-topology explain -f ${file} -n shop w`);
         expect(within.line.trimEnd()).to.equal(`kubectl-topology explain -f ${file} -n shop web`);
+        const measured = await type(`kubectl-topology traffic -f ${file} --watch shop/`);
+        expect(measured.line.trimEnd()).to.equal(`kubectl-topology traffic -f ${file} --watch shop/web`);
       });
 
       it('completes the zones of a file', async () => {

@@ -19,7 +19,8 @@ import type { BedNode, BedPod, BedService } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { describeProxies, startWebhook } from '../commands.ts';
-import { describeFlowController, installFlowPolicies } from '../flow-world.ts';
+import { QUICK, describeFlowController, installDefinitions, policyOf, startMeter } from '../flow-world.ts';
+import type { Meter } from '../flow-world.ts';
 import { connectAs } from '../hints-support.ts';
 import { createMeterAccount, startMeasuredNode } from '../measured-world.ts';
 import { startPulse } from '../traffic-meter-world.ts';
@@ -37,6 +38,8 @@ const CHANGES = Math.ceil((CHURN_MINUTES * 60_000) / MEAN_PAUSE_MS);
 const WRITES = 20;
 /** A Service whose hints are the flow-controller's and the webhook's; its FlowPolicy has the condition as well. */
 const PLANNED = 'planned';
+/** Where each Service is; the webhook serves no Service of `default`. */
+const namespaceOf = (name: string): string => (name === PLANNED ? 'shop' : 'default');
 /** Services with an endpoint that comes and goes. */
 const CHURNED = ['churned', PLANNED];
 /** Services whose condition is to stay True until a fault is seeded there. */
@@ -70,6 +73,7 @@ describe('proof in the data plane', function () {
   let client: Client;
   let reader: MeterReader;
   let churn: Churn;
+  let load: Meter;
 
   const known = <T>(map: ReadonlyMap<string, T>, name: string): T => {
     const found = map.get(name);
@@ -80,7 +84,7 @@ describe('proof in the data plane', function () {
   const podOf = (app: string, home: string): BedPod => known(pods, `${app} ${home}`);
 
   const conditionOf = async (name: string): Promise<Condition | undefined> => {
-    const { status } = await bed().api.get<Service>(`/api/v1/namespaces/default/services/${name}`);
+    const { status } = await bed().api.get<Service>(`/api/v1/namespaces/${namespaceOf(name)}/services/${name}`);
     return (status as { conditions?: Condition[] } | undefined)?.conditions?.find(
       ({ type }) => type === CONDITION_HONORED,
     );
@@ -89,7 +93,7 @@ describe('proof in the data plane', function () {
     condition === undefined ? 'nothing' : `${condition.status} ${condition.reason}: ${condition.message}`;
   const said = async (name: string): Promise<string> => textOf(await conditionOf(name));
   const saidByPolicy = async (): Promise<string> => {
-    const policy = await client.get<FlowPolicy>(FLOW_POLICIES, { namespace: 'default', name: PLANNED });
+    const policy = await client.get<FlowPolicy>(FLOW_POLICIES, { namespace: namespaceOf(PLANNED), name: PLANNED });
     return textOf(policy.status?.conditions?.find(({ type }) => type === 'TrafficDistributionHonored'));
   };
   const becomes = (name: string, wanted: string, timeoutSeconds: number): Promise<string> =>
@@ -127,17 +131,22 @@ describe('proof in the data plane', function () {
   };
 
   const createPair = async (name: string): Promise<void> => {
-    for (const home of ['a1', 'b1']) pods.set(`${name} ${home}`, await bed().pod({ node: nodeOf(home), app: name }));
+    const namespace = namespaceOf(name);
+    for (const home of ['a1', 'b1'])
+      pods.set(`${name} ${home}`, await bed().pod({ node: nodeOf(home), app: name, namespace }));
     const asked =
       name === PLANNED
         ? { annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` } }
         : { trafficDistribution: 'PreferSameZone' };
-    services.set(name, await bed().service({ name, ...asked }));
+    services.set(name, await bed().service({ name, namespace, ...asked }));
   };
 
   const judged = async (node: string, service: string, outcome: Outcome): Promise<number> => {
     const { readings } = await reader.read(AbortSignal.timeout(30_000));
-    return readings.find((reading) => reading.node === node)?.judged.get(`default/${service}`)?.[outcome] ?? 0;
+    return (
+      readings.find((reading) => reading.node === node)?.judged.get(`${namespaceOf(service)}/${service}`)?.[outcome] ??
+      0
+    );
   };
 
   /** What the EndpointSlice controller did so far. */
@@ -178,9 +187,13 @@ describe('proof in the data plane', function () {
     await startWebhook(bed());
     for (const option of NODES) nodes.set(option.name, (await startMeasuredNode(bed(), option)).node);
     client = await connectAs(bed(), 'tester');
-    await installFlowPolicies(client);
+    await installDefinitions(client);
     reader = createMeterReader({ client, namespace: METER_NAMESPACE, now: () => performance.now() });
+    await bed().api.create('/api/v1/namespaces', { metadata: { name: namespaceOf(PLANNED) } });
     for (const name of [...BUSY, 'aged', 'zoneless']) await createPair(name);
+    load = startMeter(client, namespaceOf(PLANNED), PLANNED);
+    load.demand = { a: 0.2, b: 0.2 };
+    await client.create(FLOW_POLICIES, policyOf(namespaceOf(PLANNED), PLANNED, QUICK));
     const described = await describeFlowController(bed(), { trafficProof });
     controller = described.controller;
     controller.start();
@@ -188,7 +201,8 @@ describe('proof in the data plane', function () {
     for (const name of BUSY) for (const node of ['a2', 'b2']) pulse(node, name);
   });
   after(async () => {
-    await client.close();
+    await load?.stop();
+    await client?.close();
     await dispatcher.close();
   });
 

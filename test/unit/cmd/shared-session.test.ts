@@ -2,7 +2,8 @@
 import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { afterEach, before, after, describe, it } from 'mocha';
-import { openSession, userAgentOf } from '../../../cmd/shared/session.ts';
+import { userAgentOf } from '../../../cmd/shared/run.ts';
+import { openSession } from '../../../cmd/shared/session.ts';
 import type { ControllerSession, OpenOptions } from '../../../cmd/shared/session.ts';
 import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { fakeSession } from '../../fixtures/controller-session.ts';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A full garbage collection now and then: what a reading of load leaves behind is large, dead, and not collected in time.
+// A full garbage collection now and then: what a reading of load or a list of the cluster leaves behind is large, dead, and not collected
+// in time.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { systemClock } from '../../pkg/kubernetes/clock.ts';
