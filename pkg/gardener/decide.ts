@@ -5,17 +5,19 @@ import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_MANAGED, LABEL_ZONE } from '../apis/names.ts';
 import type { Selection } from './catalogue.ts';
 import {
+  assessZones,
+  distinctZones,
   failureToleranceType,
+  gardenTopologyAwareRoutingEnabled,
   isGardenHighAvailabilityEnabled,
   isMultiZonalShootControlPlane,
   isSelfHostedShoot,
-} from './high-availability.ts';
+  seedTopologyAwareRoutingEnabled,
+} from './spec.ts';
+import type { ZoneAssessment } from './spec.ts';
 import { isGoTrue } from './layer-seven.ts';
 import type { LayerSevenDecision } from './layer-seven.ts';
-import { gardenTopologyAwareRoutingEnabled, seedTopologyAwareRoutingEnabled } from './settings.ts';
 import type { RefusalReason, RoutingDecision } from './types.ts';
-import { assessZones, distinctZones } from './zones.ts';
-import type { ZoneAssessment } from './zones.ts';
 
 type Refusal = Extract<RoutingDecision, { kind: 'refused' }>;
 type Violation = NonNullable<Refusal['violations']>[number];

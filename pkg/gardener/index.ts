@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public face of pkg/gardener: what Seed, Garden, Shoot and namespaces mean for routing by zone, and which Services it concerns.
 export {
-  gardenTopologyAwareRoutingEnabled,
-  isTopologyAwareRoutingEnabled,
-  seedTopologyAwareRoutingEnabled,
-} from './settings.ts';
-export { assessZones, distinctZones } from './zones.ts';
-export type { ZoneAssessment } from './zones.ts';
-export {
+  assessZones,
   controlPlaneNamespace,
+  distinctZones,
   failureToleranceType,
+  gardenTopologyAwareRoutingEnabled,
   isGardenHighAvailabilityEnabled,
   isHighAvailabilityConfigured,
   isMultiZonalShootControlPlane,
   isSelfHostedShoot,
+  isTopologyAwareRoutingEnabled,
   isTopologyAwareRoutingForShootControlPlaneEnabled,
-} from './high-availability.ts';
+  seedTopologyAwareRoutingEnabled,
+} from './spec.ts';
+export type { ZoneAssessment } from './spec.ts';
 export { decideLayerSeven, isIstioTlsTerminationDisabled, mtlsServiceName } from './layer-seven.ts';
 export type { LayerSevenDecision, LayerSevenEvidence } from './layer-seven.ts';
 export { classifyNamespace } from './namespaces.ts';

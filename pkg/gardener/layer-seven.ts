@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a kube-apiserver is behind layer-7 load balancing (Gardener's IstioTLSTermination): routing by zone would then pin
 // each gateway to one instance, so such a Service is left alone.
+import type { GardenerInformation } from '../apis/config/settings-reconciler.ts';
+import type { Service } from '../apis/core.ts';
 import type { StringMap } from '../apis/meta.ts';
 import { parseVersion } from '../routing/version.ts';
 
@@ -99,3 +101,19 @@ export const decideLayerSeven = (evidence: LayerSevenEvidence): LayerSevenDecisi
   const message = `cannot determine whether ${serviceName} is behind L7 load balancing; set it in the configuration`;
   return { active: true, source: 'undecidable', message };
 };
+
+/** The decision for each kube-apiserver Service of a namespace, from the Service beside it, the Shoot's opt-out, gate, version and configuration. */
+export const layerSevenOf =
+  (services: readonly Service[], gardener: GardenerInformation, shootAnnotations?: StringMap) =>
+  (serviceName: string): LayerSevenDecision => {
+    const beside = mtlsServiceName(serviceName);
+    const featureGate = gardener.featureGates?.['IstioTLSTermination'];
+    return decideLayerSeven({
+      serviceName,
+      mtlsServicePresent: services.some(({ metadata }) => metadata?.name === beside),
+      ...(shootAnnotations === undefined ? {} : { shootAnnotations }),
+      ...(featureGate === undefined ? {} : { featureGate }),
+      ...(gardener.version === undefined ? {} : { gardenerVersion: gardener.version }),
+      ...(gardener.layerSevenDefault === undefined ? {} : { configured: gardener.layerSevenDefault }),
+    });
+  };

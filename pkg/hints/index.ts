@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the rest of the project uses of the hint decision.
-export { decideHints } from './decide.ts';
-export { patchText } from './patch-text.ts';
+export { decideHints, patchText } from './decide.ts';
 export { HINT_STRATEGIES, SELECTING_LABELS } from './table.ts';
 export type { HintsDecision, HintsInput, HintStrategy } from './types.ts';

@@ -24,7 +24,6 @@ import { routersOf } from '../routers/of-snapshot.ts';
 import type { Stated } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot, PodSummary, Workload } from '../snapshot.ts';
-import { idealSlices } from './ideal.ts';
 import type { ExplainOptions, Facts, FamilyFacts, FamilyRoute, ReadyEndpoint, SnapshotIndex } from './types.ts';
 import { byText } from '../../apis/order.ts';
 
@@ -129,6 +128,32 @@ const familyFacts = (service: Service, slices: readonly EndpointSlice[]): readon
     label: families.length > 1 ? ` ${family}` : '',
     endpoints: readyEndpoints(slices, family),
   }));
+};
+
+/**
+ * Slices as they should be: what would be stored now where that is complete, else each endpoint for its own zone. So
+ * causes behind a missing hint show at once, and not only after it is mended.
+ */
+const idealSlices = ({ slices, expected }: Pick<Facts, 'slices' | 'expected'>): readonly EndpointSlice[] => {
+  const complete = expected.filter(({ slices: own }) =>
+    own.every(({ endpoints }) =>
+      (endpoints ?? []).every(
+        ({ conditions, hints }) => conditions?.ready === false || (hints?.forZones ?? []).length > 0,
+      ),
+    ),
+  );
+  const done = new Map(complete.flatMap((family) => family.slices).map((slice) => [slice.metadata?.name, slice]));
+  return slices.map(
+    (slice) =>
+      done.get(slice.metadata?.name) ?? {
+        ...slice,
+        endpoints: (slice.endpoints ?? []).map((endpoint) =>
+          (endpoint.hints?.forZones ?? []).length > 0 || (endpoint.zone ?? '') === ''
+            ? endpoint
+            : { ...endpoint, hints: { ...endpoint.hints, forZones: [{ name: endpoint.zone ?? '' }] } },
+        ),
+      },
+  );
 };
 
 export const gatherFacts = (

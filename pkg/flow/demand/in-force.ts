@@ -50,3 +50,27 @@ export const sharingOf = (zones: readonly string[], endpoints: readonly Endpoint
     orphans: zones.filter((_, index) => sharers[index] === 0),
   };
 };
+
+/** The plan with these endpoints: those that it does not know serve their own zone. */
+export const planFor = (plan: HintsInForce, endpoints: readonly FlowEndpoint[]): HintsInForce => {
+  if (plan.spread) return { spread: true, endpoints: [] };
+  const hints = hintsOf(plan);
+  return {
+    spread: false,
+    endpoints: endpoints.map((endpoint) => ({ name: endpoint.name, forZones: hints(endpoint) })),
+  };
+};
+
+/** The endpoints with the hints that the plan gives them. */
+export const endpointsWithHints = (plan: HintsInForce, endpoints: readonly FlowEndpoint[]): FlowEndpoint[] => {
+  const hints = hintsOf(plan);
+  return endpoints.map(({ name, zone, capacity }) => ({ name, zone, capacity, forZones: hints({ name, zone }) }));
+};
+
+export const samePlan = (left: HintsInForce, right: HintsInForce): boolean =>
+  left.spread === right.spread &&
+  left.endpoints.length === right.endpoints.length &&
+  left.endpoints.every(({ name, forZones }, index) => {
+    const other = right.endpoints[index];
+    return other?.name === name && other.forZones.join() === forZones.join();
+  });

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // One step of the closed loop: what was observed becomes what is believed, and that decides whether the hints change.
 import { meanOf } from '../demand/belief.ts';
+import { endpointsWithHints, planFor, samePlan } from '../demand/in-force.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
-import type { Demand } from '../types.ts';
+import { evaluatePlan } from '../evaluate.ts';
+import type { Demand, FlowEndpoint, PlanFigures } from '../types.ts';
 import { decidePlan } from './decide.ts';
 import type { Choice, DecideInput } from './decide.ts';
 import { excessOf } from './evidence.ts';
 import { fellOf, highOf, isHighEnough, pastOf } from './memory.ts';
 import { observe } from './observe.ts';
 import type { Observed } from './observe.ts';
-import { figuresUnder, planFor, samePlan, endpointsWithHints } from './plan-in-force.ts';
 import { membersDiffer, membersOf, observedZones, readyOf, withEra, withoutIdle } from './topology.ts';
 import type { LoopDecision, LoopPolicy, LoopState, Observation } from './types.ts';
 
@@ -29,6 +30,20 @@ export const initialState = ({ time }: Observation): LoopState => ({
   quickAt: null,
   safe: false,
 });
+
+/** What a plan does to a demand. */
+const figuresUnder = (
+  plan: HintsInForce,
+  endpoints: readonly FlowEndpoint[],
+  demand: Demand,
+  { targetUtilization, cost }: LoopPolicy,
+): PlanFigures =>
+  evaluatePlan({
+    endpoints: endpointsWithHints(plan, endpoints),
+    demand,
+    targetUtilization,
+    ...(cost === undefined ? {} : { cost }),
+  });
 
 /** Zones with clients, or ready endpoints, are others than before. */
 const topologyChanged = (before: LoopState, observation: Observation): boolean =>

@@ -68,9 +68,3 @@ export const buildAdmissionPolicies = (options: AdmissionPoliciesOptions): Admis
     bindings: rows.map((row) => bindingOf(row, options)),
   };
 };
-
-/** Whether the write probes this backend; the other backend leaves it alone. */
-export const isProbeOf = (carrier: Carrier, object: unknown): boolean => {
-  const { metadata } = (object ?? {}) as { metadata?: { annotations?: Record<string, unknown> | null } | null };
-  return metadata?.annotations?.[ANNOTATION_PROBE] === carrier;
-};

@@ -3,7 +3,7 @@
 import { withoutEvacuation } from '../../evacuation/admit.ts';
 import { decideHints, patchText } from '../../hints/index.ts';
 import type { HintsDecision } from '../../hints/index.ts';
-import { isProbeOf } from '../../hints/policy/index.ts';
+import { isProbeOf } from '../../hints/slice.ts';
 import type { AdmissionDecision, AdmissionHandler } from '../types.ts';
 
 export interface EndpointSliceHintsOptions {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
-import { patchText } from '../../../pkg/hints/patch-text.ts';
+import { patchText } from '../../../pkg/hints/decide.ts';
 
 const shared = { forZones: [{ name: 'a' }] };
 const operation: fc.Arbitrary<JsonPatchOperation> = fc.oneof(

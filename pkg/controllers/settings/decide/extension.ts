@@ -5,7 +5,7 @@ import { decideSeedExtensionRouting } from '../../../gardener/decide.ts';
 import { heldByConfiguration } from '../../../gardener/extension/select.ts';
 import type { Governing } from '../../../gardener/extension/types.ts';
 import { decideObjects } from './objects.ts';
-import type { SeedReading } from './seed-source.ts';
+import type { SeedReading } from './shoot.ts';
 import type { NamespaceDecision, RoutingContext } from '../types.ts';
 
 export interface ExtensionSnapshot {

@@ -7,8 +7,8 @@ import { GARDENS, apiVersionOf } from '../../../apis/resources.ts';
 import { decideGardenRouting } from '../../../gardener/decide.ts';
 import { heldByConfiguration } from '../../../gardener/extension/select.ts';
 import type { Governing } from '../../../gardener/extension/types.ts';
+import { layerSevenOf } from '../../../gardener/layer-seven.ts';
 import { decideObjects } from './objects.ts';
-import { layerSevenOf } from './layer-seven.ts';
 import type { NamespaceDecision, RoutingContext } from '../types.ts';
 
 export interface GardenSnapshot {

@@ -2,16 +2,40 @@
 // Decides the settings of everything in one shoot namespace from its Seed and Shoot. Pure.
 import type { GardenerInformation } from '../../../apis/config/settings-reconciler.ts';
 import type { Service } from '../../../apis/core.ts';
-import type { Cluster, Etcd } from '../../../apis/gardener.ts';
+import type { Cluster, Etcd, Seed } from '../../../apis/gardener.ts';
 import { CLUSTERS, apiVersionOf } from '../../../apis/resources.ts';
 import { decideShootRouting } from '../../../gardener/decide.ts';
 import { heldByConfiguration } from '../../../gardener/extension/select.ts';
 import type { Governing } from '../../../gardener/extension/types.ts';
+import { layerSevenOf } from '../../../gardener/layer-seven.ts';
 import type { RoutingDecision } from '../../../gardener/types.ts';
 import { decideObjects } from './objects.ts';
-import { layerSevenOf } from './layer-seven.ts';
-import type { SeedReading } from './seed-source.ts';
 import type { NamespaceDecision, RoutingContext } from '../types.ts';
+
+/** Where a Seed was read from; reports name it because the last one is only as fresh as the last Shoot reconcile. */
+export type SeedSource = 'garden' | 'configuration' | 'Cluster' | 'none';
+
+export interface SeedReading {
+  readonly seed: Pick<Seed, 'metadata' | 'spec'> | undefined;
+  readonly source: SeedSource;
+}
+
+export interface SeedCandidates {
+  readonly live: Seed | undefined;
+  readonly configured: Pick<Seed, 'spec'> | undefined;
+  readonly ofCluster: Seed | undefined;
+  /** Name for messages where the Seed has none of its own. */
+  readonly name?: string | undefined;
+}
+
+/** The freshest Seed: live from the virtual garden, else from the configuration, else from the Cluster. */
+export const chooseSeed = ({ live, configured, ofCluster, name }: SeedCandidates): SeedReading => {
+  if (live !== undefined) return { seed: live, source: 'garden' };
+  if (configured !== undefined) {
+    return { seed: { ...(name === undefined ? {} : { metadata: { name } }), ...configured }, source: 'configuration' };
+  }
+  return ofCluster === undefined ? { seed: undefined, source: 'none' } : { seed: ofCluster, source: 'Cluster' };
+};
 
 export interface ShootSnapshot {
   readonly namespace: string;

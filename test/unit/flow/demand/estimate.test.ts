@@ -4,11 +4,9 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { aged, firstBelief, meanOf } from '../../../../pkg/flow/demand/belief.ts';
-import { estimateDemand } from '../../../../pkg/flow/demand/estimate.ts';
-import type { Estimate } from '../../../../pkg/flow/demand/estimate.ts';
+import { estimateDemand, rowsOf } from '../../../../pkg/flow/demand/estimate.ts';
+import type { Estimate, LoadRow } from '../../../../pkg/flow/demand/estimate.ts';
 import { hintsOf, sharingOf } from '../../../../pkg/flow/demand/in-force.ts';
-import { rowsOf } from '../../../../pkg/flow/demand/rows.ts';
-import type { LoadRow } from '../../../../pkg/flow/demand/rows.ts';
 import { normalOf, randomOf } from '../../../bench/loop/random.ts';
 
 const zones = ['a', 'b', 'c'];
@@ -234,5 +232,45 @@ describe('a surge', () => {
       if (estimate.surge) seen += 1;
     }
     expect(seen, 'of 2,400 rounds, ten hours').to.be.at.most(12);
+  });
+});
+
+const own = [0.5, 0];
+const both = [0.5, 1];
+
+describe('rows of samples', () => {
+  it('average samples with the same shares', () => {
+    const rows = rowsOf([
+      { load: 0.4, capacity: 1, shares: own },
+      { load: 0.6, capacity: 1, shares: own },
+      { load: 0.9, capacity: 1, shares: both },
+    ]);
+    expect(rows).to.deep.equal([
+      { load: 0.5, capacity: 1, shares: own, count: 2, saturated: false },
+      { load: 0.9, capacity: 1, shares: both, count: 1, saturated: false },
+    ]);
+  });
+
+  it('keep endpoints of another capacity apart: they are saturated at another load', () => {
+    const rows = rowsOf([
+      { load: 1, capacity: 1, shares: own },
+      { load: 1, capacity: 2, shares: own },
+    ]);
+    expect(rows.map(({ saturated }) => saturated)).to.deep.equal([true, false]);
+  });
+
+  const saturation = [
+    { name: 'just below', load: 0.949, saturated: false },
+    { name: 'at 95 %', load: 0.95, saturated: true },
+    { name: 'above its capacity, as a burst may be', load: 1.2, saturated: true },
+  ];
+  for (const { name, load, saturated } of saturation) {
+    it(`${saturated ? 'are' : 'are not'} saturated ${name}`, () => {
+      expect(rowsOf([{ load, capacity: 1, shares: own }])[0]?.saturated).to.equal(saturated);
+    });
+  }
+
+  it('are none without samples', () => {
+    expect(rowsOf([])).to.deep.equal([]);
   });
 });

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { decideShootSettings } from '../../../../../pkg/controllers/settings/decide/shoot.ts';
+import { chooseSeed, decideShootSettings } from '../../../../../pkg/controllers/settings/decide/shoot.ts';
 import type { ShootSnapshot } from '../../../../../pkg/controllers/settings/decide/shoot.ts';
 import { service } from '../../../../fixtures/core.ts';
 import { cluster, etcd, seed, shoot } from '../../../../fixtures/gardener.ts';
-import { NS, context } from '../support.ts';
+import { context, NS } from '../support.ts';
 
 const snapshot = (overrides: Partial<ShootSnapshot> = {}): ShootSnapshot => ({
   namespace: NS,
@@ -85,5 +85,29 @@ describe('decideShootSettings', () => {
     };
     expect(reasonOf({})).to.equal('LayerSevenLoadBalancing');
     expect(reasonOf({ cluster: cluster({ spec: { shoot: optedOut } }) })).to.equal('Enabled');
+  });
+});
+
+const live = seed({ metadata: { name: 'live' } });
+const ofCluster = seed({ metadata: { name: 'cluster' } });
+const configured = { spec: { provider: { zones: ['a'] } } };
+
+describe('chooseSeed', () => {
+  it('prefers the live Seed, then the configuration, then the Cluster', () => {
+    expect(chooseSeed({ live, configured, ofCluster })).to.deep.equal({ seed: live, source: 'garden' });
+    expect(chooseSeed({ live: undefined, configured, ofCluster }).source).to.equal('configuration');
+    expect(chooseSeed({ live: undefined, configured: undefined, ofCluster })).to.deep.equal({
+      seed: ofCluster,
+      source: 'Cluster',
+    });
+    expect(chooseSeed({ live: undefined, configured: undefined, ofCluster: undefined })).to.deep.equal({
+      seed: undefined,
+      source: 'none',
+    });
+  });
+
+  it('names the configured Seed in messages', () => {
+    const { seed: chosen } = chooseSeed({ live: undefined, configured, ofCluster: undefined, name: 'mine' });
+    expect(chosen).to.deep.equal({ metadata: { name: 'mine' }, ...configured });
   });
 });

@@ -1,18 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// High availability of shoots and gardens, with the tables of Gardener's own tests.
+// What specs say, with the tables of Gardener's own tests, and how many zones a list really names.
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import type { Garden, Shoot } from '../../../pkg/apis/gardener.ts';
+import type { Garden, Seed, Shoot, TopologyAwareRoutingSettings } from '../../../pkg/apis/gardener.ts';
 import {
+  assessZones,
   controlPlaneNamespace,
+  distinctZones,
   failureToleranceType,
+  gardenTopologyAwareRoutingEnabled,
   isGardenHighAvailabilityEnabled,
   isHighAvailabilityConfigured,
   isMultiZonalShootControlPlane,
   isSelfHostedShoot,
+  isTopologyAwareRoutingEnabled,
   isTopologyAwareRoutingForShootControlPlaneEnabled,
-} from '../../../pkg/gardener/high-availability.ts';
-import { seed, shoot } from '../../fixtures/gardener.ts';
+  seedTopologyAwareRoutingEnabled,
+} from '../../../pkg/gardener/spec.ts';
+import { garden, seed, shoot } from '../../fixtures/gardener.ts';
+
+const cases: { name: string; settings: TopologyAwareRoutingSettings | null | undefined; expected: boolean }[] = [
+  { name: 'no settings', settings: undefined, expected: false },
+  { name: 'null settings', settings: null, expected: false },
+  { name: 'empty settings', settings: {}, expected: false },
+  { name: 'null in place of the setting', settings: { topologyAwareRouting: null } as never, expected: false },
+  { name: 'an empty setting', settings: { topologyAwareRouting: {} }, expected: false },
+  { name: 'enabled', settings: { topologyAwareRouting: { enabled: true } }, expected: true },
+  { name: 'disabled', settings: { topologyAwareRouting: { enabled: false } }, expected: false },
+  { name: 'a string', settings: { topologyAwareRouting: { enabled: 'true' } } as never, expected: false },
+];
+
+describe('the topology-aware routing setting', () => {
+  for (const { name, settings, expected } of cases) {
+    it(`${name}: ${expected}`, () => {
+      expect(isTopologyAwareRoutingEnabled(settings)).to.equal(expected);
+      const inSeed = { spec: { settings } } as Seed;
+      const inGarden = { spec: { runtimeCluster: { settings } } } as Garden;
+      expect(seedTopologyAwareRoutingEnabled(inSeed), 'Seed').to.equal(expected);
+      expect(gardenTopologyAwareRoutingEnabled(inGarden), 'Garden').to.equal(expected);
+    });
+  }
+
+  it('is off where there is no object, or hardly one', () => {
+    for (const nothing of [undefined, null, {}, { spec: {} }]) {
+      expect(seedTopologyAwareRoutingEnabled(nothing)).to.equal(false);
+      expect(gardenTopologyAwareRoutingEnabled(nothing)).to.equal(false);
+    }
+  });
+
+  it('does not look at zones', () => {
+    expect(seedTopologyAwareRoutingEnabled(seed({ zones: ['one'] }))).to.equal(true);
+    expect(gardenTopologyAwareRoutingEnabled(garden({ zones: [] }))).to.equal(true);
+  });
+});
 
 describe('isTopologyAwareRoutingForShootControlPlaneEnabled', () => {
   for (const enabled of [null, false, true]) {
@@ -117,5 +158,41 @@ describe('self-hosted shoots', () => {
     expect(controlPlaneNamespace(selfHosted)).to.equal('kube-system');
     expect(controlPlaneNamespace(hosted)).to.equal('shoot--foo--bar');
     expect(controlPlaneNamespace({})).to.equal(undefined);
+  });
+});
+
+describe('assessZones', () => {
+  const single = (reason: string, ...zones: string[]): object => ({ kind: 'single', reason, zones });
+  const cases: { name: string; zones: string[] | null | undefined; expected: object }[] = [
+    { name: 'undefined', zones: undefined, expected: single('SingleZone') },
+    { name: 'null', zones: null, expected: single('SingleZone') },
+    { name: 'none', zones: [], expected: single('SingleZone') },
+    { name: 'one', zones: ['a'], expected: single('SingleZone', 'a') },
+    { name: 'only empty names', zones: ['', ''], expected: single('SingleZone') },
+    { name: 'one beside an empty name', zones: ['a', ''], expected: single('SingleZone', 'a') },
+    { name: 'one named twice', zones: ['a', 'a'], expected: single('DuplicateZones', 'a') },
+    { name: 'one named twice beside an empty name', zones: ['a', '', 'a'], expected: single('DuplicateZones', 'a') },
+    { name: 'two', zones: ['a', 'b'], expected: { kind: 'multi', zones: ['a', 'b'] } },
+    { name: 'two with repetition', zones: ['b', 'a', 'b'], expected: { kind: 'multi', zones: ['b', 'a'] } },
+    { name: 'three', zones: ['a', 'b', 'c'], expected: { kind: 'multi', zones: ['a', 'b', 'c'] } },
+    { name: 'names that differ in case', zones: ['a', 'A'], expected: { kind: 'multi', zones: ['a', 'A'] } },
+    { name: 'a string in place of a list', zones: 'ab' as never, expected: single('SingleZone') },
+    { name: 'members that are no strings', zones: [1, 2, null] as never, expected: single('SingleZone') },
+  ];
+  for (const { name, zones, expected } of cases) {
+    it(name, () => expect(assessZones(zones)).to.deep.equal(expected));
+  }
+
+  it('is multi exactly when two distinct, non-empty names are in the list, in any order', () => {
+    const lists = fc.array(fc.constantFrom('', 'a', 'b', 'c'), { maxLength: 6 });
+    fc.assert(
+      fc.property(lists, (zones) => {
+        const distinct = new Set(zones);
+        distinct.delete('');
+        expect(assessZones(zones).kind).to.equal(distinct.size > 1 ? 'multi' : 'single');
+        expect(new Set(distinctZones(zones))).to.deep.equal(distinct);
+        expect(distinctZones([...zones, ...zones])).to.deep.equal(distinctZones(zones));
+      }),
+    );
   });
 });
