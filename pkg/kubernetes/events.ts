@@ -18,20 +18,21 @@ export interface EventRecorderOptions extends Reporter {
   client: Pick<Client, 'create' | 'patch'>;
   clock: Clock;
   logger: Logger;
-  /** Events of one object that may come at once; default 25 (client-go's spam filter). */
-  burstPerObject?: number;
-  /** Events of one object that may come in the long run, a second; default one in five minutes. */
-  ratePerObject?: number;
   /** Events that wait to be sent; more are dropped. Default 1,000. */
   queueSize?: number;
-  /** Objects and Events that are remembered; default 4,096 each. */
-  cacheSize?: number;
-  /** Tries of one event while the server cannot be reached; default 4. */
-  attempts?: number;
-  /** Between two tries, milliseconds; default 2,000. */
-  retryMs?: number;
   onDropped?: (reason: EventDropReason) => void;
 }
+
+/** Objects, and Events, that are remembered. */
+const REMEMBERED = 4_096;
+/** Events of one object that may come at once (client-go's spam filter). */
+const BURST_PER_OBJECT = 25;
+/** Events of one object in the long run, a second. */
+const RATE_PER_OBJECT = 1 / 300;
+
+/** Tries of one event while the server cannot be reached, and milliseconds between two. */
+const ATTEMPTS = 4;
+const RETRY_MS = 2_000;
 
 /** An Event that was written and can be counted up. */
 interface Known extends Occurrences {
@@ -49,13 +50,12 @@ const eventKey = (event: EventInput): string =>
   JSON.stringify([objectKey(event), event.type, event.reason, event.message]);
 
 /** Per object, so that one that flaps cannot crowd out the others. */
-const createSpamFilter = (options: EventRecorderOptions): ((event: EventInput) => boolean) => {
-  const { clock, cacheSize = 4_096, burstPerObject = 25, ratePerObject = 1 / 300 } = options;
-  const buckets = createLru<TokenBucket>(cacheSize);
+const createSpamFilter = (clock: Clock): ((event: EventInput) => boolean) => {
+  const buckets = createLru<TokenBucket>(REMEMBERED);
   return (event) => {
     const key = objectKey(event);
     const bucket =
-      buckets.get(key) ?? createTokenBucket({ clock, ratePerSecond: ratePerObject, burst: burstPerObject });
+      buckets.get(key) ?? createTokenBucket({ clock, ratePerSecond: RATE_PER_OBJECT, burst: BURST_PER_OBJECT });
     buckets.set(key, bucket);
     return bucket.tryTake();
   };
@@ -63,8 +63,8 @@ const createSpamFilter = (options: EventRecorderOptions): ((event: EventInput) =
 
 /** Writes one event: creates it, or counts up the one that is known. */
 const createWriter = (options: EventRecorderOptions): ((pending: Pending, signal: AbortSignal) => Promise<void>) => {
-  const { client, clock, cacheSize = 4_096 } = options;
-  const known = createLru<Known>(cacheSize);
+  const { client, clock } = options;
+  const known = createLru<Known>(REMEMBERED);
   let sequence = 0n;
 
   const uniqueNumber = (): bigint => {
@@ -125,8 +125,8 @@ const createComplaints = ({ logger, onDropped }: EventRecorderOptions) => {
 
 /** Sends in the background; when `signal` aborts, what waits is dropped. */
 export const createEventRecorder = (options: EventRecorderOptions, signal: AbortSignal): EventRecorder => {
-  const { clock, queueSize = 1_000, attempts = 4, retryMs = 2_000 } = options;
-  const allow = createSpamFilter(options);
+  const { clock, queueSize = 1_000 } = options;
+  const allow = createSpamFilter(options.clock);
   const write = createWriter(options);
   const drop = createComplaints(options);
   /** By event, oldest first: repeats that wait are counted and sent once. */
@@ -142,8 +142,8 @@ export const createEventRecorder = (options: EventRecorderOptions, signal: Abort
         if (signal.aborted) return drop('Stopped', pending.event);
         // An answer is final (the namespace is gone, we are not allowed to, …); no answer may change.
         if (error instanceof ApiError && error.status < 500) return drop('Refused', pending.event, error);
-        if (attempt >= attempts) return drop('Unreachable', pending.event, error);
-        await sleep(clock, retryMs, signal).catch(() => undefined);
+        if (attempt >= ATTEMPTS) return drop('Unreachable', pending.event, error);
+        await sleep(clock, RETRY_MS, signal).catch(() => undefined);
       }
     }
   };

@@ -11,8 +11,6 @@ export interface SharedReadsOptions {
   clock: Clock;
   /** Requests of all keys at the same time. */
   concurrency: number;
-  /** Milliseconds after its last use until an answer is forgotten. Default ten minutes. */
-  keepMs?: number;
 }
 
 export interface SharedReads<T> {
@@ -37,20 +35,21 @@ interface Entry<T> {
   usedAt: number;
 }
 
-const DEFAULT_KEEP_MS = 600_000;
+/** Milliseconds after its last use until an answer is forgotten. */
+const KEEP_MS = 600_000;
 
 export const createSharedReads = <T>(options: SharedReadsOptions): SharedReads<T> => {
-  const { clock, concurrency, keepMs = DEFAULT_KEEP_MS } = options;
+  const { clock, concurrency } = options;
   const entries = new Map<string, Entry<T>>();
   const gate = createGate(concurrency);
   let sweptAt = clock.monotonic();
 
   /** Without a timer: the reader pays, at most once in a tenth of the time that answers are kept. */
   const sweep = (now: number): void => {
-    if (now - sweptAt < keepMs / 10) return;
+    if (now - sweptAt < KEEP_MS / 10) return;
     sweptAt = now;
     for (const [key, entry] of entries) {
-      if (entry.flight === undefined && now - entry.usedAt > keepMs) entries.delete(key);
+      if (entry.flight === undefined && now - entry.usedAt > KEEP_MS) entries.delete(key);
     }
   };
 

@@ -7,7 +7,6 @@ import { alternativeRoute } from './alternative.ts';
 import { BOTH_ANNOTATIONS, HINTS_ALONE, OLDER_ANNOTATION, applyRule, isOptedIn } from './hint-rule.ts';
 import type { HintRule, OptIn } from './hint-rule.ts';
 import type { Route, RouteInput } from './types.ts';
-import type { PartialHints } from './zone-filter.ts';
 
 /** A data plane's version; without patch the newest of its minor. */
 export interface RouterVersion extends KubernetesVersion {
@@ -22,8 +21,6 @@ export interface CiliumOptions {
   readonly serviceTopology?: boolean;
   /** Default: the newest that was read. */
   readonly ciliumVersion?: RouterVersion;
-  /** Default `ignore`, as all releases that were read. */
-  readonly partialHints?: PartialHints;
 }
 
 const annotated = (annotations: readonly string[], distributions: readonly string[] = []): OptIn => ({
@@ -82,8 +79,8 @@ const ciliumTitle = (version: RouterVersion | undefined): string => {
 
 /** Node hints and feature gates mean nothing to Cilium; `externalTrafficPolicy: Local` switches its filter off. */
 export const ciliumRoute = (input: RouteInput, options: CiliumOptions = {}): Route => {
-  const { serviceTopology = false, ciliumVersion, partialHints = 'ignore' } = options;
-  const own: HintRule = { ...ciliumRule(ciliumVersion), partial: partialHints };
+  const { serviceTopology = false, ciliumVersion } = options;
+  const own = ciliumRule(ciliumVersion);
   return alternativeRoute(input, {
     terminatingFallback: true,
     router: ciliumTitle(ciliumVersion),

@@ -4,22 +4,19 @@ import { zoneOf } from '../names.ts';
 import { alternativeRoute } from './alternative.ts';
 import type { Route, RouteInput } from './types.ts';
 import { filterByZone } from './zone-filter.ts';
-import type { PartialHints } from './zone-filter.ts';
 
 export interface LinkerdOptions {
   /** It reads EndpointSlices, hence hints; default true. */
   readonly endpointSlices?: boolean;
-  /** Releases differ; default `ignore`, as its endpoint translator does. */
-  readonly partialHints?: PartialHints;
 }
 
 export const linkerdRoute = (input: RouteInput, options: LinkerdOptions = {}): Route => {
-  const { endpointSlices = true, partialHints = 'ignore' } = options;
+  const { endpointSlices = true } = options;
   return alternativeRoute(input, {
     terminatingFallback: false,
     choose: (ready) =>
       endpointSlices
-        ? filterByZone(ready, zoneOf(input.node), partialHints)
+        ? filterByZone(ready, zoneOf(input.node), 'ignore')
         : { list: ready, mode: '', reason: 'LinkerdSlicesOff' },
   });
 };

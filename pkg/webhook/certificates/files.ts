@@ -16,9 +16,10 @@ export interface FileCertificatesOptions {
   directory: string;
   clock: Clock;
   logger: Logger;
-  /** Milliseconds between looks at the files; default 10,000. Polled, because a mounted Secret changes by a symbolic link that file events miss. */
-  pollIntervalMs?: number;
 }
+
+/** Milliseconds between looks at the files. Polled, because a mounted Secret changes by a symbolic link that file events miss. */
+const POLL_INTERVAL_MS = 10_000;
 
 interface Contents {
   readonly cert: string;
@@ -70,7 +71,7 @@ const check = ({ cert, key, ca }: Contents, directory: string): HeldCertificate 
 
 /** Loads the files; rejects with CertificateError if they cannot be used. Once resolved, a bad change is logged and not taken. */
 export const openFileCertificates = async (options: FileCertificatesOptions): Promise<RefreshingCertificateSource> => {
-  const { directory, clock, logger, pollIntervalMs = 10_000 } = options;
+  const { directory, clock, logger } = options;
   const warnIfExpired = ({ notAfter }: HeldCertificate): void => {
     if (notAfter <= clock.now()) logger.warn('certificate has expired', { directory, notAfter: new Date(notAfter) });
   };
@@ -105,7 +106,7 @@ export const openFileCertificates = async (options: FileCertificatesOptions): Pr
     async run(signal) {
       while (!signal.aborted) {
         // Rejects only when aborted, which ends the loop.
-        await sleep(clock, pollIntervalMs, signal).catch(() => undefined);
+        await sleep(clock, POLL_INTERVAL_MS, signal).catch(() => undefined);
         if (!signal.aborted) await look();
       }
     },

@@ -27,11 +27,11 @@ export interface SecretCertificatesOptions {
   clock: Clock;
   randomBytes: RandomBytes;
   logger: Logger;
-  /** Milliseconds between looks at the Secrets; default 5 minutes, as Gardener's extension library. */
-  checkIntervalMs?: number;
   policy?: RotationPolicy;
 }
 
+/** Milliseconds between looks at the Secrets, as Gardener's extension library. */
+const CHECK_INTERVAL_MS = 300_000;
 /** First wait after a failed look, milliseconds; doubles up to the check interval. */
 const RETRY_MS = 10_000;
 
@@ -151,7 +151,7 @@ export const openSecretCertificates = async (
   options: SecretCertificatesOptions,
   signal?: AbortSignal,
 ): Promise<RefreshingCertificateSource> => {
-  const { clock, logger, checkIntervalMs = 300_000 } = options;
+  const { clock, logger } = options;
   const holder = createHolder({ initial: await settle(options, signal), clock, logger });
 
   /** False where it failed; what is held stays in use. */
@@ -167,7 +167,7 @@ export const openSecretCertificates = async (
   };
   /** How long to wait after a failed look that came so long after the one before. */
   const retryAfter = (waitedMs: number): number =>
-    waitedMs >= checkIntervalMs ? Math.min(RETRY_MS, checkIntervalMs) : Math.min(waitedMs * 2, checkIntervalMs - 1);
+    waitedMs >= CHECK_INTERVAL_MS ? RETRY_MS : Math.min(waitedMs * 2, CHECK_INTERVAL_MS - 1);
 
   return {
     current: () => holder.current(),
@@ -176,11 +176,11 @@ export const openSecretCertificates = async (
       return holder.notAfter;
     },
     async run(signalOfRun) {
-      let waitMs = checkIntervalMs;
+      let waitMs = CHECK_INTERVAL_MS;
       while (!signalOfRun.aborted) {
         // Rejects only when aborted, which ends the loop.
         await sleep(clock, waitMs, signalOfRun).catch(() => undefined);
-        if (!signalOfRun.aborted) waitMs = (await look(signalOfRun)) ? checkIntervalMs : retryAfter(waitMs);
+        if (!signalOfRun.aborted) waitMs = (await look(signalOfRun)) ? CHECK_INTERVAL_MS : retryAfter(waitMs);
       }
     },
     async refresh(signalOfRefresh) {

@@ -33,7 +33,7 @@ describe('shared reads', () => {
   beforeEach(() => {
     clock = createFakeClock();
     requests = [];
-    reads = createSharedReads({ clock, concurrency: 2, keepMs: 60_000 });
+    reads = createSharedReads({ clock, concurrency: 2 });
   });
 
   it('sends one request for all who ask for the same at a time', async () => {
@@ -172,12 +172,12 @@ describe('shared reads', () => {
       await promise;
     }
     expect(reads.size).to.equal(2);
-    await clock.advance(40_000);
+    await clock.advance(400_000);
     const again = read('b');
     await clock.settle();
     requests.at(-1)!.answer('b2');
     await again;
-    await clock.advance(30_000);
+    await clock.advance(300_000);
     const other = read('c');
     await clock.settle();
     requests.at(-1)!.answer('c');

@@ -3,7 +3,15 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { at, eigenvalues, inverse, matrixOf, minimiseNonNegative, solveLinear, times } from '../../../../pkg/flow/demand/matrix.ts';
+import {
+  at,
+  eigenvalues,
+  inverse,
+  matrixOf,
+  minimiseNonNegative,
+  solveLinear,
+  times,
+} from '../../../../pkg/flow/demand/matrix.ts';
 import type { Matrix } from '../../../../pkg/flow/demand/matrix.ts';
 import { upTo } from '../../../support/depth.ts';
 

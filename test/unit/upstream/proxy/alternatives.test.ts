@@ -61,13 +61,6 @@ describe('Cilium', () => {
     },
     { name: 'partly hinted', proxy: CILIUM, endpoints: PARTLY, used: 3, reason: 'EndpointWithoutHint' },
     {
-      name: 'partly hinted, releases that skip',
-      proxy: { ...CILIUM, partialHints: 'skip' },
-      endpoints: PARTLY,
-      used: 1,
-      reason: 'SameZoneHints',
-    },
-    {
       name: 'internal Local',
       proxy: CILIUM,
       service: aService({}, 'PreferClose', { internalTrafficPolicy: 'Local' }),
@@ -105,13 +98,6 @@ describe('Linkerd', () => {
     },
     { name: 'slices off', proxy: { kind: 'linkerd', endpointSlices: false }, used: 2, reason: 'LinkerdSlicesOff' },
     { name: 'partly hinted', proxy: LINKERD, endpoints: PARTLY, used: 3, reason: 'EndpointWithoutHint' },
-    {
-      name: 'partly hinted, releases that keep',
-      proxy: { kind: 'linkerd', partialHints: 'keep' },
-      endpoints: PARTLY,
-      used: 2,
-      reason: 'SameZoneHints',
-    },
     { name: 'zone not hinted', proxy: LINKERD, zone: 'z', used: 2, reason: 'ZoneNotHinted' },
     { name: 'only terminating', proxy: LINKERD, endpoints: LEAVING, used: 0, reason: 'NoReadyEndpoints' },
     {
