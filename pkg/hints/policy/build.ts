@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the MutatingAdmissionPolicies that carry admission where no webhook should run.
-import { ANNOTATION_PROBE, EXTENSION_NAME } from '../../apis/names.ts';
+import { EXTENSION_NAME } from '../../apis/names.ts';
 import { hintRows } from './hints.ts';
 import { settingsRow } from './settings.ts';
 import type {

@@ -20,7 +20,7 @@ import {
 } from '../../../pkg/gardener/spec.ts';
 import { garden, seed, shoot } from '../../fixtures/gardener.ts';
 
-const cases: { name: string; settings: TopologyAwareRoutingSettings | null | undefined; expected: boolean }[] = [
+const settingCases: { name: string; settings: TopologyAwareRoutingSettings | null | undefined; expected: boolean }[] = [
   { name: 'no settings', settings: undefined, expected: false },
   { name: 'null settings', settings: null, expected: false },
   { name: 'empty settings', settings: {}, expected: false },
@@ -32,7 +32,7 @@ const cases: { name: string; settings: TopologyAwareRoutingSettings | null | und
 ];
 
 describe('the topology-aware routing setting', () => {
-  for (const { name, settings, expected } of cases) {
+  for (const { name, settings, expected } of settingCases) {
     it(`${name}: ${expected}`, () => {
       expect(isTopologyAwareRoutingEnabled(settings)).to.equal(expected);
       const inSeed = { spec: { settings } } as Seed;
@@ -135,8 +135,8 @@ describe('isGardenHighAvailabilityEnabled', () => {
       expected: true,
     },
   ];
-  for (const { name, garden, expected } of cases) {
-    it(`${name}: ${expected}`, () => expect(isGardenHighAvailabilityEnabled(garden)).to.equal(expected));
+  for (const { name, garden: own, expected } of cases) {
+    it(`${name}: ${expected}`, () => expect(isGardenHighAvailabilityEnabled(own)).to.equal(expected));
   }
 });
 
