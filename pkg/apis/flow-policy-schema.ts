@@ -173,6 +173,12 @@ export const FLOW_POLICY_SPEC_SCHEMA: SchemaObject = object(
       100,
       'A plan that saves less than this share of the demand from crossing zones is not worth a change. Default 2.',
     ),
+    nodeHints: {
+      type: 'string',
+      enum: ['Never', 'WhereFiner'],
+      description:
+        'WhereFiner: hints for Nodes beside those for zones, where they keep more traffic in its zone. For up to nine endpoints, with a TrafficMeter source without url; needs Kubernetes 1.34, older proxies follow the zones. Default `Never`.',
+    },
     zoneCosts,
     staleness,
     safeMode: {

@@ -43,6 +43,7 @@ const plan = object('The plan in force; with mode Observe, the plan that would b
       {
         name: text('Of its Pod, or its address.'),
         forZones: list('Zones whose clients it serves.', text('A zone.')),
+        forNodes: list('Nodes whose clients use it, before any that the zones give them.', text('A Node.')),
       },
       ['name', 'forZones'],
     ),

@@ -26,6 +26,11 @@ export interface FlowPolicySpec {
   minEndpointsPerZone?: number;
   /** A plan that saves less than this share of the demand from crossing zones is not worth a change. Default 2. */
   worthwhileSavingPercent?: number;
+  /**
+   * `WhereFiner`: hints for Nodes beside those for zones where they keep more traffic in its zone, for up to nine endpoints and with a TrafficMeter
+   * source that reads the meters themselves. Needs Kubernetes 1.34. Default `Never`.
+   */
+  nodeHints?: 'Never' | 'WhereFiner';
   /** Every pair that is not named costs 1. */
   zoneCosts?: FlowPolicyZoneCost[];
   /** When metrics are too old to act on. */
@@ -96,8 +101,8 @@ export interface FlowPolicyStatus {
   zones?: FlowPolicyZoneStatus[];
   plan?: {
     spread: boolean;
-    /** Endpoints that serve more or other zones than their own, 100 at most; the slices hold the whole plan. */
-    endpoints: { name: string; forZones: string[] }[];
+    /** Endpoints that serve more or other zones than their own, or Nodes, 100 at most; the slices hold the whole plan. */
+    endpoints: { name: string; forZones: string[]; forNodes?: string[] }[];
     /** Endpoints that would be listed as well, were there room. */
     omitted?: number;
   };

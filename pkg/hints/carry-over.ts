@@ -2,7 +2,7 @@
 // Finds, for an endpoint of the new slice, the planned hints that the stored slice holds for the same endpoint.
 import type { EndpointHints } from '../apis/core.ts';
 import { NOWHERE } from '../apis/names.ts';
-import { isZoneName, MAX_HINTS } from './names.ts';
+import { isNodeName, isZoneName, MAX_HINTS } from './names.ts';
 import type { ReadEndpoint } from './slice.ts';
 import { readEndpoint, readSlice } from './slice.ts';
 import { strategyOf } from './table.ts';
@@ -33,11 +33,27 @@ const plannedZones = (hints: ReadEndpoint['hints']): string[] | undefined => {
   return isPlan ? names : undefined;
 };
 
-const remember = (plans: Map<string, string>, endpoint: ReadEndpoint): void => {
+/** The Nodes beside them, likewise; none where the API could not have stored them. */
+const plannedNodes = (hints: ReadEndpoint['hints']): string[] => {
+  const forNodes = hints?.['forNodes'];
+  if (!Array.isArray(forNodes) || forNodes.length > MAX_HINTS) return [];
+  const names = forNodes.map((entry: unknown) => (isFields(entry) ? entry['name'] : undefined));
+  return names.every(isNodeName) ? names : [];
+};
+
+const namesIn = (text: string): { name: string }[] => text.split(',').map((name) => ({ name }));
+
+const hintsIn = (plan: string): EndpointHints => {
+  const [zones = '', nodes = ''] = plan.split('|');
+  return { forZones: namesIn(zones), ...(nodes === '' ? {} : { forNodes: namesIn(nodes) }) };
+};
+
+const remember = (plans: Map<string, string>, endpoint: ReadEndpoint, { nodes }: HintStrategy): void => {
   const zones = isZoneName(endpoint.zone) ? plannedZones(endpoint.hints) : undefined;
   if (zones === undefined) return;
   const identity = identityOf(endpoint);
-  const plan = zones.join(',');
+  // No name of either holds a comma or a bar.
+  const plan = `${zones.join(',')}|${nodes === 'carried-over' ? plannedNodes(endpoint.hints).join(',') : ''}`;
   const known = plans.get(identity);
   plans.set(identity, known === undefined || known === plan ? plan : AMBIGUOUS);
 };
@@ -52,13 +68,13 @@ export const carryOverFrom = (oldObject: unknown, strategy: HintStrategy): Carry
   const plans = new Map<string, string>();
   for (const unchecked of old.endpoints) {
     const endpoint = readEndpoint(unchecked);
-    if (typeof endpoint !== 'string') remember(plans, endpoint);
+    if (typeof endpoint !== 'string') remember(plans, endpoint, strategy);
   }
   const hintsOf = new Map<string, EndpointHints>();
   return (endpoint) => {
     const plan = plans.get(identityOf(endpoint));
     if (plan === undefined || plan === AMBIGUOUS) return undefined;
-    const hints = hintsOf.get(plan) ?? { forZones: plan.split(',').map((name) => ({ name })) };
+    const hints = hintsOf.get(plan) ?? hintsIn(plan);
     hintsOf.set(plan, hints);
     return hints;
   };

@@ -50,8 +50,8 @@ export interface HintStrategy {
    * endpoint, its own zone where that holds nothing.
    */
   readonly zones: 'own' | 'carried-over';
-  /** Whether `forNodes` names the endpoint's own node or is dropped. */
-  readonly nodes: 'own' | 'none';
+  /** Whether `forNodes` names the endpoint's own node, is kept with the zones that are carried over, or is dropped. */
+  readonly nodes: 'own' | 'carried-over' | 'none';
   /**
    * True where the flow controller writes the hints: its own writes pass untouched, the slice annotation `plan: spread`
    * removes hints, and without a living flow controller there are none.

@@ -22,6 +22,13 @@ export interface ZonePairSample {
   readonly window: number;
 }
 
+/** What the clients on a Node asked for, a second. */
+export interface NodeSample {
+  readonly name: string;
+  readonly zone: string;
+  readonly rate: number;
+}
+
 /** Nothing was measured is an empty list, not an error. */
 export type LoadReading =
   | { readonly kind: 'pods'; readonly samples: readonly PodSample[]; readonly problems: readonly string[] }
@@ -32,7 +39,12 @@ export type LoadReading =
        * Samples count these a second instead of load in the unit of the capacity, with the load of the Pods beside them, from which
        * what one of them takes is learned.
        */
-      readonly counts?: { readonly unit: CountedUnit; readonly pods: readonly PodSample[] };
+      readonly counts?: {
+        readonly unit: CountedUnit;
+        readonly pods: readonly PodSample[];
+        /** The same by Node of the clients, where the source tells. */
+        readonly nodes?: readonly NodeSample[];
+      };
       readonly problems: readonly string[];
     };
 

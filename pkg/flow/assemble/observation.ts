@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts together what the loop is told: endpoints from slices, capacity from Pods, load from a source, zones from Nodes.
 import type { CapacitySource } from '../loop/from-spec.ts';
-import type { MeasuredDemand, Observation, ObservedEndpoint } from '../loop/types.ts';
+import type { CountedNode, MeasuredDemand, Observation, ObservedEndpoint } from '../loop/types.ts';
 import type { Demand } from '../types.ts';
 import type { SliceView } from './endpoints.ts';
 
@@ -26,7 +26,11 @@ export type Load =
       readonly kind: 'zone-pairs';
       readonly samples: readonly (Windowed & { readonly sourceZone: string; readonly destinationZone: string })[];
       /** Samples count these a second, and the load of Pods is given too. */
-      readonly counts?: { readonly unit: string; readonly pods: readonly (Windowed & { readonly pod: string })[] };
+      readonly counts?: {
+        readonly unit: string;
+        readonly pods: readonly (Windowed & { readonly pod: string })[];
+        readonly nodes?: readonly CountedNode[];
+      };
     };
 
 export interface ObservationInput {
@@ -79,7 +83,9 @@ const measuredOf = (load: Extract<Load, { kind: 'zone-pairs' }>): MeasuredDemand
   if (load.counts === undefined) return { demand: from, sampledAt: newest };
   const to = sumsBy(load.samples, ({ destinationZone }) => destinationZone);
   const window = load.samples.reduce((longest, sample) => Math.max(longest, sample.window), 0);
-  return { demand: from, sampledAt: newest, counts: { unit: load.counts.unit, to, window } };
+  const { unit, nodes } = load.counts;
+  const counts = { unit, to, window, ...(nodes === undefined ? {} : { nodes }) };
+  return { demand: from, sampledAt: newest, counts };
 };
 
 /** Of the samples of Pods where there are any: those of pairs bring their own. */

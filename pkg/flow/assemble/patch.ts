@@ -3,8 +3,8 @@
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import { ANNOTATION_PLAN, NOWHERE, PLAN_SPREAD, PLAN_ZONES } from '../../apis/names.ts';
 import { stayingZones } from '../../evacuation/slice.ts';
-import { hintsOf } from '../demand/in-force.ts';
-import type { HintsInForce, HintsOf } from '../demand/in-force.ts';
+import { hintsOf, nodesOf } from '../demand/in-force.ts';
+import type { HintsInForce, HintsOf, NodesOf } from '../demand/in-force.ts';
 import { endpointName, isSpread } from './slice.ts';
 import type { FlowSlice, FlowSliceEndpoint } from './slice.ts';
 
@@ -42,14 +42,24 @@ const wantedZones = (
   return cover === undefined ? zones : stayingZones(zone, zones, cover);
 };
 
+/** Planned Nodes of an endpoint that is ready; none while a zone is evacuated: what leaves has none, so proxies would use none. */
+const wantedNodes = (
+  endpoint: FlowSliceEndpoint,
+  nodes: NodesOf,
+  { cover }: Pick<FlowSlice, 'cover'>,
+): readonly string[] => (endpoint.ready && cover === undefined ? nodes(endpointName(endpoint)) : []);
+
+const named = (names: readonly string[]): { name: string }[] => names.map((name) => ({ name }));
+
 const hintOperation = (
   index: number,
-  { forZones, hinted }: FlowSliceEndpoint,
-  wanted: readonly string[],
+  { forZones, forNodes = [], hinted }: FlowSliceEndpoint,
+  zones: readonly string[],
+  nodes: readonly string[],
 ): JsonPatchOperation[] => {
-  if (wanted.length === 0) return hinted ? [{ op: 'remove', path: `/endpoints/${index}/hints` }] : [];
-  if (same(forZones, wanted)) return [];
-  const value = { forZones: wanted.map((name) => ({ name })) };
+  if (zones.length === 0) return hinted ? [{ op: 'remove', path: `/endpoints/${index}/hints` }] : [];
+  if (same(forZones, zones) && same(forNodes, nodes)) return [];
+  const value = { forZones: named(zones), ...(nodes.length === 0 ? {} : { forNodes: named(nodes) }) };
   return [{ op: 'add', path: `/endpoints/${index}/hints`, value }];
 };
 
@@ -57,20 +67,25 @@ const hintOperation = (
 export const differs = (slice: FlowSlice, plan: HintsInForce): boolean => {
   if (slice.addressType === 'FQDN') return false;
   if (isSpread(slice) !== plan.spread) return true;
-  const hints = hintsOf(plan);
+  const [hints, nodes] = [hintsOf(plan), nodesOf(plan)];
   return slice.endpoints.some(
-    (endpoint) => endpoint.ready && !same(endpoint.forZones, wantedZones(endpoint, hints, slice)),
+    (endpoint) =>
+      endpoint.ready &&
+      !(
+        same(endpoint.forZones, wantedZones(endpoint, hints, slice)) &&
+        same(endpoint.forNodes ?? [], wantedNodes(endpoint, nodes, slice))
+      ),
   );
 };
 
 /** The patch for a slice that differs from the plan; undefined where nothing is to be written. */
 export const patchFor = (slice: FlowSlice, plan: HintsInForce): JsonPatchOperation[] | undefined => {
   if (!differs(slice, plan)) return undefined;
-  const hints = hintsOf(plan);
+  const [hints, nodes] = [hintsOf(plan), nodesOf(plan)];
   return [
     lockOf(slice),
     ...slice.endpoints.flatMap((endpoint, index) =>
-      hintOperation(index, endpoint, wantedZones(endpoint, hints, slice)),
+      hintOperation(index, endpoint, wantedZones(endpoint, hints, slice), wantedNodes(endpoint, nodes, slice)),
     ),
     ...markOperation(slice, plan.spread ? PLAN_SPREAD : PLAN_ZONES),
   ];
@@ -81,7 +96,7 @@ export const takeBackPatch = (slice: FlowSlice): JsonPatchOperation[] | undefine
   if (slice.mark === undefined) return undefined;
   return [
     lockOf(slice),
-    ...slice.endpoints.flatMap((endpoint, index) => hintOperation(index, endpoint, [])),
+    ...slice.endpoints.flatMap((endpoint, index) => hintOperation(index, endpoint, [], [])),
     ...markOperation(slice, undefined),
   ];
 };

@@ -26,6 +26,8 @@ export interface FlowSliceEndpoint {
   readonly leaving?: true;
   /** Zones of its hints; empty without. */
   readonly forZones: readonly string[];
+  /** Nodes of its hints; absent without. */
+  readonly forNodes?: readonly string[];
   /** It has hints of any kind, also empty ones. */
   readonly hinted: boolean;
 }
@@ -81,6 +83,7 @@ export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) =
       ready: conditions?.ready !== false && !leaving,
       ...(leaving ? { leaving } : {}),
       forZones: pooled((hints?.forZones ?? []).map(({ name }) => name)),
+      ...((hints?.forNodes ?? []).length === 0 ? {} : { forNodes: (hints?.forNodes ?? []).map(({ name }) => name) }),
       hinted: hints !== undefined && hints !== null,
     };
   };

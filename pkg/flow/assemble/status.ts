@@ -2,7 +2,7 @@
 // The status of a FlowPolicy, and whether it says anything that the one before did not.
 import type { FlowPolicyCondition, FlowPolicyStatus, FlowPolicyZoneStatus } from '../../apis/flow-policy.ts';
 import { isZoneName, MAX_HINTS } from '../../hints/names.ts';
-import { hintsOf } from '../demand/in-force.ts';
+import { hintsOf, nodesOf } from '../demand/in-force.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
 import { coresPerUnit } from '../demand/arrivals.ts';
 import type { Counting } from '../loop/types.ts';
@@ -58,11 +58,11 @@ const zoneStatus = ({
 /** Endpoints that serve other zones than just their own. */
 const otherwise = (plan: HintsInForce, endpoints: StatusInput['endpoints']): PlannedEndpoint[] => {
   if (plan.spread) return [];
-  const hints = hintsOf(plan);
+  const [hints, nodes] = [hintsOf(plan), nodesOf(plan)];
   return endpoints
-    .map(({ name, zone }) => ({ name, zone, forZones: hints({ name, zone }) }))
-    .filter(({ zone, forZones }) => forZones.join() !== zone)
-    .map(({ name, forZones }) => ({ name, forZones }));
+    .map(({ name, zone }) => ({ name, zone, forZones: hints({ name, zone }), forNodes: nodes(name) }))
+    .filter(({ zone, forZones, forNodes }) => forZones.join() !== zone || forNodes.length > 0)
+    .map(({ name, forZones, forNodes }) => ({ name, forZones, ...(forNodes.length === 0 ? {} : { forNodes }) }));
 };
 
 /** A plan as a sentence, for changes, events and logs. */
@@ -70,14 +70,23 @@ export const describePlan = (plan: HintsInForce, endpoints: StatusInput['endpoin
   if (plan.spread) return 'no hints: every endpoint serves every zone';
   const other = otherwise(plan, endpoints);
   if (other.length === 0) return 'every endpoint serves its own zone';
-  const named = other.slice(0, 3).map(({ name, forZones }) => `${name} serves ${forZones.join(', ')}`);
+  const named = other
+    .slice(0, 3)
+    .map(
+      ({ name, forZones, forNodes = [] }) =>
+        `${name} serves ${forZones.join(', ')}${forNodes.length === 0 ? '' : ` and the Nodes ${forNodes.join(', ')}`}`,
+    );
   const more = other.length > named.length ? `; ${other.length - named.length} more serve other zones` : '';
   return `${named.join('; ')}${more}`;
 };
 
 const planStatus = (plan: HintsInForce, endpoints: StatusInput['endpoints']): NonNullable<FlowPolicyStatus['plan']> => {
   const other = otherwise(plan, endpoints);
-  const listed = other.slice(0, MAX_ENDPOINTS).map(({ name, forZones }) => ({ name, forZones: [...forZones] }));
+  const listed = other.slice(0, MAX_ENDPOINTS).map(({ name, forZones, forNodes }) => ({
+    name,
+    forZones: [...forZones],
+    ...(forNodes === undefined ? {} : { forNodes: [...forNodes] }),
+  }));
   return {
     spread: plan.spread,
     endpoints: listed,

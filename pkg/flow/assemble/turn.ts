@@ -2,6 +2,7 @@
 // One turn of a Service's loop: from what the caches and the source of load say to the plan that is to be in force.
 import type { HintsInForce } from '../demand/in-force.ts';
 import type { FlowSettings } from '../loop/from-spec.ts';
+import { withNodeHints } from '../loop/node-hints.ts';
 import { initialState, step } from '../loop/step.ts';
 import { withEra } from '../loop/topology.ts';
 import type { LoopDecision, LoopState, Observation } from '../loop/types.ts';
@@ -64,7 +65,7 @@ const enforced = (input: TurnInput, observation: Observation): Turn => {
   const adopted = { ...initialState(observation), plan: planOnSlices(slices, remembered) };
   const lost = state !== undefined && slices.some((slice) => differs(slice, state.plan));
   const before = lost ? withPlan(state, state.plan, observation) : (state ?? adopted);
-  const next = step(settings.loop, before, observation);
+  const next = withNodeHints(settings.loop, before, step(settings.loop, before, observation), observation);
   return { plan: next.state.plan, state: next.state, decision: next.decision, observation, withoutCapacity: [] };
 };
 

@@ -66,6 +66,7 @@ const loopOf = (spec: FlowPolicySpec): LoopPolicy => {
     worthwhileSaving: fractionOf(spec.worthwhileSavingPercent, fallback.worthwhileSaving),
     idleCores: coresOfSpec(spec.idle),
     ...(cost === undefined ? {} : { cost }),
+    ...(spec.nodeHints === 'WhereFiner' ? { nodeHints: true } : {}),
   };
 };
 

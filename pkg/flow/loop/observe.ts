@@ -224,7 +224,7 @@ const countingOf = (before: Counting | undefined, observation: Observation): Cou
 };
 
 /** Less sure than this, demand is estimated from the load of the endpoints as without a meter. */
-const SURE_ENOUGH = 0.3;
+export const SURE_ENOUGH = 0.3;
 
 /** Demand in the unit of capacity by what was counted; undefined while it is not known well enough what one of it takes. */
 const countedDemand = (

@@ -36,6 +36,8 @@ export interface LoopPolicy {
   /** Proxies follow new hints within this time, seconds: samples from before are not counted. */
   readonly settleSeconds: number;
   readonly cost?: ZoneCost;
+  /** Nodes of small Services may get endpoints of their own, where that keeps more traffic in its zone. Default false. */
+  readonly nodeHints?: boolean;
   /** Looks that each plan may take; default as for any plan. */
   readonly effort?: number;
 }
@@ -80,7 +82,27 @@ export interface MeasuredDemand {
     readonly to: Demand;
     /** Seconds that they were counted over. */
     readonly window: number;
+    /** By Node of the clients, where the source tells. */
+    readonly nodes?: readonly CountedNode[];
   };
+}
+
+/** What the clients on a Node asked for. */
+export interface CountedNode {
+  readonly name: string;
+  readonly zone: string;
+  /** In the unit of the count, a second. */
+  readonly rate: number;
+}
+
+/** What is remembered for hints for Nodes. */
+export interface NodeMemory {
+  /** End of the newest window, seconds. */
+  readonly at: number;
+  /** By Node, averaged over the last minutes. */
+  readonly rates: Readonly<Record<string, { readonly zone: string; readonly rate: number }>>;
+  /** When they were last planned, seconds; null before the first time. */
+  readonly plannedAt: number | null;
 }
 
 /** Demand as it was believed at a time. */
@@ -152,6 +174,8 @@ export interface LoopState {
   readonly safe: boolean;
   /** What was counted of late, and what one of it takes; only with a source that counts. */
   readonly counting?: Counting;
+  /** Only where a policy asks for hints for Nodes. */
+  readonly nodes?: NodeMemory;
 }
 
 /** Of a source that counts connections or bytes. */
@@ -170,6 +194,7 @@ export type LoopReason =
   | 'Overloaded'
   | 'Saturated'
   | 'Returned'
+  | 'NodesChanged'
   | 'Waiting'
   | 'NoEndpoints'
   | 'MetricsStale'

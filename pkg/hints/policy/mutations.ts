@@ -57,15 +57,32 @@ const storedPlans = (strategy: HintStrategy): string =>
     '  : {}',
   ].join('\n');
 
+/** The Nodes of each stored plan that has any, likewise. Slices without any, nearly all, are not looked up. */
+const storedNodes = (strategy: HintStrategy): string =>
+  [
+    `request.operation == "UPDATE" && (${asksFor('oldObject', strategy)})`,
+    `  ? ${celEndpoints('oldObject')}.transformMapEntry(i, x,`,
+    `      has(x.hints) && has(x.hints.forNodes) && ${hasPlan('x')},`,
+    `      {${identityOf('x')}: ${namesIn('x', 'forNodes')}})`,
+    '  : {}',
+  ].join('\n');
+
 const carriedOver = (strategy: HintStrategy): Computation => {
   const wanted = `variables.stored[?${identityOf('e')}].orValue([e.zone])`;
+  const withNodes = strategy.nodes === 'carried-over';
+  const nodes = withNodes
+    ? `(variables.nodes.size() == 0 ? [] : variables.nodes[?${identityOf('e')}].orValue([]))`
+    : '[]';
   return {
-    variables: [{ name: 'stored', expression: storedPlans(strategy) }],
+    variables: [
+      { name: 'stored', expression: storedPlans(strategy) },
+      ...(withNodes ? [{ name: 'nodes', expression: storedNodes(strategy) }] : []),
+    ],
     patch: forEndpoints(
       // Stripped by its controller is the usual case: then the look-up is made once.
-      `${hasZone('e')} && (!has(e.hints) || ${differs(wanted, '[]')})`,
+      `${hasZone('e')} && (!has(e.hints) || ${differs(wanted, nodes)})`,
       'add',
-      `Object.endpoints.hints{forZones: ${wanted}.map(z, ${zoneNamed('z')})}`,
+      `Object.endpoints.hints{forZones: ${wanted}.map(z, ${zoneNamed('z')})${withNodes ? `, forNodes: ${nodes}.map(n, ${nodeNamed('n')})` : ''}}`,
     ),
   };
 };

@@ -197,6 +197,7 @@ describe('decideHints', () => {
   for (const planned of ['proportional', 'load-aware']) {
     describe(planned, () => {
       const labels = strategy(planned);
+      const keepsNodes = planned === 'load-aware';
       const uid = (value: string) => ({ targetRef: { kind: 'Pod', name: 'p', uid: value } });
       const stored = withHints('b', zones('a', 'b'), uid('u1'));
       const cases: {
@@ -266,8 +267,29 @@ describe('decideHints', () => {
           want: [zones('b')],
         },
         {
-          name: 'forNodes is dropped',
+          name: `forNodes is ${keepsNodes ? 'kept' : 'dropped'}`,
           old: [withHints('b', { ...zones('a'), ...nodes('n') }, uid('u1'))],
+          next: [withHints('b', { ...zones('a'), ...nodes('n') }, uid('u1'))],
+          want: [{ ...zones('a'), ...(keepsNodes ? nodes('n') : {}) }],
+        },
+        {
+          name: `a stripped endpoint ${keepsNodes ? 'keeps its Nodes' : 'gets no Nodes'}`,
+          old: [
+            withHints('b', { ...zones('a'), ...nodes('n', 'm') }, uid('u1')),
+            withHints('c', zones('c'), uid('u2')),
+          ],
+          next: [withHints('b', undefined, uid('u1')), withHints('c', undefined, uid('u2'))],
+          want: [{ ...zones('a'), ...(keepsNodes ? nodes('n', 'm') : {}) }, zones('c')],
+        },
+        {
+          name: 'Nodes without zones are no plan',
+          old: [withHints('b', nodes('n'), uid('u1'))],
+          next: [withHints('b', nodes('n'), uid('u1'))],
+          want: [zones('b')],
+        },
+        {
+          name: 'Nodes that were not stored are not taken over',
+          old: [withHints('b', zones('a'), uid('u1'))],
           next: [withHints('b', { ...zones('a'), ...nodes('n') }, uid('u1'))],
           want: [zones('a')],
         },

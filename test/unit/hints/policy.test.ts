@@ -120,7 +120,11 @@ describe('hints as admission policies', () => {
         it(`${name} knows who plans and whether the planner lives`, () => {
           const condition = spec.matchConditions.find((one) => one.name === 'not-the-planner');
           expect(condition?.expression).to.equal('!(request.userInfo.username in ["one", "two"])');
-          expect(spec.variables?.map((variable) => variable.name)).to.deep.equal(['unplanned', 'stored']);
+          expect(spec.variables?.map((variable) => variable.name)).to.deep.equal([
+            'unplanned',
+            'stored',
+            ...(name === 'load-aware' ? ['nodes'] : []),
+          ]);
           expect(spec.variables?.[0]?.expression).to.match(/^!true \|\| /);
         });
         it(`${name} is another policy when the planner dies`, () => {

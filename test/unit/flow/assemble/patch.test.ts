@@ -43,6 +43,52 @@ describe('the patch of a slice', () => {
     ]);
   });
 
+  describe('with hints for Nodes', () => {
+    const plan: HintsInForce = {
+      spread: false,
+      endpoints: [
+        { name: 'a1', forZones: ['a'], forNodes: ['n1', 'n2'] },
+        { name: 'b1', forZones: ['a', 'b'], forNodes: ['n3'] },
+      ],
+    };
+    const hinted = [
+      flowEndpoint('a', { forZones: ['a'], forNodes: ['n2', 'n1'] }),
+      flowEndpoint('b', { forZones: ['a', 'b'], forNodes: ['n3'] }),
+    ];
+
+    it('writes them beside the zones, and nothing where they are there in any order', () => {
+      expect(patchFor(flowSlice(hinted, { mark: 'zones' }), plan)).to.equal(undefined);
+      const bare = flowSlice([hinted[0]!, flowEndpoint('b', { forZones: ['a', 'b'] })], { mark: 'zones' });
+      expect(patchFor(bare, plan)).to.deep.equal([
+        LOCK,
+        {
+          op: 'add',
+          path: '/endpoints/1/hints',
+          value: { forZones: [{ name: 'a' }, { name: 'b' }], forNodes: [{ name: 'n3' }] },
+        },
+      ]);
+    });
+
+    it('removes them where the plan has none, and keeps the zones', () => {
+      const zones = { ...plan, endpoints: plan.endpoints.map(({ name, forZones }) => ({ name, forZones })) };
+      const patch = patchFor(flowSlice(hinted, { mark: 'zones' }), zones);
+      expect(patch?.slice(1)).to.deep.equal([
+        { op: 'add', path: '/endpoints/0/hints', value: { forZones: [{ name: 'a' }] } },
+        { op: 'add', path: '/endpoints/1/hints', value: { forZones: [{ name: 'a' }, { name: 'b' }] } },
+      ]);
+    });
+
+    it('has none while a zone is evacuated: what leaves has none, so proxies would use none', () => {
+      const [first] = patchFor(flowSlice(hinted, { mark: 'zones', cover: [] }), plan)?.slice(1) ?? [];
+      expect(first).to.deep.equal({ op: 'add', path: '/endpoints/0/hints', value: { forZones: [{ name: 'a' }] } });
+    });
+
+    it('gives none to an endpoint that is not ready', () => {
+      const starting = flowSlice([flowEndpoint('a', { ready: false }), hinted[1]!], { mark: 'zones' });
+      expect(patchFor(starting, plan)).to.equal(undefined);
+    });
+  });
+
   it('is none where proxies route as planned, whatever endpoints that are not ready carry', () => {
     const slice = flowSlice([
       flowEndpoint('a', { forZones: ['a'] }),
