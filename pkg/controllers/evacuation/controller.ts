@@ -2,15 +2,11 @@
 // Evacuates zones: decides whether a ZoneEvacuation can be done, has every Service looked at, says how far it is, and takes it back.
 import type { EndpointSlice } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { ANNOTATION_EVACUATED, COMMANDS, LABEL_ZONE } from '../../apis/names.ts';
+import { ANNOTATION_EVACUATED, COMMANDS } from '../../apis/names.ts';
 import { ZONE_EVACUATIONS } from '../../apis/resources.ts';
 import type { ZoneEvacuation, ZoneEvacuationStatus } from '../../apis/zone-evacuation.ts';
 import type { EvacuationConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
-import { createRouters } from '../../diagnosis/routers/routers.ts';
-import { overloadOf } from '../../diagnosis/survival/overload.ts';
-import { refusalOf } from '../../evacuation/accept.ts';
-import type { AcceptInput, Refusal } from '../../evacuation/accept.ts';
 import { byAge, concerns, expiryOf, isAccepted as acceptedBefore, isRunning } from '../../evacuation/active.ts';
 import { markOf } from '../../evacuation/decide.ts';
 import type { Leave } from '../../evacuation/decide.ts';
@@ -25,7 +21,7 @@ import type { Enqueue } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import type { SettingsCaches } from '../settings/caches.ts';
-import { keepsEvacuated } from './probe.ts';
+import { createAcceptance } from './acceptance.ts';
 import { createEvacuationCounter, showEvacuation } from './metrics.ts';
 import { writeStatus } from './report.ts';
 import { createMeasuring } from './measuring.ts';
@@ -66,8 +62,6 @@ export interface Evacuation {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** How long admission may take to follow a new evacuation before that is said to be the reason. */
-const PATIENCE_MS = 30_000;
 const SOON_MS = 100;
 const PROGRESS_MS = 1_000;
 const RESYNC_MS = 15_000;
@@ -76,22 +70,18 @@ const CONCURRENCY = 64;
 /** What is left of evacuations whose object is gone. */
 const REST = '';
 
-const ENOUGH = { overloaded: [], together: [] } as const;
-
 const DONE: Result = { kind: 'done' };
 const again = (afterMs: number): Result => ({ kind: 'requeue', afterMs });
 
 const isMarked = ({ metadata }: EndpointSlice): boolean => metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined;
 
 export const createEvacuation = (options: EvacuationOptions): Evacuation => {
-  const { client, caches, clock, logger } = options;
+  const { caches, clock } = options;
   const evacuations = options.cache<ZoneEvacuation & KubernetesObject>(ZONE_EVACUATIONS, {
     transform: dropManagedFields,
   });
   /** UIDs of evacuations that are being done. */
   const accepted = new Set<string>();
-  /** Since when admission is waited for, by UID; monotonic milliseconds. */
-  const waiting = new Map<string, number>();
   /** What Services were looked at for; another text, and all are looked at again. */
   let swept = '';
   let sweptAt = 0;
@@ -126,9 +116,7 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
   const leavesOf = (key: string): Leave[] => {
     const subject = subjectOf(key);
     return running()
-      .filter(
-        (one) => (isAccepted(one) || (key === own && waiting.has(one.metadata.uid ?? ''))) && concerns(one, subject),
-      )
+      .filter((one) => (isAccepted(one) || (key === own && acceptance.isWaiting(one))) && concerns(one, subject))
       .map(({ spec: { zone, percent, rounding } }) => ({ zone, percent, rounding }));
   };
 
@@ -187,73 +175,15 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
     for (const key of keys) enqueueService(key);
   };
 
-  const dropping = (): string[] => {
-    const nodes = caches.nodes.list();
-    const routers = createRouters({ objects: options.routers.objects() ?? [], nodes });
-    const answers = nodes.map((node) => routers.of(node)).filter(({ behaviour }) => behaviour.unmatched === 'none');
-    return [...new Set(answers.map(({ title, version }) => (version === null ? title : `${title} ${version}`)))];
-  };
-
-  /** What speaks against it, of Services that it is about; nothing where the object says not to look. */
-  const shortages = async (
-    one: ZoneEvacuation,
-    signal: AbortSignal,
-  ): Promise<Pick<AcceptInput, 'overloaded' | 'together'>> => {
-    const { zone, percent, rounding, force, capacityCheck } = one.spec;
-    if (force || capacityCheck === 'Skip') return ENOUGH;
-    const known = await readTraffic(options, signal);
-    const nodes = new Map<string, number>();
-    for (const zoneOf of caches.nodes.list().map(({ metadata }) => metadata?.labels?.[LABEL_ZONE]))
-      if (zoneOf) nodes.set(zoneOf, (nodes.get(zoneOf) ?? 0) + 1);
-    const view = reading.view();
-    const [overloaded, together]: [{ after: number; text: string }[], string[]] = [[], []];
-    for (const key of inOrder(view?.slices.list() ?? [], known, own)) {
-      if (!concerns(one, subjectOf(key))) continue;
-      const measured = known.get(key)?.measured;
-      const slices = view?.slicesOf(key) ?? [];
-      const found = overloadOf({
-        slices,
-        running: leavesOf(key),
-        wanted: { zone, percent, rounding },
-        nodes,
-        measured,
-      });
-      if (found?.kind === 'together') together.push(key);
-      if (found?.kind !== 'overloaded') continue;
-      const text = measured
-        ? `${Math.round(found.after * 100)} % of their capacity`
-        : `${found.after.toFixed(1)} fair shares`;
-      overloaded.push({ after: found.after / found.limit, text: `${key} (${text})` });
-    }
-    overloaded.sort((left, right) => right.after - left.after);
-    return { overloaded: overloaded.map(({ text }) => text), together };
-  };
-
-  const refusal = async (one: ZoneEvacuation, signal: AbortSignal): Promise<Refusal | undefined> => {
-    const slices = reading.view()?.slices.list() ?? [];
-    const { zone, percent, force } = one.spec;
-    const uid = one.metadata.uid ?? '';
-    const others = running().filter((other) => other.metadata.uid !== uid && isAccepted(other));
-    const input = {
-      zone,
-      percent,
-      force,
-      clientZones: zonesOfNodes(caches.nodes.list()),
-      endpointZones: new Set(slices.flatMap(({ endpoints }) => (endpoints ?? []).flatMap((each) => each.zone ?? []))),
-      leftAlready: new Set(others.filter(({ spec }) => spec.percent >= 100).map(({ spec }) => spec.zone)),
-      dropping: dropping(),
-    };
-    const first =
-      refusalOf({ ...input, ...ENOUGH, admissionActs: true }) ??
-      refusalOf({ ...input, ...(await shortages(one, signal)), admissionActs: true });
-    if (first !== undefined) return first;
-    const since = waiting.get(uid) ?? clock.monotonic();
-    waiting.set(uid, since);
-    enqueueService(own);
-    const acts = await keepsEvacuated(zone, slices, { client, logger }, signal);
-    const late = clock.monotonic() - since >= PATIENCE_MS;
-    return refusalOf({ ...input, ...ENOUGH, admissionActs: acts || (late ? false : undefined) });
-  };
+  const acceptance = createAcceptance({
+    ...options,
+    own,
+    view: () => reading.view(),
+    others: (uid) => running().filter((other) => other.metadata.uid !== uid && isAccepted(other)),
+    leavesOf,
+    subjectOf,
+    onWait: () => enqueueService(own),
+  });
 
   const write = (one: ZoneEvacuation, status: ZoneEvacuationStatus, signal: AbortSignal): Promise<void> =>
     writeStatus(one, status, options, signal);
@@ -264,10 +194,10 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
 
   const begin = async (one: ZoneEvacuation, signal: AbortSignal): Promise<Result> => {
     const uid = one.metadata.uid ?? '';
-    const refused = isAccepted(one) ? undefined : await refusal(one, signal);
+    const refused = isAccepted(one) ? undefined : await acceptance.refusalOf(one, signal);
     if (refused !== undefined) {
       const isWaiting = refused.reason === 'WaitingForAdmission';
-      if (!isWaiting) waiting.delete(uid);
+      if (!isWaiting) acceptance.forget(one);
       await write(one, refusedStatus(one, { ...refused, waiting: isWaiting }, clock.now()), signal);
       // What was begun for the webhook itself goes back.
       if (!isWaiting) enqueueService(own);
@@ -275,7 +205,7 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
     }
     if (!accepted.has(uid)) traffic = await readTraffic(options, signal);
     accepted.add(uid);
-    waiting.delete(uid);
+    acceptance.forget(one);
     sweep();
     const outcomes = new Map<string, Outcome>();
     for (const [key, zones] of services.outcomes) {

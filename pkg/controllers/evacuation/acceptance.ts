@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a ZoneEvacuation can be done: zones and data planes, capacity of what remains, and whether admission keeps what is written.
+import type { Node } from '../../apis/core.ts';
+import { LABEL_ZONE } from '../../apis/names.ts';
+import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
+import { createRouters } from '../../diagnosis/routers/routers.ts';
+import type { RouterObject } from '../../diagnosis/routers/types.ts';
+import { overloadOf } from '../../diagnosis/survival/overload.ts';
+import { refusalOf } from '../../evacuation/accept.ts';
+import type { AcceptInput, Refusal } from '../../evacuation/accept.ts';
+import { concerns } from '../../evacuation/active.ts';
+import type { Leave } from '../../evacuation/decide.ts';
+import type { Cache } from '../../kubernetes/cache.ts';
+import type { Client, Clock } from '../../kubernetes/types.ts';
+import type { Logger } from '../../telemetry/types.ts';
+import { inOrder, readTraffic } from './order.ts';
+import { keepsEvacuated } from './probe.ts';
+import { zonesOfNodes } from './services.ts';
+import type { View } from './view.ts';
+
+export interface AcceptanceOptions {
+  readonly client: Client;
+  readonly caches: { readonly nodes: Pick<Cache<Node>, 'list'> };
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Who load-balances Services, as far as that is known. */
+  readonly routers: { objects(): readonly RouterObject[] | undefined };
+  /** Key of the webhook's own Service, whose slices are written first. */
+  readonly own: string;
+  view(): View | undefined;
+  /** Other evacuations that are being done. */
+  others(uid: string): readonly ZoneEvacuation[];
+  leavesOf(key: string): Leave[];
+  subjectOf(key: string): Parameters<typeof concerns>[1] & { readonly key: string };
+  /** Admission is waited for from now on. */
+  onWait(): void;
+}
+
+export interface Acceptance {
+  /** Why it is not begun (yet); undefined: nothing speaks against it. */
+  refusalOf(one: ZoneEvacuation, signal: AbortSignal): Promise<Refusal | undefined>;
+  /** Whether only admission is waited for. */
+  isWaiting(one: ZoneEvacuation): boolean;
+  /** It is begun, or refused for another reason. */
+  forget(one: ZoneEvacuation): void;
+}
+
+/** How long admission may take to follow a new evacuation before that is given as the reason. */
+const PATIENCE_MS = 30_000;
+
+const ENOUGH = { overloaded: [], together: [] } as const;
+
+export const createAcceptance = (options: AcceptanceOptions): Acceptance => {
+  const { client, caches, clock, logger, own, view, leavesOf, subjectOf } = options;
+  /** Since when admission is waited for, by UID; monotonic milliseconds. */
+  const waiting = new Map<string, number>();
+
+  const dropping = (): string[] => {
+    const nodes = caches.nodes.list();
+    const routers = createRouters({ objects: options.routers.objects() ?? [], nodes });
+    const answers = nodes.map((node) => routers.of(node)).filter(({ behaviour }) => behaviour.unmatched === 'none');
+    return [...new Set(answers.map(({ title, version }) => (version === null ? title : `${title} ${version}`)))];
+  };
+
+  /** What speaks against it, of Services that it is about; nothing where the object says not to look. */
+  const shortages = async (
+    one: ZoneEvacuation,
+    signal: AbortSignal,
+  ): Promise<Pick<AcceptInput, 'overloaded' | 'together'>> => {
+    const { zone, percent, rounding, force, capacityCheck } = one.spec;
+    if (force || capacityCheck === 'Skip') return ENOUGH;
+    const known = await readTraffic(options, signal);
+    const nodes = new Map<string, number>();
+    for (const zoneOf of caches.nodes.list().map(({ metadata }) => metadata?.labels?.[LABEL_ZONE]))
+      if (zoneOf) nodes.set(zoneOf, (nodes.get(zoneOf) ?? 0) + 1);
+    const seen = view();
+    const [overloaded, together]: [{ after: number; text: string }[], string[]] = [[], []];
+    for (const key of inOrder(seen?.slices.list() ?? [], known, own)) {
+      if (!concerns(one, subjectOf(key))) continue;
+      const measured = known.get(key)?.measured;
+      const slices = seen?.slicesOf(key) ?? [];
+      const found = overloadOf({
+        slices,
+        running: leavesOf(key),
+        wanted: { zone, percent, rounding },
+        nodes,
+        measured,
+      });
+      if (found?.kind === 'together') together.push(key);
+      if (found?.kind !== 'overloaded') continue;
+      const text = measured
+        ? `${Math.round(found.after * 100)} % of their capacity`
+        : `${found.after.toFixed(1)} fair shares`;
+      overloaded.push({ after: found.after / found.limit, text: `${key} (${text})` });
+    }
+    overloaded.sort((left, right) => right.after - left.after);
+    return { overloaded: overloaded.map(({ text }) => text), together };
+  };
+
+  const refusal = async (one: ZoneEvacuation, signal: AbortSignal): Promise<Refusal | undefined> => {
+    const slices = view()?.slices.list() ?? [];
+    const { zone, percent, force } = one.spec;
+    const uid = one.metadata.uid ?? '';
+    const others = options.others(uid);
+    const input = {
+      zone,
+      percent,
+      force,
+      clientZones: zonesOfNodes(caches.nodes.list()),
+      endpointZones: new Set(slices.flatMap(({ endpoints }) => (endpoints ?? []).flatMap((each) => each.zone ?? []))),
+      leftAlready: new Set(others.filter(({ spec }) => spec.percent >= 100).map(({ spec }) => spec.zone)),
+      dropping: dropping(),
+    };
+    const first =
+      refusalOf({ ...input, ...ENOUGH, admissionActs: true }) ??
+      refusalOf({ ...input, ...(await shortages(one, signal)), admissionActs: true });
+    if (first !== undefined) return first;
+    const since = waiting.get(uid) ?? clock.monotonic();
+    waiting.set(uid, since);
+    options.onWait();
+    const acts = await keepsEvacuated(zone, slices, { client, logger }, signal);
+    const late = clock.monotonic() - since >= PATIENCE_MS;
+    return refusalOf({ ...input, ...ENOUGH, admissionActs: acts || (late ? false : undefined) });
+  };
+
+  return {
+    refusalOf: refusal,
+    isWaiting: ({ metadata }) => waiting.has(metadata.uid ?? ''),
+    forget: ({ metadata }) => void waiting.delete(metadata.uid ?? ''),
+  };
+};
