@@ -43,7 +43,7 @@ export interface KubeletPod extends KubernetesObject {
 
 export interface KubeletOptions {
   readonly bed: Bed;
-  /** Two Pods of one command never share a node, as their spread constraints want it. */
+  /** Two Pods of one command in one namespace never share a node, as their spread constraints want it. */
   readonly nodes: readonly BedNode[];
   /** Added to the environment of a Pod's container, as webhooks of a landscape do. Default: nothing. */
   readonly environment?: (pod: KubeletPod) => Readonly<Record<string, string>>;
@@ -59,7 +59,8 @@ export interface Kubelet {
 }
 
 interface Running {
-  readonly command: string;
+  /** Pods with the same one never share a node. */
+  readonly spread: string;
   readonly node: BedNode;
   readonly addresses: AddressPair;
   readonly component: Component;
@@ -78,6 +79,9 @@ export const isOurs = ({
 }: {
   readonly spec: { readonly containers: readonly { readonly image: string }[] };
 }): boolean => spec.containers[0]?.image.includes(IMAGE) ?? false;
+
+const spreadOf = ({ metadata: { namespace }, spec }: KubeletPod): string =>
+  `${namespace}/${spec.containers[0].args[0]}`;
 
 const podPath = ({ metadata: { namespace, name } }: KubeletPod): string =>
   `/api/v1/namespaces/${namespace}/pods/${name}`;
@@ -145,7 +149,7 @@ const describeProgram = async (options: KubeletOptions, pod: KubeletPod, node: B
       ...environment?.(pod),
     },
   });
-  return { command, node, addresses, component, codeFile, told: '' };
+  return { spread: spreadOf(pod), node, addresses, component, codeFile, told: '' };
 };
 
 /** The next turn sees more: a Pod went away between the list and the write, or the API server was too busy to answer. */
@@ -181,8 +185,8 @@ export const startKubelet = (options: KubeletOptions): Kubelet => {
   };
 
   const begin = async (pod: KubeletPod): Promise<void> => {
-    const command = pod.spec.containers[0].args[0];
-    const same = [...running.values()].filter((one) => one.command === command && one.component.pid !== undefined);
+    const spread = spreadOf(pod);
+    const same = [...running.values()].filter((one) => one.spread === spread && one.component.pid !== undefined);
     const taken = new Set(same.map(({ node }) => node));
     const { nodeName } = pod.spec;
     // It is bound already when what comes after that has failed.

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { it } from 'mocha';
 import { openCheckout } from '../support/docs/checkout.ts';
 import { pagesRunBy } from '../support/docs/coverage.ts';
-import { commandsOf, root, shellBlocks } from '../support/docs/markdown.ts';
+import { commandsOf, readText, root, shellBlocks } from '../support/docs/markdown.ts';
 import type { ShellBlock } from '../support/docs/markdown.ts';
 import { openShell } from '../support/docs/shell.ts';
 import type { Shell } from '../support/docs/shell.ts';
@@ -26,10 +26,21 @@ export interface Reader {
   readonly pages: readonly string[];
   /** Opens the shell in which blocks run from now on. */
   open(bed: Bed): Promise<OperatorShell>;
-  /** Declares a test for each block of a chapter, or of a whole page, in order. `''` is what stands before the first chapter. */
-  read(page: string, chapter?: string, wanted?: (block: ShellBlock) => boolean): void;
-  /** Blocks that have not run, e.g. `docs/usage/enable.md:45`. */
-  unread(): string[];
+  /**
+   * Declares a test for each block of a chapter, or of a whole page, in order.
+   *
+   * @param chapter `''` is what stands before the first chapter. Default: the whole page.
+   * @param wanted leaves blocks to others. Default: all.
+   * @param adapted how a block is typed in this case, where the page says that cases differ. Default: as it stands.
+   */
+  read(
+    page: string,
+    chapter?: string,
+    wanted?: (block: ShellBlock) => boolean,
+    adapted?: (text: string) => string,
+  ): void;
+  /** Blocks that have not run, e.g. `docs/usage/enable.md:45`; of those `wanted`, by default all. */
+  unread(wanted?: (block: ShellBlock) => boolean): string[];
 }
 
 const keyOf = ({ page, line }: ShellBlock): string => `${page}:${line}`;
@@ -39,7 +50,7 @@ const otherEnd = (line: string): string | undefined =>
   /exit code (\d)/.exec(line)?.[1] ?? (/\| grep /.test(line) ? '1' : undefined);
 
 /** The whole block, or line by line where one may end otherwise. */
-const follow = async (shell: Shell, { text }: ShellBlock): Promise<void> => {
+const follow = async (shell: Shell, text: string): Promise<void> => {
   const lines = text.trim().split('\n');
   for (const line of lines.some(otherEnd) && !/\\$/m.test(text) ? lines : [text]) {
     const { status, stdout, stderr } = await shell.run(line);
@@ -53,6 +64,16 @@ const kubectlOf = ({ directory, binaries }: Bed): string => {
   const logs = `"${directory}/logs/\${word#*=}"-*.log`;
   const answer = `for word; do case "$word" in app.kubernetes.io/component=*) cat ${logs};; esac; done`;
   return `case " $* " in\n*" logs "*) ${answer};;\n*) exec '${binaries('kubectl')}' "$@";;\nesac`;
+};
+
+/**
+ * A command that a page has in a sentence, as written there.
+ *
+ * @throws where the page does not have it.
+ */
+export const quoted = (page: string, command: string): string => {
+  if (!readText(page).includes(`\`${command}\``)) throw new Error(`${page} has no command \`${command}\``);
+  return command;
 };
 
 /** For the suite with this path. Pages are read as they are now, whoever changes them while the suite runs. */
@@ -86,15 +107,15 @@ export const createReader = (suite: string): Reader => {
         },
       };
     },
-    read(page, chapter, wanted = () => true) {
+    read(page, chapter, wanted = () => true, adapted = (text) => text) {
       const found = blocks.filter((block) => block.page === page && [undefined, block.chapter].includes(chapter));
       expect(found, `${page}: blocks of "${chapter}"`).not.to.be.empty;
       for (const block of found.filter(wanted))
         it(`${keyOf(block)}: ${commandsOf(block.text)[0]}`, async () => {
-          await follow(opened(), block);
+          await follow(opened(), adapted(block.text));
           done.add(block);
         });
     },
-    unread: () => blocks.filter((block) => !done.has(block)).map(keyOf),
+    unread: (wanted = () => true) => blocks.filter((block) => wanted(block) && !done.has(block)).map(keyOf),
   };
 };

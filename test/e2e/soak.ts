@@ -51,7 +51,7 @@ const HINTS_VERSIONS = ['1.30', '1.31'];
 /** Suites beside Gardener's programs take one version of Kubernetes each, but for one. */
 const versionsFor = (suites: readonly string[], all: readonly string[]): readonly string[] => {
   if (!suites.every((suite) => suite.startsWith('gardener-'))) return all;
-  return suites.includes('gardener-hints') ? HINTS_VERSIONS : [];
+  return suites.includes('gardener-hints') ? HINTS_VERSIONS.filter((version) => all.includes(version)) : [];
 };
 
 const list = (text: string | undefined): string[] | undefined => text?.split(',').map((name) => name.trim());

@@ -3,9 +3,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
+import { deliver } from '../../../hack/delivery.ts';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { layBase } from '../../fixtures/oci-base.ts';
+import { startRegistry } from '../../fixtures/oci-registry.ts';
+import type { Registry } from '../../fixtures/oci-registry.ts';
 import type { Component } from '../bed/component.ts';
 import type { Bed } from '../bed/index.ts';
-import { mastersGroup } from '../bed/kubeconfig.ts';
+import { mastersGroup, writeTokenKubeconfig } from '../bed/kubeconfig.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { builtProgram } from '../built.ts';
 import { moduleFolder } from './definitions.ts';
@@ -118,4 +123,61 @@ export const refuseDefinitions = async ({ api }: Bed): Promise<void> => {
     },
   });
   await api.create(`${path}ybindings`, { metadata, spec: { policyName: metadata.name, validationActions: ['Deny'] } });
+};
+
+/** A release in a registry on the loopback interface; its manifests are in `delivery/manifests` of the bed's folder. */
+export const serveRelease = async ({ directory }: Bed): Promise<Registry> => {
+  const at = (path: string): string => join(directory, path);
+  const registry = await startRegistry();
+  layBase(at('base'), ['amd64', 'arm64'], Buffer.alloc(1024));
+  const options = { registry: `${registry.host}/tar`, base: at('base'), bundle: at('base') };
+  const delivered = await deliver({ ...options, target: at('delivery') });
+  for (const what of ['image', 'chart'] as const)
+    registry.serve(delivered[what].repository.replace(`${registry.host}/`, ''), at(`delivery/${what}`));
+  return registry;
+};
+
+/** What gardener-admission-controller's authorizer for seeds lets an extension read: its own Seed. */
+export const authorizeExtensions = async ({ api }: Bed, seed: string): Promise<void> => {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const metadata = { name: 'seed-authorizer' };
+  const rules = [{ apiGroups: ['core.gardener.cloud'], resources: ['seeds'], verbs: ['get', 'list', 'watch'] }];
+  await api.create(`${rbac}/clusterroles`, { metadata, rules });
+  await api.create(`${rbac}/clusterrolebindings`, {
+    metadata,
+    roleRef: { apiGroup, kind: 'ClusterRole', name: metadata.name },
+    subjects: [{ kind: 'Group', name: `system:serviceaccounts:seed-${seed}`, apiGroup }],
+  });
+};
+
+/** Waits until gardener-controller-manager has made a ControllerInstallation of ours; returns its name. */
+export const untilInstallation = async ({ api }: Bed): Promise<string> => {
+  type Named = KubernetesObject & { metadata: { name: string } };
+  const [found] = await waitFor(
+    'a ControllerInstallation',
+    async () =>
+      (await api.list<Named>('/apis/core.gardener.cloud/v1beta1/controllerinstallations')).filter(({ metadata }) =>
+        metadata.name.startsWith('topology-aware-routing'),
+      ),
+    ({ length }) => length === 1,
+  );
+  return found?.metadata.name ?? '';
+};
+
+/**
+ * Writes the kubeconfig for the virtual garden that a kubelet mounts into an extension's Pods, once gardenlet has asked for its token.
+ *
+ * @param namespace of the extension.
+ * @returns the user that the token is for.
+ */
+export const mountGardenAccess = async ({ api, pki }: Bed, namespace: string, file: string): Promise<string> => {
+  const { data } = await waitFor(
+    'the token of gardenlet for the extension',
+    () => api.get<{ data?: { token?: string } }>(`/api/v1/namespaces/${namespace}/secrets/garden-access-extension`),
+    (secret) => secret.data?.token !== undefined,
+  );
+  const token = Buffer.from(data?.token ?? '', 'base64').toString();
+  writeTokenKubeconfig(file, pki, 'extension', token);
+  return (JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { sub: string }).sub;
 };

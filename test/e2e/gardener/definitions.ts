@@ -31,9 +31,9 @@ const read = (folder: string, isWanted: (file: string) => boolean): KubernetesOb
     .filter((file) => file.endsWith('.yaml') && isWanted(file))
     .map((file) => parse(readFileSync(join(folder, file), 'utf8')) as KubernetesObject);
 
-/** Kinds of a seed that the components write, or that gardener-operator watches; the rest has nothing to do with us. */
+/** Those that gardenlet and gardener-operator watch (gardenlet ends after two minutes without), and that the components write. */
 const OF_SEED =
-  /_(backupbuckets|clusters|dnsrecords|extensions|managedresources|servicemonitors|prometheusrules|verticalpodautoscalers)\.yaml$/;
+  /extensions\.gardener\.cloud_|_(managedresources|servicemonitors|prometheusrules|verticalpodautoscalers)\.yaml$/;
 
 /** All of a seed that is also a garden runtime that routing, or its owners, have to do with. */
 export const realDefinitions = async (): Promise<KubernetesObject[]> => {

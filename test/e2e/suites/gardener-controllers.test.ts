@@ -6,25 +6,25 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { stringify } from 'yaml';
-import { deliver } from '../../../hack/delivery.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ZONES, namespace } from '../../fixtures/gardener.ts';
-import { layBase } from '../../fixtures/oci-base.ts';
-import { startRegistry } from '../../fixtures/oci-registry.ts';
 import type { Registry } from '../../fixtures/oci-registry.ts';
 import { ApiFailure } from '../bed/api.ts';
 import type { Component } from '../bed/component.ts';
 import { exposeProgram } from '../bed/expose.ts';
 import type { BedNode } from '../bed/index.ts';
-import { writeTokenKubeconfig } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import {
   CONTROLLERS_KUBERNETES,
+  authorizeExtensions,
+  mountGardenAccess,
   refuseDefinitions,
+  serveRelease,
   startControllerManager,
   startGardenlet,
   startOperator,
+  untilInstallation,
 } from '../gardener/controllers.ts';
 import { realDefinitions, realGarden } from '../gardener/definitions.ts';
 import { createPriorities } from '../gardener/landscape.ts';
@@ -100,28 +100,6 @@ describe('gardener: gardenlet and gardener-operator as processes', () => {
   const environment = ({ metadata }: KubeletPod): Record<string, string> =>
     metadata.namespace === RUNTIME ? {} : { GARDEN_KUBECONFIG: at(ACCESS), SEED_NAME: SEED };
 
-  const release = async (): Promise<void> => {
-    registry = await startRegistry();
-    layBase(at('base'), ['amd64', 'arm64'], Buffer.alloc(1024));
-    const options = { registry: `${registry.host}/tar`, base: at('base'), bundle: at('base') };
-    const delivered = await deliver({ ...options, target: at('delivery') });
-    for (const what of ['image', 'chart'] as const)
-      registry.serve(delivered[what].repository.replace(`${registry.host}/`, ''), at(`delivery/${what}`));
-  };
-
-  /** What gardener-admission-controller's authorizer for seeds lets an extension read: its own Seed. */
-  const authorizeExtensions = async (): Promise<void> => {
-    const apiGroup = 'rbac.authorization.k8s.io';
-    const metadata = { name: 'seed-authorizer' };
-    const rules = [{ apiGroups: ['core.gardener.cloud'], resources: ['seeds'], verbs: ['get', 'list', 'watch'] }];
-    await bed().api.create(`${RBAC}/clusterroles`, { metadata, rules });
-    await bed().api.create(`${RBAC}/clusterrolebindings`, {
-      metadata,
-      roleRef: { apiGroup, kind: 'ClusterRole', name: metadata.name },
-      subjects: [{ kind: 'Group', name: `system:serviceaccounts:seed-${SEED}`, apiGroup }],
-    });
-  };
-
   /** A Service that asks for routing, of another extension on the seed. */
   const createService = async (): Promise<void> => {
     await bed().api.create(
@@ -136,13 +114,13 @@ describe('gardener: gardenlet and gardener-operator as processes', () => {
 
   before('a virtual garden that is a seed too, and a release in a registry', async () => {
     const nodes: BedNode[] = await Promise.all(ZONES.map((zone) => bed().node({ name: `node-${zone}`, zone })));
-    await release();
+    registry = await serveRelease(bed());
     await applyDefinitions(bed(), await realDefinitions());
     await createPriorities(bed());
     await startVirtualGarden(bed());
     await createSurroundings(bed(), take, 'my-project');
     await refuseDefinitions(bed());
-    await authorizeExtensions();
+    await authorizeExtensions(bed(), SEED);
     await createService();
     kubelet = startKubelet({ bed: bed(), nodes, environment });
     await startControllerManager(bed());
@@ -172,15 +150,7 @@ describe('gardener: gardenlet and gardener-operator as processes', () => {
 
     it('pulls, renders and hands over the chart once the Seed has the label of first-hour.md', async () => {
       await bed().api.patch(`${CORE}/v1beta1/seeds/${SEED}`, { metadata: { labels: { [LABEL]: 'canary' } } });
-      const [one] = await waitFor(
-        'a ControllerInstallation',
-        async () =>
-          (await bed().api.list<Named>(`${CORE}/v1beta1/controllerinstallations`)).filter(({ metadata }) =>
-            metadata.name.startsWith(LABEL),
-          ),
-        (found) => found.length === 1,
-      );
-      installation = one?.metadata.name ?? '';
+      installation = await untilInstallation(bed());
       const path = `${CORE}/v1beta1/controllerinstallations/${installation}`;
       await conditioned(path, installation, 'Installed=True', 'Valid=True');
       const { metadata } = await bed().api.get<Named>(`/api/v1/namespaces/extension-${installation}`);
@@ -195,18 +165,8 @@ describe('gardener: gardenlet and gardener-operator as processes', () => {
     });
 
     it('gives its Pods a token for the virtual garden, with which they read the Seed and route', async () => {
-      const secret = await waitFor(
-        'the token of gardenlet for the extension',
-        () =>
-          bed().api.get<{ data?: { token?: string } }>(
-            `/api/v1/namespaces/extension-${installation}/secrets/garden-access-extension`,
-          ),
-        ({ data }) => data?.token !== undefined,
-      );
-      const token = Buffer.from(secret.data?.token ?? '', 'base64').toString();
-      writeTokenKubeconfig(at(ACCESS), bed().pki, 'extension', token);
-      const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { sub: string };
-      expect(claims.sub).to.equal(`system:serviceaccount:seed-${SEED}:extension-${installation}`);
+      const user = await mountGardenAccess(bed(), `extension-${installation}`, at(ACCESS));
+      expect(user).to.equal(`system:serviceaccount:seed-${SEED}:extension-${installation}`);
       await waitFor('the value', valueOf, (value) => value === 'PreferSameZone', { timeoutSeconds: 120 });
     });
 

@@ -5,15 +5,16 @@
 import { markdownPages } from './markdown.ts';
 
 const OPERATOR = 'test/e2e/suites/operator.test.ts';
+const GARDENER = 'test/e2e/suites/gardener-operations.test.ts';
 
 /** Pages whose every block is run in order, and by what; a folder stands for its pages. */
 export const PAGES_RUN: Readonly<Record<string, readonly string[]>> = {
   'docs/usage/diagnose.md': ['test/integration/diagnose-doc.test.ts', 'test/e2e/suites/topology.test.ts'],
   'docs/concepts/admission-policies.md': [OPERATOR],
-  'docs/operations/alerts/': [OPERATOR],
-  'docs/operations/evacuate.md': ['test/integration/evacuate-doc.test.ts'],
-  'docs/operations/first-hour.md': [OPERATOR, 'test/e2e/suites/gardener-first-hour.test.ts'],
-  'docs/operations/install.md': [OPERATOR],
+  'docs/operations/alerts/': [OPERATOR, GARDENER],
+  'docs/operations/evacuate.md': ['test/integration/evacuate-doc.test.ts', GARDENER],
+  'docs/operations/first-hour.md': [OPERATOR, 'test/e2e/suites/gardener-first-hour.test.ts', GARDENER],
+  'docs/operations/install.md': [OPERATOR, GARDENER],
   'docs/usage/audit.md': [OPERATOR],
   'docs/usage/crossing-cost.md': ['test/e2e/suites/audit-measured.test.ts'],
   'docs/usage/enable.md': [OPERATOR],
