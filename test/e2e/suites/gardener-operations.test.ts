@@ -162,6 +162,8 @@ describe('gardener: the pages of docs/operations', () => {
       const names = nodes.map(({ name }) => name);
       pods = runPods(bed(), names, (pod) => !isOurs(pod));
       metrics = await startMetricsApi(bed());
+      // gardenlet ends, to be started anew, when its seed becomes a garden runtime.
+      await take('garden.yaml', stringify(await realGarden(ZONES)));
       await startControllerManager(bed());
       await startResourceManager(bed(), { version: '1.141' });
       const { spec } = seedObject(SEED);
