@@ -3,8 +3,8 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
-import { LABEL_STRATEGY, NOWHERE } from '../../../pkg/apis/names.ts';
-import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
+import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY, NOWHERE } from '../../../pkg/apis/names.ts';
+import { ENDPOINT_SLICES, FLOW_POLICIES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuationSpec } from '../../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
@@ -21,11 +21,17 @@ import {
   reachesPhase,
 } from '../evacuations.ts';
 import type { StoredEvacuation } from '../evacuations.ts';
+import { QUICK, describeFlowController, installFlowPolicies, policyOf } from '../flow-world.ts';
 import { describeReconciler } from '../hints-commands.ts';
 import { connectAs, serviceSelector, slicesOf } from '../hints-support.ts';
+import { startMetricsApi } from '../metrics-api/index.ts';
+import type { MetricsApi, PodReading } from '../metrics-api/index.ts';
 
 const SHOP = 'shop';
-const ANNOTATED = { 'service.kubernetes.io/topology-mode': 'Auto' };
+const ANNOTATED = { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' };
+const asking = (strategy: string): Record<string, string> => ({ [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/${strategy}` });
+/** Services whose hints someone gives them for sure; `auto` is the EndpointSlice controller's to judge. */
+const HINTED: ReadonlySet<string> = new Set(['field', 'label', 'node', 'weights', 'load']);
 
 const hintsIn = (slices: readonly EndpointSlice[]): string[] =>
   slices.flatMap(({ endpoints }) =>
@@ -41,6 +47,7 @@ describe('evacuating a zone', () => {
   let reconciler: Component;
   let reconcilerReady: () => Promise<void>;
   let untouched: Map<string, string[]>;
+  let metricsApi: MetricsApi | undefined;
 
   const evacuate = (name: string, spec: Partial<ZoneEvacuationSpec>): Promise<StoredEvacuation> =>
     client.create(ZONE_EVACUATIONS, evacuationNamed(name, spec));
@@ -81,6 +88,10 @@ describe('evacuating a zone', () => {
     client = await connectAs(bed(), 'operator');
     await defineEvacuations(client);
     webhook = await startWebhook(bed());
+    await installFlowPolicies(client);
+    const planner = await describeFlowController(bed());
+    planner.controller.start();
+    await planner.ready();
     ({ reconciler, ready: reconcilerReady } = await describeReconciler(bed(), AS_INSTALLED));
     reconciler.start();
     await reconcilerReady();
@@ -89,6 +100,20 @@ describe('evacuating a zone', () => {
     }
     old = await bed().node({ name: 'a-old', zone: 'a', proxyVersion: '1.30' });
     const pods: BedPod[] = [];
+    /** No Pod has too much to do: each serves its own zone. */
+    const readings = (): PodReading[] =>
+      pods
+        .filter(({ namespace }) => namespace === SHOP)
+        .map(({ name }) => ({
+          namespace: SHOP,
+          pod: name,
+          labels: { app: 'web' },
+          cores: 0.3,
+          sampledAt: Date.now() / 1_000,
+          window: 1,
+        }));
+    metricsApi = await startMetricsApi(bed(), { readings });
+    await client.create(FLOW_POLICIES, policyOf(SHOP, 'load', QUICK));
     for (const node of nodes) pods.push(await bed().pod({ node, app: 'web', namespace: SHOP }));
     for (const node of nodes) pods.push(await bed().pod({ node, app: 'dns', namespace: 'kube-system' }));
     const common = { namespace: SHOP, app: 'web', ipFamilyPolicy: 'RequireDualStack' as const };
@@ -98,6 +123,9 @@ describe('evacuating a zone', () => {
       await bed().service({ ...common, name: 'label', labels: { [LABEL_STRATEGY]: 'same-zone' } }),
       await bed().service({ ...common, name: 'auto', annotations: ANNOTATED }),
       await bed().service({ name: 'dns', namespace: 'kube-system', ipFamilyPolicy: 'RequireDualStack' }),
+      await bed().service({ ...common, name: 'node', trafficDistribution: 'PreferSameNode' }),
+      await bed().service({ ...common, name: 'weights', annotations: asking('proportional') }),
+      await bed().service({ ...common, name: 'load', annotations: asking('load-aware') }),
     );
     for (const service of services)
       await waitFor(
@@ -107,12 +135,19 @@ describe('evacuating a zone', () => {
       );
     for (const service of services)
       await settles(nodes[0]!, service, 'reaches zone a', (byZone) => (byZone['a'] ?? 0) > 0);
+    for (const service of services.filter(({ name }) => HINTED.has(name)))
+      await waitFor(
+        `every endpoint of ${service.name} has hints`,
+        async () => hintsIn(await slices(service)),
+        (hints) => hints.every((text) => !text.endsWith(': ')),
+      );
     untouched = new Map();
     for (const service of services)
       untouched.set(`${service.namespace}/${service.name}`, hintsIn(await slices(service)).sort());
   });
 
   after(async () => {
+    await metricsApi?.stop();
     await client?.close();
   });
 
