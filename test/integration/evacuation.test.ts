@@ -142,6 +142,13 @@ describe('evacuating a zone on the sandbox', () => {
     await reaches('Evacuated');
     const writes = bed.writes().filter(({ resource, query }) => resource === 'endpointslices' && !('dryRun' in query));
     expect(writes.map(({ name }) => name)).to.deep.equal(['own', 'busiest', 'busy', 'big', 'small']);
+    await bed.until(() =>
+      expect(said('Service').filter((text) => text.includes('EvacuatedFromZone'))).to.have.length(5),
+    );
+    const all = bed.writes();
+    const last = all.findLastIndex(({ resource }) => resource === 'endpointslices');
+    const early = all.slice(0, last).filter(({ resource, namespace }) => resource === 'events' && namespace === SHOP);
+    expect(early, 'Events about its Services before the last slice').to.deep.equal([]);
   });
 
   it('evacuates what is new in the zone by admission alone, with no settings-reconciler alive', async () => {

@@ -272,7 +272,10 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
         if (!options.isHeld()) return again(RESYNC_MS);
         const result = await services.reconcile(key, signal);
         queued.delete(key);
-        if (queued.size === 0) for (const { metadata } of all()) enqueueObject(metadata.name ?? '', SOON_MS);
+        if (queued.size === 0) {
+          services.release();
+          for (const { metadata } of all()) enqueueObject(metadata.name ?? '', SOON_MS);
+        }
         return result;
       },
     },

@@ -7,7 +7,7 @@ import type { Leave, OrderedDecision } from '../../evacuation/decide.ts';
 import { isLeaving } from '../../evacuation/slice.ts';
 import type { Outcome } from '../../evacuation/progress.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import type { Client, Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
+import type { Client, Clock, EventInput, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
 import { createWriteWindow } from '../../kubernetes/write-window.ts';
 import { operationsFor, writeSlices } from './apply.ts';
 import type { Next } from './apply.ts';
@@ -28,6 +28,8 @@ export interface ServicesOptions {
 export interface Services extends Reconciler {
   /** By Service, then by zone; Services that no evacuation is about are not there. */
   readonly outcomes: ReadonlyMap<string, ReadonlyMap<string, Outcome>>;
+  /** Sends the Events that wait: no Service is waiting to be looked at. */
+  release(): void;
   forget(): void;
 }
 
@@ -64,12 +66,16 @@ const outcomeIn = (
 
 type Settled = Exclude<Outcome['state'], 'pending'>;
 
-/** Events about Services: what this process did, and what it leaves; what was so before it led is not said again. */
+/**
+ * Events about Services: what this process did, and what it leaves; what was so before it led is not said again. They wait for `release`:
+ * an Event costs the API server about as much as a slice, and connections do not wait for Events.
+ */
 const createTeller = ({ events }: Pick<ServicesOptions, 'events'>) => {
   const known = new Map<string, Map<string, Settled>>();
+  let waiting: EventInput[] = [];
   const record = (key: string, type: 'Normal' | 'Warning', reason: string, message: string): void => {
     const [namespace = '', name = ''] = key.split('/');
-    events.record({ regarding: { apiVersion: 'v1', kind: 'Service', namespace, name }, type, reason, message });
+    waiting.push({ regarding: { apiVersion: 'v1', kind: 'Service', namespace, name }, type, reason, message });
   };
   return {
     /** `wrote`: slices of it. */
@@ -91,7 +97,14 @@ const createTeller = ({ events }: Pick<ServicesOptions, 'events'>) => {
       if (before.size === 0) known.delete(key);
       else known.set(key, before);
     },
-    forget: () => known.clear(),
+    release() {
+      for (const event of waiting) events.record(event);
+      waiting = [];
+    },
+    forget() {
+      known.clear();
+      waiting = [];
+    },
   };
 };
 
@@ -120,6 +133,7 @@ export const createServices = (options: ServicesOptions): Services => {
 
   return {
     outcomes,
+    release: teller.release,
     forget() {
       outcomes.clear();
       wrote.clear();

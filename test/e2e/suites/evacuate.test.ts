@@ -284,16 +284,19 @@ describe('evacuating a zone', () => {
     await lonely.remove();
   });
 
-  it('refuses to leave the last zone, and a zone that there is none of', async function () {
+  it('refuses what is too much for the zone that stays, unless told to go on, the last zone, and a zone that there is none of', async function () {
     this.timeout(120_000);
     await evacuate('nowhere', { zone: 'z' });
     const { status } = await reaches('nowhere', 'Refused');
     expect(status?.conditions?.find(({ type }) => type === 'Accepted')?.reason).to.equal('UnknownZone');
     await end('nowhere');
-    for (const zone of ['a', 'b']) {
-      await evacuate(zone, { zone });
-      await reaches(zone, 'Evacuated');
-    }
+    await evacuate('a', {});
+    await reaches('a', 'Evacuated');
+    await evacuate('b', { zone: 'b', capacityCheck: 'Refuse' });
+    const { status: much } = await reaches('b', 'Refused');
+    expect(much?.conditions?.find(({ type }) => type === 'Accepted')?.reason).to.equal('Overloaded');
+    await client.patch(ZONE_EVACUATIONS, { name: 'b' }, 'merge', { spec: { capacityCheck: 'Skip' } });
+    await reaches('b', 'Evacuated');
     await evacuate('c', { zone: 'c' });
     const last = await reaches('c', 'Refused');
     expect(last.status?.conditions?.find(({ type }) => type === 'Accepted')?.reason).to.equal('LastZone');
