@@ -48,9 +48,14 @@ const BUILD_SECONDS = 3 * 60 * 60;
 /** The runtimes that Gardener registered its own webhook for slices on, and the newest. */
 const HINTS_VERSIONS = ['1.30', '1.31'];
 
+const areGardeners = (suites: readonly string[]): boolean => suites.every((suite) => suite.startsWith('gardener-'));
+
+/** Suites beside Gardener's programs mostly wait; the long forms of others measure, or fill the machine. */
+const jobsFor = (suites: readonly string[]): number => (areGardeners(suites) ? 3 : 1);
+
 /** Suites beside Gardener's programs take one version of Kubernetes each, but for one. */
 const versionsFor = (suites: readonly string[], all: readonly string[]): readonly string[] => {
-  if (!suites.every((suite) => suite.startsWith('gardener-'))) return all;
+  if (!areGardeners(suites)) return all;
   return suites.includes('gardener-hints') ? HINTS_VERSIONS.filter((version) => all.includes(version)) : [];
 };
 
@@ -118,7 +123,14 @@ const runLongForms = async (suites: string[], versions: string, folder: string):
   const programs = { programs: builtFor(suites), limitSeconds: BUILD_SECONDS };
   await prepareBinaries({ versions: versionsFor(suites, all), ...programs, signal: stop.signal });
   const say = progress(suites);
-  const options = { suites, folder, limitMs: 90 * 60_000, signal: stop.signal, onStart: say.start };
+  const options = {
+    suites,
+    folder,
+    jobs: jobsFor(suites),
+    limitMs: 90 * 60_000,
+    signal: stop.signal,
+    onStart: say.start,
+  };
   // An environment that names the proxies itself is left alone.
   const proxies = process.env['E2E_PROXIES'] ?? all.toReversed().join(',');
   const outcome = await runSuites({ ...options, environment: { ...environment, E2E_PROXIES: proxies } });
