@@ -9,7 +9,7 @@ import { wantsColor } from './io.ts';
 import type { Io, Output } from './io.ts';
 import { createProgram } from './program.ts';
 
-/** The colours of pkg/report/paint.ts: nothing else that begins with an escape is ours. */
+/** The colours of pkg/report/paint.ts: no other escape sequence comes from this program. */
 const OWN_COLOR = /\u001B\[(?:1|2|22|31|32|39)m/g;
 
 const cleanText = (text: string): string => text.replaceAll(unsafeCharacters(), ' ');

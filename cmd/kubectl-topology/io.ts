@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a command has of the world around it, so that tests can be that world.
 
-/** What a terminal is told beside text: back to the beginning of an emptied line, or of an emptied screen. */
+/** Control sequences of a terminal: back to the beginning of an emptied line, or of an emptied screen. */
 export type Control = 'clear line' | 'clear screen';
 
 export interface Output {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows what an explanation of one Service looks at, and tells when something of it changed.
+// Follows what an explanation of one Service looks at, and reports changes.
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, NODES, PODS, SERVICES } from '../../pkg/apis/resources.ts';

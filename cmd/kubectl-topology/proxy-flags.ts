@@ -38,7 +38,7 @@ export const addProxyFlags = (command: Command): Command =>
     .option('--cilium-version <version>', 'version of Cilium; 1.18 and 1.19 read PreferClose only', ciliumVersionFlag)
     .option('--no-linkerd-endpoint-slices', 'Linkerd was installed with enableEndpointSlices=false');
 
-/** What the flags say of who routes; what they leave open, objects tell. */
+/** The data plane as flags state it; what they leave open is read from objects. */
 export const statedBy = (flags: ProxyFlags & VersionFlags): Stated => {
   const { proxy: kind, ciliumServiceTopology: serviceTopology, ciliumVersion, kubernetesVersion, featureGates } = flags;
   const cilium = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reconciler would do about the carrier of admission, for --dry-run: reads only.
+// What the reconciler would do about the admission backend, for --dry-run: reads only.
 import type { SettingsCaches } from '../../pkg/controllers/settings/caches.ts';
 import { LEASES } from '../../pkg/apis/resources.ts';
 import { chooseCarrier } from '../../pkg/controllers/admission-policies/choose.ts';
@@ -78,7 +78,7 @@ const foreignOf = async (input: PlanInput, { client }: Reading, signal: AbortSig
   return foreign;
 };
 
-/** The end of the way, as if each carrier acted at once. */
+/** The final state, as if each backend acted at once. */
 export const reportAdmission = async (
   reading: Reading,
   caches: Pick<SettingsCaches, 'slices'>,

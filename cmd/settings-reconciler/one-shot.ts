@@ -65,7 +65,7 @@ export const runCleanup = async (session: Session, signal: AbortSignal): Promise
     session.print(describe(settings));
     for (const service of settings.leftToDruid) session.print(`left to etcd-druid's next write: Service ${service}\n`);
     for (const left of settings.left) session.print(`left to another installation: namespace ${left}\n`);
-    // Whatever was followed before: a finalizer of ours must not outlive us.
+    // Whatever was followed before: this project's finalizers must not outlive it.
     const released = await releaseExtensions({ client, classes: extensionClassesOf(config.modes), logger }, workSignal);
     if (released > 0) session.print(`${released} Extension(s) released\n`);
     if (policies > 0) session.print(`${policies} object(s) of admission policies removed\n`);

@@ -7,7 +7,7 @@ import type { Logger } from '../../pkg/telemetry/types.ts';
 import type { Ledger } from '../../pkg/traffic/ledger.ts';
 import type { Conntrack } from './conntrack.ts';
 
-/** The window in which connections become visible: watches tell of new Services well within it. */
+/** The window in which connections become visible: watches report new Services well within it. */
 const SETTLE_MS = 2_000;
 /** Pause before conntrack is started again. */
 const RESTART_MS = 5_000;

@@ -45,13 +45,13 @@ export const ANNOTATION_EVACUATED = `${GROUP}/evacuated`;
 export const NOWHERE = `evacuated.${GROUP}`;
 
 /**
- * Slice annotation of a write that is meant for one carrier of the hints alone. Sent with dry runs and never stored; on a stored
+ * Slice annotation of a write that is meant for one admission backend alone. Sent with dry runs and never stored; on a stored
  * slice it does no more than the absence of the strategy label would.
  */
 export const ANNOTATION_PROBE = `${GROUP}/probe`;
 /** Annotation of the webhook configuration: what we wrote there last, so that everything else in it is another writer's. */
 export const ANNOTATION_REGISTERED = `${GROUP}/registered`;
-/** Annotation of the webhook configuration: what others added to entries of ours that are not wanted at present. */
+/** Annotation of the webhook configuration: what other writers added to entries that are temporarily removed. */
 export const ANNOTATION_WITHDRAWN = `${GROUP}/withdrawn`;
 
 /** Gardener's label; means same-zone. Mirrored from the Service to its slices. */

@@ -33,7 +33,7 @@ const problem = (path: FieldPath, message: string, allowed: readonly string[] = 
   return { field: `${PROVIDER_CONFIG_FIELD}${dot}${below}`, message: `${message}${hint}` };
 };
 
-/** Digits are indices where the schema has lists, and no field of ours is a number. */
+/** Digits are indices where the schema has lists: no field name is a number. */
 const pathOf = (pointer: string): FieldPath =>
   pathOfPointer(pointer).map((step) => (/^\d+$/.test(step) ? Number(step) : step));
 

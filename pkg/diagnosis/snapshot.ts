@@ -13,7 +13,7 @@ import type { RouterObject } from './routers/types.ts';
 export type Collection<T> =
   { readonly kind: 'known'; readonly items: readonly T[] } | { readonly kind: 'unknown'; readonly why: string };
 
-/** A Pod as far as it tells where clients and endpoints run. */
+/** A Pod as far as it shows where clients and endpoints run. */
 export interface PodSummary {
   readonly namespace: string;
   readonly name: string;
@@ -94,7 +94,7 @@ export interface WebhookSummary {
   readonly caNotAfter?: number;
 }
 
-/** A MutatingAdmissionPolicy: the other carrier of hints. */
+/** A MutatingAdmissionPolicy: the other admission backend. */
 export interface PolicySummary {
   readonly name: string;
   /** It carries the chart's name: the settings-reconciler installed it. */

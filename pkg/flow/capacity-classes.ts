@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which capacities count as one: a plan's effort grows with their number, and the authors of CPU requests decide how many there are.
 
-/** How many capacities are told apart in all, and in one zone at the most and at the least. */
+/** How many capacities are distinguished in all, and in one zone at most and at least. */
 const MOST_IN_ALL = 192;
 const MOST = 24;
 const LEAST = 4;
 
-/** How many capacities are told apart in each of so many pools of endpoints, mostly zones. */
+/** How many capacities are distinguished in each of so many pools of endpoints, mostly zones. */
 export const capacitiesFor = (pools: number): number =>
   Math.min(MOST, Math.max(LEAST, Math.floor(MOST_IN_ALL / Math.max(1, pools))));
 
@@ -17,7 +17,7 @@ const cover = (sorted: readonly number[], factor: number): number[] => {
   return smallest;
 };
 
-/** Halvings of the range that the factor lies in: beyond them doubles do not tell two factors apart. */
+/** Halvings of the range that the factor lies in: beyond them doubles do not distinguish two factors. */
 const HALVINGS = 50;
 
 /** Makes largest / smallest a factor that certainly reaches the largest: the quotient and the product are each rounded. */
@@ -26,7 +26,7 @@ const ROUNDING = 1 + 2 * Number.EPSILON;
 /**
  * The smallest capacity of each class, in order: all different ones where there are no more than `most`, else the classes
  * whose largest is least far above its smallest. Between the smallest and the largest of all, no class spans more than
- * (largest / smallest)^(1 / most): where they differ by a factor of 2 and 24 are told apart, 2.9 %.
+ * (largest / smallest)^(1 / most): where they differ by a factor of 2 and 24 are distinguished, 2.9 %.
  */
 export const capacityClasses = (capacities: readonly number[], most: number): number[] => {
   const sorted = [...new Set(capacities)].sort((a, b) => a - b);

@@ -37,7 +37,7 @@ export interface PlanInput {
    * where `cost` is given). Never at the price of overload. Default 0: they stay only where nothing is better.
    */
   readonly stickiness?: number;
-  /** No hints, and on purpose: tells a spread in force from endpoints that have no hints yet. Default false. */
+  /** No hints, and on purpose: distinguishes a spread in force from endpoints that have no hints yet. Default false. */
   readonly spreadInForce?: boolean;
   /**
    * How many looks at classes and groups of endpoints the search may take before the best plan found so far has to do: counted and

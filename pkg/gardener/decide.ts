@@ -206,7 +206,7 @@ export const decideClusterRouting = (zones: readonly string[] | undefined): Rout
 export interface ObjectRoutingInput {
   /** The decision for the namespace: decideShootRouting, decideGardenRouting or decideSeedExtensionRouting. */
   readonly decision: RoutingDecision;
-  /** Whether the object is ours to write. */
+  /** Whether this project may write the object. */
   readonly selection: Selection;
   /** The Service or Etcd, for its name in messages. */
   readonly object: KubernetesObject;

@@ -30,7 +30,7 @@ const parseZones = (value: string | undefined): readonly string[] =>
     .map((zone) => zone.trim())
     .filter((zone) => zone !== '');
 
-/** Recognises a namespace by its role label; names are only looked at to tell a self-hosted shoot's. */
+/** Recognises a namespace by its role label; names only show a self-hosted shoot's. */
 export const classifyNamespace = ({ metadata = {} }: Namespace): NamespaceClass => {
   const { name, labels = {}, annotations = {} } = metadata;
   const zones = parseZones(annotations[ANNOTATION_ZONES]);

@@ -17,7 +17,7 @@ const AMBIGUOUS = '';
 
 /**
  * Address, zone and target UID as one unambiguous string. Proxies look at the first address only, so that one identifies.
- * Neither a zone name nor a length contains a line break, and the length tells where the address ends.
+ * Neither a zone name nor a length contains a line break, and the length says where the address ends.
  */
 const identityOf = ({ addresses, zone, targetRef }: ReadEndpoint): string => {
   const address = addresses[0] ?? '';

@@ -42,7 +42,7 @@ export const HINT_STRATEGIES: readonly HintStrategy[] = [
 ];
 
 /**
- * The label keys that can ask for a strategy, in order of precedence: where several ask, ours is the more specific wish,
+ * The label keys that can ask for a strategy, in order of precedence: where several ask, this project's is the more specific,
  * since Gardener's label can only say same-zone.
  */
 export const SELECTING_LABELS: readonly string[] = [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the end of an installation from the end of one replica: whether the Deployment that this process belongs to is gone.
+// Distinguishes the end of an installation from the end of one replica: whether the Deployment that this process belongs to is gone.
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import { DEPLOYMENTS } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/types.ts';

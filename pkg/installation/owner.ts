@@ -16,7 +16,7 @@ export interface InstallationOwnerOptions {
   logger: Logger;
 }
 
-/** Resolves with undefined where the owner is not there or not ours to read; rejects with other failures. */
+/** Resolves with undefined where the owner does not exist or may not be read; rejects with other failures. */
 export type InstallationOwner = (signal?: AbortSignal) => Promise<OwnerReference | undefined>;
 
 const referenceTo = (resource: Resource, { metadata }: KubernetesObject): OwnerReference => ({

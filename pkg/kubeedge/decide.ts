@@ -9,7 +9,7 @@ import type { GroupNode } from './node.ts';
 import { parseRecord } from './record.ts';
 import type { ZoneRecord } from './record.ts';
 
-/** Why the zone of a member is not, or no longer, ours to write; stable words for events, metrics and docs. */
+/** Why the zone of a member is not written, or no longer; stable words for events, metrics and docs. */
 export type ZoneRefusal =
   'InSeveralGroups' | 'InvalidZoneName' | 'ForeignZone' | 'ZoneBoundVolumes' | 'ManagedByKubeEdge' | 'LabelTakenAway';
 
@@ -23,7 +23,7 @@ interface About {
 }
 
 export type ZoneDecision =
-  /** No group asks for anything, and nothing of ours is on the Node. */
+  /** No group asks for anything, and nothing was set on the Node. */
   | { readonly kind: 'none' }
   /** The Node has the zone that its group asks for; `own`: since we wrote it. */
   | ({ readonly kind: 'settled'; readonly reason: 'Assigned' | 'AlreadyInZone' } & About)
@@ -187,7 +187,7 @@ const wanted = (one: Case, group: NodeGroup): ZoneDecision => {
   return assign(one, target, 'Assigned', { ...previousOf(zone), losses: 0 });
 };
 
-/** No group asks for a zone any more: what is ours is reverted, and nothing else. */
+/** No group asks for a zone any more: what was set is reverted, and nothing else. */
 const unwanted = (one: Case): ZoneDecision => {
   const { name, zone, record, node } = one;
   if (record === undefined) return { kind: 'none' };

@@ -7,7 +7,7 @@ import { ANNOTATION_GROUP_ZONE, LABEL_BELONGING_TO, LABEL_ZONE } from '../apis/n
 export interface GroupNode extends KubernetesObject {
   /** All labels, since a group may select by any of them; of the annotations only our record. */
   readonly metadata: ObjectMeta;
-  /** Field managers that own the zone label; empty where the server tells of none. */
+  /** Field managers that own the zone label; empty where the server lists none. */
   readonly zoneManagers: readonly string[];
   /** Field managers that own the label with which KubeEdge marks members. */
   readonly memberManagers: readonly string[];

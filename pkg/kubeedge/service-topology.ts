@@ -40,7 +40,7 @@ export interface ServiceTopologyInput {
   readonly edgeMesh: boolean;
 }
 
-/** What hints may be given for: the label is ours while the annotation says so. */
+/** The strategy whose label this project set, while the annotation says so. */
 const STRATEGY = 'same-zone';
 
 interface Mark extends ServiceTopologyStatus {
@@ -67,7 +67,7 @@ const EDGEMESH =
 
 const isProxied = ({ spec }: Service): boolean => spec?.clusterIP !== 'None' && spec?.type !== 'ExternalName';
 
-/** Without what is ours: what its author asks for. */
+/** Without what this project set: what its author asks for. */
 const withoutOurs = (service: Service): Service => {
   const { [LABEL_STRATEGY]: _ours, ...labels } = service.metadata?.labels ?? {};
   return { ...service, metadata: { ...service.metadata, labels } };
@@ -116,7 +116,7 @@ const patchOf = (label: string | null | undefined, mark: Mark | null): ServiceTo
 });
 
 /**
- * Plans for one Service. A strategy label that its author set is never touched: ours is the one beside our annotation, with
+ * Plans for one Service. A strategy label that its author set is never changed: this project's is the one beside its annotation, with
  * the value that this names. Applying the patch and planning again gives no patch.
  */
 export const planServiceTopology = (input: ServiceTopologyInput): ServiceTopologyPlan => {

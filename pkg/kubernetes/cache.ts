@@ -132,7 +132,7 @@ const refusalOf = (error: unknown, { group }: Resource, known: boolean): 'absent
   return isForbidden(error) && !known ? 'refused' : undefined;
 };
 
-/** Asks once whether the resource is served and ours to read. */
+/** Asks once whether the resource is served and may be read. */
 const probe = async <T extends KubernetesObject>(
   { client, resource, selection = {}, logger, onFailure }: CacheOptions<T>,
   shared: Shared<T>,

@@ -155,7 +155,7 @@ export const isGone = hasStatus(410);
 export const isTooManyRequests = hasStatus(429);
 export const isServiceUnavailable = hasStatus(503);
 
-/** The API server's words for a JSON Patch that does not apply; an object that is not valid is told field by field. */
+/** The API server's message for a JSON Patch that does not apply; for an invalid object it lists fields instead. */
 const NOT_APPLICABLE = 'the server rejected our request due to an error in our request';
 
 /**

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies lists and watch events to an informer's store and tells the handlers what changed, and only that.
+// Applies lists and watch events to an informer's store and passes changes, and only those, to the handlers.
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Logger } from '../telemetry/types.ts';
 import { createStore, storeKeyOfObject } from './store.ts';
@@ -105,7 +105,7 @@ export const createInformerCache = <T extends KubernetesObject>(options: Informe
     },
     addHandlers(added) {
       handlers.push(added);
-      // Late handlers are told what is there, so that the order of set-up does not matter.
+      // Late handlers get what is already there, so that the order of set-up does not matter.
       for (const object of store.list()) guarded('upsert handler', object, () => added.onUpsert?.(object, undefined));
     },
   };

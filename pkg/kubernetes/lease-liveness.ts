@@ -29,7 +29,7 @@ export interface HolderLiveness {
    * @param at - up to when the server was heard, monotonic milliseconds; default: now. Who is cut off learns of no renewal.
    */
   alive(at?: number): boolean;
-  /** Whether the server has told of a Lease, or of its absence. */
+  /** Whether the server has reported a Lease, or its absence. */
   known(): boolean;
 }
 

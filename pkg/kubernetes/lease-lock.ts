@@ -21,7 +21,7 @@ export interface LeaseLockOptions {
 }
 
 export type Attempt =
-  /** The Lease is ours; `sentAt` (monotonic) is before the write that made it so. */
+  /** This process holds the Lease; `sentAt` (monotonic) is before the write that made it so. */
   | { readonly kind: 'held'; readonly sentAt: number }
   /** Another writer holds it. */
   | { readonly kind: 'other'; readonly holder: string }
@@ -29,9 +29,9 @@ export type Attempt =
   | { readonly kind: 'contended' };
 
 export interface LeaseLock {
-  /** Takes the Lease if it is free or expired, renews it if it is ours. Rejects with what the client rejects with. */
+  /** Takes the Lease if it is free or expired, renews it if this process holds it. Rejects with what the client rejects with. */
   tryAcquireOrRenew(signal: AbortSignal): Promise<Attempt>;
-  /** Gives the Lease up if it is still ours. */
+  /** Releases the Lease if this process still holds it. */
   release(signal: AbortSignal): Promise<void>;
 }
 

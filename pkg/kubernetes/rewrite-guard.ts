@@ -29,7 +29,7 @@ export interface RewriteGuard {
   fighting(key: string): boolean;
   /** Milliseconds until a fight is over if the other writer stops; 0 where there is none. */
   peaceInMs(key: string): number;
-  /** The object is gone or no longer ours. */
+  /** The object is gone or no longer managed. */
   forget(key: string): void;
   readonly size: number;
 }

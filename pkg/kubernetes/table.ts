@@ -4,7 +4,7 @@
 export interface Table<T> {
   get(key: string): T | undefined;
   entries(): Iterable<readonly [string, T]>;
-  /** Publishes the value, or withdraws it with undefined; tells watchers either way. */
+  /** Publishes the value, or withdraws it with undefined; notifies watchers either way. */
   set(key: string, value: T | undefined): void;
   onChange(handler: (key: string) => void): void;
 }

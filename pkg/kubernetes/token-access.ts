@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the bearer of a token may read a path of ours: asked of the API server, as kube-rbac-proxy and controller-runtime do.
+// Whether the bearer of a token may read a path here: asked of the API server, as kube-rbac-proxy and controller-runtime do.
 import { createHash } from 'node:crypto';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS } from '../apis/resources.ts';

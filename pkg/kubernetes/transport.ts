@@ -41,7 +41,7 @@ const guardStream = (message: unknown): void => {
 };
 
 /**
- * Guards the HTTP/2 streams that are opened from now on; returns what ends that. Streams cannot be told apart by
+ * Guards the HTTP/2 streams that are opened from now on; returns what ends that. Streams cannot be distinguished by
  * connection here, so it covers every HTTP/2 client of the process, which asks nothing else of its streams.
  */
 export const guardStreams = (): (() => void) => {

@@ -24,7 +24,7 @@ interface FormatQuery {
 
 export interface Format {
   readonly name: string;
-  /** Its presence tells the format. */
+  /** Its presence shows the format. */
   readonly metric: string;
   readonly queries: readonly FormatQuery[];
   /** What its figures lack, in sentences. */

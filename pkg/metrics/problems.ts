@@ -15,7 +15,7 @@ export const quoted = (text: string): string => {
 export interface Problems {
   /** Counts one of a kind; `example` is shown for the first, for example the name of a Pod. */
   count(kind: string, example?: string): void;
-  /** A sentence as it is; the same twice is told once. */
+  /** A sentence as it is; repeated ones are reported once. */
   say(sentence: string): void;
   /** In the order in which they came up first. */
   sentences(): string[];

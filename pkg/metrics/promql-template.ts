@@ -13,7 +13,7 @@ const MAX_LENGTH = 65_536;
 
 const VARIABLE = String.raw`\$(?:\{(?:namespace|service)\}|(?:namespace|service)\b)`;
 
-// What PromQL's lexer (promql/parser/lex.go) tells apart, as far as it matters here; the rest is one character after the other.
+// What PromQL's lexer (promql/parser/lex.go) distinguishes, as far as it matters here; the rest is one character after the other.
 const TOKEN = new RegExp(
   [
     String.raw`(?<skipped>#[^\n]*|\s+)`,

@@ -8,7 +8,7 @@ import { createProblems } from './problems.ts';
 export interface KnownUsage {
   readonly cores: number;
   readonly window: number;
-  /** What its timestamp says; tells samples apart. */
+  /** What its timestamp says; distinguishes samples. */
   readonly stamp: number;
   /** Its timestamp, or when it was first seen where that is earlier: seconds. */
   readonly sampledAt: number;

@@ -27,7 +27,7 @@ const testCase = (finding: Finding): string => {
   const text = xml(
     `${message}\n${remedy}${place === undefined ? '' : `\n${placeText(finding)}`}`.replace(/\n/g, ' — '),
   );
-  // JUnit knows no degrees: a note is told and fails nothing.
+  // JUnit has no severities: a note is listed and fails nothing.
   return severity === 'note'
     ? `${head}>\n      <system-out>${text}</system-out>\n    </testcase>\n`
     : `${head}>\n      <failure type="${severity}" message="${xml(message)}">${text}</failure>\n    </testcase>\n`;

@@ -22,7 +22,7 @@ const NOTHING: RoutingSettings = { labels: {}, annotations: {} };
 const OWN_LABELS = [LABEL_CONSIDER];
 const OWN_ANNOTATIONS = [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE];
 
-/** The map without the keys that are ours, plus what is wanted; an absent map stays absent where nothing is added. */
+/** The map without this project's keys, plus what is wanted; an absent map stays absent where nothing is added. */
 const resetMap = (
   map: StringMap | undefined,
   ownKeys: readonly string[],

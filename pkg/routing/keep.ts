@@ -10,9 +10,9 @@ import type { ServiceLike } from './types.ts';
 /** One row of the table of what is kept. Data, because the webhook interprets it and policies are generated from it. */
 export interface KeptSlot {
   readonly slot: Slot;
-  /** True where a domain-prefixed value names a custom heuristic of its owner, never ours to change. */
+  /** True where a domain-prefixed value names a custom heuristic of its owner, which is never changed. */
   readonly yieldsToHeuristic: boolean;
-  /** The API refuses a Service in which this slot has another value: the owner's own one keeps ours away. */
+  /** The API refuses a Service in which this slot has another value: the owner's value excludes this one. */
   readonly agreesWith?: Slot;
 }
 

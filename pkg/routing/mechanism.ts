@@ -90,7 +90,7 @@ export const strategySettings = (version: KubernetesVersion, strategy: Strategy)
 };
 
 /**
- * Settings of a Service for which another writer than its author names a strategy: a planned one is told in the annotation as well,
+ * Settings of a Service for which another writer than its author names a strategy: a planned one is named in the annotation as well,
  * or the flow controller would take the label for a leftover.
  */
 export const configuredSettings = (version: KubernetesVersion, strategy: Strategy): RoutingSettings => {

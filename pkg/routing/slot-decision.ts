@@ -21,9 +21,9 @@ export interface SlotDecision {
   readonly slot: Slot;
   readonly current: string | undefined;
   readonly next: string | undefined;
-  /** The value to record as ours; undefined where the result is not our doing. */
+  /** The value to record in `applied`; undefined where this project did not set it. */
   readonly claim: string | undefined;
-  /** The value of another writer to remember for the day when we take ours back. */
+  /** The value of another writer, to restore on release. */
   readonly removed: string | undefined;
   /** The value on the object is another writer's, stays, and stands in the way. */
   readonly foreign: boolean;
@@ -51,7 +51,7 @@ const isEqual = ({ slot, current, want }: SlotState): boolean =>
   current === want ||
   (isAnnotation(slot) && current !== undefined && want !== undefined && isAuto(current) && isAuto(want));
 
-// A user may name a heuristic of their own (or of ours) over a value that we set; that is never changed.
+// A user may name a heuristic of their own (or of this project) over a value that was set here; that is never changed.
 const isUsersHeuristic = ({ slot, current, claimed }: SlotState): boolean =>
   isAnnotation(slot) && current?.includes('/') === true && current !== claimed;
 

@@ -35,7 +35,7 @@ export const strategyFromAnnotation = (value: string | undefined): Strategy | un
 export const strategyFromLabels = (labels: Readonly<StringMap> | undefined): Strategy | undefined =>
   asStrategy(labels === undefined ? undefined : valueOf({ labels }, STRATEGY_SLOT));
 
-/** What the object's author set in a slot; undefined where `applied` says that the value is ours. */
+/** What the object's author set in a slot; undefined where `applied` says that this project set it. */
 const authoredValue = (own: SettingsLike, applied: SettingsLike, slot: Slot): string | undefined => {
   const value = valueOf(own, slot);
   return value === valueOf(applied, slot) ? undefined : value;

@@ -39,7 +39,7 @@ export interface EtcdFieldSupport {
 
 /**
  * The concrete settings that make a Service route by zone: labels, annotations and field to be present.
- * Everything of ours that is not named here is reset.
+ * Everything else that this project sets is reset.
  */
 export interface RoutingSettings {
   readonly labels: Readonly<StringMap>;
@@ -56,7 +56,7 @@ export interface AppliedRecord {
   readonly removedAnnotations?: Readonly<StringMap>;
 }
 
-/** One value on the object that is not ours and stands in the way. */
+/** One value of another writer on the object that stands in the way. */
 export interface ForeignValue {
   readonly field: string;
   readonly value: string;

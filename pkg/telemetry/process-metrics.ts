@@ -5,7 +5,7 @@ import type { Metrics } from './metrics.ts';
 import type { HealthCheck } from './types.ts';
 
 export interface ProcessMetricsOptions {
-  /** Name of the command, on every series: components of one release are told apart by it, whatever a scraper calls its jobs. */
+  /** Name of the command, on every series: it distinguishes the components of one release, whatever a scraper calls its jobs. */
   command: string;
   /** The checks behind /readyz. */
   readiness: readonly HealthCheck[];
@@ -38,7 +38,7 @@ export const createProcessMetrics = (metrics: Metrics, options: ProcessMetricsOp
   });
 };
 
-/** What is told when an event is dropped, by cause. */
+/** Counts dropped events, by cause. */
 export const createEventMetrics = (metrics: Metrics): ((reason: string) => void) => {
   const dropped = metrics.counter({
     name: 'events_dropped_total',

@@ -39,7 +39,7 @@ export interface Directory {
   zoneOfNode(name: string): string;
   /** How many Nodes there are. */
   readonly nodes: number;
-  /** Whether every Node tells its range of Pods: only then an unknown address is outside of the cluster. */
+  /** Whether every Node has a range of Pods: only then an unknown address is outside of the cluster. */
   readonly knowsPodRanges: boolean;
 }
 

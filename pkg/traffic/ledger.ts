@@ -53,7 +53,7 @@ export interface Ledger {
   event(flow: Flow): void;
   /**
    * Finds Service and zones of the flows that began since the last call. A while after they began, because what they lead to
-   * may be as new as they are, and the watch that tells of it is slower than the kernel.
+   * may be as new as they are, and the watch that reports it is slower than the kernel.
    */
   settle(): void;
   /** A list begins; the first one is what was there before counting began. */
@@ -200,7 +200,7 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
     living.delete(key);
   };
 
-  /** A flow that was listed as there before, and whose beginning is told only now: all of it counts. */
+  /** A flow that was listed before, and whose beginning is reported only now: all of it counts. */
   const beginAfterAll = (entry: Living): void => {
     if (!entry.early) return;
     settle(entry);

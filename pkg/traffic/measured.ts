@@ -36,7 +36,7 @@ export interface WorkloadFlow {
   readonly destination: string;
   /** A second, from `from` to `to`. */
   readonly bytes: number;
-  /** Undefined where the source does not tell a request from an answer. */
+  /** Undefined where the source does not distinguish requests from responses. */
   readonly direction: 'request' | 'response' | undefined;
 }
 

@@ -20,7 +20,7 @@ const narrowingOf = (webhook: MutatingWebhook): Narrowing => {
 const registeredText = (webhooks: readonly MutatingWebhook[]): string =>
   JSON.stringify(Object.fromEntries(webhooks.map((webhook) => [webhook.name, narrowingOf(webhook)])));
 
-/** What others made of an entry of ours that is not wanted at present, and what we had written there. */
+/** What other writers made of an entry that is temporarily removed, and what the webhook had written there. */
 interface Withdrawn extends Narrowing {
   readonly failurePolicy?: NonNullable<MutatingWebhook['failurePolicy']>;
   readonly ours?: Narrowing;

@@ -125,7 +125,7 @@ networking.resources.gardener.cloud/pod-label-selector-namespace-alias: extensio
 {{- end -}}
 
 {{/*
-true where VerticalPodAutoscalers are rendered. Gardener wants one in every seed and garden runtime, and does not tell charts what
+true where VerticalPodAutoscalers are rendered. Gardener wants one in every seed and garden runtime, and does not pass to charts what
 the API server serves.
 */}}
 {{- define "tar.vpa" -}}
@@ -210,7 +210,7 @@ topologySpreadConstraints:
 {{- end -}}
 
 {{/*
-What the settings-reconciler is told: a registration that this chart renders cannot follow what it decides, so `auto` is the
+The admission value of the settings-reconciler: a registration that this chart renders cannot follow what it decides, so `auto` is the
 webhook there.
 */}}
 {{- define "tar.admission" -}}
@@ -220,7 +220,7 @@ webhook
 {{ .Values.admission }}
 {{- end -}}
 {{- end -}}
-{{/* What the webhook is told: with a settings-reconciler beside it to follow that one, so that no slice is ever without a carrier. */}}
+{{/* The admission value of the webhook: beside a settings-reconciler it follows that one, so that no slice is ever without a backend. */}}
 {{- define "tar.admission.webhook" -}}
 {{- if .Values.settingsReconciler.enabled -}}auto{{- else -}}{{ .Values.admission }}{{- end -}}
 {{- end -}}
@@ -252,7 +252,7 @@ webhook
 {{- if include "tar.isRuntime" . -}}runtime{{- else -}}true{{- end -}}
 {{- end -}}
 
-{{/* What a component that takes part in admission is told about its installation. */}}
+{{/* The installation section of components that take part in admission. */}}
 {{- define "tar.sharing" -}}
 {{- if include "tar.isShared" .root }}
 claim:

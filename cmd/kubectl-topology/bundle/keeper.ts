@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps what a bundle should hold of the objects that are read: ours, and what is needed to judge them; bounded.
+// Keeps those objects that a bundle needs: this project's, and the ones that findings are based on; bounded.
 import { EXTENSION_NAME, EXTENSION_TYPE, LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';
 import { webhooksOf } from '../../../pkg/diagnosis/project/admission.ts';
 import { textAt } from '../../../pkg/diagnosis/project/fields.ts';
@@ -30,7 +30,7 @@ const isPolicy = (kind: unknown): boolean =>
 const SYSTEM = 'kube-system';
 const namespaceOf = (object: Fields): string => metadataOf(object, false).namespace ?? '';
 
-/** Whether it is ours, or needed to judge what is. Of slices that shows once all Services are known. */
+/** Whether it is this project's, or findings are based on it. For slices that is known once all Services are. */
 const isWanted = (object: Fields): boolean => {
   const { kind } = object;
   if (kind === 'Service') return isManaged(object) || isOfChart(object, EXTENSION_NAME);

@@ -14,7 +14,7 @@ import { load } from '../session.ts';
 import { addSimulateFlags, simulationFailsOn, simulateOptions } from '../simulate-flags.ts';
 import type { SimulateFlags } from '../simulate-flags.ts';
 
-/** Pods only tell capacity, which counts only where demand does. */
+/** Pods only show capacity, which matters only where demand is given. */
 const needsOf = ({ demand, capacity }: SimulateFlags): readonly CollectionName[] => [
   'nodes',
   'services',

@@ -65,7 +65,7 @@ export const readRefusalOf = (error: unknown, { resource }: Pick<Source, 'resour
   return error instanceof ApiError && error.status === 404 ? `the cluster serves no ${resource.plural}` : undefined;
 };
 
-/** What the API server says of its version; undefined where it does not tell. */
+/** The API server's version; undefined where it does not answer. */
 export const serverVersion = async (client: Client, signal: AbortSignal): Promise<unknown> => {
   try {
     return await client.raw('/version', signal);

@@ -14,7 +14,7 @@ const LIST = /^(.*)List$/;
 export const itemKindOf = (kind: unknown): string | undefined =>
   typeof kind === 'string' ? LIST.exec(kind)?.[1] : undefined;
 
-/** An item of a list with the kind and version that the list tells. */
+/** An item of a list, with kind and version from the list. */
 export const completeItem = (item: unknown, list: Fields): unknown => {
   const kind = itemKindOf(list['kind']) ?? '';
   if (!isFields(item) || kind === '' || item['kind'] !== undefined) return item;

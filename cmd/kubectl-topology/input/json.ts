@@ -30,7 +30,7 @@ const firstBroken = (text: Buffer, { start }: Range): Range | undefined => {
 };
 
 /**
- * The first value that is none, for parsers that do not tell where; the end of the text if all look right. A loop, because
+ * The first value that is none, for parsers that do not say where; the end of the text if all look right. A loop, because
  * text may be nested deeper than a stack is.
  */
 const findBroken = (text: Buffer, range: Range): number => {

@@ -102,7 +102,7 @@ const takeObject = (object: unknown, take: TakeObject, prefix = 0): void => {
   }
 };
 
-/** A long list in block style, its items in parts; and the rest, which tells their kind. */
+/** A long list in block style, its items in parts; and the rest, which names their kind. */
 const partsOfList = ({ text, line }: Part): { head: Part; parts: Part[] } | undefined => {
   const opening = text.length < MAX_PART ? null : /^items:[ \t]*\r?\n(?=( *)- )/m.exec(text);
   if (opening === null) return undefined;

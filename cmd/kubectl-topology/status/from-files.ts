@@ -14,7 +14,7 @@ import { parseQuietly } from './parse.ts';
 export interface FromFilesOptions extends FileInput {
   readonly paths: readonly string[];
   readonly namespace?: string | undefined;
-  /** Milliseconds since the epoch, where the files tell no time. */
+  /** Milliseconds since the epoch, for files without a time. */
   readonly now: number;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries admission with a slice that is created as a dry run: what comes back has hints where a carrier acts. Nothing is stored.
+// Tries admission with a slice that is created as a dry run: what comes back has hints if the admission backend acts. Nothing is stored.
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_PROBE, LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
@@ -64,7 +64,7 @@ const probe = async (
   }
 };
 
-/** One result for each carrier that is registered. */
+/** One result for each registered admission backend. */
 export const probeAdmission = async (options: ProbeOptions): Promise<ProbeResult[]> => {
   const results: ProbeResult[] = [];
   for (const { carrier, namespace } of probePlan(options.objects)) {

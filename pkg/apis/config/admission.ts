@@ -10,7 +10,7 @@ import { namespaceList, namespaceName, object, objectName, oneOf, userName } fro
 export type AdmissionCarrier = (typeof ADMISSION_CARRIERS)[number];
 export const ADMISSION_CARRIERS = ['auto', 'webhook', 'policy'] as const;
 
-/** Schema of the carrier. */
+/** Schema of the admission backend. */
 export const admissionSchema = (description: string) => oneOf(ADMISSION_CARRIERS, { default: 'auto', description });
 
 /** Schema of what is known about the flow controller. */

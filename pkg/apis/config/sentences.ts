@@ -2,7 +2,7 @@
 // Says in a sentence what a schema error means for the person who wrote the file.
 import type { ErrorObject } from 'ajv';
 
-/** What to tell; `key` is a missing field below the error's path, `unknownKey` one that should not be there. */
+/** The sentence; `key` is a missing field below the error's path, `unknownKey` one that should not be there. */
 export interface Sentence {
   readonly message: string;
   readonly allowed?: readonly string[];

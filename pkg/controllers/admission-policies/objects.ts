@@ -18,7 +18,7 @@ export interface Managed {
 /** Says whose an object is: what lacks it is another writer's, whatever its name. */
 const OWNER = { 'app.kubernetes.io/managed-by': COMMANDS.settingsReconciler };
 
-/** Selects ours. */
+/** Selects the objects that settings-reconciler manages. */
 export const OWNER_SELECTOR = Object.entries(OWNER)
   .map(([key, value]) => `${key}=${value}`)
   .join(',');
@@ -67,7 +67,7 @@ export const managedKey = ({ resource, object: { metadata } }: Managed): string 
 
 /**
  * The object to write over the current one, or undefined where nothing differs. Labels and annotations of others stay; a
- * spec and data are ours alone.
+ * spec and data have no other writer.
  */
 export const updateOf = (wanted: PolicyObject, current: PolicyObject): PolicyObject | undefined => {
   const ownerReferences = wanted.metadata?.ownerReferences;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans the next step of bringing the carrier of admission in: install it, wait until it acts, then take the other one away. Pure.
+// Plans the next step of a switch of the admission backend: install it, wait until it acts, then remove the other one. Pure.
 import type { OwnerReference } from '../../apis/meta.ts';
 import { CONFIG_MAPS, MUTATING_ADMISSION_POLICIES, MUTATING_ADMISSION_POLICY_BINDINGS } from '../../apis/resources.ts';
 import { buildCarrierObject } from '../../hints/policy/index.ts';
@@ -18,9 +18,9 @@ export interface PlanInput {
   readonly current: readonly Managed[];
   /** What everything goes with; undefined: not known, and what is there stays as it is. */
   readonly owner?: OwnerReference | undefined;
-  /** Keys of objects that another writer has under the name of one of ours. */
+  /** Keys of objects of other writers under a name that is needed here. */
   readonly foreign: ReadonlySet<string>;
-  /** Whether each carrier was seen to act, for long enough that it holds for every API server. */
+  /** Whether each backend was observed to act, for long enough that it holds for every API server. */
   readonly acting: Readonly<Record<Carrier, boolean>>;
 }
 
@@ -33,7 +33,7 @@ export interface Plan {
   readonly actions: readonly Action[];
   /** Why nothing is installed: one sentence for each object of another writer. */
   readonly refused: readonly string[];
-  /** The carrier that the next step waits for; undefined: none. */
+  /** The backend that the next step waits for; undefined: none. */
   readonly awaits: Carrier | undefined;
   /** Who carries, as it is said once the actions are done. */
   readonly says: Carrier;
@@ -59,7 +59,7 @@ const writeOf = (item: Managed, current: ReadonlyMap<string, Managed>): Action[]
 /** Bindings first: what is not bound does not act, and nothing ever waits for what is gone already. */
 const REMOVAL = [MUTATING_ADMISSION_POLICY_BINDINGS, MUTATING_ADMISSION_POLICIES, CONFIG_MAPS];
 
-/** What takes away those of ours that are not wanted any more, in an order that never blocks a write. */
+/** Removes the objects that are no longer wanted, in an order that never blocks a write. */
 export const removalOf = (current: readonly Managed[], isWanted: (item: Managed) => boolean = () => false): Action[] =>
   REMOVAL.flatMap((resource) => current.filter((item) => item.resource === resource && hasOwnerLabel(item.object)))
     .filter((item) => !isWanted(item))
@@ -103,7 +103,7 @@ const planWebhook = ({ wanted, namespace, current, acting, owner }: PlanInput): 
 };
 
 /**
- * The writes of this turn. The old carrier goes only after the new one was seen to act beside it; both at once is
+ * The writes of this reconcile. The old backend is removed only after the new one was observed to act beside it; both at once is
  * harmless, since each leaves alone what is right already. Nothing differs: nothing is written.
  */
 export const planCarrier = (input: PlanInput): Plan =>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the API server with writes that are not stored whether a carrier of admission acts on slices.
+// Finds out with dry-run writes whether an admission backend acts on slices.
 import type { EndpointSlice } from '../../apis/core.ts';
 import { ANNOTATION_PROBE, LABEL_STRATEGY, STRATEGIES } from '../../apis/names.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
@@ -15,7 +15,7 @@ export interface ProbeOptions {
   logger: Logger;
 }
 
-/** A hint that no carrier would leave: the endpoint is in another zone. */
+/** A hint that no backend would keep: the endpoint is in another zone. */
 const WRONG = 'probe-wrong';
 const ZONE = 'probe-zone';
 
@@ -35,7 +35,7 @@ const actedOn = ({ endpoints }: EndpointSlice): boolean =>
 
 const isInvalid = (error: unknown): boolean => error instanceof ApiError && error.status === 422;
 
-/** Whether the carrier acts on this slice, for every strategy; undefined: the slice is gone. */
+/** Whether the backend acts on this slice, for every strategy; undefined: the slice is gone. */
 const probeSlice = async (
   carrier: Carrier,
   { metadata, addressType }: EndpointSlice,
@@ -60,7 +60,7 @@ const probeSlice = async (
 };
 
 /**
- * Whether the carrier acts now, by a dry run that the other carrier leaves alone. True where no slice is served: there is
+ * Whether the backend acts now, by a dry run that the other one ignores. True where no slice is served: there is
  * nothing to lose. Whatever refuses the dry run (a foreign webhook with side effects, say) counts as not yet.
  */
 export const carrierActs = async (carrier: Carrier, options: ProbeOptions, signal: AbortSignal): Promise<boolean> => {

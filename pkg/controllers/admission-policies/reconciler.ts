@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the chosen carrier of admission in place: installs, repairs and removes the policies, and says who carries.
+// Keeps the chosen admission backend in place: installs, repairs and removes the policies, and records which backend is active.
 import type { AdmissionCarrier } from '../../apis/config/admission.ts';
 import type { OwnerReference } from '../../apis/meta.ts';
 import { buildAdmissionPolicies } from '../../hints/policy/index.ts';
@@ -30,7 +30,7 @@ export interface AdmissionPoliciesReconcilerOptions {
   store: Pick<PolicyStore, 'list'>;
   writer: PolicyWriter;
   planner: Pick<LeaseWatch, 'alive' | 'known'>;
-  /** Whether a carrier acts now. */
+  /** Whether a backend acts now. */
   acts(carrier: Carrier, signal: AbortSignal): Promise<boolean>;
   /** What everything that is written goes with. Default: nothing. */
   owner?: InstallationOwner;
@@ -48,7 +48,7 @@ export interface Backends {
   readonly awaited: Carrier | undefined;
 }
 
-/** Time that a carrier must be seen to act without a break: one API server tells, the others follow within this. */
+/** Time that a backend must be observed to act without a break: one API server answers, the others follow within this. */
 export const SETTLE_MS = 5_000;
 const NEXT_STEP_MS = 1_000;
 /** Poll interval for changes without events: a Lease that grows old, slices that grow. */
@@ -58,7 +58,7 @@ const PATIENCE_MS = 60_000;
 
 const again = (afterMs: number): Result => ({ kind: 'requeue', afterMs });
 
-/** Since when a carrier was awaited, and seen to act without a break; monotonic milliseconds. */
+/** Since when a backend was awaited, and observed to act without a break; monotonic milliseconds. */
 interface Awaited {
   readonly carrier: Carrier;
   readonly from: number;
@@ -110,7 +110,7 @@ export const createAdmissionPoliciesReconciler = (
     });
   };
 
-  /** One look at the carrier that is waited for. */
+  /** One probe of the backend that is waited for. */
   const wait = async (carrier: Carrier, signal: AbortSignal): Promise<Result> => {
     const now = clock.monotonic();
     const before: Awaited = awaited?.carrier === carrier ? awaited : { carrier, from: now, since: undefined };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remembers for a while how large slices were, so that a Service that grows and shrinks does not switch the carrier each time.
+// Remembers for a while how large slices were, so that a Service that grows and shrinks does not switch the backend each time.
 import type { EndpointSlice } from '../../apis/core.ts';
 import { strategyOf } from '../../hints/table.ts';
 import type { Clock } from '../../kubernetes/types.ts';

@@ -44,9 +44,9 @@ interface State {
   readonly known: KnownFigures;
   /** Monotonic milliseconds. */
   readonly since: number;
-  /** An event told of this time without effect. */
+  /** An event reported this time without effect. */
   readonly told: boolean;
-  /** An event told of a fault, and none yet that it is over. */
+  /** An event reported a fault, and none yet its end. */
   readonly alarmed: boolean;
 }
 
@@ -120,15 +120,15 @@ const next = (
   if (before !== undefined && effectStateOf(before.result) === effectStateOf(result))
     return { ...before, result, known };
   const detail = result.kind === 'effective' ? {} : { detail: result.message };
-  // The first look after a start, or after the setting was switched on, changes nothing that was told before.
+  // The first look after a start, or after the setting was switched on, reports nothing anew.
   const level = before === undefined ? 'debug' : 'info';
   logger[level]('effectiveness changed', { service: name, state: effectStateOf(result), ...detail });
-  // One fault that turns into another is still the same time without effect, and still told once.
+  // One fault that turns into another is still the same time without effect, and is still reported once.
   const { since, told } = before !== undefined && isFault(before.result) && isFault(result) ? before : NEW_STATE;
   return { result, known, since: since ?? clock.monotonic(), told, alarmed: before?.alarmed ?? false };
 };
 
-/** One event for all that have been without effect for long enough and were not told yet; returns when to look again. */
+/** One event for all that have been without effect for long enough and were not reported yet; returns when to look again. */
 const tell = (
   { regarding }: EnabledSettings,
   current: Map<string, State>,
@@ -152,7 +152,7 @@ const tell = (
   return waitMs;
 };
 
-/** One event for all that were told to be without effect and are not any more. */
+/** One event for all that were reported to be without effect and are effective again. */
 const tellEnded = (
   namespace: string,
   { regarding }: EnabledSettings,

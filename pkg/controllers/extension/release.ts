@@ -39,7 +39,7 @@ const letGo = async (first: Extension, { client, logger }: ReleaseOptions, signa
   return false;
 };
 
-/** How many were let go; none where Extensions are not served, or not ours to read. */
+/** How many were released; none where Extensions are not served or may not be read. */
 export const releaseExtensions = async (options: ReleaseOptions, signal: AbortSignal): Promise<number> => {
   const ours: Extension[] = [];
   try {

@@ -67,7 +67,7 @@ export const patchService = async (
   return true;
 };
 
-/** The same, where the watch will tell of a Service that is another one by now. */
+/** The same, where the watch will report a Service that has been replaced meanwhile. */
 export const writeService = (...args: Parameters<typeof patchService>): Promise<boolean> =>
   patchService(...args).catch((error: unknown) => {
     if (isConflict(error) || isNotFound(error)) return false;

@@ -25,7 +25,7 @@ const withoutWish = (service: Service): Service => ({
   },
 });
 
-/** Reverts a label of ours that is about a plan; everything else stays. */
+/** Reverts the label that asks for a plan, if this project set it; everything else stays. */
 export const takeBackLabel = (service: Service): SettingsPlan =>
   plannedByLabel(ownLabel(service)) === undefined ? NOTHING : planStrategyLabel(withoutWish(service));
 
@@ -44,7 +44,7 @@ export const labelPlan = (service: Service, observeOnly: boolean): SettingsPlan 
 export interface LabelWriter {
   /** Carries the plan out, if it is not too early; resolves with when it is due again, milliseconds. */
   write(key: string, service: Service, plan: SettingsPlan, signal: AbortSignal): Promise<number | undefined>;
-  /** The Service is gone, or no longer ours. */
+  /** The Service is gone, or no longer served. */
   forget(key: string): void;
 }
 

@@ -17,18 +17,18 @@ export interface LeavingOptions {
 }
 
 export interface Leaving {
-  /** Whether something of ours is left on it; `known`: this process has planned it. */
+  /** Whether anything that this project set is left on it; `known`: this process has planned it. */
   isLeftBehind(key: string, snapshot: Snapshot, known: boolean): boolean;
   /** Releases it once it has been out of our namespaces for long enough; `done` when it is released. */
   release(key: string, snapshot: Snapshot, signal: AbortSignal): Promise<Result>;
-  /** It is served (again), or has nothing of ours. */
+  /** It is served (again), or carries nothing to revert. */
   stays(key: string): void;
   /** It is gone, or served again: what admission writes on it from now on is not left behind. */
   forget(key: string): void;
 }
 
 export const createLeaving = ({ client, clock, writer }: LeavingOptions): Leaving => {
-  /** Since when the namespace is not ours, monotonic milliseconds. */
+  /** Since when the namespace is not served, monotonic milliseconds. */
   const since = new Map<string, number>();
   /** Services that this process released: admission may give them the label again that their annotation asks for. */
   const released = new Set<string>();

@@ -88,7 +88,7 @@ const problemOf = (error: unknown): LoadProblem =>
     ? { reason: error.reason, message: error.message }
     : { reason: 'Unreachable', message: error instanceof Error ? error.message : String(error) };
 
-/** A reading that leaves something out is worth telling, and still counts. */
+/** A partial reading is reported, and still used. */
 const partialOf = ({ problems }: LoadReading): LoadProblem | undefined =>
   problems.length === 0 ? undefined : { reason: 'PartialMetrics', message: problems.slice(0, 3).join('; ') };
 

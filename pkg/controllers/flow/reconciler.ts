@@ -19,9 +19,9 @@ import { loadQueryOf } from './snapshots.ts';
 import type { Outcome, Refusal, Snapshot } from './types.ts';
 
 export interface FlowReconcilerOptions {
-  /** From the caches; undefined: there is no such Service, or it is not ours. */
+  /** From the caches; undefined: there is no such Service, or it is not served. */
   snapshot(key: string): Snapshot | undefined;
-  /** The same for a Service whose namespace is not ours. */
+  /** The same for a Service whose namespace is not served. */
   foreign(key: string): Snapshot | undefined;
   /** Whether enough is known to decide anything; where it is not, everything stays as it is. */
   known(): boolean;
@@ -120,7 +120,7 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     return reason === 'ConflictingMode' ? writer.release(snapshot.slices, signal) : DONE;
   };
 
-  /** The Service is gone or its namespace is not served: what is left of ours is released. */
+  /** The Service is gone or its namespace is not served: what this project set is released. */
   const leave = async (key: string, left: Snapshot | undefined, signal: AbortSignal): Promise<Result> => {
     const behind = left !== undefined && leaving.isLeftBehind(key, left, memories.has(key)) ? left : undefined;
     if (behind !== undefined) {

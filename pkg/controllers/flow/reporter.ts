@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells what the loops do: conditions and figures in the FlowPolicy, events and log lines when something changes, metrics.
+// Reports what the loops do: conditions and figures in the FlowPolicy, events and log lines when something changes, metrics.
 import { loopFindingsOf, findingsOfRefused } from '../../flow/assemble/conditions.ts';
 import type { Finding, Findings } from '../../flow/assemble/conditions.ts';
 import { viewsOfEndpoints } from '../../flow/assemble/endpoints.ts';
@@ -33,7 +33,7 @@ export interface FlowReporterOptions {
 
 export interface FlowReporter {
   report(outcome: Outcome, signal: AbortSignal): Promise<void>;
-  /** The Service asks for nothing any more; undefined: it is gone. Its policy says so, or goes where it was ours. */
+  /** The Service asks for nothing any more; undefined: it is gone. Its FlowPolicy says so, or is deleted if the controller created it. */
   released(key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void>;
   services(): Iterable<ServiceFigures>;
 }
@@ -46,7 +46,7 @@ interface Known {
   readonly plan: HintsInForce | undefined;
 }
 
-/** Reasons that people should look at; the others are told by the status alone. */
+/** Reasons that become Warning events; the others appear only in the status. */
 const WARNINGS = new Set([
   'ConflictingMode',
   'HintsNotFollowed',

@@ -17,13 +17,13 @@ import type { FlowCaches } from './caches.ts';
 import type { Snapshot } from './types.ts';
 
 export interface Snapshots {
-  /** Whether Nodes are known, and the labels of namespaces where it is those that say what is ours. */
+  /** Whether Nodes are known, and the labels of namespaces where those decide what is served. */
   known(): boolean;
   /** Undefined: there is no such Service, or it is not ours. */
   snapshot(key: string): Snapshot | undefined;
-  /** The same for a Service in a namespace that is not ours; undefined: it is ours or excluded, or there is none. */
+  /** The same for a Service in a namespace that is not served; undefined: it is served or excluded, or there is none. */
   foreign(key: string): Snapshot | undefined;
-  /** Keys of all Services that are ours. */
+  /** Keys of all served Services. */
   services(): string[];
 }
 

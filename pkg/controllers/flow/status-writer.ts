@@ -44,7 +44,7 @@ interface Written {
   readonly at: number;
 }
 
-/** Ours, and its spec is still empty. */
+/** Created by this controller, and its spec is still empty. */
 export const isOwnPolicy = ({ metadata, spec }: FlowPolicy): boolean =>
   metadata.labels?.[LABEL_MANAGED_BY] === COMMANDS.flowController && Object.keys(spec ?? {}).length === 0;
 

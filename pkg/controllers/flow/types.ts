@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the flow controller's parts tell each other about one Service.
+// What the flow-controller's parts exchange about one Service.
 import type { Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import type { PlannedStrategy } from '../../routing/strategy.ts';

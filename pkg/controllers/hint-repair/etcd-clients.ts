@@ -46,7 +46,7 @@ export const isLeftOver = (slice: EndpointSlice, view: EtcdClientView): boolean 
 
 export interface HintReleaseOptions {
   client: Pick<Client, 'patch'>;
-  /** Slices as cached, of namespaces that are ours. */
+  /** Slices as cached, of managed namespaces. */
   slices(): readonly EndpointSlice[];
   view: EtcdClientView;
   logger: Logger;

@@ -47,7 +47,7 @@ export const touchWatches = (caches: NodeGroupCaches, concerns: (key: string) =>
   return [...objects(caches.slices, ofSlice), ...changes(caches.nodes, onNode)];
 };
 
-/** Services with KubeEdge's annotation, or with ours. */
+/** Services with KubeEdge's annotation, or with the one that records what was set for it. */
 export const serviceWatches = ({ groups, services, meshes }: NodeGroupCaches): Watch[] => {
   const marked = (): string[] => services.list().filter(isMarked).map(keyOf);
   return [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells what becomes of the zone of each Node: once as an event and a log line, always as a count.
+// Reports the zone decision of each Node: once as an event and a log line, always as a count.
 import type { NodeGroup } from '../../apis/kubeedge.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { NODE_GROUPS, apiVersionOf } from '../../apis/resources.ts';

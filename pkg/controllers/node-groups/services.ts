@@ -89,7 +89,7 @@ export const createServiceTopology = (options: ServiceReconcilerOptions): Servic
           guard.written(key, wanted);
         }
         if (status === undefined) return forget(key);
-        // After a restart what is in order was told before; the annotation says it all the time.
+        // After a restart what is in order was reported before; the annotation shows it all the time.
         if (untold.delete(key) || (changed && status.reason === 'ConflictingMode')) tell(service, status);
         known.set(key, status.reason);
         return DONE;

@@ -11,7 +11,7 @@ import { formatRecord } from '../../kubeedge/record.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
 
-/** Managed fields should name us, whatever the user agent: with them KubeEdge's writes are told from ours. */
+/** Managed fields should name us, whatever the user agent: they distinguish KubeEdge's writes from this controller's. */
 const OPTIONS = { fieldManager: COMMANDS.flowController };
 
 /** The Node as the server has it now; undefined where another writer wrote it meanwhile, or it is gone. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The turn of one Node: decide its zone, look at its volumes where that moves it, write, tell.
+// Reconciles one Node: decides its zone, checks its volumes if that moves it, writes, reports.
 import type { NodeGroup } from '../../apis/kubeedge.ts';
 import { nameOf } from '../../apis/object.ts';
 import { decideZone } from '../../kubeedge/decide.ts';

@@ -17,7 +17,7 @@ const kept = <K extends 'labels' | 'annotations'>(meta: ObjectMeta | undefined, 
   return found.length === 0 ? {} : { [field]: Object.fromEntries(found) };
 };
 
-/** Of a Node, what tells who routes there; for caches that keep little else. */
+/** The fields of a Node that show its data plane; for caches that keep little else. */
 export const routingMeta = (meta: ObjectMeta | undefined): Pick<ObjectMeta, 'labels' | 'annotations'> => ({
   ...kept(meta, 'labels', PLACING),
   ...kept(meta, 'annotations', ARGUMENTS),

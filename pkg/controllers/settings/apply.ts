@@ -36,7 +36,7 @@ const CONFLICT_RETRY_MS = 1_000;
 const guardKeyOf = ({ kind, ref }: Pick<ObjectDecision, 'kind' | 'ref'>): string =>
   `${kind}/${ref.namespace}/${ref.name}`;
 
-/** Drops what is remembered about an object that is gone, or no longer ours. */
+/** Drops what is remembered about an object that is gone, or no longer managed. */
 export const forgetObject = (item: Pick<ObjectDecision, 'kind' | 'ref'>, options: ApplyOptions): void => {
   options.guard.forget(guardKeyOf(item));
 };

@@ -94,7 +94,7 @@ const CATALOGUE_SERVICES = new Set(CATALOGUE.map(({ service }) => service));
 
 const serviceOf = ({ metadata }: EndpointSlice): string => metadata?.labels?.[LABEL_SERVICE_NAME] ?? '';
 
-/** Labels are mirrored from the Service, so a slice that carries none of ours matters only under a catalogue name, or evacuated. */
+/** Labels are mirrored from the Service, so a slice without this project's labels matters only under a catalogue name, or evacuated. */
 const isInteresting = (slice: EndpointSlice): boolean =>
   CATALOGUE_SERVICES.has(serviceOf(slice)) ||
   slice.metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined ||

@@ -30,7 +30,7 @@ export interface CleanupReport {
   readonly leftToDruid: readonly string[];
   readonly namespaces: number;
   readonly slices: number;
-  /** Namespaces with a mark of ours in which nothing was reverted. */
+  /** Marked namespaces in which nothing was reverted. */
   readonly left: readonly string[];
 }
 
@@ -62,7 +62,7 @@ const takeBack = async (first: Service, { client, logger }: CleanupOptions, sign
   }
 };
 
-/** All objects of a resource that fit; none where the resource is not served or not ours to read. */
+/** All matching objects of a resource; none where the resource is not served or may not be read. */
 const find = async <T extends KubernetesObject>(
   resource: Resource,
   options: CleanupOptions,
@@ -103,7 +103,7 @@ const isTouched = (slice: EndpointSlice): EndpointSlice | undefined =>
     ? undefined
     : { metadata: { name: slice.metadata.name ?? '', namespace: slice.metadata.namespace ?? '' } };
 
-/** Splits what carries a mark of ours into what is reverted and the namespaces that are left. */
+/** Splits what carries a mark into what is reverted and the namespaces that are left. */
 const createBoundary = async ({ leaves, ...options }: CleanupOptions, signal: AbortSignal) => {
   const isOthers = (item: Namespace): Namespace | undefined => (leaves?.(item) === true ? item : undefined);
   const others = leaves === undefined ? [] : await find<Namespace>(NAMESPACES, options, isOthers, signal);

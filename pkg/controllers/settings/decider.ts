@@ -29,7 +29,7 @@ interface ReleaseSnapshot {
   readonly context: RoutingContext;
 }
 
-/** Undefined where nothing of ours is left: no settings, and no label. */
+/** Undefined where nothing is left to release: no settings, and no label. */
 export const decideRelease = (snapshot: ReleaseSnapshot): NamespaceDecision | undefined => {
   const { namespace, label, services, context } = snapshot;
   const name = namespace.metadata?.name ?? '';
@@ -162,7 +162,7 @@ const governing = (
   namespace: string,
 ): Governing | undefined => governingOf(caches, extensionClass, namespace, config.modes);
 
-/** What is to be released in a namespace; undefined where it has an owner, may have one elsewhere, or holds nothing of ours. */
+/** What is to be released in a namespace; undefined where it has an owner, may have one elsewhere, or holds nothing to release. */
 export const createReleaseDecider = ({ caches, config, context }: ReleaseOptions): Decider => {
   const label = config.installation.routingLabel;
   return (name) => {

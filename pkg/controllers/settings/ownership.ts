@@ -33,7 +33,7 @@ export interface OrphanRules extends OwnershipRules {
 }
 
 /**
- * Whether what carries a mark of ours in the namespace is this installation's to release: no mode owns it, it is not excluded, and no
+ * Whether this installation is to release what is marked in the namespace: no mode owns it, it is not excluded, and no
  * installation beside this one may look after it, by its own label or by a mode that is not on here.
  */
 export const isOrphaned = (namespace: Namespace, rules: OrphanRules): boolean => {

@@ -39,7 +39,7 @@ const keep = (map: StringMap | undefined): StringMap | undefined => {
 const only = <K extends string, V>(field: K, value: V | undefined): { [P in K]?: V } =>
   value === undefined ? {} : ({ [field]: value } as { [P in K]?: V });
 
-/** Identity, version and the labels and annotations of ours and Gardener's that decisions read. */
+/** Identity, version and the labels and annotations that decisions read. */
 export const projectMeta = (meta: ObjectMeta | undefined): ObjectMeta => ({
   ...only('name', meta?.name),
   ...only('namespace', meta?.namespace),
@@ -79,7 +79,7 @@ export const projectEtcd = ({ metadata }: Etcd): Etcd => ({ metadata: projectMet
 
 export const projectNamespace = ({ metadata }: Namespace): Namespace => ({ metadata: projectMeta(metadata) });
 
-/** With what tells who routes there. */
+/** With the fields that show the data plane. */
 const placed = (meta: ObjectMeta | undefined): ObjectMeta => {
   const [own, routing] = [projectMeta(meta), routingMeta(meta)];
   return {

@@ -14,7 +14,7 @@ import type { Decider, EnabledSettings, NamespaceDecision, ObjectDecision } from
 
 export interface SettingsReconcilerOptions {
   decide: Decider;
-  /** What is to be reverted in a namespace without owner; undefined: nothing there is ours. */
+  /** What is to be reverted in a namespace without owner; undefined: nothing there is to be reverted. */
   decideRelease: Decider;
   /** Whether some mode owns the namespace. */
   isOwned(namespace: Namespace): boolean;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells people about decisions when they change, and only then: a log line, an event, and the figures behind the metrics.
+// Reports decisions when they change, and only then: a log line, an event, and the figures behind the metrics.
 import type { EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import { summaryReasonOf, summarize } from './summary.ts';
@@ -60,7 +60,7 @@ export const createReporter = ({ logger, events }: ReporterOptions): Reporter =>
     const changed = before?.summary.fingerprint !== summary.fingerprint;
     const { reason, message } = summary;
     if (changed) logger.info('routing decided', { namespace, owner, reason, detail: shorten(message) });
-    // Nothing is written just because this process started: the same decision was told by the one before.
+    // Nothing is written just because this process started: the process before reported the same decision.
     const firstLook = before === undefined && adopted.has(namespace) && !summary.faulty;
     const worthTelling = before !== undefined || reason !== 'SettingDisabled';
     if (wrote || (changed && !firstLook && worthTelling)) events.record(eventOf(decision, summary));
@@ -74,7 +74,7 @@ export const createReporter = ({ logger, events }: ReporterOptions): Reporter =>
       const { namespace, owner, objects } = decision;
       const summary = summarize(decision);
       const before = known.get(namespace);
-      // A repair restores what was told already.
+      // A repair restores what was reported already.
       tell(decision, summary, written.length > 0 && before?.summary.fingerprint !== summary.fingerprint);
       for (const { kind, ref, plan } of written) {
         const changes = plan.kind === 'patch' ? plan.changes : [];

@@ -11,14 +11,14 @@ import type { NamespaceDecision, ObjectDecision } from './types.ts';
 
 export interface LabelWish {
   readonly keep: SettingsReconcilerConfiguration['keep'];
-  /** Something in the namespace has settings of ours. */
+  /** Something in the namespace has settings of this project. */
   readonly manages: boolean;
   /** An owner there keeps rewriting what we set, or is known to. */
   readonly rewritten: boolean;
   readonly labelled: boolean;
 }
 
-/** The labels of a namespace that are ours to write. */
+/** The labels that this project writes on a namespace. */
 export interface NamespaceLabels {
   /** Admission keeps our settings in the writes of others. */
   readonly routing: boolean;

@@ -3,7 +3,7 @@
 import type { RoutingSettings } from '../../routing/types.ts';
 import type { NamespaceDecision, ObjectDecision } from './types.ts';
 
-/** What people are told about a namespace. Two summaries with the same `fingerprint` tell the same. */
+/** What is reported about a namespace. Two summaries with the same `fingerprint` report the same. */
 export interface DecisionSummary {
   /** `Enabled`, or the reason of the refusal. */
   readonly reason: string;

@@ -30,7 +30,7 @@ export interface ObjectDecision {
   readonly ref: Required<ObjectRef>;
   readonly object: Service | Etcd;
   readonly decision: RoutingDecision;
-  /** Settings that the Service (of an Etcd: its client Service) should have; undefined: ours are reverted. */
+  /** Settings that the Service (of an Etcd: its client Service) should have; undefined: they are reverted. */
   readonly want: RoutingSettings | undefined;
   /** Its owner writes it again and again, and admission may keep our settings in that write. */
   readonly rewritten?: boolean;
@@ -62,5 +62,5 @@ export interface EnabledSettings {
   readonly objects: readonly Pick<ObjectDecision, 'kind' | 'ref' | 'want' | 'configured'>[];
 }
 
-/** Gathers a snapshot of one namespace from the caches and decides; undefined: nothing is ours there (any more). */
+/** Gathers a snapshot of one namespace from the caches and decides; undefined: nothing there is managed (any more). */
 export type Decider = (namespace: string) => NamespaceDecision | undefined;

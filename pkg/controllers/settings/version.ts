@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version of the API server as settings need it: tried on Services that have settings of ours, resumed from what they carry.
+// The version of the API server as settings need it: tried on managed Services, resumed from the settings that they carry.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Service } from '../../apis/core.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
@@ -55,7 +55,7 @@ export const carriedVersion = (services: Iterable<Service>): KubernetesVersion |
 
 interface TrialOptions {
   client: Pick<Client, 'patch'>;
-  /** Some Service that has settings of ours; undefined: there is none, hence nothing that could be refused. */
+  /** Some managed Service; undefined: there is none, hence nothing that could be refused. */
   subject: Required<ObjectRef> | undefined;
   version: KubernetesVersion;
   logger: Logger;

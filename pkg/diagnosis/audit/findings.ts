@@ -76,7 +76,7 @@ const strayZones = (snapshot: ClusterSnapshot, slices: readonly EndpointSlice[])
 
 const [FIRST_RACE, LAST_RACE] = [34, 36];
 
-/** Nothing in the API tells: the proxy read its Node before the label was there. */
+/** Nothing in the API shows it: the proxy read its Node before the label was set. */
 const racedProxies = ({ readyNodes, routers }: SnapshotIndex): ClusterFinding[] => {
   const raced = readyNodes.filter((node) => {
     const { router, routing } = routers.of(node);

@@ -12,7 +12,7 @@ import { predict } from './prediction.ts';
 import type { Prediction } from './prediction.ts';
 import type { Bill, MonthlyCost, Part, Saving, ServiceAudit } from './types.ts';
 
-/** What one Service alone tells. */
+/** What one Service alone shows. */
 type Draft = Omit<ServiceAudit, 'weight' | 'monthlyCost' | 'measured'>;
 type Own = Omit<Draft, 'group' | keyof Figures>;
 

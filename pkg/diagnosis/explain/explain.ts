@@ -80,7 +80,7 @@ const usedReport = ({ routes, families, index }: Facts): UsedReport[] => {
 const isKept = ({ mode, used, zone }: Route): boolean =>
   mode !== '' || (used.length > 0 && used.every((endpoint) => endpoint.zone === zone));
 
-/** Why no share of the connections can be told. */
+/** Why no share of the connections can be predicted. */
 const whyNoShare = ({ service, nodes, routes, endpoints }: Facts): string => {
   if (service.spec?.type === 'ExternalName') return 'it is a DNS name';
   if (service.spec?.clusterIP === 'None') return 'headless: its clients choose among addresses from DNS';
@@ -126,7 +126,7 @@ const trivialCauses = ({ nodes, clientZones, name }: Facts): Cause[] => {
 const FIRST_RACE = 34;
 const LAST_RACE = 36;
 
-/** Left over where everything that objects tell is right. */
+/** The remaining cause if everything that objects show is right. */
 const crossingCauses = ({ options, routes, nodes, index }: Facts, effective: boolean): Cause[] => {
   if (options.crossing !== true || !effective || routes.length === 0) return [];
   const raced = nodes.filter((node) => {

@@ -37,7 +37,7 @@ export const sharesText = ({ shares }: Facts): string =>
     ? ''
     : [...shares.ratios].map(([zone, ratio]) => `${zone} ${Math.round(ratio * 100)} %`).join(', ');
 
-/** Why CPU shares are unknown, as exactly as the Nodes tell. */
+/** Why CPU shares are unknown, as exactly as the Nodes show. */
 const sharesCause = (facts: Facts): Cause => {
   const { shares, snapshot } = facts;
   const none = cause('given', 'InsufficientNodeInformation', 'The CPU of the zones is not known.');

@@ -37,10 +37,10 @@ const changeText = ({ lastChange }: FlowLoopSummary): string =>
 const shareText = ({ inZonePercent }: FlowLoopSummary, verb: string): string =>
   inZonePercent === undefined ? '' : ` ${inZonePercent} % of the demand ${verb} in its zone.`;
 
-/** Reasons that other causes tell better. */
+/** Reasons that other causes explain better. */
 const TOLD_ELSEWHERE = new Set(['NoEndpoints', 'ObserveOnly']);
 
-/** Why there is no plan by load; one reason for all conditions is a refusal, which is told once. */
+/** Why there is no plan by load; one reason for all conditions is a refusal, which is reported once. */
 const observedCause = (stage: Stage, loop: FlowLoopSummary, who: string): Cause[] => {
   const observed = conditionIn(loop, 'Observed');
   if (observed === undefined || observed.status === 'True' || TOLD_ELSEWHERE.has(observed.reason)) return [];

@@ -24,7 +24,7 @@ const pointerOf = (facts: Facts): string => {
     : '/spec/trafficDistribution';
 };
 
-/** Who would write the Service anew, and what to tell it; undefined where nothing shows an owner. */
+/** Who rewrites the Service, and how to change it there; undefined where nothing shows an owner. */
 export const ownerNote = (facts: Facts): string | undefined => {
   const { labels = {}, annotations = {} } = facts.service.metadata ?? {};
   const value = distributionFor(facts);

@@ -40,7 +40,7 @@ export interface Cause {
 export interface ExplainOptions extends Stated {
   /** Milliseconds since the epoch: certificates expire. */
   readonly now: number;
-  /** Of the control plane and every proxy; default: what the snapshot tells of each. */
+  /** Of the control plane and every proxy; default: from the snapshot, for each. */
   readonly version?: KubernetesVersion;
   /** Traffic was measured to cross zones although everything here looks right. Default false. */
   readonly crossing?: boolean;
@@ -56,7 +56,7 @@ export interface SnapshotIndex {
   /** Of ready Nodes, and of those among them that are not of the control plane; the empty name is for none. */
   readonly zones: ReadonlySet<string>;
   readonly workerZones: ReadonlySet<string>;
-  /** Of the control plane, as the snapshot tells. */
+  /** Of the control plane, from the snapshot. */
   readonly version: KubernetesVersion;
   readonly routers: Routers;
   readonly bypasses: BypassIndex;

@@ -40,7 +40,7 @@ export interface MeasuredReport extends Omit<Measured, 'flows'> {
   readonly services: MeasuredPart;
   /** Flows that asked for no Service: what no setting of a Service can keep in its zone. */
   readonly withoutService: MeasuredPart;
-  /** Of Services that are not looked at, are gone, or cannot be told apart. */
+  /** Of Services that are not examined, are gone, or cannot be distinguished. */
   readonly others: MeasuredPart;
   /** What routing by zone saves already, a month, by what asks for it; beside endpoints chosen evenly. */
   readonly savedBy: Readonly<Record<string, number>>;

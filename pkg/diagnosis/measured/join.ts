@@ -7,7 +7,7 @@ import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../models/lookup.
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot, Workload } from '../snapshot.ts';
 
-/** In place of a Service: the source cannot tell which. */
+/** In place of a Service: the source does not know which. */
 const UNKNOWN_SERVICE = 'unknown';
 
 /** Services that select the Pods of a workload. */
@@ -54,7 +54,7 @@ const response = (service: string, { source, destination, bytes }: WorkloadFlow)
   responseBytes: bytes,
 });
 
-/** Several Services over the same Pods: which of them was asked cannot be told. */
+/** Several Services over the same Pods: which of them was called is not known. */
 const only = (services: readonly string[]): string =>
   services.length === 0 ? NO_SERVICE : services.length === 1 ? (services[0] ?? '') : UNKNOWN_SERVICE;
 

@@ -11,7 +11,7 @@ import type { RouterAnswer, RouterObject } from '../routers/types.ts';
 
 /** Ready Nodes whose proxies all choose alike, and how many they are. */
 export interface Clients {
-  /** Zone and who routes there, which is all that tells them from others. */
+  /** Zone and data plane, which is all that distinguishes them. */
   readonly key: string;
   readonly node: Node;
   readonly router: RouterAnswer;

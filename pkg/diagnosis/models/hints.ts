@@ -59,7 +59,7 @@ export interface HintsReport {
 }
 
 export interface HintsOptions {
-  /** Of the control plane; default: what the snapshot tells, else the newest known. */
+  /** Of the control plane; default: from the snapshot, else the newest known. */
   readonly version?: KubernetesVersion;
   /** Of kube-controller-manager. */
   readonly gates?: FeatureGates;

@@ -34,7 +34,7 @@ export interface PlanOptions {
   readonly family?: string;
 }
 
-/** In the report the capacity of an endpoint is its even share of the load, 1, and demand is told in such shares. */
+/** In the report the capacity of an endpoint is its even share of the load, 1, and demand is given in such shares. */
 export interface WeightedPlanOptions {
   /** Of each client zone, in any unit. */
   readonly weights: Readonly<Record<string, number>>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Webhook configurations, policies and events, reduced to what tells whether hints can come and be used.
+// Webhook configurations, policies and events, reduced to what shows whether hints are written and used.
 import type { LabelSelector } from '../../apis/admission.ts';
 import { EXTENSION_NAME } from '../../apis/names.ts';
 import type { EventSummary, PolicySummary, WebhookSummary } from '../snapshot.ts';

@@ -36,7 +36,7 @@ export interface Collector {
   readonly count: number;
   /** Collections of which at least one object was taken. */
   readonly seen: ReadonlySet<CollectionName>;
-  /** `missing`: why a collection cannot be told; those not named are complete. */
+  /** `missing`: why a collection is not known; those not named are complete. */
   snapshot(missing: ReadonlyMap<CollectionName, string>, version?: KubernetesVersion): ClusterSnapshot;
 }
 
@@ -44,7 +44,7 @@ type Reader = (object: Fields) => readonly unknown[];
 
 const one = (value: unknown): readonly unknown[] => (value === undefined ? [] : [value]);
 
-/** Groups by which the same kind name of another writer is told apart. */
+/** Groups that distinguish equal names of kinds. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   Service: [''],
   Node: [''],

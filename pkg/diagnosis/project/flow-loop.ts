@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the loop of a FlowPolicy is to run and how it does, as far as an explanation tells.
+// How the loop of a FlowPolicy should run and how it does, as far as an explanation needs it.
 import type { FlowPolicyCondition, FlowPolicyZoneStatus } from '../../apis/flow-policy.ts';
 import { DEFAULT_LOOP_POLICY } from '../../flow/loop/policy.ts';
 import type { FlowLoopSummary } from '../snapshot.ts';

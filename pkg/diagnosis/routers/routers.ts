@@ -25,7 +25,7 @@ import type {
   Stated,
 } from './types.ts';
 
-/** What would tell more, for the sentence of an assumption. */
+/** What would show more, for the sentence of an assumption. */
 export const WOULD_TELL =
   'nothing in these objects shows another one; add the DaemonSets, Pods and ConfigMaps of kube-system (kubectl topology snapshot collects them)';
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tells who load-balances Services on a Node, and the answer with its evidence.
+// What shows the data plane of a Node, and the answer with its evidence.
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
@@ -117,7 +117,7 @@ export interface Routers {
   keyOf(node: RouterNode): string;
 }
 
-/** The fields of a Node that tell. */
+/** The fields of a Node that show it. */
 export interface RouterNode {
   readonly metadata?: { readonly name?: string; readonly labels?: StringMap; readonly annotations?: StringMap };
   readonly status?: { readonly nodeInfo?: { readonly kubeletVersion?: string } };

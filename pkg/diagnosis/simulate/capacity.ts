@@ -28,7 +28,7 @@ export const capacityOf = ({ addresses, slices, pods, given, policy }: CapacityI
   const each = (cores: number) => new Map([...addresses].map((own) => [own, cores]));
   if (given !== undefined) return { source: 'given', byAddress: each(given) };
   if (policy?.capacity !== undefined) return { source: 'flowPolicy', byAddress: each(policy.capacity) };
-  // A snapshot tells requests of Pods, no limits.
+  // A snapshot has requests of Pods, no limits.
   if (policy !== undefined && policy.capacityFrom !== 'Requests') return null;
   const requests = new Map(
     pods.map(({ namespace, name, requestMilliCpu = 0 }) => [`${namespace}/${name}`, requestMilliCpu]),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How clients are spread over the zones: as given, or by what Nodes tell; and what endpoints can serve.
+// How clients are spread over the zones: as given, or by Nodes; and what endpoints can serve.
 import type { Node } from '../../apis/core.ts';
 import type { Demand } from '../../flow/types.ts';
 import { zoneWeights } from '../../flow/zone-weights.ts';

@@ -12,7 +12,7 @@ import type { VerdictReason, RecommendationReason } from './reasons.ts';
 export type Weights = 'cpu' | 'nodes' | Demand;
 
 export interface SimulateOptions extends Stated {
-  /** Of the control plane and every proxy; default: what the snapshot tells of each. */
+  /** Of the control plane and every proxy; default: from the snapshot, for each. */
   readonly version?: KubernetesVersion;
   /** Name of the Service's port; default: its first. */
   readonly port?: string;
@@ -120,7 +120,7 @@ export interface CapacityReport {
 
 export interface WhatIfReport {
   readonly replicas: Readonly<Record<string, { readonly before: number; readonly after: number }>>;
-  /** By Node, in cores; null where the Node tells none. */
+  /** By Node, in cores; null where the Node reports none. */
   readonly nodeCpu: Readonly<Record<string, { readonly before: number | null; readonly after: number }>>;
 }
 

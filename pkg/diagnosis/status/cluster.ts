@@ -43,7 +43,7 @@ const nodesOf = ({ nodes }: ClusterSnapshot): ClusterStatus['nodes'] => {
   };
 };
 
-/** The API server's version, else the newest that a Node tells. */
+/** The API server's version, else the newest of the Nodes. */
 const versionOf = ({ version }: ClusterSnapshot, nodes: ClusterStatus['nodes']): KubernetesVersion | undefined => {
   if (version !== undefined) return version;
   const told = Object.keys(nodes?.versions ?? {}).filter((each) => each !== UNKNOWN);

@@ -20,7 +20,7 @@ export interface StatusCollector {
   readonly count: number;
   /** Collections of the snapshot of which at least one object was taken. */
   readonly seen: ReadonlySet<CollectionName>;
-  /** `missing`: why a collection cannot be told. */
+  /** `missing`: why a collection is not known. */
   objects(missing: ReadonlyMap<CollectionName, string>, version?: KubernetesVersion): StatusObjects;
 }
 
@@ -32,7 +32,7 @@ const ofChart =
   (object) =>
     isOfChart(object, EXTENSION_NAME) ? read(object) : undefined;
 
-/** Which part of a status a kind fills, and how; a reader answers undefined for what is not ours. */
+/** Which part of a status a kind fills, and how; a reader answers undefined for other projects' objects. */
 const readersFor = (parse: ParseYaml): Readonly<Record<string, readonly [PartName, Reader]>> => ({
   'apps/Deployment': ['deployments', ofChart(deploymentOf)],
   '/Pod': ['pods', ofChart(componentPodOf)],

@@ -71,7 +71,7 @@ export interface LeaseUse {
   readonly name: string;
 }
 
-/** One entry of a MutatingWebhookConfiguration of ours. */
+/** One entry of this project's MutatingWebhookConfiguration. */
 export interface RegistrationEntry {
   readonly configuration: string;
   readonly name: string;
@@ -85,7 +85,7 @@ export interface RegistrationEntry {
   readonly caBundle?: string;
 }
 
-/** A policy of ours, or what binds it. */
+/** A policy of this project, or its binding. */
 export interface PolicyFacts {
   readonly kind: 'policy' | 'binding';
   readonly name: string;
@@ -125,7 +125,7 @@ export interface ExtensionFacts {
   readonly conditions: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
 }
 
-/** A Warning event of ours, or about one of our objects. */
+/** A Warning event by a component of this project, or about one of its objects. */
 export interface WarningEvent {
   readonly namespace: string;
   /** `Service shop/web`. */
@@ -142,7 +142,7 @@ export interface WarningEvent {
 export interface CertificateFacts {
   /** Milliseconds since the epoch. */
   readonly notAfter: number;
-  /** SHA-256 of the certificate, as colon-separated hexadecimal; empty where only the end of validity was told. */
+  /** SHA-256 of the certificate, as colon-separated hexadecimal; empty where only the end of validity is known. */
   readonly fingerprint: string;
 }
 
@@ -169,7 +169,7 @@ export interface ProbeResult {
   readonly message: string;
 }
 
-/** What objects alone cannot tell; a bundle keeps it beside them. */
+/** What objects alone do not show; a bundle keeps it beside them. */
 export interface Observations {
   /** When everything was looked at, milliseconds since the epoch. */
   readonly now: number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the holder of a Lease is alive, told by the age of its last renewal.
+// Whether the holder of a Lease is alive, by the age of its last renewal.
 import { COMMANDS, HEARTBEAT_LEASE } from '../../apis/names.ts';
 import type { ComponentPod, ConfigFacts, LeaseFacts, LeaseUse } from './evidence.ts';
 import type { LeaseStatus } from './types.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which carriers of admission to try, and in which namespace each acts.
+// Which admission backends to probe, and in which namespace each acts.
 import type { LabelSelector } from '../../apis/admission.ts';
 import { LABEL_NAMESPACE_NAME } from '../../apis/names.ts';
 import { selects } from '../explain/webhook.ts';
@@ -11,11 +11,11 @@ import { byText } from '../../apis/order.ts';
 
 export interface PlannedProbe {
   readonly carrier: ProbeResult['carrier'];
-  /** Undefined: none is known that the carrier serves. */
+  /** Undefined: none is known that the backend serves. */
   readonly namespace: string | undefined;
 }
 
-/** Known namespaces with their labels; those with Services of ours first, then by name. */
+/** Known namespaces with their labels; those with managed Services first, then by name. */
 const candidates = ({ namespaces, snapshot }: StatusObjects): { name: string; labels: Record<string, string> }[] => {
   const known = new Map(namespaces.map(({ name, labels }) => [name, labels]));
   const own = new Set<string>();
@@ -29,7 +29,7 @@ const candidates = ({ namespaces, snapshot }: StatusObjects): { name: string; la
     .sort((a, b) => Number(own.has(b.name)) - Number(own.has(a.name)) || byText(a.name, b.name));
 };
 
-/** The carrier, where it has selectors of namespaces, and the first namespace that one of them selects. */
+/** The backend, where it has selectors of namespaces, and the first namespace that one of them selects. */
 const planFor = (
   carrier: PlannedProbe['carrier'],
   selectors: readonly LabelSelector[],

@@ -23,7 +23,7 @@ const section = (object: Fields, key: string): Fields => objectAt(object, key, (
 
 const DEFAULT_TIMEOUT_SECONDS = 10;
 
-/** The entries of a configuration that are ours, by their names. */
+/** The entries of a configuration that belong to this project, by their names. */
 export const registrationsOf = (object: Fields): RegistrationEntry[] => {
   const timeouts = listAt(object, 'webhooks', (item) => wholeAt(asFields(item), 'timeoutSeconds')) ?? [];
   return webhooksOf(object).flatMap(({ objectSelector: _, ...webhook }, index) =>
@@ -38,7 +38,7 @@ const warningsOf = (object: Fields): string[] =>
     listAt(checking, 'expressionWarnings', (item) => textAt(asFields(item), 'warning') ?? ''),
   ) ?? [];
 
-/** A policy of ours or its binding; undefined for other writers'. */
+/** A policy of this project or its binding; undefined for other writers'. */
 export const policyFactsOf = (object: Fields, kind: PolicyFacts['kind']): PolicyFacts | undefined => {
   if (!isOfChart(object, EXTENSION_NAME)) return undefined;
   const constraints = section(section(object, 'spec'), 'matchConstraints');

@@ -27,7 +27,7 @@ const identityOf = (object: Fields) => {
   };
 };
 
-/** Conditions of a Deployment that tell of trouble: it cannot make Pods, or an upgrade has come to a standstill. */
+/** Conditions of a Deployment that show trouble: it cannot make Pods, or an upgrade has come to a standstill. */
 const problemsOf = (status: Fields): string[] =>
   itemsAt(status, 'conditions').flatMap((condition) => {
     const [type, state, message = ''] = [

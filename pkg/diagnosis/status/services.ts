@@ -58,7 +58,7 @@ const holdsSettings = (service: Service): boolean =>
 
 const hasOrigin = ({ metadata }: Service): boolean => metadata?.annotations?.[ANNOTATION_ORIGIN] !== undefined;
 
-/** What is wrong with the label of a namespace that holds settings of ours; undefined: nothing, as far as objects tell. */
+/** What is wrong with the label of a namespace with managed Services; undefined: nothing, as far as objects show. */
 const labelProblem = (
   label: string | undefined,
   services: readonly Service[],

@@ -13,7 +13,7 @@ export interface StatusFinding {
 }
 
 export interface ClusterStatus {
-  /** gitVersion of the API server, else the minor that Nodes tell. */
+  /** gitVersion of the API server, else the minor of the Nodes. */
   readonly version: string;
   /** How Services are routed by zone on that version. */
   readonly mechanism: string;

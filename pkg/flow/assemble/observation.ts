@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts together what the loop is told: endpoints from slices, capacity from Pods, load from a source, zones from Nodes.
+// Assembles an observation: endpoints from slices, capacity from Pods, load from a source, zones from Nodes.
 import type { CapacitySource } from '../loop/from-spec.ts';
 import type { CountedNode, MeasuredDemand, Observation, ObservedEndpoint } from '../loop/types.ts';
 import type { Demand } from '../types.ts';

@@ -39,7 +39,7 @@ export interface FlowSlice extends KubernetesObject {
   readonly strategy: string;
   /** What the flow controller wrote on it: `spread`, another value, or nothing. */
   readonly mark: string | undefined;
-  /** It has annotations, ours or others'. */
+  /** It has annotations, of whichever writer. */
   readonly annotated: boolean;
   /** While a zone is evacuated: zones that its endpoints serve beside those of the plan. */
   readonly cover?: readonly string[];

@@ -50,7 +50,7 @@ export const rowsOf = (samples: readonly LoadSample[]): LoadRow[] => {
 export interface Estimate {
   /** What is believed after these samples. */
   readonly belief: Belief;
-  /** How many independent things the samples say; the number of zones where every zone's demand can be told. */
+  /** Rank of the samples: the number of zones if every zone's demand can be separated. */
   readonly rank: number;
   /** How much the weakest of them is drowned by the strongest, ≥ 1; near 1 is best. Infinite where `rank` is not full. */
   readonly condition: number;
@@ -126,7 +126,7 @@ const observability = (rows: readonly LoadRow[], size: number): Pick<Estimate, '
  * What is believed of demand once these samples are known: the non-negative `d` with the least
  * Σ ((y − A·d) / σ)² + (d − m)ᵀ P⁻¹ (d − m), where m and P are what was believed before.
  *
- * The second term is the ridge: what the samples cannot tell stays as it was. A zone that the samples do not tell apart
+ * The second term is the ridge: what the samples do not show stays as it was. A zone that the samples do not separate
  * from another keeps its proportion to it.
  */
 export const estimateDemand = (before: Belief, rows: readonly LoadRow[]): Estimate => {

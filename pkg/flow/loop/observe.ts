@@ -30,7 +30,7 @@ export interface Observed {
   /** Demand has fallen by more than noise explains. */
   readonly plunge: boolean;
   readonly rank: number;
-  /** Of the equations, ≥ 1; null where the samples do not tell all zones apart. */
+  /** Of the equations, ≥ 1; null where the samples do not separate all zones. */
   readonly condition: number | null;
   /** With a source that counts. */
   readonly counting?: Counting;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop's one function as data: what it is told, what it remembers and what it answers.
+// The data of the loop's one function: its observation, its state and its answer.
 import type { Arrivals, CoresPerUnit } from '../demand/arrivals.ts';
 import type { Belief } from '../demand/belief.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
@@ -31,7 +31,7 @@ export interface LoopPolicy {
   readonly minEndpoints: number;
   /** A plan that saves less than this fraction of the demand from crossing zones is not worth a change. */
   readonly worthwhileSaving: number;
-  /** Load of an endpoint without demand, cores; taken off its load and its capacity. Samples alone cannot tell it from demand. */
+  /** Load of an endpoint without demand, cores; subtracted from its load and its capacity. Samples alone cannot separate it from demand. */
   readonly idleCores: number;
   /** Proxies follow new hints within this time, seconds: samples from before are not counted. */
   readonly settleSeconds: number;
@@ -215,8 +215,8 @@ export interface LoopDecision {
   readonly reason: LoopReason;
   /** The search for a plan ended where its effort did: a better one might be found with more. */
   readonly cutShort: boolean;
-  /** How many zones' demand the last samples could tell apart; 0 where none were new. */
+  /** How many zones' demand the last samples could separate; 0 where none were new. */
   readonly rank: number;
-  /** How much the zone that they tell worst is drowned by the others, ≥ 1; null where they do not tell all apart. */
+  /** Condition number of the samples, ≥ 1: how much the weakest zone is drowned by the others; null where they do not separate all. */
   readonly condition: number | null;
 }

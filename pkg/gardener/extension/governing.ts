@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which Extensions are ours to look after, and which one's configuration counts where. Pure.
+// Which Extensions this installation is responsible for, and whose configuration applies where. Pure.
 import { EXTENSION_CLASSES } from '../../apis/extension.ts';
 import type { Extension, ExtensionClass } from '../../apis/extension.ts';
 import { EXTENSION_TYPE } from '../../apis/names.ts';

@@ -25,7 +25,7 @@ const misconfigured = (description: string): Outcome => ({
 });
 
 /**
- * Effect is not waited for: routing that does nothing is what the condition tells. Who leaves (Delete, Migrate) leaves,
+ * Effect is not waited for: the condition reports routing that does nothing. Who leaves (Delete, Migrate) leaves,
  * whatever the configuration says.
  */
 export const decideOutcome = ({ extension, type, home, governing }: OutcomeInput): Outcome => {

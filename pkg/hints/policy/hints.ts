@@ -53,7 +53,7 @@ const notExcluded = ({ excludedNamespaces }: AdmissionPoliciesOptions): Pick<Lab
 
 const asksForNothing = HINT_STRATEGIES.map((strategy) => `!(${asksFor('object', strategy)})`).join(' &&\n');
 
-/** The slices of Etcds' client Services where the namespace says so: no label of ours can be on them. */
+/** The slices of Etcds' client Services where the namespace says so: they cannot have this project's labels. */
 const chosenRow = (options: AdmissionPoliciesOptions): PolicyRow => ({
   name: 'etcd-clients',
   matches: {

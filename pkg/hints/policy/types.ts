@@ -59,7 +59,7 @@ export interface PolicyRow {
   readonly patch: string;
 }
 
-/** Which carrier changes slices and keeps settings at admission. */
+/** The admission backend: what writes hints and preserves settings. */
 export type Carrier = 'policy' | 'webhook';
 
 /** Says who carries admission. */
@@ -67,7 +67,7 @@ export interface CarrierObject {
   readonly apiVersion: 'v1';
   readonly kind: 'ConfigMap';
   readonly metadata: ObjectMeta & { readonly name: string; readonly namespace: string };
-  /** Only `policy` tells the webhook that it is not needed. */
+  /** Only `policy` makes the webhook withdraw its entries. */
   readonly data: { readonly carrier: Carrier };
 }
 
@@ -78,7 +78,7 @@ export interface AdmissionPolicies {
 }
 
 export interface AdmissionPoliciesOptions {
-  /** Begins the name of every policy; tells two installations in one cluster apart. */
+  /** Begins the name of every policy; distinguishes two installations in one cluster. */
   readonly name: string;
   /** Never served, as for the webhook: our own namespace, kube-system and default unless included, and what was excluded. */
   readonly excludedNamespaces: readonly string[];

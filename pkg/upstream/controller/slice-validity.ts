@@ -20,7 +20,7 @@ export interface EndpointConditions {
   terminating: boolean;
 }
 
-/** publishNotReady lifts `ready` only: `serving` and `terminating` always tell the Pod's own state. */
+/** publishNotReady lifts `ready` only: `serving` and `terminating` always show the Pod's own state. */
 export const endpointConditions = ({ ready, deleting, publishNotReady }: PodState): EndpointConditions => ({
   ready: publishNotReady || (ready && !deleting),
   serving: ready,

@@ -8,7 +8,7 @@ import { byText } from '../../apis/order.ts';
 /** Share of all allocatable CPU by zone, 0..1. */
 export type ZoneRatios = ReadonlyMap<string, number>;
 
-/** Why shares are unknown; the original tells none of these apart. */
+/** Why shares are unknown; the original does not distinguish these. */
 export type UnknownSharesCause = 'NodeWithoutZone' | 'NodeWithoutCpu' | 'FewerThanTwoZones';
 
 export type ZoneShares =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds the certificate in use and tells listeners when it changes; the common half of both certificate sources.
+// Holds the certificate in use and notifies listeners when it changes; the common half of both certificate sources.
 import type { Clock } from '../../kubernetes/types.ts';
 import type { HealthCheck, Logger } from '../../telemetry/types.ts';
 import { CertificateError } from './types.ts';

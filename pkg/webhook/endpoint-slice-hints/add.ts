@@ -47,7 +47,7 @@ const notExcluded = (excludedNamespaces: readonly string[]) => ({
   matchExpressions: [{ key: LABEL_NAMESPACE_NAME, operator: 'NotIn' as const, values: [...excludedNamespaces] }],
 });
 
-/** The slices of Etcds' client Services where the namespace says so: no label of ours can be on them. No etcd ever waits for us. */
+/** The slices of Etcds' client Services where the namespace says so: they cannot have this project's labels. No etcd ever waits for us. */
 const chosenEntry = ({ excludedNamespaces }: RegistrationOptions): WebhookEntry => ({
   name: `etcd-clients.${HINTS_NAME}.${GROUP}`,
   ...COMMON,

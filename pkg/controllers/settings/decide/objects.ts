@@ -197,7 +197,7 @@ const decideEtcds = ({ decision, scope, context, governing, etcds }: ObjectsInpu
   return excludeTogether(rows);
 };
 
-/** One decision for each object that is ours, or was: what carries `applied` without reason is reverted. */
+/** One decision for each object that is managed, or was: what carries `applied` without reason is reverted. */
 export const decideObjects = (input: ObjectsInput): ObjectDecision[] =>
   [...decideServices(input), ...decideEtcds(input)].sort((one, other) =>
     compare(decisionKeyOf(one), decisionKeyOf(other)),
