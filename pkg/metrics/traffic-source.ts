@@ -29,7 +29,7 @@ export interface TrafficSource extends LoadSource {
 
 type Pairs = {
   readonly samples: readonly ZonePairSample[];
-  /** Of each Node's clients; a Prometheus does not tell. */
+  /** Of each Node's clients; a Prometheus does not show it. */
   readonly nodes?: readonly NodeSample[];
   readonly problems: readonly string[];
 };

@@ -42,7 +42,7 @@ export type LoadReading =
       readonly counts?: {
         readonly unit: CountedUnit;
         readonly pods: readonly PodSample[];
-        /** The same by Node of the clients, where the source tells. */
+        /** The same by Node of the clients, where the source shows it. */
         readonly nodes?: readonly NodeSample[];
       };
       readonly problems: readonly string[];

@@ -75,7 +75,7 @@ const configuredStrategy = (service: ServiceLike): PlannedStrategy | undefined =
 };
 
 /**
- * The strategy that counts: the author's, else the planned one of a RoutingConfig. Other annotations of ours only tell old
+ * The strategy that counts: the author's, else the planned one of a RoutingConfig. Other annotations of this project only show old
  * proxies to use hints, and ask for nothing.
  */
 export const effectiveStrategy = (service: ServiceLike): Strategy | undefined =>

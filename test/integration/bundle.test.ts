@@ -240,7 +240,7 @@ describe('the bundle', function () {
     expect(stdout).to.contain('NAMESPACE');
   });
 
-  it('is stopped by the witness when it reads what it was not told to read', async () => {
+  it('is stopped by the witness when it reads what is not configured', async () => {
     const config = shared('hidden.yaml', '');
     const { code, stdout, stderr } = await start(['settings-reconciler', '--config', config]).ended;
     expect(code).not.to.equal(0);

@@ -221,7 +221,7 @@ describe('evacuating a zone on the sandbox', () => {
     expect(status('eu-1c')?.conditions?.find(({ type }) => type === 'Accepted')?.reason).to.equal('LastZone');
   });
 
-  it('refuses what would overload endpoints, or leave none together with another, until it is told to go on', async () => {
+  it('refuses what would overload endpoints, or leave none together with another, until it is forced', async () => {
     const skewed = ['eu-1a', 'eu-1a', 'eu-1a', 'eu-1b'];
     await bed.apply(
       serviceOf('skewed'),

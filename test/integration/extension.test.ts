@@ -171,7 +171,7 @@ describe('Extension resources', () => {
     expect(stored()?.status).not.to.have.property('lastError');
   });
 
-  it('tells with the condition what the slices do', async () => {
+  it('reports in the condition what the slices do', async () => {
     await bed.start(SEED);
     await create();
     await expectCondition('True Effective');

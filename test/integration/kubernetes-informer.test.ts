@@ -246,7 +246,7 @@ describe('client and informer on the sandbox', () => {
       }
     };
 
-    it('the cache equals the server in the end, and so does what handlers were told', async () => {
+    it('the cache equals the server in the end, and so do the changes that handlers got', async () => {
       await fc.assert(
         fc.asyncProperty(steps, async (sequence) => {
           const own = new AbortController();

@@ -83,7 +83,7 @@ describe('the sandbox with workloads', () => {
     expect(new Set(pods().map(({ status }) => status?.podIP)).size).to.equal(2);
   });
 
-  it('gives a Node without kubelet one, of the version told', async () => {
+  it('gives a Node without kubelet one, of the given version', async () => {
     await sandbox.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-new' } });
     const fresh = (): Node | undefined => sandbox.get<Node>(NODES, { name: 'node-new' });
     await eventually(

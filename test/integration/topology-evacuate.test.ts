@@ -391,7 +391,7 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
       expect(await all()).to.deep.equal([]);
     });
 
-    it('--direct gives every slice its hints back with nothing of ours alive', async () => {
+    it("--direct gives every slice its hints back with none of this project's processes alive", async () => {
       await begin();
       sandbox.seed(pair('other', ZONES));
       const untouched = (await sliceOf('other-x')).endpoints;

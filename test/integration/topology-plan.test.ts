@@ -86,7 +86,7 @@ describe('kubectl topology plan --weights', () => {
     expect(Object.values(zones).map(({ demand }) => demand)).to.deep.equal([2, 2, 2]);
   });
 
-  it('allows as much overload as it is told', async () => {
+  it('allows as much overload as configured', async () => {
     expect((await plan('--weights', 'cpu', '--max-overload', '120')).inZoneShare).to.equal(1);
     const none = await plan('--weights', 'eu-1a=1,eu-1b=1,eu-1c=4', '--max-overload', '1');
     expect(none.maxUtilization).to.be.closeTo(1, 1e-9);

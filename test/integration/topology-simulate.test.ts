@@ -49,7 +49,7 @@ describe('kubectl topology simulate, its JSON', () => {
     );
   });
 
-  it('the reference names every mode since the version that the models tell, and every table of prices', () => {
+  it('the reference names every mode since the version of the models, and every table of prices', () => {
     const reference = readFileSync(resolve(root, 'docs/reference/simulate.md'), 'utf8');
     const rows = [...reference.matchAll(/^\| (`.+?`) \| (1\.\d+|–) \|/gm)].flatMap(([, names = '', since = '']) =>
       [...names.matchAll(/`([\w-]+)`/g)].map(([, mode = '']) => [mode, since]),

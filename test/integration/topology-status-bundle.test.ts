@@ -128,7 +128,7 @@ describe('kubectl topology status --bundle', function bundles() {
     expect((await write()).err).to.equal(`error: --bundle ${file}: no such file or folder\n`);
   });
 
-  it('holds what is ours, and says what is missing', async () => {
+  it("holds this project's objects, and says what is missing", async () => {
     sandbox.seed(everything());
     sandbox.addFault({ kind: 'status', match: { resource: 'leases' }, code: 403 });
     await write();
@@ -141,7 +141,7 @@ describe('kubectl topology status --bundle', function bundles() {
     expect(missing).to.contain(`log ${OWN}/${podName('flow-controller', 0)}.log: `);
   });
 
-  it('is bounded: of many Services of ours the first thousand, and it says so', async () => {
+  it('is bounded: of many managed Services the first thousand, and it says so', async () => {
     const labels = { [LABEL_STRATEGY]: 'same-zone' };
     const many = Array.from({ length: 1_100 }, (_, index) =>
       service({ metadata: { name: `web-${String(index).padStart(4, '0')}`, namespace: 'shop', labels } }),

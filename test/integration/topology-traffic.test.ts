@@ -181,7 +181,7 @@ describe('money by measured bytes', () => {
     ]);
   });
 
-  it('files without measured traffic are told from files without traffic', async () => {
+  it('files without measured traffic are distinguished from files without traffic', async () => {
     const { code, err } = await runTopology(['audit', '--measured', '-f', clusterFile('hints-lost')]);
     expect(code).to.equal(2);
     expect(err).to.contain('the files hold no measured traffic');

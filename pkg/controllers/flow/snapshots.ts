@@ -19,7 +19,7 @@ import type { Snapshot } from './types.ts';
 export interface Snapshots {
   /** Whether Nodes are known, and the labels of namespaces where those decide what is served. */
   known(): boolean;
-  /** Undefined: there is no such Service, or it is not ours. */
+  /** Undefined: there is no such Service, or it is not served. */
   snapshot(key: string): Snapshot | undefined;
   /** The same for a Service in a namespace that is not served; undefined: it is served or excluded, or there is none. */
   foreign(key: string): Snapshot | undefined;

@@ -114,7 +114,7 @@ const nodesFor = (
   return { nodes: (name) => found.get(name) ?? [], planned: true };
 };
 
-/** The step's answer with hints for Nodes where the policy asks for them and the source tells what each Node's clients ask for. */
+/** The step's answer with hints for Nodes where the policy asks for them and the source shows the demand of each Node's clients. */
 export const withNodeHints = (
   policy: LoopPolicy,
   before: LoopState,

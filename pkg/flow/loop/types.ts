@@ -82,7 +82,7 @@ export interface MeasuredDemand {
     readonly to: Demand;
     /** Seconds that they were counted over. */
     readonly window: number;
-    /** By Node of the clients, where the source tells. */
+    /** By Node of the clients, where the source shows it. */
     readonly nodes?: readonly CountedNode[];
   };
 }

@@ -104,7 +104,7 @@ export const describeOracle = (
 ): void => {
   const seed = Number(process.env['E2E_SEED'] ?? Date.now() % 1_000_000);
   describe(`gardener: routing helper of ${release}`, () => {
-    it(`makes of ${COUNT} random Services what ours makes of them (E2E_SEED=${seed})`, () => {
+    it(`makes of ${COUNT} random Services what this webhook makes of them (E2E_SEED=${seed})`, () => {
       const questions = fc.sample(questionOf(minors), { numRuns: COUNT, seed });
       const answers = askAll(command, questions);
       expect(answers).to.have.lengthOf(COUNT);

@@ -144,7 +144,7 @@ describe('measured traffic, read by the command', () => {
     );
   });
 
-  it('who may only do what the role of the reader lets do can read meters, and who may not is told what is missing', async () => {
+  it('who may only do what the role of the reader lets do can read meters, and others get a message that names the missing right', async () => {
     const user = 'traffic-only';
     const own = ['--kubeconfig', await bed().kubeconfig({ user })];
     const refused = await runTopology(['traffic', ...own]);

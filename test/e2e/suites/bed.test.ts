@@ -71,7 +71,7 @@ describe('bed', () => {
     }
   });
 
-  it('writes slices as the controller itself, so that webhooks and audit can tell who wrote', async () => {
+  it('writes slices as the controller itself, so that webhooks and audit know the writer', async () => {
     const [slice] = await service.slices();
     const managers = slice?.metadata['managedFields'] as { manager: string }[];
     expect(managers.map(({ manager }) => manager)).to.deep.equal(['kube-controller-manager']);

@@ -44,7 +44,7 @@ const healthPort = 18_081;
 /** Of a zone that hints its endpoints for itself and the next: nothing but a plan would. */
 const planOf = (zone: string): string[] => [zone, zones[(zones.indexOf(zone) + 1) % zones.length]!];
 
-describe('the carrier of admission', () => {
+describe('the admission backend', () => {
   const bed = useBed();
   let helm: Helm;
   let admin: Client;

@@ -263,7 +263,7 @@ describe('chaos', function () {
       );
   });
 
-  it('was told the truth about liveness and readiness all the time', async () => {
+  it('got true answers about liveness and readiness all the time', async () => {
     await waitFor(
       'everything ready',
       () => installed.programs.map(({ component }) => lastAnswer(component)),

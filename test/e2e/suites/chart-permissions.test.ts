@@ -70,7 +70,7 @@ describe('chart, permissions', () => {
           'Role /configmaps: create',
         ];
 
-  it('of the settings-reconciler are what its modes and the carrier of admission ask for', () => {
+  it('of the settings-reconciler are what its modes and the admission backend need', () => {
     each((rendering) => {
       const gardener = isSeed(rendering) || isRuntime(rendering);
       const wanted = [

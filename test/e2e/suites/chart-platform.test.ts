@@ -36,7 +36,7 @@ describe('chart, platform', () => {
       });
     }
 
-    it('size requests of the one container that is ours, and leave limits and other containers alone', async () => {
+    it("size requests of this project's container, and leave limits and other containers alone", async () => {
       const objects = await rendered('VerticalPodAutoscaler', {
         vpa: { enabled: true, minAllowed: { memory: '80Mi' } },
       });
@@ -127,7 +127,7 @@ describe('chart, platform', () => {
       }
     });
 
-    it('name scrapers, API servers and the sources of load as they are told', async () => {
+    it('name scrapers, API servers and the sources of load as configured', async () => {
       const scrapers = [{ namespaceSelector: { matchLabels: { team: 'monitoring' } }, podSelector: {} }];
       const egress = [{ to: [{ podSelector: {} }], ports: [{ port: 9090 }] }];
       const measuring = [{ ports: [{ port: 9091 }] }];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology evacuate`, `evacuations` and `return` on a real API server with real kube-proxies and both commands: from what is typed to
-// what connections do, with rights and without, what a real Prometheus knows meanwhile, and the way back with nothing of ours alive.
+// what connections do, with rights and without, what a real Prometheus knows meanwhile, and the way back with none of this project's processes alive.
 // Needs: prometheus
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

@@ -40,7 +40,7 @@ const QUIET_SERVICES = 60;
 const seconds = (since: number): string => `${((performance.now() - since) / 1_000).toFixed(1)} s`;
 const say = (text: string): void => console.log(`      ${text}`);
 
-describe('evacuations with a zone cut off, and with processes of ours dead', function () {
+describe("evacuations with a zone cut off, and with this project's processes dead", function () {
   this.timeout(420_000);
   let client: Client;
   // Registered before the bed's own, so that it runs before the bed is gone.
@@ -210,7 +210,7 @@ describe('evacuations with a zone cut off, and with processes of ours dead', fun
     await settles(ZONES, 'zone a again', (there) => there > 0);
   });
 
-  it('returns directly with every process of ours dead, and nothing but the API server', async () => {
+  it("returns directly with all of this project's processes dead, by the API server alone", async () => {
     for (const [, reconciler] of replicas.values()) reconciler?.start();
     const { code, out, err } = await topology('evacuate', 'a', '--for', '1h');
     expect(code, `${out}${err}`).to.equal(0);

@@ -136,7 +136,7 @@ describe('evacuations by several people, on several kube-proxies', function suit
     await returnAll();
   });
 
-  it('moves every kube-proxy there is, although everything of ours is killed right after the object was made', async () => {
+  it("moves every kube-proxy there is, although all of this project's processes are killed right after the object was created", async () => {
     const ran = topology('evacuate', ZONE, '--for', '1h', '--no-wait');
     expect((await ran).code).to.equal(0);
     await Promise.all([webhook.kill(), reconciler.kill()]);

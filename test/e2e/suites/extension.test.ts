@@ -198,7 +198,7 @@ describe('extension', () => {
     await expectReady();
   });
 
-  it('tells by the condition that a zone lost its endpoint, and that it is back; the operation is not touched', async () => {
+  it('reports by the condition that a zone lost its endpoint, and that it is back; the operation is not touched', async () => {
     const { lastOperation } = (await get()).status ?? {};
     await pods[2]!.remove();
     const found = await expectCondition('False ZoneNotServed');

@@ -130,7 +130,7 @@ describe('recovery of both commands', () => {
     expectTruth(from);
   });
 
-  it('versions expired: informers are told 410 and list anew', async () => {
+  it('versions expired: informers get 410 and list again', async () => {
     const from = performance.now();
     await expireOldVersions(bed());
     await outage('expired');

@@ -170,7 +170,7 @@ describe('gardener: the webhook of v1.110, whose Kubernetes knows no hints for n
     await register(bed());
   });
 
-  it('drops hints for nodes of an endpoint without a zone; ours leaves them as they are', async () => {
+  it('drops hints for nodes of an endpoint without a zone; this webhook leaves them as they are', async () => {
     const [own, theirs] = await Promise.all([store(OURS), store(OLDER)]);
     expect(own[0], 'ours').to.deep.equal({ forNodes: [{ name: 'node-a' }] });
     expect(theirs[0]?.['forNodes' as keyof object], 'theirs').to.equal(undefined);

@@ -270,7 +270,7 @@ for (const version of ['1.141', '1.150'] as const) {
 
           it('leaves nothing behind that could change or block a write', () => nothingActs(bed()));
 
-          it('leaves no right, account, policy or Lease of ours', async () => {
+          it('leaves no right, account, policy or Lease of this project', async () => {
             await waitFor('nothing of ours', left, (found) => found.length === 0);
           });
 

@@ -185,7 +185,7 @@ for (const admission of [true, false]) {
       await expectValues(ROWS, undefined);
     });
 
-    it('routes what is ours to write while owners that disagree reconcile through the flip', async () => {
+    it('routes what it may write while owners that disagree reconcile through the flip', async () => {
       await measure('flip, disagreeing', async () => {
         const reconciling = deployAll(false);
         await flip(true);

@@ -152,7 +152,7 @@ describe('chart, installed', () => {
     expect(webhooks).to.have.lengthOf(7);
   });
 
-  it('lets the settings-reconciler write Service and labels, tell about it, and have slices hinted again', async () => {
+  it('lets the settings-reconciler write Service and labels, report it, and have slices hinted again', async () => {
     const { api } = bed();
     // Both share the control plane's address here.
     const reconciler = await program(RECONCILER, RECONCILER, ['--health-port', '18081', '--metrics-port', '18080']);
@@ -241,7 +241,7 @@ describe('chart, installed', () => {
     expect(await bed().api.get(server)).to.have.nested.property('data.tls\\.crt').that.is.not.empty;
   });
 
-  it('lets the flow-controller label, plan, hint and tell, and look for load', async () => {
+  it('lets the flow-controller label, plan, hint and report, and read load', async () => {
     const flow = await program(FLOW, FLOW, ['--health-port', '28081', '--metrics-port', '28080']);
     flow.start();
     await commandReady(flow, 28_081);

@@ -254,7 +254,7 @@ describe('a new operator', () => {
     });
     read(FIRST_HOUR, '4. Switch on one seed');
     read(FIRST_HOUR, '5. Watch');
-    it('is told of it in an event on the namespace', async () => {
+    it('is reported in an event on the namespace', async () => {
       interface Event {
         reason: string;
         involvedObject: { name: string };

@@ -152,7 +152,7 @@ describe(`settings while the API server is upgraded from ${oldest}`, () => {
     });
   }
 
-  it('takes the version that it is told instead, and what it is told decides at once', async () => {
+  it('uses a configured version instead, which decides at once', async () => {
     await reconciler.stop();
     for (const [told, shape] of [['v1.30.14', '1.30'] as const, ['v1.31.1', '1.31'] as const]) {
       const since = world.audit.mark();

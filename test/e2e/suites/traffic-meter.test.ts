@@ -208,7 +208,7 @@ describe('the traffic-meter on a real kernel', () => {
     }
   });
 
-  it('events that the kernel drops are told, and what is still in its table is counted once all the same', async () => {
+  it('events that the kernel drops are reported, and what is still in its table is counted once all the same', async () => {
     const pidFile = `${bed().directory}/conntrack.pid`;
     const program = `${bed().directory}/conntrack-small-buffer`;
     // The same program with a buffer of a few events, and its process by name.

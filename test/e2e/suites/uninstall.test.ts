@@ -202,7 +202,7 @@ describe('the end of an installation', () => {
     expect(await acting(bed()), 'as soon as the process has ended').to.deep.equal([]);
   });
 
-  it('lets the other carrier go on where only one component goes', async () => {
+  it('lets the other backend continue where only one component goes', async () => {
     await stopAll();
     await install();
     await removeRendered(bed(), HERE, RECONCILER, 'rights');

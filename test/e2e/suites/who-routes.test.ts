@@ -90,7 +90,7 @@ describe('who routes', () => {
     }
   });
 
-  it('explain tells groups of Nodes apart by version, gates and configuration, each with its evidence', async () => {
+  it('explain distinguishes groups of Nodes by version, gates and configuration, each with its evidence', async () => {
     const { router, certainty, routers } = await explain();
     expect([router, certainty]).to.deep.equal(['kube-proxy', 'seen']);
     const groups = routers.map(({ version, examples, behaviour: { hints, needs } }) => [

@@ -135,7 +135,7 @@ describe('a providerConfig', () => {
     expect(({} as { polluted?: unknown }).polluted).to.equal(undefined);
   });
 
-  it('that is nested deeper than a stack is, is told', () => {
+  it('nesting deeper than the stack is reported', () => {
     const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as unknown;
     expect(problemsOf(routingConfig({ services: deep as never }))).to.deep.equal([
       'spec.providerConfig: is nested too deep.',

@@ -15,7 +15,7 @@ const inCode = Object.entries(names).flatMap(([constant, value]) =>
 const ours = (name: string): boolean => name.startsWith(`${names.GROUP}/`);
 
 describe('the page of labels and annotations', () => {
-  it('names each of ours, and none that is not there', () => {
+  it('names each label of this project, and none that does not exist', () => {
     const short = inCode.filter(ours).map((name) => name.slice(names.GROUP.length + 1));
     const own = documented.filter((name) => !name.includes('/'));
     expect([...new Set(own)].sort()).to.deep.equal(short.sort());

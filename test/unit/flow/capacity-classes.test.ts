@@ -49,7 +49,7 @@ describe('flow/capacity-classes', () => {
     );
   });
 
-  it('tells fewer apart in each zone the more zones there are, and never more than 192 in eight zones or fewer', () => {
+  it('distinguishes fewer in each zone the more zones there are, and never more than 192 in eight zones or fewer', () => {
     expect([1, 3, 8, 12, 48, 5_000].map(capacitiesFor)).to.deep.equal([24, 24, 24, 16, 4, 4]);
   });
 });

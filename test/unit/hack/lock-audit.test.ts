@@ -16,7 +16,7 @@ const lockOf = (more: object = {}, root: object = MANIFEST): Lock => ({
 });
 
 describe('the audit of lock files', () => {
-  it('finds nothing in ours', () => {
+  it("finds nothing in this project's own sources", () => {
     expect(auditLocks(resolve(import.meta.dirname, '../../..'))).to.deep.equal([]);
   });
 

@@ -382,7 +382,7 @@ describe('every decision about a zone', () => {
     });
   });
 
-  it('never writes over a zone that is not ours without takeover, nor removes one', () => {
+  it("never overwrites or removes another writer's zone without takeover", () => {
     property(({ zone, record }, groups, decision) => {
       if (decision.kind !== 'write' || !decision.moves || zone === undefined || zone === record?.zone) return;
       expect(decision.zone).not.to.equal(undefined);

@@ -7,7 +7,7 @@ import type { Client, DeleteOptions, Refusal } from '../../../pkg/kubernetes/typ
 import { rejection } from '../../fixtures/eventually.ts';
 
 describe('guarded client', () => {
-  it('asks anew before each write, and rejects with what it is told', async () => {
+  it('asks again before each write, and rejects with the answer', async () => {
     const sent: unknown[] = [];
     const inner = { create: (_resource: unknown, object: unknown) => Promise.resolve(sent.push(object)) };
     const answers = [undefined, new Error('first no'), undefined, new Error('second no')];

@@ -278,7 +278,7 @@ describe('loadKubeConfig', () => {
       expect(tls).to.include({ cert: 'CERT', key: 'KEY' });
     });
 
-    it('are told the cluster when they ask for it, with its own configuration, as kubectl does', async () => {
+    it('get the cluster when they ask for it, with its own configuration, as kubectl does', async () => {
       const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { shootRef: { name: 's' } } }];
       const config = load(
         kubeconfig({ cluster: { extensions }, user: user(plugin(`{ token: 't' }`), { provideClusterInfo: true }) }),
@@ -294,7 +294,7 @@ describe('loadKubeConfig', () => {
       });
     });
 
-    it('are not told the cluster otherwise', async () => {
+    it('do not get the cluster otherwise', async () => {
       await load(kubeconfig({ user: user(plugin(`{ token: 't' }`)) })).credentials();
       expect(JSON.parse(runs()[0] ?? '')).to.have.deep.property('spec', { interactive: false });
     });

@@ -43,7 +43,7 @@ describe('scope of a list', () => {
     expect(choose('b', 3)).to.equal('app=b');
   });
 
-  it('is the namespace for a Service without selector, whoever else asks', () => {
+  it('is the namespace for a Service without selector, whatever else asks', () => {
     expect(scope.choose({ namespace: 'shop', service: 'a', pods: podsOf(1) }, undefined, 0)).to.equal(undefined);
     choose('b', 3);
     scope.learn('shop', 20_000, 0);

@@ -37,7 +37,7 @@ const prometheus = (series: Readonly<Record<string, readonly Element[]>>) => {
 };
 
 describe('measured traffic from Prometheus', () => {
-  it('ours: by Service, direction and pair of zones, connections beside bytes', async () => {
+  it('traffic-meter: by Service, direction and pair of zones, connections beside bytes', async () => {
     const labels = { service_namespace: 'shop', service_name: 'web', source_zone: 'a', destination_zone: 'b' };
     const { send, asked } = prometheus({
       topology_traffic_bytes_total: [

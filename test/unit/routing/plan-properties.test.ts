@@ -226,7 +226,7 @@ describe('reverting', () => {
     );
   });
 
-  it('comes to the same after drift: what the owner wrote over ours and we repaired is ours to remove', () => {
+  it('comes to the same after drift: what the owner overwrote and was repaired is removed later', () => {
     fc.assert(
       fc.property(requests, fc.constantFrom('PreferSameNode', 'Odd'), (request, drift) => {
         const on = { ...request, off: false };
@@ -242,7 +242,7 @@ describe('reverting', () => {
     );
   });
 
-  it('leaves the name that an owner writes for the same routing: it is neither repaired, nor foreign, nor ours to remove', () => {
+  it('leaves the name that an owner writes for the same routing: it is neither repaired, nor foreign, nor removed later', () => {
     const names = ['PreferClose', 'PreferSameZone'] as const;
     fc.assert(
       fc.property(requests, fc.constantFrom(...names), (request, written) => {

@@ -96,7 +96,7 @@ describe('a command that names what does not exist', () => {
     });
   }
 
-  it('is not told where everything exists', () => {
+  it('is not reported where everything exists', () => {
     for (const command of [
       'make test TESTS=test/unit/routing/mechanism.test.ts',
       'settings-reconciler --config config.yaml --dry-run -o json',

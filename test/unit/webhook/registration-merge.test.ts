@@ -178,13 +178,13 @@ describe('mergeRegistration', () => {
     expect(next?.webhooks?.[0]?.namespaceSelector?.matchExpressions).to.have.length(2);
   });
 
-  it('the bundle of another writer stays where we know none, and ours replaces it where we do', () => {
+  it('the bundle of another writer stays where none is known here, and is replaced where one is', () => {
     const current = stored(({ clientConfig }) => ({ clientConfig: { ...clientConfig, caBundle: 'b3RoZXI=' } }));
     expect(merge(current, build({ caBundle: undefined }))).to.equal(undefined);
     expect(merge(current)?.webhooks?.[0]?.clientConfig.caBundle).to.equal(Buffer.from('PEM').toString('base64'));
   });
 
-  it('labels, annotations and webhooks of others stay; ours that are not wanted any more go', () => {
+  it("labels, annotations and webhooks of others stay; this webhook's own that are no longer wanted go", () => {
     const current = stored();
     const theirs = { ...(current.webhooks?.[0] as MutatingWebhook), name: 'their.webhook.example.com' };
     const next = merge(

@@ -46,7 +46,7 @@ describe('buildRegistration', () => {
     ]);
   });
 
-  it('finds what etcd-druid makes by namespace and name: no label of ours can be on it', () => {
+  it("finds what etcd-druid makes by namespace and name: it cannot have this project's labels", () => {
     const labelled = { 'topology.extensions.gardener.cloud/etcd-clients': 'true' };
     const hints = byName('etcd-clients.endpoint-slice-hints');
     expect(hints.namespaceSelector?.matchLabels).to.deep.equal(labelled);

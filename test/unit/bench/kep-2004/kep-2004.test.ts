@@ -91,7 +91,7 @@ describe('bench/kep-2004: the contenders', () => {
 describe('bench/kep-2004: a pass', () => {
   const work = { every: 40_009, thetas: [0.2, 0.5], byScore: false };
 
-  it('adds sections up to the published mean of spread, whoever computed them', async () => {
+  it('adds sections up to the published mean of spread, rebuilt or published', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'kep-2004-'));
     try {
       const resumeFile = join(folder, 'resume.jsonl');

@@ -83,7 +83,7 @@ describe('bench/webhook/payload', () => {
     ]);
   });
 
-  it('spreads the endpoints over three zones, and tells connections apart', () => {
+  it('spreads the endpoints over three zones, and distinguishes connections', () => {
     expect(new Set(needed.expected.endpoints!.map(({ zone }) => zone)).size).to.equal(3);
     expect(buildPayload({ endpoints: 4, scenario: 'write', variant: 3 }).uid).not.to.equal(needed.uid);
   });

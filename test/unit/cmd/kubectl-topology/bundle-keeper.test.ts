@@ -25,7 +25,7 @@ const event = (name: string, lastTimestamp: string, more: object = {}) => ({
 });
 
 describe('what a bundle keeps', () => {
-  it('Services of ours and their slices, whichever came first', () => {
+  it('managed Services and their slices, whichever came first', () => {
     const keeper = keptBy(
       slice({ service: 'own', metadata: { name: 'own-1', namespace: 'shop' } }),
       slice({ service: 'foreign', metadata: { name: 'foreign-1', namespace: 'shop' } }),
@@ -60,7 +60,7 @@ describe('what a bundle keeps', () => {
     });
   }
 
-  it('policies and Extensions of ours', () => {
+  it('policies and Extensions of this project', () => {
     const labels = { 'app.kubernetes.io/name': EXTENSION_NAME };
     const keeper = keptBy(
       { kind: 'MutatingAdmissionPolicy', metadata: { name: 'ours', labels } },

@@ -6,7 +6,7 @@ import type { ChoiceInput } from '../../../../pkg/controllers/admission-policies
 
 const fit: ChoiceInput = { admission: 'auto', served: true, readable: true, largestSlice: USUAL_ENDPOINTS };
 
-describe('the choice of a carrier', () => {
+describe('the choice of an admission backend', () => {
   const cases: { name: string; input: Partial<ChoiceInput>; want: string }[] = [
     { name: 'auto, where everything fits', input: {}, want: 'policy PolicyServed' },
     { name: 'auto, not served', input: { served: false, readable: false }, want: 'webhook PolicyNotServed' },

@@ -45,10 +45,10 @@ const setup = (subjects: EndpointSlice[], acts: (call: Call) => boolean | ApiErr
 };
 const strategyIn = ({ patch }: Call): string | undefined => patch.metadata?.labels?.[LABEL_STRATEGY];
 
-describe('the probe of a carrier', () => {
+describe('the probe of an admission backend', () => {
   const subject = slice({ metadata: { name: 'one' } });
 
-  it('is one dry run for each strategy, which the other carrier leaves alone', async () => {
+  it('is one dry run for each strategy, which the other backend ignores', async () => {
     const { calls, run } = setup([subject], () => true);
     expect(await run()).to.equal(true);
     expect(calls.map(strategyIn)).to.deep.equal([...STRATEGIES]);
@@ -87,7 +87,7 @@ describe('the probe of a carrier', () => {
     expect(calls.map(({ name }) => name)).to.deep.equal(['one', 'two', 'two', 'two', 'two']);
   });
 
-  it('finds out the address type that a reduced slice does not tell', async () => {
+  it('finds out the address type that a reduced slice does not have', async () => {
     const { addressType: _unknown, ...reduced } = subject;
     const { calls, run } = setup([reduced], ({ patch }) =>
       patch.endpoints[0]?.addresses[0] === '2001:db8::1' ? true : refused(422),

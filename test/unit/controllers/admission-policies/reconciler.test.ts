@@ -105,7 +105,7 @@ const setup = (current: Managed[] = []) => {
   return { clock, state, writes, probes, events, carriers, turn, turns, says, restart };
 };
 
-describe('the carrier of admission', () => {
+describe('the admission backend', () => {
   it('is brought in: everything installed, seen to act for a while, then said', async () => {
     const { turns, turn, says, writes, probes, events } = setup();
     await turn();
@@ -119,7 +119,7 @@ describe('the carrier of admission', () => {
     expect(events.map(({ type, reason }) => [type, reason])).to.deep.equal([['Normal', 'AdmissionCarrier']]);
   });
 
-  it('is told of after each step, with the one that is awaited', async () => {
+  it('is reported after each step, with the one that is awaited', async () => {
     const { turns, carriers } = setup();
     await turns(SETTLE_MS + 2_000);
     expect(carriers.filter((said, index) => said !== carriers[index - 1])).to.deep.equal([
@@ -147,7 +147,7 @@ describe('the carrier of admission', () => {
     expect(says()).to.equal('policy');
   });
 
-  it('is not changed while the new one does not act, and that is told once', async () => {
+  it('is not changed while the new one does not act, which is reported once', async () => {
     const { state, turns, says, events, writes } = setup(installed('policy'));
     state.acts.webhook = false;
     state.largest = 500;

@@ -71,7 +71,7 @@ describe('what the API server holds of admission policies', () => {
     expect({ served, readable, ready }).to.deep.equal({ served: true, readable: true, ready: true });
   });
 
-  it('is what is ours by name, and whatever says who carries', async () => {
+  it("is what has this project's names, and the record of the backend", async () => {
     test.models.get('configmaps')!.put('admission-carrier');
     for (const name of ['ours.same-zone', 'ours-runtime.same-zone', 'others.same-zone']) {
       test.models.get('mutatingadmissionpolicies')!.put(name);

@@ -49,7 +49,7 @@ describe('the writer of admission policies', () => {
     expect([...writer.foreign()]).to.deep.equal([]);
   });
 
-  it('takes an object of ours that is there already for created', async () => {
+  it('treats an existing object of its own as created', async () => {
     const { server, writer } = setup();
     server.put(policy.resource, policy.object);
     await writer.perform([{ kind: 'create', ...policy }], never);

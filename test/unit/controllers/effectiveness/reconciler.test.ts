@@ -90,7 +90,7 @@ describe('effectiveness report', () => {
     expect(events).to.deep.equal([]);
   });
 
-  it('counts Services by state and tells changes once', async () => {
+  it('counts Services by state and reports changes once', async () => {
     await reconcile();
     expect(report.counts()).to.deep.equal([{ state: 'Effective', services: 2 }]);
     expect(infos(), 'nothing changed yet').to.deep.equal([]);
@@ -170,7 +170,7 @@ describe('effectiveness report', () => {
     expect(events, 'told already').to.have.length(1);
   });
 
-  describe('after an event told of a fault', () => {
+  describe('after an event reported a fault', () => {
     beforeEach(async () => {
       slices = withoutHints();
       await reconcile();
@@ -274,7 +274,7 @@ describe('effectiveness report', () => {
     undefined,
     namespaceDecision({ objects: [serviceDecision('s', refusedFor('SingleZone'))] }),
   ]) {
-    it(`forgets a namespace ${decision === undefined ? 'that is no longer ours' : 'where nothing is on'}`, async () => {
+    it(`forgets a namespace ${decision === undefined ? 'that is no longer managed' : 'where nothing is on'}`, async () => {
       await reconcile();
       expect(report.counts()).not.to.deep.equal([]);
       decided(decision);

@@ -83,7 +83,7 @@ describe('the extension reconciler', () => {
       expect([last(), condition()]).to.deep.equal(['Create Succeeded', 'False HintsMissing']);
     });
 
-    it('leaves alone what is not ours', async () => {
+    it('leaves other objects alone', async () => {
       for (const spec of [{ type: 'lakom' }, { type: 'topology-aware-routing', class: 'garden' }]) {
         world.put(extension({ spec }));
         expect(await world.process().turn()).to.deep.equal(DONE);

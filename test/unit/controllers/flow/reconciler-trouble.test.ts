@@ -123,7 +123,7 @@ describe('the loop in trouble', () => {
     expect([jobs.length, patches, forgotten]).to.deep.equal([0, 0, 0]);
   });
 
-  it('leaves no namespace for being unreadable where labels say which are ours', async () => {
+  it('leaves no namespace for being unreadable where labels say which are served', async () => {
     make({ matchLabels: { team: 'shop' } });
     await turn();
     expect(jobs).to.have.length(1);

@@ -135,7 +135,7 @@ describe('the writer of status', () => {
     await writer.remove(policy, signal);
   });
 
-  it('takes a policy for ours only while its spec is empty', () => {
+  it('treats a policy as its own only while its spec is empty', () => {
     const labels = { 'app.kubernetes.io/managed-by': 'flow-controller' };
     const ours = { ...policy, metadata: { ...policy.metadata, labels } };
     expect([isOwnPolicy(ours), isOwnPolicy({ ...ours, spec: { mode: 'Observe' } }), isOwnPolicy(policy)]).to.deep.equal(

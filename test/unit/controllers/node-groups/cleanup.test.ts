@@ -70,7 +70,7 @@ describe('the clean-up of NodeGroups', () => {
     });
   });
 
-  it('takes labels and annotations off Services that have ours', async () => {
+  it('removes its labels and annotations from Services', async () => {
     const client = fakeClient({
       services: [
         web('plain', {}, { [LABEL_STRATEGY]: 'same-zone' }),

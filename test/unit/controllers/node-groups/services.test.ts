@@ -58,7 +58,7 @@ describe("the reconciler of Services with KubeEdge's annotation", () => {
     });
   });
 
-  it('writes the label on the version that it saw, and tells', async () => {
+  it('writes the label on the version that it saw, and reports it', async () => {
     expect(await reconcile()).to.deep.equal({ kind: 'done' });
     expect(client.patched[0]).to.deep.include({ resource: 'services', ref: { namespace: 'default', name: 'server' } });
     expect(client.patched[0]?.patch.metadata).to.deep.include({

@@ -73,7 +73,7 @@ describe('decideRelease', () => {
   };
   const decision = decideRelease(snapshot)!;
 
-  it('reverts what carries settings of ours, regardless of their writer, and nothing else', () => {
+  it("reverts what carries this project's settings, regardless of their writer, and nothing else", () => {
     expect(decision.objects.map(({ kind, ref }) => `${kind}/${ref.name}`)).to.deep.equal(['Service/routed']);
     expect(decision.objects.map(({ plan }) => plan.kind === 'patch' && plan.patch)).to.deep.equal([
       { spec: { trafficDistribution: null }, metadata: { annotations: { [ANNOTATION_APPLIED]: null } } },

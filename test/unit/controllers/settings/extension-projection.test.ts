@@ -9,7 +9,7 @@ import { extension, routingConfig } from '../../../fixtures/gardener.ts';
 const project = createExtensionProjection(createRoutingConfigReader());
 
 describe('what is kept of an Extension', () => {
-  it('of ours: what decides, with its configuration read', () => {
+  it('of this type: what decides, with its configuration read', () => {
     const status = { observedGeneration: 3, conditions: [], lastOperation: undefined, providerStatus: { a: 1 } };
     const kept = project(
       extension({

@@ -101,7 +101,7 @@ describe('settings reconciler', () => {
     expect(told).to.deep.equal([undefined]);
   });
 
-  it('touches nothing in a namespace that is not ours, such as the label of another installation', async () => {
+  it('changes nothing in a namespace that is not managed, such as the label of another installation', async () => {
     decision = undefined;
     owned = false;
     namespace = { metadata: { name: NS, labels: { [LABEL_ROUTING]: 'runtime' } } };
@@ -109,7 +109,7 @@ describe('settings reconciler', () => {
     expect(patched).to.deep.equal([]);
   });
 
-  describe('in a namespace that stopped being ours', () => {
+  describe('in a namespace that is no longer managed', () => {
     const leave = async (): Promise<void> => {
       await reconcile();
       patched.length = 0;
@@ -131,7 +131,7 @@ describe('settings reconciler', () => {
       namespace = { metadata: { name: NS } };
     };
 
-    it('waits, then reverts what it managed, tells, and is done with it', async () => {
+    it('waits, then reverts what it managed, reports it, and forgets it', async () => {
       await leave();
       expect(await reconcile()).to.deep.equal({ kind: 'requeue', afterMs: 1_000 });
       now = 999;
@@ -166,7 +166,7 @@ describe('settings reconciler', () => {
       expect(patched).to.deep.equal([`namespaces/${NS}`]);
     });
 
-    it('changes nothing when it becomes ours again in time, and counts anew the next time', async () => {
+    it('changes nothing when it is managed again in time, and waits the whole time again later', async () => {
       const before = decision;
       await leave();
       await reconcile();

@@ -116,7 +116,7 @@ describe('what a change concerns', () => {
     { name: 'annotations', next: node({ metadata: { annotations: { x: 'y' } } }), enqueued: [] },
   ];
   for (const { name, next, enqueued } of nodeChanges) {
-    it(`a Node's new ${name} ${enqueued.length > 0 ? 'concerns all' : 'concerns nobody'}`, () => {
+    it(`a Node's new ${name} ${enqueued.length > 0 ? 'concerns all' : 'concerns no Service'}`, () => {
       caches.nodes.change(next, node());
       expect(seen).to.deep.equal(enqueued);
     });

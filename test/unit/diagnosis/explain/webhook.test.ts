@@ -20,7 +20,7 @@ describe('why admission has written no hints', () => {
     expect(cause?.evidence).to.match(/policy ours\.\S+/);
   });
 
-  it('policies of others serve nothing of ours', async () => {
+  it('policies of other projects do not count', async () => {
     const metadata = { name: 'other.same-zone', labels: { 'app.kubernetes.io/name': 'other' } };
     const cause = await firstCause([{ kind: 'MutatingAdmissionPolicy', metadata }]);
     expect(cause?.reason).to.equal('WebhookMissing');

@@ -461,7 +461,7 @@ describe('simulate: demand that a FlowPolicy observed', () => {
     expect(byPolicy(policy(VALUE, { z: '5' })).demand.source).to.equal('cpu');
   });
 
-  it('has no capacity where limits of Pods would tell it', () => {
+  it('has no capacity where it would come from limits of Pods', () => {
     const report = byPolicy(policy({ capacity: { from: 'Limits' } }));
     expect(modeOf(report, 'load-aware').verdict.reason).to.equal('CapacityUnknown');
   });

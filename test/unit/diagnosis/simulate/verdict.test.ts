@@ -216,7 +216,7 @@ describe('verdicts of a simulation', () => {
     expect(new Set(own).size).to.equal(own.length);
   });
 
-  it('an endpoint without zone has no name of a zone to be told by', () => {
+  it("an endpoint without zone is not given a zone's name", () => {
     expect(utilizationText(outcome({ busiestZone: '' }), FAIR_SHARE)).to.match(/^an endpoint without zone gets 100 %/);
   });
 });

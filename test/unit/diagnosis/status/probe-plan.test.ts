@@ -30,7 +30,7 @@ describe('probe plan', () => {
     expect(plan([...installed, ...names])).to.deep.equal([['webhook', 'shop']]);
   });
 
-  it('prefers a namespace with a Service of ours', () => {
+  it('prefers a namespace with a managed Service', () => {
     const own = service({ metadata: { name: 'web', namespace: 'zoo', labels: { [LABEL_STRATEGY]: 'same-zone' } } });
     expect(plan([...installed, namespaceObject('shop'), own])).to.deep.equal([['webhook', 'zoo']]);
   });
@@ -39,7 +39,7 @@ describe('probe plan', () => {
     expect(plan([...installed, namespaceObject('default')])).to.deep.equal([['webhook', undefined]]);
   });
 
-  it('tries policies as well, by their own selectors, and each carrier once', () => {
+  it('tries policies as well, by their own selectors, and each backend once', () => {
     const policies = [policy('x.same-zone', 'shop'), policy('x.same-node', 'nowhere')];
     const objects = [...installed, namespaceObject('shop'), namespaceObject('zoo'), ...policies];
     expect(plan(objects)).to.deep.equal([

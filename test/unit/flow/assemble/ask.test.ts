@@ -13,7 +13,7 @@ const asking = service({ metadata: { labels: { [LABEL_STRATEGY]: 'load-aware' } 
 const { selector: _, ...withoutSelector } = asking.spec ?? {};
 
 describe('what a Service asks for', () => {
-  it('is nothing without label and annotation, and nothing of ours for same-zone', () => {
+  it('is nothing without label and annotation, and nothing here for same-zone', () => {
     const ask = { slices: [labelled], observeOnly: false };
     expect(askOf({ ...ask, service: service() })).to.deep.equal({ kind: 'none' });
     const other = service({ metadata: { labels: { [LABEL_STRATEGY]: 'same-zone' } } });

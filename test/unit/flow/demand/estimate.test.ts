@@ -92,7 +92,7 @@ describe('demand estimation', () => {
 
   const exact = (): number => 1;
 
-  it('keeps proportions that the samples cannot tell, and follows the total', () => {
+  it('keeps proportions that the samples do not show, and follows the total', () => {
     const before = {
       ...firstBelief(zones, 0, {}, 0),
       mean: [2, 1, 1],

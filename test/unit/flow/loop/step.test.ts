@@ -50,7 +50,7 @@ describe('loop', () => {
     expect(changes(decisions)).to.have.lengthOf.at.most(2);
   });
 
-  it('says that it cannot tell zones apart which share all endpoints', () => {
+  it('says that it cannot separate zones which share all endpoints', () => {
     const service = looped({
       endpoints: () => endpointsOf({ a: 2 }),
       demand: () => ({ b: 0.5, c: 0.3 }),

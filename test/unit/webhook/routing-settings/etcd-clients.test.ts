@@ -117,7 +117,7 @@ describe("admission of etcd-druid's writes of a client Service", () => {
     });
   });
 
-  it("cannot tell the owner's value from an equal one of ours: it goes once, and stays with the owner's next write", () => {
+  it("cannot distinguish the owner's value from an equal one set here: it goes once, and stays with the owner's next write", () => {
     const stored = admit(druidWrites(undefined, close), druidWrites(undefined), true);
     const before = admit(druidWrites(stored), stored, true);
     const off = admit(druidWrites(before, close), before, false);

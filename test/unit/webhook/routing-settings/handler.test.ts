@@ -34,7 +34,7 @@ describe('the handler of settings', () => {
     { name: 'nobody', user: '', kind: 'patch' },
   ];
   for (const { name, user, kind } of users) {
-    it(`${kind === 'patch' ? 'puts back what is dropped by' : 'does as is told by'} ${name}`, () =>
+    it(`${kind === 'patch' ? 'puts back what is dropped by' : 'follows'} ${name}`, () =>
       expect(handle(dropping(user)).kind).to.equal(kind));
   }
 
