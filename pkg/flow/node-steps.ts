@@ -43,7 +43,7 @@ const ALL_SETS = 6;
 const OVERLOAD = 1_000;
 const EPSILON = 1e-9;
 /** Looks at pairs of Nodes, at most. */
-const LOOKS = 3_000_000;
+const LOOKS = 500_000;
 
 interface Client {
   readonly node: ClientNode;

@@ -99,7 +99,7 @@ const nodesFor = (
   const current = nodeFigures(input, old);
   const inForce = !decision.changed && input.endpoints.every(({ name }) => old(name).length > 0);
   const high = current.maxUtilization > policy.upperUtilization;
-  const patience = inForce && !high ? policy.downDwellSeconds : policy.planIntervalSeconds;
+  const patience = high ? policy.planIntervalSeconds : policy.downDwellSeconds;
   const kept = inForce ? old : () => [];
   const anew = decision.changed || decision.reason === 'TopologyChanged';
   if (!anew && decision.time - (memory.plannedAt ?? -Infinity) < patience) return { nodes: kept, planned: false };

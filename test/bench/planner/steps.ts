@@ -40,7 +40,8 @@ export const stepsOf = (shares: readonly number[], counts: readonly number[], pe
   const plan = planHints({ endpoints, demand, targetUtilization: 1 + THETA });
   const hints = new Map(plan.endpoints.map(({ name, forZones }) => [name, forZones]));
   const nodes = NAMES.flatMap((name, zone) => nodesOf(name, demandOf(zone), (shares[zone] ?? 0) * per, equal));
-  const begin = performance.now();
+  // CPU time: what else the machine does is not part of it.
+  const begin = process.cpuUsage();
   const steps = planNodeSteps({
     endpoints: endpoints.map((endpoint) => ({ ...endpoint, forZones: hints.get(endpoint.name) ?? [] })),
     nodes,
@@ -50,7 +51,7 @@ export const stepsOf = (shares: readonly number[], counts: readonly number[], pe
     zones: plan.inZoneShare,
     nodes: steps?.inZoneShare ?? plan.inZoneShare,
     lp: plan.bounds.lp,
-    milliseconds: performance.now() - begin,
+    milliseconds: process.cpuUsage(begin).user / 1_000,
   };
 };
 
@@ -79,7 +80,7 @@ export const stepsMarkdown = (): string => {
     ];
   });
   return markdownTable(
-    ['Nodes with clients', 'in zone by zones', 'and by Nodes', 'bound', 'of the gap', 'time, mean', 'most'],
+    ['Nodes with clients', 'in zone by zones', 'and by Nodes', 'bound', 'of the gap', 'CPU, mean', 'most'],
     rows,
   );
 };
