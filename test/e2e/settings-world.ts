@@ -37,7 +37,7 @@ export const COMMAND_USERS = [userOf(RECONCILER), userOf(WEBHOOK), userOf(FLOW)]
 export interface ProgramOptions {
   /** Name of the log; default: the command's. */
   readonly name?: string;
-  /** Laid over the rendered configuration, one level deep; lists replace lists. Default: nothing. */
+  /** Laid over the rendered configuration, one level deep; lists and words replace those there. Default: nothing. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** First of two ports, health and metrics, of a controller. Default 18081. */
   readonly port?: number;
@@ -174,7 +174,7 @@ const describer =
     const base = parse(map?.data?.['config.yaml'] ?? '') as Record<string, object>;
     const merged = Object.entries(config).map(([key, value]) => [
       key,
-      Array.isArray(value) ? (value as unknown[]) : { ...base[key], ...(value as object) },
+      typeof value !== 'object' || Array.isArray(value) ? value : { ...base[key], ...value },
     ]);
     const file = join(bed.directory, `${name}.config.json`);
     writeFileSync(file, JSON.stringify({ ...base, ...Object.fromEntries(merged) }));

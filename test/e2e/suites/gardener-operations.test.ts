@@ -141,40 +141,43 @@ describe('gardener: the pages of docs/operations', () => {
     return opened;
   };
 
-  before(
-    'a virtual garden, a seed whose gardenlet runs, a Shoot whose control plane has its owners; all settings off',
-    async () => {
-      const nodes: BedNode[] = await Promise.all(ZONES.map((zone) => bed().node({ name: `node-${zone}`, zone })));
-      registry = await serveRelease(bed());
-      await applyDefinitions(bed(), await realDefinitions());
-      await createPriorities(bed());
-      await describeProxies(bed());
-      await startVirtualGarden(bed());
-      await createSurroundings(bed(), take, 'my-project');
-      await refuseDefinitions(bed());
-      await authorizeExtensions(bed(), SEED);
-      const environment = { GARDEN_KUBECONFIG: at('garden-access.kubeconfig'), SEED_NAME: SEED };
-      kubelet = startKubelet({
-        bed: bed(),
-        nodes,
-        environment: ({ metadata }) => (metadata.namespace === RUNTIME ? {} : environment),
-      });
-      const names = nodes.map(({ name }) => name);
-      pods = runPods(bed(), names, (pod) => !isOurs(pod));
-      metrics = await startMetricsApi(bed());
-      // gardenlet ends, to be started anew, when its seed becomes a garden runtime.
-      await take('garden.yaml', stringify(await realGarden(ZONES)));
-      await startControllerManager(bed());
-      await startResourceManager(bed(), { version: '1.141' });
-      const { spec } = seedObject(SEED);
-      // The bed's ranges: gardenlet compares them with the cluster's Services and Pods.
-      const networks = { pods: '198.19.0.0/16', services: '198.18.0.0/16' };
-      const settings = { topologyAwareRouting: { enabled: false } };
-      await startGardenlet(bed(), { metadata: { name: SEED }, spec: { ...spec, networks, settings } });
-      await createControlPlane();
-      shell = await openShell();
-    },
-  );
+  let nodes: BedNode[];
+
+  before('a virtual garden, and a release in a registry', async () => {
+    nodes = await Promise.all(ZONES.map((zone) => bed().node({ name: `node-${zone}`, zone })));
+    registry = await serveRelease(bed());
+    await applyDefinitions(bed(), await realDefinitions());
+    await createPriorities(bed());
+    await describeProxies(bed());
+    await startVirtualGarden(bed());
+    await createSurroundings(bed(), take, 'my-project');
+    await refuseDefinitions(bed());
+    await authorizeExtensions(bed(), SEED);
+  });
+  before('a seed whose gardenlet runs, and that is the garden runtime too; all settings off', async () => {
+    const environment = { GARDEN_KUBECONFIG: at('garden-access.kubeconfig'), SEED_NAME: SEED };
+    kubelet = startKubelet({
+      bed: bed(),
+      nodes,
+      environment: ({ metadata }) => (metadata.namespace === RUNTIME ? {} : environment),
+    });
+    const names = nodes.map(({ name }) => name);
+    pods = runPods(bed(), names, (pod) => !isOurs(pod));
+    metrics = await startMetricsApi(bed());
+    // gardenlet ends, to be started anew, when its seed becomes a garden runtime.
+    await take('garden.yaml', stringify(await realGarden(ZONES)));
+    await startControllerManager(bed());
+    await startResourceManager(bed(), { version: '1.141' });
+    const { spec } = seedObject(SEED);
+    // The bed's ranges: gardenlet compares them with the cluster's Services and Pods.
+    const networks = { pods: '198.19.0.0/16', services: '198.18.0.0/16' };
+    const settings = { topologyAwareRouting: { enabled: false } };
+    await startGardenlet(bed(), { metadata: { name: SEED }, spec: { ...spec, networks, settings } });
+  });
+  before('a Shoot whose control plane has its owners, and a shell', async () => {
+    await createControlPlane();
+    shell = await openShell();
+  });
 
   describe('on a seed', () => {
     read(FIRST_HOUR, '1. Install');
