@@ -42,8 +42,12 @@ export const evacuatedHints = (endpoint: Placed, base: BaseHints, mark: Evacuati
 const ownBase = ({ zone }: Placed): BaseHints => ({ zones: isZoneName(zone) ? [zone] : [], nodes: [] });
 const NO_HINTS: BaseHints = { zones: [], nodes: [] };
 
-const recordedBase = (endpoint: Placed, { usual, except }: Recorded): BaseHints =>
-  parseBase(except.get(addressOf(endpoint)) ?? '?') ?? (usual === 'own' ? ownBase(endpoint) : NO_HINTS);
+const recordedBase = (endpoint: Placed, { usual, except }: Recorded): BaseHints => {
+  // Hardly any endpoint has an exception, and this is asked for each endpoint of each write.
+  const text = except.get(addressOf(endpoint));
+  const excepted = text === undefined ? undefined : parseBase(text);
+  return excepted ?? (usual === 'own' ? ownBase(endpoint) : NO_HINTS);
+};
 
 const equal = (current: AnyHints, wanted: EndpointHints | undefined): boolean =>
   current === undefined || current === null
