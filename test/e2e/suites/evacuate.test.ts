@@ -256,22 +256,6 @@ describe('evacuating a zone', () => {
     const leaving = (all: readonly EndpointSlice[]) => hintsIn(all).filter((text) => text === `a: ${NOWHERE}`).length;
     expect(leaving(await slices(label!))).to.equal(2, 'one Pod in two families');
     expect(leaving(await slices(plain!))).to.equal(0);
-    const late = await bed().pod({ node: nodes[0]!, app: 'web', namespace: SHOP, name: 'late-of-a-share' });
-    const count = async (): Promise<number> =>
-      (await slices(label!)).flatMap(({ endpoints }) => endpoints ?? []).length;
-    await waitFor('the new Pod in two families', count, (found) => found === 14, { intervalMs: 20 });
-    const seen = performance.now();
-    await waitFor(
-      'two Pods of three leave',
-      async () => leaving(await slices(label!)),
-      (found) => found === 4,
-      { timeoutSeconds: 10, intervalMs: 20 },
-    );
-    console.log(
-      `      the share was chosen anew ${Math.round(performance.now() - seen)} ms after a new Pod was in the slice`,
-    );
-    await late.remove();
-    await waitFor('twelve endpoints', count, (found) => found === 12);
     await end('half');
     await returned();
   });
