@@ -250,7 +250,12 @@ for (const version of ['1.141', '1.150'] as const) {
         ],
         [
           'the definition of FlowPolicies, then its ManagedResource',
-          () => removeDefinitions().then(() => ours.remove()),
+          async () => {
+            // Its next sync, which would bring them back, is then as far away as it can be.
+            await ours.reconcile();
+            await removeDefinitions();
+            await ours.remove();
+          },
           false,
         ],
       ];
