@@ -14,9 +14,10 @@ const root = resolve(import.meta.dirname, '..');
 /** The registry of the examples. */
 const PLACEHOLDER = 'registry.example.com';
 const USAGE =
-  'usage: hack/node hack/delivery.ts --registry REGISTRY --base FOLDER\n' +
+  'usage: hack/node hack/delivery.ts --registry REGISTRY --base FOLDER [--conntrack FOLDER]\n' +
   '  --registry  where image and chart will be pushed, for example registry.example.com/gardener\n' +
-  '  --base      OCI image layout of the base that hack/image/Dockerfile names\n';
+  '  --base      OCI image layout of the base that hack/image/Dockerfile names\n' +
+  "  --conntrack for the meter's image: amd64 and arm64 with Debian's packages of conntrack, unpacked\n";
 
 export interface DeliveryOptions {
   /** Filled anew. */
@@ -26,12 +27,15 @@ export interface DeliveryOptions {
   readonly base: string;
   /** The folder that `npm run bundle` fills. */
   readonly bundle: string;
+  /** For the meter's image: a folder for each architecture. Default: that image is no part of the delivery. */
+  readonly conntrack?: string | undefined;
 }
 
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 
-const artifactOf = (repository: string, version: string, descriptor: Descriptor): Delivered['image'] => ({
-  repository,
+const artifactOf = (name: string, registry: string, version: string, descriptor: Descriptor): Delivered['image'] => ({
+  name,
+  repository: `${registry}/${name}`,
   tag: `${version}@${descriptor.digest}`,
   descriptor,
 });
@@ -48,19 +52,36 @@ const manifests = ({ name, version, image, chart }: Delivered): [string, string]
   });
 
 /** Makes everything of a release that Gardener is given. */
-export const deliver = async ({ target, registry, base, bundle }: DeliveryOptions): Promise<Delivered> => {
+export const deliver = async (options: DeliveryOptions): Promise<Delivered> => {
+  const { target, registry, base, bundle, conntrack } = options;
   rmSync(target, { recursive: true, force: true });
   const { name, version } = JSON.parse(read('package.json')) as { name: string; version: string };
   const source = { base, bundle, dockerfile: read('hack/image/Dockerfile'), version };
   const laid = await layImage(join(target, 'image'), source);
-  const image = artifactOf(`${registry}/${name}`, version, laid.descriptor);
+  const image = artifactOf(name, registry, version, laid.descriptor);
+  const meter =
+    conntrack === undefined
+      ? undefined
+      : artifactOf(
+          `${name}-traffic-meter`,
+          registry,
+          version,
+          (
+            await layImage(join(target, 'traffic-meter'), {
+              ...source,
+              dockerfile: read('hack/image/Dockerfile.traffic-meter'),
+              conntrack,
+            })
+          ).descriptor,
+        );
   const chart = artifactOf(
-    `${registry}/charts/${name}`,
+    name,
+    `${registry}/charts`,
     version,
-    await layChart(join(target, 'chart'), join(root, 'charts', name), image),
+    await layChart(join(target, 'chart'), join(root, 'charts', name), { image, meter }),
   );
   const home = `github.com/gardener/${name}`;
-  const delivered = { name, version, home, image, chart, architectures: laid.architectures };
+  const delivered = { name, version, home, image, meter, chart, architectures: laid.architectures };
   writeFileSync(join(target, 'component-descriptor.yaml'), await layComponent(join(target, 'component'), delivered));
   writeFileSync(join(target, 'images.yaml'), imageVectorOf(delivered));
   mkdirSync(join(target, 'manifests'));
@@ -69,15 +90,24 @@ export const deliver = async ({ target, registry, base, bundle }: DeliveryOption
 };
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { registry: { type: 'string' }, base: { type: 'string' } } });
-  const { registry, base } = values;
+  const { values } = parseArgs({
+    options: { registry: { type: 'string' }, base: { type: 'string' }, conntrack: { type: 'string' } },
+  });
+  const { registry, base, conntrack } = values;
   if (registry === undefined || base === undefined) {
     process.stderr.write(USAGE);
     process.exit(2);
   }
   const target = join(root, 'dist/delivery');
-  const { image, chart } = await deliver({ target, registry, base, bundle: join(root, 'dist/bundle') });
+  const { image, meter, chart } = await deliver({
+    target,
+    registry,
+    base,
+    conntrack,
+    bundle: join(root, 'dist/bundle'),
+  });
   console.log(`dist/delivery/image: ${image.repository}:${image.tag}`);
+  if (meter !== undefined) console.log(`dist/delivery/traffic-meter: ${meter.repository}:${meter.tag}`);
   console.log(`dist/delivery/chart: ${chart.repository}:${chart.tag}`);
   console.log('dist/delivery: component, component-descriptor.yaml, images.yaml, manifests');
 }

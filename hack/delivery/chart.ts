@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chart as an OCI artifact: what `helm push` would push, with the image that it was made for in its values.
+// The chart as an OCI artifact: what `helm push` would push, with the images that it was made for in its values.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, parseDocument } from 'yaml';
@@ -16,6 +16,11 @@ const HELM = {
 
 /** Values that name the image; an installation that mirrors it sets these two (`helmchart-imagemap`, `component.ts`). */
 export const IMAGE_VALUES = { repository: 'image.repository', tag: 'image.tag' } as const;
+/** The same of the meter's. */
+export const METER_IMAGE_VALUES = {
+  repository: 'trafficMeter.image.repository',
+  tag: 'trafficMeter.image.tag',
+} as const;
 
 export interface ImageReference {
   readonly repository: string;
@@ -29,20 +34,30 @@ interface Metadata {
   readonly description: string;
 }
 
-const withImage = (text: string, image: ImageReference): string => {
+/** Images that the chart deploys; the meter's where it is part of the delivery. */
+export interface ChartImages {
+  readonly image: ImageReference;
+  readonly meter?: ImageReference | undefined;
+}
+
+const withImages = (text: string, { image, meter }: ChartImages): string => {
   const values = parseDocument(text);
-  values.setIn(IMAGE_VALUES.repository.split('.'), image.repository);
-  values.setIn(IMAGE_VALUES.tag.split('.'), image.tag);
+  const set = (names: typeof IMAGE_VALUES | typeof METER_IMAGE_VALUES, { repository, tag }: ImageReference): void => {
+    values.setIn(names.repository.split('.'), repository);
+    values.setIn(names.tag.split('.'), tag);
+  };
+  set(IMAGE_VALUES, image);
+  if (meter !== undefined) set(METER_IMAGE_VALUES, meter);
   return values.toString({ lineWidth: 0, singleQuote: true });
 };
 
-const archive = (chart: string, { name }: Metadata, image: ImageReference): Promise<Buffer> =>
+const archive = (chart: string, { name }: Metadata, images: ChartImages): Promise<Buffer> =>
   archiveOf(
     filesBelow(chart)
       .filter((file) => !/(?:^|\/)\./.test(file))
       .map((file) => {
         const text = readFileSync(join(chart, file), 'utf8');
-        const content = Buffer.from(file === 'values.yaml' ? withImage(text, image) : text);
+        const content = Buffer.from(file === 'values.yaml' ? withImages(text, images) : text);
         return { name: `${name}/${file}`, content, mode: 0o644 };
       }),
   );
@@ -52,14 +67,14 @@ const archive = (chart: string, { name }: Metadata, image: ImageReference): Prom
  *
  * @param chart the folder of the chart.
  */
-export const layChart = async (folder: string, chart: string, image: ImageReference): Promise<Descriptor> => {
+export const layChart = async (folder: string, chart: string, images: ChartImages): Promise<Descriptor> => {
   const metadata = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8')) as Metadata;
   const layout = createLayout(folder);
   const descriptor = layout.putJson(MEDIA.manifest, {
     schemaVersion: 2,
     mediaType: MEDIA.manifest,
     config: layout.putJson(HELM.config, metadata),
-    layers: [layout.put(HELM.content, await archive(chart, metadata, image))],
+    layers: [layout.put(HELM.content, await archive(chart, metadata, images))],
     annotations: {
       'org.opencontainers.image.title': metadata.name,
       'org.opencontainers.image.description': metadata.description,

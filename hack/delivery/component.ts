@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { MEDIA, createLayout } from '../lib/oci.ts';
 import type { Descriptor, Manifest } from '../lib/oci.ts';
 import { tarOf } from '../lib/tar.ts';
-import { IMAGE_VALUES } from './chart.ts';
+import { IMAGE_VALUES, METER_IMAGE_VALUES } from './chart.ts';
 
 /** https://github.com/open-component-model/ocm-spec/blob/main/doc/04-extensions/03-storage-backends/oci.md */
 const OCM = {
@@ -19,11 +19,14 @@ export interface Delivered {
   readonly home: string;
   /** References with tag and digest. */
   readonly image: Artifact;
+  /** The meter's, where conntrack was given for it. */
+  readonly meter: Artifact | undefined;
   readonly chart: Artifact;
   readonly architectures: readonly string[];
 }
 
 interface Artifact {
+  readonly name: string;
   readonly repository: string;
   /** Version and digest. */
   readonly tag: string;
@@ -33,11 +36,11 @@ interface Artifact {
 const referenceOf = ({ repository, tag }: Artifact): string => `${repository}:${tag}`;
 
 const artifact = (
-  { name, version }: Delivered,
+  { version }: Delivered,
   type: 'ociImage' | 'helmChart/v1',
   what: Artifact,
 ): Record<string, unknown> => ({
-  name,
+  name: what.name,
   version,
   type,
   // The chart has the image's name.
@@ -52,10 +55,15 @@ const artifact = (
 });
 
 /** Where in the chart's values the image is, so that a copy of it elsewhere can be named there. */
-const imageMap = ({ name }: Delivered): object => ({
-  helmchartResource: { name },
-  imageMapping: [{ resource: { name }, ...IMAGE_VALUES }],
+const imageMap = ({ chart, image, meter }: Delivered): object => ({
+  helmchartResource: { name: chart.name },
+  imageMapping: [
+    { resource: { name: image.name }, ...IMAGE_VALUES },
+    ...(meter === undefined ? [] : [{ resource: { name: meter.name }, ...METER_IMAGE_VALUES }]),
+  ],
 });
+
+const imagesOf = ({ image, meter }: Delivered): readonly Artifact[] => (meter === undefined ? [image] : [image, meter]);
 
 const descriptorOf = (delivered: Delivered, map: Descriptor): object => ({
   meta: { schemaVersion: 'v2' },
@@ -67,7 +75,7 @@ const descriptorOf = (delivered: Delivered, map: Descriptor): object => ({
     sources: [],
     componentReferences: [],
     resources: [
-      artifact(delivered, 'ociImage', delivered.image),
+      ...imagesOf(delivered).map((image) => artifact(delivered, 'ociImage', image)),
       artifact(delivered, 'helmChart/v1', delivered.chart),
       {
         name: delivered.name,
@@ -98,8 +106,16 @@ export const layComponent = async (folder: string, delivered: Delivered): Promis
   return text;
 };
 
-/** As in Gardener's docs/deployment/image_vector.md: the one image that the chart deploys. */
-export const imageVectorOf = ({ name, home, image, architectures }: Delivered): string => {
-  const { repository, tag } = image;
-  return stringify({ images: [{ name, sourceRepository: home, repository, tag, architectures }] }, { lineWidth: 0 });
+/** As in Gardener's docs/deployment/image_vector.md: the images that the chart deploys. */
+export const imageVectorOf = (delivered: Delivered): string => {
+  const { home: sourceRepository, architectures } = delivered;
+  const images = imagesOf(delivered).map(({ name, repository, tag }) => ({
+    name,
+    sourceRepository,
+    repository,
+    tag,
+    architectures,
+  }));
+  // Each with its own list: YAML would write the second as a reference to the first.
+  return stringify({ images }, { lineWidth: 0, aliasDuplicateObjects: false });
 };

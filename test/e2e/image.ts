@@ -44,6 +44,16 @@ const layNode = (folder: string): void => {
   writeFileSync(join(folder, 'etc/passwd'), 'nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n');
 };
 
+/** This machine's conntrack as Debian's packages have it. */
+const layConntrack = (folder: string): void => {
+  const program = '/usr/sbin/conntrack';
+  const copyright = '/usr/share/doc/conntrack/copyright';
+  for (const path of [program, copyright, ...librariesOf(program)]) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    copyFileSync(path, join(folder, path));
+  }
+};
+
 /** Of a manifest in OCI terms. */
 interface Configuration {
   readonly config: {
@@ -67,15 +77,25 @@ const unpack = async (layout: string, folder: string): Promise<Configuration['co
   return readJson<Configuration>(layout, config).config;
 };
 
-/** Makes the image of hack/delivery.ts upon a base of this machine's Node.js, and unpacks it; `folder` must not exist. */
-export const assembleImage = async (folder: string): Promise<Image> => {
+/**
+ * Makes an image of hack/delivery.ts upon a base of this machine's Node.js, and unpacks it; `folder` must not exist.
+ *
+ * @param file - In hack/image; the meter's gets this machine's conntrack.
+ */
+export const assembleImage = async (
+  folder: string,
+  file: 'Dockerfile' | 'Dockerfile.traffic-meter' = 'Dockerfile',
+): Promise<Image> => {
   const at = (name: string): string => `${folder}.${name}`;
   layNode(at('files'));
   await run('tar', ['-cf', at('tar'), '-C', at('files'), '.']);
   layBase(at('base'), ['amd64'], readFileSync(at('tar')));
   await makeBundle(at('bundle'));
-  const dockerfile = readFileSync(join(sources, 'hack/image/Dockerfile'), 'utf8');
-  await layImage(at('layout'), { base: at('base'), bundle: at('bundle'), dockerfile, version: '0.0.0' });
+  const source = { base: at('base'), bundle: at('bundle'), version: '0.0.0' };
+  const dockerfile = readFileSync(join(sources, 'hack/image', file), 'utf8');
+  layConntrack(join(at('conntrack'), 'amd64'));
+  const programs = file === 'Dockerfile' ? {} : { conntrack: at('conntrack') };
+  await layImage(at('layout'), { ...source, dockerfile, ...programs });
   const { Entrypoint, Env, User, WorkingDir } = await unpack(at('layout'), folder);
   const [uid = '', gid = ''] = User.split(':');
   return { folder, user: { uid, gid }, entrypoint: Entrypoint, workingDirectory: WorkingDir, environment: Env };

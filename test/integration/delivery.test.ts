@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What hack/delivery.ts makes for Gardener, read back as registries and landscapes read it: every blob by its digest.
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { text } from 'node:stream/consumers';
@@ -55,9 +55,30 @@ const reachable = (layout: string, descriptors: readonly Descriptor[]): string[]
 
 const firstManifest = (layout: string): Manifest => readJson<Manifest>(layout, manifestsIn(layout)[0]!);
 
+const ARCHITECTURES = [
+  ['amd64', 'x86_64-linux-gnu'],
+  ['arm64', 'aarch64-linux-gnu'],
+] as const;
+
+/** Debian's packages, unpacked; libraries are behind links, and one is where systems without merged folders have it. */
+const layConntrack = (folder: TemporaryFolder, root: string, triplet: string): void => {
+  folder.write(`${root}/usr/sbin/conntrack`, `program for ${triplet}`);
+  folder.write(`${root}/usr/sbin/nfct`, 'another program');
+  for (const [directory, library] of [
+    ['lib', 'libmnl.so.0'],
+    ['usr/lib', 'libnfnetlink.so.0'],
+    ['usr/lib', 'libnetfilter_conntrack.so.3'],
+  ] as const) {
+    folder.write(`${root}/${directory}/${triplet}/${library}.8.0`, library);
+    symlinkSync(`${library}.8.0`, folder.at(`${root}/${directory}/${triplet}/${library}`));
+  }
+  for (const name of ['conntrack', 'libmnl0']) folder.write(`${root}/usr/share/doc/${name}/copyright`, 'GPL-2.0');
+};
+
 describe('delivery', () => {
   let folder: TemporaryFolder;
   let delivered: Delivered;
+  let withMeter: Delivered;
   const at = (path: string): string => folder.at(`delivery/${path}`);
   const options = (target: string) => ({
     target: folder.at(target),
@@ -73,6 +94,8 @@ describe('delivery', () => {
     const layer = await tarOf([{ name: 'nodejs/bin/node', content: Buffer.from('node'), mode: 0o755 }]);
     layBase(folder.at('base'), ['amd64', 's390x', 'arm64'], layer);
     delivered = await deliver(options('delivery'));
+    for (const [architecture, triplet] of ARCHITECTURES) layConntrack(folder, `conntrack/${architecture}`, triplet);
+    withMeter = await deliver({ ...options('with-meter'), conntrack: folder.at('conntrack') });
   });
   after(() => folder.remove());
 
@@ -148,6 +171,93 @@ describe('delivery', () => {
         'app/chunks/chunk-AAAAAAAA.js 644': 'export const a = 1;\n',
         'app/launch.js 644': 'console.log("launched");\n',
       });
+    });
+  });
+
+  describe("the meter's image, where conntrack is given for it", () => {
+    const layout = (): string => folder.at('with-meter/traffic-meter');
+
+    it('is tagged with the version, and every blob is what its digest promises', () => {
+      const { manifests } = readIndex(layout());
+      expect(manifests.map(({ annotations }) => annotations?.[REF_NAME])).to.deep.equal([version]);
+      const stored = readdirSync(join(layout(), 'blobs/sha256')).map((name) => `sha256:${name}`);
+      expect([...new Set(reachable(layout(), manifests))].sort()).to.deep.equal(stored.sort());
+    });
+
+    it('has for each platform its own conntrack, the libraries and their licences, below the bundle', async () => {
+      const manifests = manifestsIn(layout());
+      expect(manifests).to.have.lengthOf(2);
+      for (const [index, [architecture, triplet]] of ARCHITECTURES.entries()) {
+        const manifest = readJson<Manifest>(layout(), manifests[index]!);
+        const config = readJson<Config>(layout(), manifest.config);
+        const [, programs, bundle] = manifest.layers.map((layer) => readBlob(layout(), layer));
+        expect(config.architecture).to.equal(architecture);
+        expect(config.rootfs.diff_ids.slice(1)).to.deep.equal(
+          [programs, bundle].map((layer) => digestOf(gunzipSync(layer!))),
+        );
+        expect(await entriesOf(gunzipSync(programs!))).to.deep.equal({
+          'usr/sbin/conntrack 755': `program for ${triplet}`,
+          [`usr/lib/${triplet}/libmnl.so.0 644`]: 'libmnl.so.0',
+          [`usr/lib/${triplet}/libnfnetlink.so.0 644`]: 'libnfnetlink.so.0',
+          [`usr/lib/${triplet}/libnetfilter_conntrack.so.3 644`]: 'libnetfilter_conntrack.so.3',
+          'usr/share/doc/conntrack/copyright 644': 'GPL-2.0',
+          'usr/share/doc/libmnl0/copyright 644': 'GPL-2.0',
+        });
+        expect(Object.keys(await entriesOf(gunzipSync(bundle!)))).to.include('app/launch.js 644');
+      }
+    });
+
+    it('is configured as its Dockerfile says: root, with conntrack on its path', () => {
+      const { config } = readJson<Config>(layout(), firstManifest(layout()).config);
+      expect(config).to.deep.include({
+        Env: ['PATH=/usr/sbin:/usr/bin', 'NODE_ENV=production'],
+        User: '0:0',
+        Entrypoint: ['/nodejs/bin/node', '/app/launch.js'],
+        Cmd: ['traffic-meter', '--help'],
+      });
+      expect(config['Labels']).to.include({ 'org.opencontainers.image.licenses': 'Apache-2.0 AND GPL-2.0-or-later' });
+    });
+
+    it('is named by digest in the values of the chart, the component with the map of values, and the image vector', async () => {
+      const { digest } = readIndex(layout()).manifests[0]!;
+      const tag = `${version}@${digest}`;
+      const repository = `${REGISTRY}/${NAME}-traffic-meter`;
+      expect(withMeter.meter).to.include({ repository, tag });
+      const chart = firstManifest(folder.at('with-meter/chart')).layers[0]!;
+      const entries = await entriesOf(gunzipSync(readBlob(folder.at('with-meter/chart'), chart)));
+      const values = parse(entries[`${NAME}/values.yaml 644`] ?? '') as { trafficMeter: { image: object } };
+      expect(values.trafficMeter.image).to.include({ repository, tag });
+      const { component } = parse(readFileSync(folder.at('with-meter/component-descriptor.yaml'), 'utf8')) as {
+        component: { resources: Resource[] };
+      };
+      expect(component.resources.map(({ name, type }) => `${type} ${name}`)).to.deep.equal([
+        `ociImage ${NAME}`,
+        `ociImage ${NAME}-traffic-meter`,
+        `helmChart/v1 ${NAME}`,
+        `helmchart-imagemap ${NAME}`,
+      ]);
+      const map = component.resources.at(-1)?.access.localReference;
+      const { layers } = firstManifest(folder.at('with-meter/component'));
+      const stored = layers.find((layer) => layer.digest === map)!;
+      expect(
+        readJson<{ imageMapping: unknown[] }>(folder.at('with-meter/component'), stored).imageMapping,
+      ).to.deep.include({
+        resource: { name: `${NAME}-traffic-meter` },
+        repository: 'trafficMeter.image.repository',
+        tag: 'trafficMeter.image.tag',
+      });
+      const vector = parse(readFileSync(folder.at('with-meter/images.yaml'), 'utf8')) as { images: object[] };
+      expect(vector.images).to.have.lengthOf(2);
+      expect(vector.images[1]).to.deep.include({ name: `${NAME}-traffic-meter`, repository, tag });
+    });
+
+    it('is refused where a platform lacks a file, which is named', async () => {
+      layConntrack(folder, 'broken/amd64', 'x86_64-linux-gnu');
+      folder.write('broken/arm64/usr/sbin/conntrack', 'alone');
+      const refused = await deliver({ ...options('refused'), conntrack: folder.at('broken') }).catch(String);
+      expect(refused).to.match(
+        /broken\/arm64 lacks libmnl, libnetfilter_conntrack, libnfnetlink, usr\/share\/doc\/\*\/copyright$/,
+      );
     });
   });
 

@@ -4,12 +4,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { run } from '../../e2e/bed/command.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/types.ts';
 import { parseCpuSeconds, startChild } from '../processes.ts';
 import type { Child } from '../processes.ts';
 import { clientAddresses, clusterOf, serverAddress, serviceAddress } from './world.ts';
@@ -84,15 +85,26 @@ const untilReady = async (child: Child): Promise<void> => {
 
 const megabytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(0);
 
+/** As in a Pod: where the kubelet mounts the token, in a mount namespace of this process. */
+const mountAccount = async (sandbox: Sandbox): Promise<Record<string, string>> => {
+  await run('mount', ['-t', 'tmpfs', 'account', '/run']);
+  const folder = '/run/secrets/kubernetes.io/serviceaccount';
+  await mkdir(folder, { recursive: true });
+  const token = /token: (\S+)/.exec(sandbox.kubeconfig('traffic-meter'))?.[1] ?? '';
+  await writeFile(join(folder, 'token'), token);
+  await writeFile(join(folder, 'ca.crt'), sandbox.caBundle);
+  const { hostname, port } = new URL(sandbox.server);
+  return { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port, KUBECONFIG: '' };
+};
+
 const withMeter = async (nodeFlags: readonly string[]): Promise<void> => {
   const directory = await mkdtemp(join(tmpdir(), 'bench-meter-'));
   const sandbox = await startSandbox({ endpointSliceController: false });
   sandbox.seed(clusterOf());
-  const kubeconfig = join(directory, 'kubeconfig');
-  await writeFile(kubeconfig, sandbox.kubeconfig('traffic-meter'));
+  const env = await mountAccount(sandbox);
   const ports = [`--metrics-port=${METRICS_PORT}`, `--health-port=${METRICS_PORT + 1}`];
-  const args = [...nodeFlags, BUNDLE, '--node-name=n0', `--kubeconfig=${kubeconfig}`, '--list-interval=60', ...ports];
-  const child = startChild({ command: process.execPath, args, logFile: join(directory, 'log') });
+  const args = [...nodeFlags, BUNDLE, '--node-name=n0', '--list-interval=60', ...ports];
+  const child = startChild({ command: process.execPath, args, env, logFile: join(directory, 'log') });
   try {
     await untilReady(child);
     await pause(3_000);
@@ -131,7 +143,7 @@ const withFloor = async (): Promise<void> => {
   await once(count, 'exit');
 };
 
-/** Runs in the network namespace that `unshare --net` made. */
+/** Runs in the namespaces that `unshare --net --mount` made. */
 export const runLive = async (nodeFlags: readonly string[]): Promise<void> => {
   if (!existsSync(BUNDLE)) throw new Error(`${BUNDLE} is missing; run \`npm run bundle\` first`);
   await prepare();

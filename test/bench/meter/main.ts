@@ -121,5 +121,5 @@ else if (values.live) {
     '--inside',
     ...values['node-flag'].map((flag) => `--node-flag=${flag}`),
   ];
-  process.exitCode = spawnSync('unshare', ['--net', ...own], { stdio: 'inherit' }).status ?? 1;
+  process.exitCode = spawnSync('unshare', ['--net', '--mount', ...own], { stdio: 'inherit' }).status ?? 1;
 } else await runInProcess();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The image as hack/image/Dockerfile describes it, run as the chart's Deployments say, on a real API server.
+// The image as hack/image/Dockerfile describes it, run as the chart's Deployments say, on a real API server; and the meter's.
+// Needs: conntrack
 import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -65,6 +66,24 @@ describe('image', () => {
     const write = 'require("fs").writeFileSync("/app/launch.js", "")';
     expect(runInImage(image, write, '0').output).to.contain('EROFS');
     expect(runInImage(image, write).output).to.match(/EROFS|EACCES/);
+  });
+
+  it("the meter's has conntrack, which finds its libraries and reads the kernel's table as root", async () => {
+    const meter = await assembleImage(join(bed().directory, 'meter-image'), 'Dockerfile.traffic-meter');
+    try {
+      const read =
+        'process.stdout.write(require("child_process").execFileSync("conntrack", ["-L", "-o", "id"]) + "read\\n")';
+      expect(runInImage(meter, read))
+        .to.deep.include({ code: 0 })
+        .and.property('output')
+        .to.match(/read\n$/);
+      expect(runImage(meter, ['traffic-meter', '--help']).output).to.contain('Usage: traffic-meter');
+      const files = readdirSync(meter.folder, { recursive: true }).map(String);
+      expect(files).to.include('usr/share/doc/conntrack/copyright');
+      expect(files.filter((path) => /\/(?:sh|bash|dpkg|apt)$/.test(path))).to.deep.equal([]);
+    } finally {
+      rmSync(meter.folder, { recursive: true, force: true });
+    }
   });
 
   for (const component of [WEBHOOK, RECONCILER, FLOW] as const) {

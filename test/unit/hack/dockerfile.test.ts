@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { only, readDockerfile } from '../../../hack/lib/dockerfile.ts';
+import { lastStage, only, readDockerfile } from '../../../hack/lib/dockerfile.ts';
 
 const folder = new URL('../../../hack/image/', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
@@ -65,6 +65,12 @@ describe('reading a Dockerfile', () => {
       expect(found).to.deep.equal(wanted);
     });
   }
+
+  it('has the last stage, which knows the arguments before the first', () => {
+    const stages = 'ARG BASE=b\nFROM a AS first\nUSER 1\nFROM ${BASE}\nCOPY --from=first /x /\nUSER 2\n';
+    const found = lastStage(readDockerfile(stages)).map(({ name, value }) => `${name} ${value}`);
+    expect(found).to.deep.equal(['FROM b', 'COPY --from=first /x /', 'USER 2']);
+  });
 
   it('refuses an instruction that is there twice', () => {
     expect(() => only(readDockerfile('USER 1\nUSER 2\n'), 'USER')).to.throw('2 instructions USER');

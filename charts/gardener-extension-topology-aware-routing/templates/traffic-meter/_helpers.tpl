@@ -1,10 +1,14 @@
 {{/* The meter's image: as the project's own, with conntrack and, of Node.js, another user (hack/image/Dockerfile.traffic-meter). */}}
 {{- define "tar.meter.image" -}}
 {{- $image := .Values.trafficMeter.image -}}
+{{- /* Of the other image's tag its version alone: the digest is not this image's. */ -}}
+{{- $version := regexReplaceAll "@?sha256:.*" .Values.image.tag "" -}}
 {{- if $image.digest -}}
 {{ $image.repository }}@{{ $image.digest }}
+{{- else if hasPrefix "sha256:" $image.tag -}}
+{{ $image.repository }}@{{ $image.tag }}
 {{- else -}}
-{{ $image.repository }}:{{ $image.tag | default .Values.image.tag | default .Chart.AppVersion }}
+{{ $image.repository }}:{{ $image.tag | default $version | default .Chart.AppVersion }}
 {{- end -}}
 {{- end -}}
 
