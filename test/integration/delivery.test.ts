@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What hack/delivery.ts makes for Gardener, read back as registries and landscapes read it: every blob by its digest.
-import { readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { text } from 'node:stream/consumers';
@@ -13,6 +13,7 @@ import type { Delivered } from '../../hack/delivery/component.ts';
 import { MEDIA, REF_NAME, digestOf, manifestsIn, readBlob, readIndex, readJson } from '../../hack/lib/oci.ts';
 import type { Descriptor, Index, Manifest } from '../../hack/lib/oci.ts';
 import { tarOf } from '../../hack/lib/tar.ts';
+import { PLATFORMS, layConntrack } from '../fixtures/conntrack-packages.ts';
 import { layBase } from '../fixtures/oci-base.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -55,26 +56,6 @@ const reachable = (layout: string, descriptors: readonly Descriptor[]): string[]
 
 const firstManifest = (layout: string): Manifest => readJson<Manifest>(layout, manifestsIn(layout)[0]!);
 
-const ARCHITECTURES = [
-  ['amd64', 'x86_64-linux-gnu'],
-  ['arm64', 'aarch64-linux-gnu'],
-] as const;
-
-/** Debian's packages, unpacked; libraries are behind links, and one is where systems without merged folders have it. */
-const layConntrack = (folder: TemporaryFolder, root: string, triplet: string): void => {
-  folder.write(`${root}/usr/sbin/conntrack`, `program for ${triplet}`);
-  folder.write(`${root}/usr/sbin/nfct`, 'another program');
-  for (const [directory, library] of [
-    ['lib', 'libmnl.so.0'],
-    ['usr/lib', 'libnfnetlink.so.0'],
-    ['usr/lib', 'libnetfilter_conntrack.so.3'],
-  ] as const) {
-    folder.write(`${root}/${directory}/${triplet}/${library}.8.0`, library);
-    symlinkSync(`${library}.8.0`, folder.at(`${root}/${directory}/${triplet}/${library}`));
-  }
-  for (const name of ['conntrack', 'libmnl0']) folder.write(`${root}/usr/share/doc/${name}/copyright`, 'GPL-2.0');
-};
-
 describe('delivery', () => {
   let folder: TemporaryFolder;
   let delivered: Delivered;
@@ -94,7 +75,7 @@ describe('delivery', () => {
     const layer = await tarOf([{ name: 'nodejs/bin/node', content: Buffer.from('node'), mode: 0o755 }]);
     layBase(folder.at('base'), ['amd64', 's390x', 'arm64'], layer);
     delivered = await deliver(options('delivery'));
-    for (const [architecture, triplet] of ARCHITECTURES) layConntrack(folder, `conntrack/${architecture}`, triplet);
+    for (const [architecture, triplet] of PLATFORMS) layConntrack(folder, `conntrack/${architecture}`, triplet);
     withMeter = await deliver({ ...options('with-meter'), conntrack: folder.at('conntrack') });
   });
   after(() => folder.remove());
@@ -187,7 +168,7 @@ describe('delivery', () => {
     it('has for each platform its own conntrack, the libraries and their licences, below the bundle', async () => {
       const manifests = manifestsIn(layout());
       expect(manifests).to.have.lengthOf(2);
-      for (const [index, [architecture, triplet]] of ARCHITECTURES.entries()) {
+      for (const [index, [architecture, triplet]] of PLATFORMS.entries()) {
         const manifest = readJson<Manifest>(layout(), manifests[index]!);
         const config = readJson<Config>(layout(), manifest.config);
         const [, programs, bundle] = manifest.layers.map((layer) => readBlob(layout(), layer));

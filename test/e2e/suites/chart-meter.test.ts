@@ -23,6 +23,7 @@ interface MeterPod {
   readonly initContainers?: readonly { readonly name: string; readonly securityContext: object }[];
   readonly volumes: readonly { readonly secret?: object }[];
   readonly containers: readonly {
+    readonly image: string;
     readonly args: readonly string[];
     readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
     readonly livenessProbe: { readonly httpGet: { readonly host?: string; readonly port: number } };
@@ -52,6 +53,20 @@ describe('chart, traffic-meter', () => {
   it('is off by default', async () => {
     expect(ours(documents(await helm().template({})))).to.deep.equal([]);
   });
+
+  const digest = `sha256:${'b'.repeat(64)}`;
+  for (const [name, image, meter, wanted] of [
+    ["the other image's version", { tag: '1' }, {}, ':1'],
+    ["the other image's version without its digest", { tag: `1@${digest}` }, {}, ':1'],
+    ['its own tag, with a digest', { tag: `1@${digest}` }, { tag: `2@${digest}` }, `:2@${digest}`],
+    ["its own tag as Gardener's image vectors write it", { tag: '1' }, { tag: digest }, `@${digest}`],
+  ] as const) {
+    it(`has an image of its own: ${name}`, async () => {
+      const own = { image: { repository: 'r.example.com/meter', ...meter } };
+      const all = await render(own, { image: { repository: 'r.example.com/x', ...image } });
+      expect(podOf(all).containers[0]?.image).to.equal(`r.example.com/meter${wanted}`);
+    });
+  }
 
   it('keeps all that is namespaced in a namespace of its own, whose Pods may use the network of their Nodes', () => {
     const wide = new Set(['ClusterRole', 'ClusterRoleBinding', 'Namespace']);

@@ -10,6 +10,7 @@ import { after, before, describe, it } from 'mocha';
 import { deliver } from '../../../hack/delivery.ts';
 import type { Delivered } from '../../../hack/delivery/component.ts';
 import { REF_NAME, manifestsIn, readBlob, readIndex } from '../../../hack/lib/oci.ts';
+import { PLATFORMS, layConntrack } from '../../fixtures/conntrack-packages.ts';
 import { layBase } from '../../fixtures/oci-base.ts';
 import { startRegistry } from '../../fixtures/oci-registry.ts';
 import type { Registry } from '../../fixtures/oci-registry.ts';
@@ -59,8 +60,9 @@ describe('gardener: a release is pushed', () => {
     folder.remove();
   });
 
-  it('has four commands on its page: one for the base, one for each of image, chart and component', () => {
-    expect(COMMANDS.map((command) => command.split(' ')[0])).to.deep.equal(['skopeo', 'skopeo', 'oras', 'oras']);
+  it("has a command on its page for the base, and one for each of image, chart, component and the meter's image", () => {
+    const programs = COMMANDS.map((command) => command.split(' ')[0]);
+    expect(programs).to.deep.equal(['skopeo', 'skopeo', 'oras', 'oras', 'skopeo']);
   });
 
   it('begins with the base for all its platforms, as hack/delivery.ts takes it', async () => {
@@ -68,11 +70,13 @@ describe('gardener: a release is pushed', () => {
     // Its digest may be another than upstream's: skopeo packs what is not packed, and writes OCI for Docker's format.
     expect(readIndex(at('dist/base')).manifests[0]?.annotations?.[REF_NAME]).to.equal('nonroot');
     const target = at('dist/delivery');
-    delivered = await deliver({ registry: `${host}/gardener`, base: at('dist/base'), bundle: at('upstream'), target });
+    for (const [architecture, triplet] of PLATFORMS) layConntrack(folder, `conntrack/${architecture}`, triplet);
+    const from = { base: at('dist/base'), bundle: at('upstream'), conntrack: at('conntrack') };
+    delivered = await deliver({ registry: `${host}/gardener`, ...from, target });
     expect(delivered.architectures).to.deep.equal(['amd64', 'arm64']);
   });
 
-  for (const [index, what] of (['image', 'chart', 'component'] as const).entries()) {
+  for (const [index, what] of (['image', 'chart', 'component', 'traffic-meter'] as const).entries()) {
     it(`pushes the ${what}, byte for byte, under the tag and the digest that everything else names`, async () => {
       await follow(COMMANDS[index + 1]!);
       const layout = at(`dist/delivery/${what}`);
@@ -80,6 +84,7 @@ describe('gardener: a release is pushed', () => {
         image: delivered.image.repository,
         chart: delivered.chart.repository,
         component: `${host}/gardener/component-descriptors/${delivered.home}`,
+        'traffic-meter': delivered.meter?.repository ?? '',
       }[what].replace(`${host}/`, '');
       const pushed = registry.pushed(repository);
       const [root] = readIndex(layout).manifests;
