@@ -21,7 +21,7 @@ import { openPorts } from '../../pkg/telemetry/ports.ts';
 import { runToExitCode, userAgentOf } from '../shared/run.ts';
 import { createDirectoryCaches } from './caches.ts';
 import { createConntrack } from './conntrack.ts';
-import { registerMeterMetrics } from './metrics.ts';
+import { registerMeterMetrics, untrackedServices } from './metrics.ts';
 import { createMeter } from './meter.ts';
 import { enableAccounting, readNodeFacts } from './node.ts';
 import type { NodeFacts } from './node.ts';
@@ -107,6 +107,7 @@ const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortS
     listAgeSeconds: meter.listAgeSeconds,
     countingSeconds: meter.countingSeconds,
     overruns: () => meter.overruns,
+    unsupported: () => (facts === undefined ? [] : untrackedServices(directory, facts)),
   });
   const readiness: HealthCheck[] = [
     { name: 'shutdown', check: () => (signal.aborted ? 'shutting down' : undefined) },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The metrics of the meter, computed from the ledger when they are scraped.
 import type { Metrics } from '../../pkg/telemetry/metrics.ts';
+import type { Directory } from '../../pkg/traffic/directory.ts';
 import type { Ledger, Series } from '../../pkg/traffic/ledger.ts';
 import type { NodeFacts } from './node.ts';
 
@@ -19,6 +20,8 @@ export interface MeterView {
   /** Since counters began at 0; undefined before. */
   readonly countingSeconds: () => number | undefined;
   readonly overruns: () => number;
+  /** Services (`namespace/name`) whose flows the kernel does not track on this node. */
+  readonly unsupported: () => readonly string[];
 }
 
 /** Nothing is measured where the kernel does not see what the proxy does: zero would be a lie. */
@@ -75,6 +78,17 @@ const registerProofs = (metrics: Metrics, ledger: MeterView['ledger']): void => 
       }
     },
   });
+};
+
+/** Services of DNS at an address of this node's own DNS cache, which exempts it from connection tracking. */
+export const untrackedServices = (
+  directory: Pick<Directory, 'serviceAt'>,
+  { localDns }: Pick<NodeFacts, 'localDns'>,
+): string[] => {
+  const found = localDns.flatMap((address) =>
+    ['udp', 'tcp'].map((protocol) => directory.serviceAt(protocol, address, 53)),
+  );
+  return [...new Set(found.filter((service) => service !== undefined))];
 };
 
 /** Registers them; `view` is read at each scrape. */
@@ -140,6 +154,16 @@ export const registerMeterMetrics = (metrics: Metrics, view: MeterView): void =>
     name: 'counting_seconds',
     help: 'Time that the counters cover, from 0 to the last window of two seconds.',
     collect: (gauge) => gauge.set(view.countingSeconds() ?? 0),
+  });
+  metrics.gauge({
+    prefix: PREFIX,
+    name: 'unsupported_services',
+    help: 'Always 1: a Service that is not measured on this node, because node-local DNS exempts its address from connection tracking.',
+    labels: SERVICE_LABELS,
+    collect(gauge) {
+      gauge.reset();
+      for (const service of view.unsupported()) gauge.set(serviceLabels(service), 1);
+    },
   });
   metrics.gauge({
     prefix: PREFIX,

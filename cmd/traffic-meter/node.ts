@@ -3,7 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { canonicalAddress } from '../../pkg/traffic/addresses.ts';
-import { hostRoutes, hostRoutes6 } from '../../pkg/traffic/host-routes.ts';
+import { hostRoutes, hostRoutes6, localAddresses } from '../../pkg/traffic/host-routes.ts';
 
 export interface NodeFacts {
   /** Own addresses, and those of Pods that have a route of their own (as with a plugin that takes them from the cloud's network). */
@@ -14,6 +14,8 @@ export interface NodeFacts {
   readonly maxEntries: number | undefined;
   /** Interfaces of a data plane that keeps its flows out of the kernel's table; empty without. */
   readonly foreignPlane: string;
+  /** Own addresses of a node-local DNS, which may be cluster addresses; empty without one. */
+  readonly localDns: readonly string[];
 }
 
 /** Cilium's and Calico's eBPF data planes create these: https://docs.cilium.io, felix/bpf. Whether they route Services is not said. */
@@ -21,6 +23,12 @@ const FOREIGN = [
   ['cilium_host', 'Cilium'],
   ['bpfin.cali', 'Calico eBPF'],
 ] as const;
+
+/**
+ * The interface of NodeLocal DNSCache. It is never up, and for its addresses there are NOTRACK rules (kubernetes/dns:
+ * pkg/netif/netif.go, cmd/node-cache/app/cache_app.go).
+ */
+const LOCAL_DNS = 'nodelocaldns';
 
 const readText = async (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');
 
@@ -50,6 +58,7 @@ export const readNodeFacts = async (): Promise<NodeFacts> => {
     local: new Set([...own, ...hostRoutes(route), ...hostRoutes6(route6)]),
     accounting: accounting === undefined ? undefined : accounting === 1,
     maxEntries,
+    localDns: devices.includes(`${LOCAL_DNS}:`) ? localAddresses(await readText('/proc/net/fib_trie')) : [],
     foreignPlane: FOREIGN.find(([name]) => devices.includes(`${name}:`))?.[1] ?? '',
   };
 };

@@ -72,6 +72,7 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
       listAgeSeconds: () => undefined,
       countingSeconds: () => undefined,
       overruns: no,
+      unsupported: () => [],
     });
   },
 };

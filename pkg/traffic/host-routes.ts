@@ -18,7 +18,12 @@ export const hostRoutes = (text: string): string[] =>
     .filter(([, , gateway, , , , , mask]) => gateway === '00000000' && mask === 'FFFFFFFF')
     .map(([, destination = '']) => fromHex(destination));
 
-/** The same of /proc/net/ipv6_route. */
+/** The node's own addresses of IPv4, also on interfaces that are down, of the text of /proc/net/fib_trie. */
+export const localAddresses = (text: string): string[] => [
+  ...new Set([...text.matchAll(/\|-- (\S+)\n\s+\/32 host LOCAL/g)].map(([, address = '']) => address)),
+];
+
+/** Addresses with a route of their own and no gateway, of the text of /proc/net/ipv6_route. */
 export const hostRoutes6 = (text: string): string[] =>
   text
     .split('\n')

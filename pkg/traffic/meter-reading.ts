@@ -28,6 +28,8 @@ export interface MeterReading {
   readonly rows: readonly CounterRow[];
   /** New connections against the hints of their moment. */
   readonly judged: ServiceCounts;
+  /** Services whose flows the Node's kernel does not track. */
+  readonly unsupported: readonly string[];
 }
 
 export const METER_METRICS = {
@@ -37,6 +39,7 @@ export const METER_METRICS = {
   state: 'topology_traffic_state',
   lost: 'topology_traffic_lost_total',
   judged: 'topology_traffic_judged_connections_total',
+  unsupported: 'topology_traffic_unsupported_services',
 } as const;
 
 type Draft = { -readonly [K in keyof CounterRow]: CounterRow[K] };
@@ -89,6 +92,7 @@ export const readMeter = (node: string, text: string): MeterReading | undefined 
     lost: Object.fromEntries(of('lost').map(({ labels, value }) => [labels['reason'] ?? '', value])),
     rows: rowsOf(samples),
     judged: judgedOf(of('judged')),
+    unsupported: of('unsupported').map(({ labels }) => serviceOf(labels)),
   };
 };
 
@@ -143,6 +147,11 @@ const notesOf = (readings: readonly MeterReading[]): string[] => {
         .sort() ?? [];
     return nodes.length === 0 ? [] : [`${named(nodes)}: ${text}`];
   });
+  const pairs = readings.flatMap(({ node, unsupported }) => unsupported.map((service) => ({ node, service })));
+  for (const [service, own] of Map.groupBy(pairs, (pair) => pair.service))
+    notes.push(
+      `${named(own.map(({ node }) => node).sort())}: ${service} is not measured: node-local DNS exempts it from connection tracking`,
+    );
   const lost = new Map<string, number>();
   for (const reading of readings) {
     for (const [reason, count] of Object.entries(reading.lost)) lost.set(reason, (lost.get(reason) ?? 0) + count);

@@ -253,6 +253,17 @@ describe('the traffic-meter on a real kernel', () => {
     await meter.ready();
   });
 
+  it('the DNS Service of a node with NodeLocal DNSCache is reported as unsupported', async () => {
+    const dns = await bed().service({ name: 'dns', app: 'web', port: 53 });
+    const unsupported = async (): Promise<string[]> =>
+      (await meter.read('topology_traffic_unsupported_services')).map(({ labels }) => labels['service_name'] ?? '');
+    expect(await unsupported()).to.deep.equal([]);
+    // As the cache makes it: never up. (Another type of interface: not every kernel has dummies.)
+    await inside(client, 'ip', 'link', 'add', 'nodelocaldns', 'type', 'veth', 'peer', 'name', 'nodelocalpeer');
+    await inside(client, 'ip', 'addr', 'add', `${dns.clusterIPs[0] ?? ''}/32`, 'dev', 'nodelocaldns');
+    await waitFor('the Service dns', unsupported, (names) => names.join() === 'dns', { timeoutSeconds: 30 });
+  });
+
   it('says so where the kernel does not count bytes', async () => {
     await inside(client, 'sysctl', '-qw', 'net.netfilter.nf_conntrack_acct=0');
     await waitFor(

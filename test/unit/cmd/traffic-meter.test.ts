@@ -6,14 +6,14 @@ import { after, describe, it } from 'mocha';
 import { createConntrack, ConntrackError } from '../../../cmd/traffic-meter/conntrack.ts';
 import type { Conntrack } from '../../../cmd/traffic-meter/conntrack.ts';
 import { createMeter } from '../../../cmd/traffic-meter/meter.ts';
-import { registerMeterMetrics, stateOf } from '../../../cmd/traffic-meter/metrics.ts';
+import { registerMeterMetrics, stateOf, untrackedServices } from '../../../cmd/traffic-meter/metrics.ts';
 import type { MeterState, MeterView } from '../../../cmd/traffic-meter/metrics.ts';
 import type { NodeFacts } from '../../../cmd/traffic-meter/node.ts';
 import { parseFlags } from '../../../cmd/traffic-meter/options.ts';
 import { createMetrics } from '../../../pkg/telemetry/metrics.ts';
 import { parseFlow } from '../../../pkg/traffic/conntrack.ts';
 import type { Flow } from '../../../pkg/traffic/conntrack.ts';
-import { hostRoutes, hostRoutes6 } from '../../../pkg/traffic/host-routes.ts';
+import { hostRoutes, hostRoutes6, localAddresses } from '../../../pkg/traffic/host-routes.ts';
 import { createLedger } from '../../../pkg/traffic/ledger.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
@@ -25,6 +25,7 @@ const facts = (more: Partial<NodeFacts> = {}): NodeFacts => ({
   accounting: true,
   maxEntries: 262_144,
   foreignPlane: '',
+  localDns: [],
   ...more,
 });
 
@@ -40,6 +41,7 @@ const view = (more: Partial<MeterView> & { readonly seesServices?: boolean } = {
   listAgeSeconds: () => 1,
   countingSeconds: () => 60,
   overruns: () => 0,
+  unsupported: () => [],
   ...more,
 });
 
@@ -98,7 +100,46 @@ describe('traffic-meter: its metrics', () => {
   });
 });
 
+describe('traffic-meter: a node-local DNS', () => {
+  const directory = threeZones();
+  directory.setService({
+    metadata: { namespace: 'kube-system', name: 'kube-dns' },
+    spec: { clusterIP: '10.96.0.10', ports: [{ protocol: 'UDP', port: 53 }, { port: 53 }] },
+  });
+
+  it('makes the Service whose address it has unsupported, and no other', () => {
+    const found = untrackedServices(directory, { localDns: ['127.0.0.1', '169.254.20.10', '10.96.0.10', '10.96.0.1'] });
+    expect(found).to.deep.equal(['kube-system/kube-dns']);
+    expect(untrackedServices(directory, { localDns: [] })).to.deep.equal([]);
+  });
+
+  it('is a metric of its own, never a zero', async () => {
+    const metrics = createMetrics({ defaultMetrics: false });
+    registerMeterMetrics(metrics, view({ unsupported: () => ['kube-system/kube-dns'] }));
+    const text = await metrics.text();
+    expect(text).to.contain(
+      'topology_traffic_unsupported_services{service_namespace="kube-system",service_name="kube-dns"} 1',
+    );
+    expect(text).not.to.match(/_total\{[^}]*kube-dns/);
+  });
+});
+
 describe('traffic-meter: routes of the node', () => {
+  it('own addresses: once each, also those of an interface that is down', () => {
+    const text = [
+      'Main:',
+      '  +-- 0.0.0.0/0 3 0 5',
+      '     |-- 10.96.0.10',
+      '        /32 host LOCAL',
+      '     |-- 192.168.0.0',
+      '        /24 link UNICAST',
+      'Local:',
+      '     |-- 10.96.0.10',
+      '        /32 host LOCAL',
+    ].join('\n');
+    expect(localAddresses(text)).to.deep.equal(['10.96.0.10']);
+  });
+
   it('IPv4: only those of one address without a gateway', () => {
     const text = [
       'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT',

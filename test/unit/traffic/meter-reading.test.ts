@@ -33,6 +33,7 @@ const reading = (
   lost: {},
   rows,
   judged: new Map(),
+  unsupported: [],
   ...more,
 });
 
@@ -45,6 +46,7 @@ describe('a reading of a meter', () => {
     'topology_traffic_state{state="Measuring"} 1',
     'topology_traffic_state{state="Unsupported"} 0',
     'topology_traffic_lost_total{reason="End"} 2',
+    'topology_traffic_unsupported_services{service_namespace="kube-system",service_name="kube-dns"} 1',
     'topology_traffic_judged_connections_total{service_namespace="shop",service_name="web",outcome="Honored"} 3',
     'topology_traffic_judged_connections_total{service_namespace="shop",service_name="web",outcome="Ignored"} 1',
     'topology_traffic_judged_connections_total{service_namespace="shop",service_name="web",outcome="OfTheFuture"} 1',
@@ -61,6 +63,7 @@ describe('a reading of a meter', () => {
         { service: '', source: 'a', destination: 'external', connections: 0, requestBytes: 7, responseBytes: 0 },
       ],
       judged: new Map([['shop/web', { Honored: 3, Ignored: 1 }]]),
+      unsupported: ['kube-system/kube-dns'],
     });
   });
 
@@ -125,13 +128,21 @@ describe('averages over meters', () => {
   it('name the Nodes that are not measured, and what was lost', () => {
     const states = ['n1', 'n2', 'n3', 'n4'].map((node) => reading(node, 1, [], { state: 'Unsupported' }));
     const { notes } = averageOf(
-      [...states, reading('n5', 1, [], { state: 'AccountingOff', lost: { End: 2, Overrun: 0 } })],
+      [
+        ...states,
+        reading('n5', 1, [], {
+          state: 'AccountingOff',
+          lost: { End: 2, Overrun: 0 },
+          unsupported: ['kube-system/kube-dns'],
+        }),
+      ],
       ['first'],
     );
     expect(notes).to.deep.equal([
       'first',
       'n1, n2, n3 and 1 more: not measured: the data plane keeps its flows out of the kernel',
       'n5: connections only: the kernel counts no bytes (net.netfilter.nf_conntrack_acct is 0)',
+      'n5: kube-system/kube-dns is not measured: node-local DNS exempts it from connection tracking',
       'lost since the meters began: End 2',
     ]);
   });
