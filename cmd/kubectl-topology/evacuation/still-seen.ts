@@ -20,8 +20,12 @@ export const watchStillSeen = async (
   }
 };
 
-/** Of the time from now on: what was before has left no trace in it. */
+/** kube-proxy applies slices once a second (--nftables-min-sync-period, --iptables-min-sync-period), and meters count a moment later. */
+const APPLIED_MS = 2_000;
+
+/** Of the time from when proxies have what was written: what was before has left no trace in it. */
 export const seenFromNow = async (traffic: LiveTraffic, zone: string, signal: AbortSignal): Promise<StillSeen> => {
+  await sleep(systemClock, Math.min(APPLIED_MS, traffic.intervalMs), signal);
   await traffic.next(signal);
   await sleep(systemClock, traffic.intervalMs, signal);
   return stillSeen(await traffic.next(signal), zone);
