@@ -7,7 +7,7 @@ import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../pkg/apis/config/endpointslice-webhook.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-controller.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler.ts';
-import type { Lease, Service } from '../../pkg/apis/core.ts';
+import type { Endpoint, Lease, Service } from '../../pkg/apis/core.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, LEASES, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
@@ -88,20 +88,24 @@ export const startApiServerOn = async (bed: Bed, node: BedNode): Promise<void> =
   await client.close();
 };
 
+const webhookRef = { name: WEBHOOK, namespace: ownNamespace };
+const webhookEndpoints = (nodes: readonly BedNode[]): Endpoint[] =>
+  nodes.map(({ name, zone = '', addresses: { ipv4 } }) => endpoint({ zone, nodeName: name, addresses: [ipv4] }));
+
+/** From now on API servers that connect anew may choose any of these; they keep connections that they have. */
+export const republishWebhooks = async (client: Client, nodes: readonly BedNode[]): Promise<void> =>
+  void (await client.patch(ENDPOINT_SLICES, webhookRef, 'merge', { endpoints: webhookEndpoints(nodes) }));
+
 /** The webhook's Service, with an endpoint on each of these nodes: nodes of a zone that is cut off are not found out for minutes. */
 export const publishWebhooks = async (client: Client, nodes: readonly BedNode[]): Promise<void> => {
-  const metadata = { name: WEBHOOK, namespace: ownNamespace };
   await client.create(NAMESPACES, { metadata: { name: ownNamespace } });
   const spec = { ports: [{ name: 'https', port: 443, targetPort: 10_250 }] };
-  await client.create<Service>(SERVICES, { metadata, spec });
-  const endpoints = nodes.map(({ name, zone = '', addresses: { ipv4 } }) =>
-    endpoint({ zone, nodeName: name, addresses: [ipv4] }),
-  );
+  await client.create<Service>(SERVICES, { metadata: webhookRef, spec });
   const labels = { 'endpointslice.kubernetes.io/managed-by': 'bed' };
   const ports = [{ name: 'https', protocol: 'TCP', port: 10_250 }];
   await client.create(
     ENDPOINT_SLICES,
-    slice({ service: WEBHOOK, metadata: { ...metadata, labels }, ports, endpoints }),
+    slice({ service: WEBHOOK, metadata: { ...webhookRef, labels }, ports, endpoints: webhookEndpoints(nodes) }),
   );
 };
 
