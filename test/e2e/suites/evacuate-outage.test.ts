@@ -147,8 +147,8 @@ describe("evacuations with a zone cut off, and with this project's processes dea
     await waitFor('the first slices are written', marked, (count) => count > 0, { intervalMs: 1 });
     leader.signal('SIGSTOP');
     // The API server that is left has its connection to the webhook in the zone that is about to be cut off.
-    const one = (await shopSlices()).find(isMarked);
-    const ref = { namespace: SHOP, name: one?.metadata?.name ?? '' };
+    const written = (await shopSlices()).find(isMarked);
+    const ref = { namespace: SHOP, name: written?.metadata?.name ?? '' };
     await client.patch(ENDPOINT_SLICES, ref, 'merge', { metadata: { labels: { tried: 'yes' } } }, { dryRun: true });
     const outage = await cutOff(a);
     leader.signal('SIGCONT');
