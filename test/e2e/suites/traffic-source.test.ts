@@ -10,6 +10,7 @@ import { FLOW_POLICIES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
+import type { SliceEndpoint } from '../bed/service.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { documents } from '../chart.ts';
@@ -229,6 +230,78 @@ describe('the flow controller with meters as its source', () => {
       });
     });
   }
+
+  describe('with hints for Nodes', () => {
+    /** Connections a second from each of three Nodes of zone a: together more than its two Pods take at the target, less than they can serve. */
+    const EACH = 10;
+    const clients: BedNode[] = [];
+    let slices: () => Promise<SliceEndpoint[]>;
+
+    /** Part of zone a's connections that its own Pods get; those of b and c stay there. */
+    const localShare = async (): Promise<number> => {
+      const seconds = 10;
+      await new Promise((resolve) => setTimeout(resolve, (seconds + 1) * 1_000));
+      const own = pods.filter((pod) => pod.node.zone === 'a');
+      const arrived = own.reduce((sum, { name }) => sum + (rateOf(name, seconds)?.rate ?? 0), 0);
+      return arrived / (clients.length * EACH + CALM);
+    };
+    const nodesOf = ({ hints }: SliceEndpoint): string[] => (hints?.forNodes ?? []).map(({ name }) => name);
+    const everyNamed = (wanted: boolean): Promise<SliceEndpoint[]> =>
+      waitFor(
+        wanted ? 'a Node for every endpoint' : 'no Node for any endpoint',
+        slices,
+        (all) => all.length === pods.length && all.every((one) => nodesOf(one).length > 0 === wanted),
+        { timeoutSeconds: 90, intervalMs: 200, assert: () => controller.assertRunning() },
+      );
+
+    before('three Nodes of zone a with clients, read one by one', async () => {
+      slices = () => service.endpoints();
+      metrics.fault = undefined;
+      for (const name of ['a2', 'a3']) clients.push((await startMeasuredNode(bed(), { name, zone: 'a' })).node);
+      clients.unshift(nodes[0] as BedNode);
+      for (const node of clients) pulse(node, EACH);
+      const spec = { metrics: { source: 'meters' }, downDwell: '20s' };
+      await client.patch(FLOW_POLICIES, { namespace, name: 'web' }, 'merge', { spec });
+    });
+
+    let byZones = 0;
+    it('whole endpoints leave a third of zone a crossing', async () => {
+      await hintsWhere('endpoints of other zones serve zone a', (all) => all.some(helpsA));
+      byZones = await localShare();
+      expect(byZones).to.be.within(0.4, 0.75);
+    });
+
+    it('Nodes keep more of it in its zone, through the real proxies', async () => {
+      await client.patch(FLOW_POLICIES, { namespace, name: 'web' }, 'merge', { spec: { nodeHints: 'WhereFiner' } });
+      await everyNamed(true);
+      const byNodes = await localShare();
+      process.stdout.write(
+        `      zone a keeps ${(100 * byZones).toFixed(0)} % by zones, ${(100 * byNodes).toFixed(0)} % with hints for Nodes\n`,
+      );
+      expect(byNodes).to.be.above(byZones + 0.05);
+    });
+
+    it('admission keeps them when the EndpointSlice controller writes the slices anew', async () => {
+      const planned = (await slices()).map(nodesOf);
+      await client.patch(SERVICES, { namespace, name: 'web' }, 'merge', { metadata: { labels: { touched: 'yes' } } });
+      await waitFor(
+        'the label on the slices',
+        () =>
+          bed().api.get<{ items: { metadata: { labels?: Record<string, string> } }[] }>(
+            `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices?labelSelector=touched%3Dyes`,
+          ),
+        ({ items }) => items.length > 0,
+        { timeoutSeconds: 20 },
+      );
+      expect((await slices()).map(nodesOf)).to.deep.equal(planned);
+    });
+
+    it('they go when the policy asks for none, and the zones stay', async () => {
+      await client.patch(FLOW_POLICIES, { namespace, name: 'web' }, 'merge', { spec: { nodeHints: 'Never' } });
+      await everyNamed(false);
+      expect((await slices()).every((one) => zonesOf(one).length > 0)).to.equal(true);
+    });
+  });
 
   it('the FlowPolicy says that connections go where hints say, and the Service says nothing', async () => {
     const honored = await waitFor(
