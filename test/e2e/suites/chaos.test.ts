@@ -119,8 +119,9 @@ describe('chaos', function () {
 
   before('two replicas of each command, and a shoot that is left alone', async () => {
     console.log(`      E2E_SEED=${seed} plays this again; ${long ? 'long' : 'short'} form`);
-    installed = await install(bed(), { leaderElection, flowControllers: 2 });
+    // Before the flow-controllers look for the first time: the next look is ten minutes later.
     await describeProxies(bed());
+    installed = await install(bed(), { leaderElection, flowControllers: 2 });
     await defineEvacuations(installed.world.client);
     steady = await startSteadyService(bed(), ZONES);
     calm = await createChurned('shoot--chaos--calm', 1_000);
