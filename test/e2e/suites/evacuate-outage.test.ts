@@ -229,7 +229,7 @@ describe("evacuations with a zone cut off, and with this project's processes dea
     );
     expect(written.size, 'slices that the flow-controller wrote').to.be.at.least(QUIET_SERVICES);
     const logs = [...replicas.values()].map(([, , flow]) => tailOf(flow?.logFile ?? '', 200)).join('\n');
-    expect(logs).to.contain('evacuated slices returned in place of the settings-reconciler');
+    expect(logs).to.contain('evacuated slices returned on behalf of the settings-reconciler');
     await client.delete(ZONE_EVACUATIONS, { name: 'short' });
     await asBefore();
     await settles(ZONES, 'zone a again', (there) => there > 0);
