@@ -94,7 +94,7 @@ const heartbeatFindings = ({ namespace, leases }: InstallationStatus): StatusFin
     );
 
 const daysText = (days: number): string =>
-  days < 0 ? 'has ended' : days === 0 ? 'expires within a day' : `expires in ${days} day${days === 1 ? '' : 's'}`;
+  days < 0 ? 'has expired' : days === 0 ? 'expires within a day' : `expires in ${days} day${days === 1 ? '' : 's'}`;
 
 const webhookFindings = (webhook: WebhookStatus): StatusFinding[] => {
   const { configuration, authority, serving, readyEndpoints, service } = webhook;

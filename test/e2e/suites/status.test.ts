@@ -282,7 +282,7 @@ describe('kubectl topology status on an installation', () => {
     const wanted = ['NoReadyWebhook', 'ReplicasNotReady', 'AuthorityExpiring', 'AdmissionNotActing'];
     const found = await until('not ready', (each) => wanted.every((reason) => reasons(each).includes(reason)));
     const authority = found.findings.find(({ reason }) => reason === 'AuthorityExpiring');
-    expect(authority?.message).to.match(/ends (within a day|in 1 day)/);
+    expect(authority?.message).to.match(/expires (within a day|in 1 day)/);
     const { stdout, code } = await status();
     expect(code, stdout).to.equal(1);
     expect(stdout.split('\n')[0]).to.match(/^Degraded: AdmissionNotActing, .*NoReadyWebhook/);
