@@ -179,6 +179,14 @@ export const MEASURED: Row = {
       queries: one(`sum by (reason) (increase(${M}lost_total[1h]))`, '{{reason}}'),
     },
     {
+      title: 'Services that a node does not measure: nodes of each',
+      unit: 'short',
+      queries: one(
+        `sum by (service_namespace, service_name) (${M}unsupported_services)`,
+        '{{service_namespace}}/{{service_name}}',
+      ),
+    },
+    {
       title: 'Conntrack tables: flows, and their limit',
       unit: 'short',
       queries: [

@@ -30,6 +30,7 @@ describe('the definition of ZoneEvacuations', () => {
       percent: 100,
       rounding: 'Up',
       force: false,
+      capacityCheck: 'Refuse',
     });
   });
 
