@@ -105,7 +105,7 @@ describe('flow/waterfall and flow/descent', () => {
           expect(compareFigures(best, found)).to.be.at.most(0);
         }
       }),
-      { numRuns: 60, seed: -1170271681, path: "51" },
+      { numRuns: 60, seed: -1170271681, path: '51' },
     );
   });
 
@@ -172,7 +172,7 @@ describe('flow/local-search', () => {
         expect(compareFigures(found, start)).to.be.at.most(0);
         expect(solutionOf(problem, found.groups)).to.deep.include({ overload: found.overload, cost: found.cost });
       }),
-      { numRuns: 60, seed: -1170271681, path: "51" },
+      { numRuns: 60, seed: -1170271681, path: '51' },
     );
   });
 
@@ -232,7 +232,7 @@ describe('flow/solve', () => {
         // With overload, a plan at the bound of cost may still not be the one with least overload.
         if (!exact && solution.overload <= EPSILON) expect(solution.cost).to.be.greaterThan(crossing.integrality);
       }),
-      { numRuns: 60, seed: -1170271681, path: "51" },
+      { numRuns: 60, seed: -1170271681, path: '51' },
     );
   });
 });
