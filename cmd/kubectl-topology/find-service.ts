@@ -25,6 +25,8 @@ export const parseServiceName = (text: string, namespace: string | undefined): S
   return TYPES.has(first) ? { namespace, name: second } : { namespace: first, name: second };
 };
 
+export const nameOfService = (text: string): string => parseServiceName(text, undefined).name;
+
 /** The namespace that the Service's name names is the one to read. */
 export const inNamespaceOf = <F extends InputFlags>(flags: F, text: string): F => {
   const { namespace } = parseServiceName(text, undefined);

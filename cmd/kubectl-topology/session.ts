@@ -74,12 +74,18 @@ export const withConnection = async <T>(
   }
 };
 
-const fromCluster = (flags: InputFlags, needs: readonly CollectionName[], io: Io): Promise<Loaded> =>
+const fromCluster = (
+  flags: InputFlags,
+  needs: readonly CollectionName[],
+  io: Io,
+  service: string | undefined,
+): Promise<Loaded> =>
   withConnection(flags, io, async ({ client, namespace }, onProgress) => {
     const within = flags.allNamespaces === true ? undefined : namespace;
     const { readCluster } = await import('./input/cluster.ts');
     const options = {
       namespace: within,
+      service,
       needs,
       signal: io.signal,
       ...(onProgress === undefined ? {} : { onProgress }),
@@ -101,11 +107,19 @@ const withValidity = async (snapshot: ClusterSnapshot, needs: readonly Collectio
   return withCertificates(snapshot);
 };
 
-/** Gathers the snapshot; `needs` are the collections that the command looks at. */
-export const load = async (flags: InputFlags, needs: readonly CollectionName[], io: Io): Promise<Loaded> => {
+/**
+ * Gathers the snapshot; `needs` are the collections that the command looks at. With `service`, a cluster is asked for Services of
+ * that name only; files are read as they are.
+ */
+export const load = async (
+  flags: InputFlags,
+  needs: readonly CollectionName[],
+  io: Io,
+  service?: string,
+): Promise<Loaded> => {
   checkInputFlags(flags);
   if (flags.filename === undefined) {
-    const loaded = await fromCluster(flags, needs, io);
+    const loaded = await fromCluster(flags, needs, io, service);
     reportMissing(loaded, needs, io);
     return { ...loaded, snapshot: await withValidity(loaded.snapshot, needs) };
   }

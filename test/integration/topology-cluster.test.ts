@@ -67,6 +67,49 @@ describe('kubectl topology, on a cluster', function onCluster() {
     expect(pods.map(({ namespace }) => namespace)).to.deep.equal(['shop']);
   });
 
+  /** Lists of a resource that the last command asked for, as their selectors. */
+  const selectorsOf = (resource: string): string[] =>
+    sandbox.requests
+      .filter((request) => request.user === 'reader' && request.resource === resource)
+      .map(({ query }) => query['fieldSelector'] ?? query['labelSelector'] ?? '')
+      .sort();
+
+  it('explain asks for the one Service, its slices and its events, and not for all of the namespace', async () => {
+    await topologyJson<Explanation>(['explain', 'web', '-n', 'shop', ...access]);
+    expect(selectorsOf('services')).to.deep.equal(['metadata.name=web']);
+    expect(selectorsOf('endpointslices')).to.deep.equal(['kubernetes.io/service-name=web']);
+    expect(selectorsOf('events')).to.deep.equal(['involvedObject.kind=Service,involvedObject.name=web']);
+  });
+
+  it('explain asks for all Services where none has the name, and never puts a strange name into a selector', async () => {
+    const { err } = await runTopology(['explain', 'web,metadata.name!=x', '-n', 'shop', ...access]);
+    expect(err).to.match(/^error: no Service "web,metadata.name!=x" in namespace "shop"/);
+    expect(selectorsOf('services')).to.deep.equal(['']);
+  });
+
+  const OTHER_AGENTS = ['component in (kube-proxy,antrea-agent)', 'k8s-app in (cilium,calico-node,kube-router)'];
+  const ALL_AGENTS = [
+    'component in (kube-proxy,antrea-agent)',
+    'k8s-app in (kube-proxy,cilium,calico-node,kube-router)',
+  ];
+  for (const [title, status, expected] of [
+    ['leaves out kube-proxy Pods where its DaemonSet has one of its template on every Node', [3, 3, 1], OTHER_AGENTS],
+    ['reads kube-proxy Pods while its DaemonSet is rolled out', [3, 2, 1], ALL_AGENTS],
+    ['reads kube-proxy Pods where a taint keeps them from a Node', [2, 2, 1], ALL_AGENTS],
+    ['reads kube-proxy Pods until the DaemonSet controller has seen the last change', [3, 3, 0], ALL_AGENTS],
+  ] as const) {
+    it(title, async () => {
+      const [desiredNumberScheduled, updatedNumberScheduled, observedGeneration] = status;
+      const set = kubeProxy('v1.34.1');
+      const metadata = { ...set.metadata, generation: 1 };
+      sandbox.seed([
+        { ...set, metadata, status: { desiredNumberScheduled, updatedNumberScheduled, observedGeneration } },
+      ]);
+      await topologyJson<Explanation>(['explain', 'web', '-n', 'shop', ...access]);
+      expect(selectorsOf('pods').filter((selector) => selector !== '')).to.deep.equal(expected);
+    });
+  }
+
   const READING: readonly (readonly string[])[] = [
     ['explain', 'shop/web'],
     ['hints', '-A'],

@@ -8,7 +8,7 @@ import { renderExplanation } from '../../../pkg/report/explanation.ts';
 import { topologyCommand } from '../command.ts';
 import { EXPLAIN_NEEDS, addExplainFlags, explainOptions, failOnFlag, failsOn } from '../explain-flags.ts';
 import type { ExplainFlags } from '../explain-flags.ts';
-import { findService, inNamespaceOf } from '../find-service.ts';
+import { findService, inNamespaceOf, nameOfService } from '../find-service.ts';
 import { addOutputFlag } from '../flags.ts';
 import type { OutputFlags } from '../flags.ts';
 import { withFurtherObjects } from '../further-objects.ts';
@@ -46,7 +46,9 @@ export const explain = topologyCommand<Flags>({
     addPricesFlag(addMeasuredFlags(command));
   },
   async run(io, flags, [name = '']) {
-    const loaded = await load(inNamespaceOf(flags, name), EXPLAIN_NEEDS, io);
+    // A Prometheus names workloads: which of the namespace's Services is behind one shows only among all of them.
+    const only = flags.prometheus === undefined ? nameOfService(name) : undefined;
+    const loaded = await load(inNamespaceOf(flags, name), EXPLAIN_NEEDS, io, only);
     const service = findService(loaded, name);
     const snapshot = await withFurtherObjects(loaded.snapshot, service, flags, io);
     const options = explainOptions(flags, io);

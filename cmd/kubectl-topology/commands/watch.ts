@@ -10,7 +10,7 @@ import { topologyCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addExplainFlags, EXPLAIN_NEEDS, explainOptions } from '../explain-flags.ts';
 import type { ExplainFlags } from '../explain-flags.ts';
-import { findService, inNamespaceOf } from '../find-service.ts';
+import { findService, inNamespaceOf, nameOfService } from '../find-service.ts';
 import { wantsColor } from '../io.ts';
 import type { Io } from '../io.ts';
 import { KEYS_TO_END } from '../keys.ts';
@@ -75,7 +75,9 @@ export const watch = topologyCommand<ExplainFlags>({
     const stopKeys = io.onKey((key) => KEYS_TO_END.has(key) && end.abort(new Error('ended by key')));
     const signal = AbortSignal.any([io.signal, end.signal]);
     const read = async (during: AbortSignal): Promise<ClusterSnapshot> =>
-      withCertificates(await readCluster(client, { namespace, needs: EXPLAIN_NEEDS, signal: during }));
+      withCertificates(
+        await readCluster(client, { namespace, service: nameOfService(name), needs: EXPLAIN_NEEDS, signal: during }),
+      );
     try {
       const base = await read(signal);
       const ref = serviceRefOf(findService({ snapshot: base, namespace }, name));

@@ -8,13 +8,16 @@ import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import { ApiError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client, ListOptions } from '../../../pkg/kubernetes/types.ts';
+import { settledBy } from '../../../pkg/diagnosis/routers/settled.ts';
 import { versionIn } from './cluster-version.ts';
-import { SOURCES } from './resources.ts';
+import { FIRST_SOURCES, SOURCES, agentPods } from './resources.ts';
 import type { Source } from './resources.ts';
 
 export interface ReadOptions {
   /** Only objects of this namespace, besides what has none; default: all. */
   readonly namespace?: string | undefined;
+  /** Of Services, their slices and events only those of this name, unless there is none. */
+  readonly service?: string | undefined;
   readonly needs: readonly CollectionName[];
   /** Called with what is being read and how many objects came so far. */
   readonly onProgress?: (what: string, count: number) => void;
@@ -75,14 +78,24 @@ export const serverVersion = async (client: Client, signal: AbortSignal): Promis
   }
 };
 
-/** Slices of the Services that webhooks are behind, which are mostly in other namespaces. */
+/** What may stand in a selector as it is; no Service is called otherwise. */
+const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,61}[a-z0-9])?$/;
+
+const selectorOf = (name: CollectionName, service: string): Partial<Source> => {
+  if (name === 'services') return { fieldSelector: `metadata.name=${service}` };
+  if (name === 'slices') return { labelSelector: `${LABEL_SERVICE_NAME}=${service}` };
+  return name === 'events' ? { fieldSelector: `involvedObject.kind=Service,involvedObject.name=${service}` } : {};
+};
+
+/** Slices of the Services that webhooks are behind, as far as they were not read anyway. */
 const readWebhookSlices = async (client: Client, collector: Collector, options: ReadOptions): Promise<void> => {
-  const { namespace, signal } = options;
-  if (namespace === undefined || !options.needs.includes('webhooks')) return;
+  const { namespace, service: only, signal } = options;
+  if (!options.needs.includes('webhooks') || (namespace === undefined && only === undefined)) return;
   const behind = itemsOf(collector.snapshot(new Map()).webhooks).flatMap(({ slices, service }) =>
-    slices && service !== undefined && service.namespace !== namespace ? [service] : [],
+    slices && service !== undefined && (service.namespace !== namespace || only !== undefined) ? [service] : [],
   );
-  for (const service of new Map(behind.map((item) => [`${item.namespace}/${item.name}`, item])).values()) {
+  const services = new Map(behind.map((item) => [`${item.namespace}/${item.name}`, item])).values();
+  const read = async (service: { readonly namespace: string; readonly name: string }): Promise<void> => {
     const selection = { namespace: service.namespace, labelSelector: `${LABEL_SERVICE_NAME}=${service.name}` };
     const take = (object: unknown): void => collector.add(object);
     await listOnce(client, { resource: ENDPOINT_SLICES, optional: true }, selection, take, signal).catch(
@@ -90,34 +103,66 @@ const readWebhookSlices = async (client: Client, collector: Collector, options: 
         if (!isForbidden(error)) throw error;
       },
     );
-  }
+  };
+  await Promise.all([...services].map(read));
+};
+
+/** Reads sources into a collector, all at the same time, and remembers what it may not read. */
+const createReading = (client: Client, collector: Collector, options: ReadOptions) => {
+  const missing = new Map<CollectionName, string>();
+  const counts = new Map<CollectionName, number>();
+  const read = async (name: CollectionName, source: Source): Promise<void> => {
+    const take = (object: unknown): void => {
+      collector.add(object);
+      options.keep?.(object);
+      const count = (counts.get(name) ?? 0) + 1;
+      counts.set(name, count);
+      options.onProgress?.(name, count);
+    };
+    try {
+      await listObjects(client, source, take, options);
+    } catch (error) {
+      const why = readRefusalOf(error, source);
+      if (why === undefined) throw error;
+      if (source.evidence !== true) missing.set(name, why);
+    }
+  };
+  return {
+    missing,
+    readAll: (name: CollectionName, sources: readonly Source[]): Promise<unknown> =>
+      Promise.all(sources.map((source) => read(name, source))),
+  };
+};
+
+/** Pods of data planes say more than their DaemonSets only while something of these is under way. */
+const neededPods = (collector: Collector): readonly Source[] => {
+  const { routers, nodes } = collector.snapshot(new Map());
+  return agentPods(settledBy(itemsOf(routers), itemsOf(nodes)));
 };
 
 /** @throws ApiError and ConnectionError where the cluster gives no answer to build on. */
 export const readCluster = async (client: Client, options: ReadOptions): Promise<ClusterSnapshot> => {
-  const { needs, onProgress, signal } = options;
+  const { needs, signal, keep } = options;
+  const service = options.service !== undefined && NAME.test(options.service) ? options.service : undefined;
   const collector = createCollector();
-  const missing = new Map<CollectionName, string>();
+  // First and alone: it also brings the credentials that all others use.
   const version = versionIn(await serverVersion(client, signal));
-  for (const name of needs) {
-    let count = 0;
-    const take = (object: unknown): void => {
-      collector.add(object);
-      options.keep?.(object);
-      count += 1;
-      onProgress?.(name, count);
-    };
-    for (const source of SOURCES[name]) {
-      try {
-        await listObjects(client, source, take, options);
-      } catch (error) {
-        const why = readRefusalOf(error, source);
-        if (why === undefined) throw error;
-        if (source.evidence !== true) missing.set(name, why);
-      }
-    }
-  }
-  await readWebhookSlices(client, collector, options);
+  const { missing, readAll } = createReading(client, collector, options);
+  // What is kept for others to look at is kept whole.
+  const sources = keep === undefined ? FIRST_SOURCES : SOURCES;
+  await Promise.all(
+    needs.map((name) =>
+      readAll(
+        name,
+        sources[name].map((source) => (service === undefined ? source : { ...source, ...selectorOf(name, service) })),
+      ),
+    ),
+  );
+  const further: Promise<unknown>[] = [readWebhookSlices(client, collector, { ...options, service })];
+  if (needs.includes('routers') && keep === undefined) further.push(readAll('routers', neededPods(collector)));
+  // Others of the namespace, to say which one was meant.
+  if (service !== undefined && !collector.seen.has('services')) further.push(readAll('services', SOURCES.services));
+  await Promise.all(further);
   for (const name of Object.keys(SOURCES) as CollectionName[]) {
     if (!needs.includes(name)) missing.set(name, 'it was not read');
   }

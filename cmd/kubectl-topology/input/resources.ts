@@ -51,19 +51,24 @@ const resource = (group: string, version: string, kind: string, plural: string, 
   namespaced: scoped,
 });
 
-/** Where data planes are installed by themselves; a selector where a Pod may be in any namespace. */
-const AGENT_PODS = ['k8s-app in (kube-proxy,cilium,calico-node,kube-router)', 'component in (kube-proxy,antrea-agent)'];
+/** Labels of data planes' Pods, which may be in any namespace. */
+const AGENT_LABELS: readonly (readonly [key: string, values: readonly string[]])[] = [
+  ['k8s-app', ['kube-proxy', 'cilium', 'calico-node', 'kube-router']],
+  ['component', ['kube-proxy', 'antrea-agent']],
+];
+
+/** Pods of data planes, one source for each label key; not of those that `isSettled` says are known without. */
+export const agentPods = (isSettled: (key: string, value: string) => boolean = () => false): readonly Source[] =>
+  AGENT_LABELS.flatMap(([key, values]) => {
+    const left = values.filter((value) => !isSettled(key, value));
+    if (left.length === 0) return [];
+    const labelSelector = `${key} in (${left.join(',')})`;
+    return [{ resource: PODS, everywhere: true, labelSelector, optional: true, evidence: true }];
+  });
 
 /** kube-system is looked at whatever namespace is asked for: agents are of the whole cluster. */
-const ROUTERS: readonly Source[] = [
+const ROUTERS_BUT_PODS: readonly Source[] = [
   { resource: resource('apps', 'v1', 'DaemonSet', 'daemonsets', true), everywhere: true, optional: true },
-  ...AGENT_PODS.map((labelSelector) => ({
-    resource: PODS,
-    everywhere: true,
-    labelSelector,
-    optional: true,
-    evidence: true,
-  })),
   { resource: namespaced('', 'v1', 'ConfigMap'), namespace: 'kube-system', optional: true, evidence: true },
   {
     resource: namespaced('apps', 'v1', 'Deployment'),
@@ -86,6 +91,8 @@ const ROUTERS: readonly Source[] = [
   },
   { resource: resource('operator.openshift.io', 'v1', 'Network', 'networks'), optional: true, evidence: true },
 ];
+
+const ROUTERS: readonly Source[] = [...ROUTERS_BUT_PODS, ...agentPods()];
 
 const gatewayApi = (version: string, kind: string, plural: string): Resource =>
   resource('gateway.networking.k8s.io', version, kind, plural, true);
@@ -133,4 +140,10 @@ export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   ingresses: ENTRIES,
   flowPolicies: [{ resource: FLOW_POLICIES, optional: true }],
   evacuations: [{ resource: ZONE_EVACUATIONS, optional: true }],
+};
+
+/** What is read at first: Pods of data planes only once DaemonSets and Nodes show which of them are needed. */
+export const FIRST_SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
+  ...SOURCES,
+  routers: ROUTERS_BUT_PODS,
 };

@@ -75,6 +75,14 @@ const numberAt = (object: Fields, key: string): number => {
   return typeof value === 'number' ? value : 0;
 };
 
+/** Undefined while the DaemonSet's controller has not seen its last change, or a Pod is still to come or of an older template. */
+const scheduledOf = (object: Fields): { scheduled?: number } => {
+  const [metadata, status] = [specAt(object, 'metadata'), specAt(object, 'status')];
+  const [desired, updated] = [numberAt(status, 'desiredNumberScheduled'), numberAt(status, 'updatedNumberScheduled')];
+  const seen = status['observedGeneration'] !== undefined && status['observedGeneration'] === metadata['generation'];
+  return seen && updated === desired ? { scheduled: desired } : {};
+};
+
 export const daemonSetOf = (object: Fields): RouterObject => {
   const podSpec = specAt(object, 'spec', 'template', 'spec');
   const status = specAt(object, 'status');
@@ -87,6 +95,7 @@ export const daemonSetOf = (object: Fields): RouterObject => {
     containers: listAt(podSpec, 'containers', containerOf) ?? [],
     configMaps: configMapsOf(podSpec),
     rolling: numberAt(status, 'updatedNumberScheduled') < numberAt(status, 'desiredNumberScheduled'),
+    ...scheduledOf(object),
   };
 };
 

@@ -33,6 +33,8 @@ export interface RouterObject {
   readonly settings: StringMap;
   /** Some Pods of the DaemonSet are not of its present template. */
   readonly rolling: boolean;
+  /** Nodes that run a Pod of the DaemonSet's present template; undefined where some run another, or it is not known. */
+  readonly scheduled?: number;
 }
 
 export const ROUTER_NAMES = [
