@@ -92,19 +92,19 @@ describe('kubectl topology, on a cluster', function onCluster() {
     'component in (kube-proxy,antrea-agent)',
     'k8s-app in (kube-proxy,cilium,calico-node,kube-router)',
   ];
-  for (const [title, status, expected] of [
+  for (const [title, counts, expected] of [
     ['leaves out kube-proxy Pods where its DaemonSet has one of its template on every Node', [3, 3, 1], OTHER_AGENTS],
     ['reads kube-proxy Pods while its DaemonSet is rolled out', [3, 2, 1], ALL_AGENTS],
     ['reads kube-proxy Pods where a taint keeps them from a Node', [2, 2, 1], ALL_AGENTS],
     ['reads kube-proxy Pods until the DaemonSet controller has seen the last change', [3, 3, 0], ALL_AGENTS],
   ] as const) {
     it(title, async () => {
-      const [desiredNumberScheduled, updatedNumberScheduled, observedGeneration] = status;
+      const [desiredNumberScheduled, updatedNumberScheduled, observedGeneration] = counts;
       const set = kubeProxy('v1.34.1');
       const metadata = { ...set.metadata, generation: 1 };
-      sandbox.seed([
-        { ...set, metadata, status: { desiredNumberScheduled, updatedNumberScheduled, observedGeneration } },
-      ]);
+      const status = { desiredNumberScheduled, updatedNumberScheduled, observedGeneration };
+      const rolled = { ...set, metadata, status };
+      sandbox.seed([rolled]);
       await topologyJson<Explanation>(['explain', 'web', '-n', 'shop', ...access]);
       expect(selectorsOf('pods').filter((selector) => selector !== '')).to.deep.equal(expected);
     });
