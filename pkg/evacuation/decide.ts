@@ -51,6 +51,17 @@ const groupOf = ({ addressType, ports }: EndpointSlice): string =>
 export const markOf = ({ metadata }: EndpointSlice): EvacuationMark | undefined =>
   parseMark(metadata?.annotations?.[ANNOTATION_EVACUATED]);
 
+export const isMarked = ({ metadata }: EndpointSlice): boolean =>
+  metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined;
+
+/** How many of the slices have a mark about each zone. */
+export const markedSlices = (slices: readonly EndpointSlice[]): Map<string, number> => {
+  const found = new Map<string, number>();
+  for (const zone of slices.flatMap((slice) => [...(markOf(slice)?.out.keys() ?? [])]))
+    found.set(zone, (found.get(zone) ?? 0) + 1);
+  return found;
+};
+
 const seenIn = (slice: EndpointSlice): Seen[] => {
   const mark = markOf(slice);
   const group = groupOf(slice);

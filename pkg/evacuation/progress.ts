@@ -8,18 +8,7 @@ import type {
 } from '../apis/zone-evacuation.ts';
 import { expiryOf } from './active.ts';
 import type { MeasuredCondition } from './measured.ts';
-
-/** What became of one Service under the evacuation of one zone. */
-export interface Outcome {
-  readonly state: 'moved' | 'pending' | 'left';
-  /** Ready endpoints in the zone. */
-  readonly endpoints: number;
-  /** Of these, those that get no new connections. */
-  readonly evacuated: number;
-  /** Of `left`. */
-  readonly reason?: string;
-  readonly message?: string;
-}
+import type { Outcome } from './outcomes.ts';
 
 export interface Stand {
   /** By `namespace/name`. */

@@ -58,6 +58,24 @@ const watchOf = <T extends KubernetesObject>(
 /** Reconciles when `start` says so: subscriptions, and keys that are due at the start. */
 export const signals = (start: Watch['start']): Watch => ({ settled: () => Promise.resolve(), start });
 
+/** Keys that one controller sends to another, as by controller-runtime's `source.Channel`. */
+export interface Channel {
+  /** Goes nowhere before the receiver starts: what is due at the start is its own watches' to say. */
+  send: Enqueue;
+  /** Of the receiver. */
+  readonly watch: Watch;
+}
+
+export const createChannel = (): Channel => {
+  const receivers: Enqueue[] = [];
+  return {
+    send(key, afterMs) {
+      for (const enqueue of receivers) enqueue(key, afterMs);
+    },
+    watch: signals((enqueue) => void receivers.push(enqueue)),
+  };
+};
+
 /** Reconciles for every entry that another controller publishes or withdraws. */
 export const entries = <T>(table: Pick<Table<T>, 'onChange'>, keysOf: (key: string) => Iterable<string>): Watch[] => [
   signals((enqueue) =>

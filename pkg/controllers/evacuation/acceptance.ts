@@ -8,11 +8,10 @@ import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import { overloadOf } from '../../diagnosis/survival/overload.ts';
 import { refusalOf } from '../../evacuation/accept.ts';
 import type { AcceptInput, Refusal } from '../../evacuation/accept.ts';
-import { concerns } from '../../evacuation/active.ts';
-import type { Leave } from '../../evacuation/decide.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
+import type { Evacuations, Scope } from './evacuations.ts';
 import { inOrder, readTraffic } from './order.ts';
 import { keepsEvacuated } from './probe.ts';
 import { zonesOfNodes } from './services.ts';
@@ -27,11 +26,9 @@ export interface AcceptanceOptions {
   readonly routers: { objects(): readonly RouterObject[] | undefined };
   /** Key of the webhook's own Service, whose slices are written first. */
   readonly own: string;
+  readonly evacuations: Pick<Evacuations, 'running' | 'isAccepted' | 'wait'>;
+  readonly scope: Scope;
   view(): View | undefined;
-  /** Other evacuations that are being done. */
-  others(uid: string): readonly ZoneEvacuation[];
-  leavesOf(key: string): Leave[];
-  subjectOf(key: string): Parameters<typeof concerns>[1] & { readonly key: string };
   /** Admission is waited for from now on. */
   onWait(): void;
 }
@@ -39,10 +36,6 @@ export interface AcceptanceOptions {
 export interface Acceptance {
   /** Why it is not begun (yet); undefined: nothing speaks against it. */
   refusalOf(one: ZoneEvacuation, signal: AbortSignal): Promise<Refusal | undefined>;
-  /** Whether only admission is waited for. */
-  isWaiting(one: ZoneEvacuation): boolean;
-  /** It is begun, or refused for another reason. */
-  forget(one: ZoneEvacuation): void;
 }
 
 /** How long admission may take to follow a new evacuation before that is given as the reason. */
@@ -51,9 +44,7 @@ const PATIENCE_MS = 30_000;
 const ENOUGH = { overloaded: [], together: [] } as const;
 
 export const createAcceptance = (options: AcceptanceOptions): Acceptance => {
-  const { client, caches, clock, logger, own, view, leavesOf, subjectOf } = options;
-  /** Since when admission is waited for, by UID; monotonic milliseconds. */
-  const waiting = new Map<string, number>();
+  const { client, caches, clock, logger, own, view, evacuations, scope } = options;
 
   const dropping = (): string[] => {
     const nodes = caches.nodes.list();
@@ -76,12 +67,12 @@ export const createAcceptance = (options: AcceptanceOptions): Acceptance => {
     const seen = view();
     const [overloaded, together]: [{ after: number; text: string }[], string[]] = [[], []];
     for (const key of inOrder(seen?.slices.list() ?? [], known, own)) {
-      if (!concerns(one, subjectOf(key))) continue;
+      if (!scope.concerns(one, key)) continue;
       const measured = known.get(key)?.measured;
       const slices = seen?.slicesOf(key) ?? [];
       const found = overloadOf({
         slices,
-        running: leavesOf(key),
+        running: scope.leavesOf(key),
         wanted: { zone, percent, rounding },
         nodes,
         measured,
@@ -100,8 +91,9 @@ export const createAcceptance = (options: AcceptanceOptions): Acceptance => {
   const refusal = async (one: ZoneEvacuation, signal: AbortSignal): Promise<Refusal | undefined> => {
     const slices = view()?.slices.list() ?? [];
     const { zone, percent, force } = one.spec;
-    const uid = one.metadata.uid ?? '';
-    const others = options.others(uid);
+    const others = evacuations
+      .running()
+      .filter((other) => other.metadata.uid !== one.metadata.uid && evacuations.isAccepted(other));
     const input = {
       zone,
       percent,
@@ -115,17 +107,12 @@ export const createAcceptance = (options: AcceptanceOptions): Acceptance => {
       refusalOf({ ...input, ...ENOUGH, admissionActs: true }) ??
       refusalOf({ ...input, ...(await shortages(one, signal)), admissionActs: true });
     if (first !== undefined) return first;
-    const since = waiting.get(uid) ?? clock.monotonic();
-    waiting.set(uid, since);
+    const since = evacuations.wait(one);
     options.onWait();
     const acts = await keepsEvacuated(zone, slices, { client, logger }, signal);
     const late = clock.monotonic() - since >= PATIENCE_MS;
     return refusalOf({ ...input, ...ENOUGH, admissionActs: acts || (late ? false : undefined) });
   };
 
-  return {
-    refusalOf: refusal,
-    isWaiting: ({ metadata }) => waiting.has(metadata.uid ?? ''),
-    forget: ({ metadata }) => void waiting.delete(metadata.uid ?? ''),
-  };
+  return { refusalOf: refusal };
 };

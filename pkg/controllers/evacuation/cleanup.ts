@@ -3,11 +3,10 @@
 // leader, while the settings-reconciler is dead.
 import type { EndpointSlice } from '../../apis/core.ts';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
-import { ANNOTATION_EVACUATED } from '../../apis/names.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
 import { isRunning } from '../../evacuation/active.ts';
-import { markOf } from '../../evacuation/decide.ts';
+import { isMarked, markOf } from '../../evacuation/decide.ts';
 import { stillLeft } from '../../evacuation/mark.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
@@ -32,7 +31,7 @@ const NO_CACHE = { beginWrite: () => () => undefined };
 const marked = async ({ client }: ReturnOptions, signal: AbortSignal): Promise<EndpointSlice[]> => {
   const found: EndpointSlice[] = [];
   for await (const { items } of client.pages<EndpointSlice>(ENDPOINT_SLICES, {}, signal))
-    found.push(...items.filter(({ metadata }) => metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined));
+    found.push(...items.filter(isMarked));
   return found;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Metrics of evacuations: what became of Services, and how many slices were written for it.
+import type { OutcomeCount } from '../../evacuation/outcomes.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 /** Counts slices written. */
@@ -13,7 +14,7 @@ export const createEvacuationCounter = (metrics: Metrics): ((slices: number) => 
 
 export interface EvacuationCounts {
   /** Services by zone and state. */
-  counts(): { readonly zone: string; readonly state: string; readonly services: number }[];
+  counts(): readonly OutcomeCount[];
   /** Slices by zone that show an evacuation which is over. */
   overdue(): ReadonlyMap<string, number>;
 }

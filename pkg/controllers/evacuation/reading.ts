@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Begins to read every slice when something is to be evacuated or returned, and stops when nothing is: else that would be held for nothing.
 import type { EndpointSlice } from '../../apis/core.ts';
+import { isMarked } from '../../evacuation/decide.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import { sleep } from '../../kubernetes/sleep.ts';
 import { createView, serviceKeyOf } from './view.ts';
@@ -9,7 +10,6 @@ import type { View, ViewOptions } from './view.ts';
 export interface ReadingOptions extends ViewOptions {
   /** A cache of slices that is there anyway, which holds the marks. */
   readonly marked: Pick<Cache<EndpointSlice>, 'onChange'>;
-  isMarked(slice: EndpointSlice): boolean;
   /** Whether there is an evacuation that is not over. */
   needed(): boolean;
   onFilled(): void;
@@ -36,7 +36,7 @@ export const createReading = (options: ReadingOptions): Reading => {
   options.marked.onChange(
     (slice, _previous, deleted) => {
       const key = `${slice.metadata?.namespace ?? ''}/${slice.metadata?.name ?? ''}`;
-      if (deleted || !options.isMarked(slice)) marked.delete(key);
+      if (deleted || !isMarked(slice)) marked.delete(key);
       else marked.add(key);
     },
     { replay: true },

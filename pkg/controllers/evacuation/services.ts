@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Brings the slices of one Service to what the running evacuations make of it, and remembers what became of it.
-import type { EndpointSlice, Node } from '../../apis/core.ts';
+import type { Node } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { decideInOrder } from '../../evacuation/decide.ts';
 import type { Leave, OrderedDecision } from '../../evacuation/decide.ts';
-import { isLeaving } from '../../evacuation/slice.ts';
-import type { Outcome } from '../../evacuation/progress.ts';
+import { outcomeIn } from '../../evacuation/outcomes.ts';
+import type { Outcome, Outcomes } from '../../evacuation/outcomes.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { Client, Clock, EventInput, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
 import { createWriteWindow } from '../../kubernetes/write-window.ts';
@@ -26,8 +26,8 @@ export interface ServicesOptions {
 }
 
 export interface Services extends Reconciler {
-  /** By Service, then by zone; Services that no evacuation is about are not there. */
-  readonly outcomes: ReadonlyMap<string, ReadonlyMap<string, Outcome>>;
+  /** Services that no evacuation is about are not there. */
+  readonly outcomes: Outcomes;
   /** Sends the Events that wait: no Service is waiting to be looked at. */
   release(): void;
   forget(): void;
@@ -43,26 +43,6 @@ const delayMs = (rewrites: number): number => (rewrites <= 2 ? 0 : Math.min(MAX_
 /** Zones with clients: every zone that a Node has. */
 export const zonesOfNodes = (nodes: readonly Node[]): string[] =>
   [...new Set(nodes.flatMap(({ metadata }) => metadata?.labels?.[LABEL_ZONE] || []))].sort();
-
-const inZone = (slices: readonly EndpointSlice[], zone: string) =>
-  slices
-    .flatMap(({ endpoints }) => endpoints ?? [])
-    .filter((endpoint) => endpoint.zone === zone && endpoint.conditions?.ready !== false);
-
-const outcomeIn = (
-  zone: string,
-  slices: readonly EndpointSlice[],
-  { decision, refused }: OrderedDecision,
-  settled: boolean,
-): Outcome | undefined => {
-  const endpoints = inZone(slices, zone);
-  const left = refused.get(zone);
-  if (left !== undefined)
-    return { state: 'left', endpoints: endpoints.length, evacuated: 0, reason: left.reason, message: left.message };
-  if (decision.kind !== 'moved' || endpoints.length === 0) return undefined;
-  const evacuated = settled ? endpoints.filter((endpoint) => isLeaving(endpoint, decision)).length : 0;
-  return { state: settled ? 'moved' : 'pending', endpoints: endpoints.length, evacuated };
-};
 
 type Settled = Exclude<Outcome['state'], 'pending'>;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the slices whose hints admission would write otherwise now: written while it was away, or planned by who is gone. Pure.
 import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
-import { ANNOTATION_EVACUATED, ANNOTATION_PROBE, LABEL_CONSIDER } from '../../apis/names.ts';
+import { ANNOTATION_PROBE, LABEL_CONSIDER } from '../../apis/names.ts';
 import type { Strategy } from '../../apis/names.ts';
+import { isMarked } from '../../evacuation/decide.ts';
 import { isZoneName } from '../../hints/names.ts';
 import { strategyFromLabels } from '../../routing/strategy.ts';
 
@@ -22,13 +23,9 @@ const lacksOwnZone = ({ zone, hints }: Endpoint): boolean =>
 /** Stored ones are of no use but to keep admission away, which is its owner's wish. */
 const isProbe = ({ metadata }: EndpointSlice): boolean => metadata?.annotations?.[ANNOTATION_PROBE] !== undefined;
 
-/** Its hints are those of an evacuation, which is looked after elsewhere. */
-const isEvacuated = ({ metadata }: EndpointSlice): boolean =>
-  metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined;
-
-/** A write that admission looks at is possible. */
+/** A write that admission looks at is possible; hints of an evacuation are its own controller's. */
 const isOpen = (slice: EndpointSlice): boolean =>
-  slice.metadata?.deletionTimestamp === undefined && !isProbe(slice) && !isEvacuated(slice);
+  slice.metadata?.deletionTimestamp === undefined && !isProbe(slice) && !isMarked(slice);
 
 /**
  * Whether one more write of this slice would bring hints, if the webhook works.

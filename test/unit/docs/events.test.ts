@@ -31,7 +31,7 @@ const literalsOf = (path: string): string[] =>
 
 /** Reasons of a file that another one holds: literals there count as well. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
-  'pkg/controllers/hint-repair/resync.ts': ['pkg/controllers/hint-repair/controller.ts'],
+  'pkg/controllers/hint-repair/resync.ts': ['pkg/controllers/hint-repair/retirement.ts'],
   'pkg/controllers/admission-policies/reconciler.ts': ['pkg/controllers/admission-policies/choose.ts'],
 };
 /** Choices of admission that are told as `AdmissionCarrier`, whatever led to them. */

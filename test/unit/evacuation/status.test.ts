@@ -6,8 +6,8 @@ import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../../pkg/apis/zone-
 import { refusalOf } from '../../../pkg/evacuation/accept.ts';
 import type { AcceptInput } from '../../../pkg/evacuation/accept.ts';
 import { concerns, isRunning } from '../../../pkg/evacuation/active.ts';
+import type { Outcome } from '../../../pkg/evacuation/outcomes.ts';
 import { refusedStatus, returningStatus, runningStatus } from '../../../pkg/evacuation/progress.ts';
-import type { Outcome } from '../../../pkg/evacuation/progress.ts';
 
 const CREATED = Date.parse('2026-11-22T12:00:00Z');
 const MINUTE = 60_000;

@@ -5,7 +5,7 @@ import { beforeEach, describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
 import type { ObjectRef } from '../../../../pkg/apis/meta.ts';
 import { LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import { GRACE_MS, createPlanRetirement } from '../../../../pkg/controllers/hint-repair/controller.ts';
+import { GRACE_MS, createPlanRetirement } from '../../../../pkg/controllers/hint-repair/retirement.ts';
 import { HOLDER_TIMEOUT_MS, createHolderLiveness } from '../../../../pkg/kubernetes/lease-liveness.ts';
 import type { HolderLiveness } from '../../../../pkg/kubernetes/lease-liveness.ts';
 import { microTime } from '../../../../pkg/kubernetes/lease.ts';
