@@ -10,13 +10,15 @@ export interface Scale {
   readonly namespaces: number;
   /** Services more, in one namespace, whose Pods all request different amounts of CPU, and just as much of it is asked for. */
   readonly hostile: number;
+  /** Default 25. */
+  readonly nodesPerZone?: number;
 }
 
 /** Of a hostile Service. */
 const HOSTILE_ENDPOINTS = 300;
 
 const isHostile = ({ services }: Scale, index: number): boolean => index >= services;
-const podsOf = (scale: Scale, index: number): number[] =>
+export const podsOf = (scale: Scale, index: number): number[] =>
   Array.from({ length: isHostile(scale, index) ? HOSTILE_ENDPOINTS : scale.endpointsPerService }, (_, pod) => pod);
 
 /** Of both containers of a Pod together, thousandths of a core: half a core to two, no two alike. */
@@ -28,10 +30,13 @@ const requestOf = (scale: Scale, index: number, pod: number): number =>
 const ZONES = ['a', 'b', 'c', 'd'];
 const NODES_PER_ZONE = 25;
 
-const zoneOf = (index: number): string => ZONES[index % ZONES.length] ?? '';
-const namespaceOf = (scale: Scale, index: number): string =>
+export const zoneOf = (index: number): string => ZONES[index % ZONES.length] ?? '';
+const nodeOf = ({ nodesPerZone = NODES_PER_ZONE }: Scale, index: number, pod: number): string =>
+  `node-${zoneOf(pod)}-${(index * 7 + pod) % nodesPerZone}`;
+export const namespaceOf = (scale: Scale, index: number): string =>
   isHostile(scale, index) ? 'hostile' : `team-${index % scale.namespaces}`;
-const podName = (index: number, pod: number): string => `service-${index}-7f9c5d8b6d-${String(pod).padStart(5, '0')}`;
+export const podName = (index: number, pod: number): string =>
+  `service-${index}-7f9c5d8b6d-${String(pod).padStart(5, '0')}`;
 
 /** A Pod as large as usual ones are: what informers drop of it is part of the work. */
 const podObject = (scale: Scale, index: number, pod: number, address: string): KubernetesObject =>
@@ -48,7 +53,7 @@ const podObject = (scale: Scale, index: number, pod: number, address: string): K
       ],
     },
     spec: {
-      nodeName: `node-${zoneOf(pod)}-${pod % NODES_PER_ZONE}`,
+      nodeName: nodeOf(scale, index, pod),
       serviceAccountName: 'default',
       containers: ['main', 'proxy'].map((name) => ({
         name,
@@ -76,12 +81,38 @@ const addressOf = (index: number, pod: number): string => {
   return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
 };
 
+const LABELS = { [LABEL_STRATEGY]: 'load-aware' };
+
+/** A Service with its slice and Pods. */
+export const serviceObjects = (scale: Scale, index: number) => {
+  const [name, namespace] = [`service-${index}`, namespaceOf(scale, index)];
+  const pods = podsOf(scale, index);
+  return {
+    service: service({ metadata: { name, namespace, labels: LABELS }, spec: { selector: { app: name } } }),
+    slice: slice({
+      service: name,
+      metadata: { name: `${name}-abcde`, namespace, labels: LABELS },
+      endpoints: pods.map((pod) =>
+        endpoint({
+          zone: zoneOf(pod),
+          addresses: [addressOf(index, pod)],
+          nodeName: nodeOf(scale, index, pod),
+          targetRef: { kind: 'Pod', namespace, name: podName(index, pod), uid: `uid-${index}-${pod}` },
+          hints: { forZones: [{ name: zoneOf(pod) }] },
+        }),
+      ),
+    }),
+    pods: pods.map((pod) => podObject(scale, index, pod, addressOf(index, pod))),
+  };
+};
+
+/** Zones of Nodes by their names. */
+export const nodeZones = ({ nodesPerZone = NODES_PER_ZONE }: Scale): [name: string, zone: string][] =>
+  ZONES.flatMap((zone) => Array.from({ length: nodesPerZone }, (_, index) => [`node-${zone}-${index}`, zone]));
+
 /** Everything that changes seldom. */
 export const clusterObjects = (scale: Scale): KubernetesObject[] => {
-  const labels = { [LABEL_STRATEGY]: 'load-aware' };
-  const nodes = ZONES.flatMap((zone) =>
-    Array.from({ length: NODES_PER_ZONE }, (_, index) => node({ zone, metadata: { name: `node-${zone}-${index}` } })),
-  );
+  const nodes = nodeZones(scale).map(([name, zone]) => node({ zone, metadata: { name } }));
   const namespaces = Array.from({ length: scale.namespaces }, (_, index) => ({
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -89,38 +120,30 @@ export const clusterObjects = (scale: Scale): KubernetesObject[] => {
   }));
   namespaces.push({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'hostile' } });
   const services = Array.from({ length: scale.services + scale.hostile }, (_, index) => {
-    const [name, namespace] = [`service-${index}`, namespaceOf(scale, index)];
-    const pods = podsOf(scale, index);
-    return [
-      service({ metadata: { name, namespace, labels }, spec: { selector: { app: name } } }),
-      slice({
-        service: name,
-        metadata: { name: `${name}-abcde`, namespace, labels },
-        endpoints: pods.map((pod) =>
-          endpoint({
-            zone: zoneOf(pod),
-            addresses: [addressOf(index, pod)],
-            nodeName: `node-${zoneOf(pod)}-${pod % NODES_PER_ZONE}`,
-            targetRef: { kind: 'Pod', namespace, name: podName(index, pod), uid: `uid-${index}-${pod}` },
-            hints: { forZones: [{ name: zoneOf(pod) }] },
-          }),
-        ),
-      }),
-      ...pods.map((pod) => podObject(scale, index, pod, addressOf(index, pod))),
-    ];
+    const own = serviceObjects(scale, index);
+    return [own.service, own.slice, ...own.pods];
   });
   return [...nodes, ...namespaces, ...services.flat()];
 };
 
-/** Load at a time: every Service has a hot zone, and noise; one in ten is overloaded there. */
+/** Cores of a Pod: every Service has a hot zone, and noise; one in ten is overloaded there, or all before `overloaded`. */
+export const coresOf = (
+  scale: Scale,
+  { index, pod, overloaded = 0 }: { readonly index: number; readonly pod: number; readonly overloaded?: number },
+  random: () => number,
+): number => {
+  const hot = pod % ZONES.length === index % ZONES.length;
+  const most = index < overloaded ? 1.3 : index % 10 === 0 ? 0.9 : 0.6;
+  const hostile = [0.9, 0.62, 0.5, 0.5][pod % ZONES.length] ?? 0;
+  const fraction = isHostile(scale, index) ? hostile : hot ? most : 0.3;
+  return (fraction * (0.95 + 0.1 * random()) * requestOf(scale, index, pod)) / 1_000;
+};
+
+/** Load at a time, as the metrics API has it. */
 export const loadObjects = (scale: Scale, at: number, random: () => number): KubernetesObject[] =>
   Array.from({ length: scale.services + scale.hostile }, (_, index) =>
     podsOf(scale, index).map((pod) => {
-      const hot = pod % ZONES.length === index % ZONES.length;
-      const share = hot ? (index % 10 === 0 ? 0.9 : 0.6) : 0.3;
-      const hostile = [0.9, 0.62, 0.5, 0.5][pod % ZONES.length] ?? 0;
-      const fraction = isHostile(scale, index) ? hostile : share;
-      const cores = (fraction * (0.95 + 0.1 * random()) * requestOf(scale, index, pod)) / 1_000;
+      const cores = coresOf(scale, { index, pod }, random);
       return {
         apiVersion: 'metrics.k8s.io/v1beta1',
         kind: 'PodMetrics',

@@ -26,12 +26,16 @@ export const runOnce = async ({ title, command, args, env, core }: Program): Pro
   const began = performance.now();
   const child = spawn(file, argv, { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
   const { pid } = child;
-  let [complaint, peakBytes, cpuSeconds] = ['', 0, 0];
+  let [complaint, peakBytes, cpuSeconds, readBytes] = ['', 0, 0, 0];
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text));
   const sample = (): void => {
     try {
       peakBytes = Math.max(peakBytes, parseMemory(readFileSync(`/proc/${pid}/status`, 'utf8')).peak);
       cpuSeconds = parseCpuSeconds(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+      readBytes = Math.max(
+        readBytes,
+        Number(/^rchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0),
+      );
     } catch {
       // It has ended.
     }
@@ -41,7 +45,7 @@ export const runOnce = async ({ title, command, args, env, core }: Program): Pro
     const [code] = (await once(child, 'exit')) as [number | null];
     const wallMs = performance.now() - began;
     if (code !== 0) throw new Error(`${title} ended with ${code}: ${complaint.slice(-500)}`);
-    return { wallMs, cpuSeconds, peakBytes };
+    return { wallMs, cpuSeconds, peakBytes, readBytes };
   } finally {
     clearInterval(timer);
   }
@@ -64,6 +68,7 @@ export const measure = async (programs: readonly Program[], runs: number): Promi
       wallMs: median(own.map(({ wallMs }) => wallMs)),
       cpuSeconds: median(own.map(({ cpuSeconds }) => cpuSeconds)),
       peakBytes: Math.max(...own.map(({ peakBytes }) => peakBytes)),
+      readBytes: median(own.map(({ readBytes = 0 }) => readBytes)),
     };
   });
 };

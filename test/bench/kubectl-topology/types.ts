@@ -9,6 +9,8 @@ export interface Run {
   readonly cpuSeconds: number;
   /** Largest resident memory. */
   readonly peakBytes: number;
+  /** Read from files and sockets; not in results of before it was counted. */
+  readonly readBytes?: number;
 }
 
 /** Medians of several runs. */

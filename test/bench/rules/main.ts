@@ -3,17 +3,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { simulate } from '../loop/plant.ts';
-import { SCENARIOS } from '../loop/scenarios.ts';
-import { COMPARED } from './rules.ts';
-import * as slate from './slate.ts';
-import { ENVOYS, markdownOf, meanExperience, OURS } from './table.ts';
-import type { RulesResults, SlateRow } from './table.ts';
+import { onThreads } from '../threads.ts';
+import { piecesOf } from './pieces.ts';
+import type { PieceOutcome, Selection } from './pieces.ts';
+import { markdownOf } from './table.ts';
+import type { RulesResults } from './table.ts';
 
 const USAGE = `Usage: npm run bench:rules -- [--scenario TEXT] [--rule TEXT] [--seeds N]
 
 Simulates Services whose load changes under the rules of several projects, and rebuilds SLATE's experiment.
-With --scenario or --rule only those whose name contains the text, and no result is kept. Takes about ten minutes in full.
+With --scenario or --rule only those whose name contains the text, and no result is kept. Takes about a quarter of an hour of CPU time on each of two cores in full.
 
 Example:
   npm run bench:rules -- --scenario 'hot zone' --rule Envoy
@@ -30,62 +29,30 @@ const { values } = parseArgs({
   },
 });
 
-const CAPS = [300, 500, 700];
-const ENDPOINTS = [3, 6];
-const SLATE_SEED = 1;
+const selection: Selection = { scenario: values.scenario, rule: values.rule, seeds: Number(values.seeds) };
 
-const ruleNamed = (name: string): (typeof COMPARED)[number] => {
-  const found = COMPARED.find((one) => one.name === name);
-  if (found === undefined) throw new Error(`no rule is named ${name}`);
-  return found;
-};
-
-const slateRow = (load: slate.Workload, delay: slate.Delay): SlateRow => {
-  const fixed = (split: slate.Split): slate.SlateOutcome => slate.runFixed(load, split, delay, SLATE_SEED);
-  const followed = (name: string, endpointsEach: number): slate.SlateOutcome => {
-    const { rule, everySeconds } = ruleNamed(name);
-    return slate.runRule(load, rule, { endpointsEach, delay, ...(everySeconds && { everySeconds }) }, SLATE_SEED);
-  };
+const run = async (): Promise<RulesResults> => {
+  const { length } = piecesOf(selection);
+  console.error(`${length} pieces`);
+  const outcomes = await onThreads<PieceOutcome>(new URL('./worker.ts', import.meta.url), length, selection);
+  const rules = Map.groupBy(
+    outcomes.filter((one) => one.kind === 'rule'),
+    ({ rule }) => rule,
+  );
+  const rows = Map.groupBy(
+    outcomes.filter((one) => one.kind === 'slate'),
+    ({ delays }) => delays,
+  );
   return {
-    name: load.name,
-    published: load.published,
-    local: fixed(slate.local),
-    waterfall: CAPS.map((cap) => fixed(slate.waterfallByClass(load, cap, delay))),
-    optimum: fixed(slate.classBlindOptimum(load, delay)),
-    envoy: followed(ENVOYS, Math.max(...ENDPOINTS)),
-    ours: ENDPOINTS.map((count) => followed(OURS, count)),
-  };
-};
-
-const run = (): RulesResults => {
-  const seeds = Array.from({ length: Number(values.seeds) }, (_, index) => index + 1);
-  const scenarios = SCENARIOS.filter(({ name }) => name.includes(values.scenario));
-  const rules = COMPARED.filter(({ name }) => name.includes(values.rule)).map(({ name, rule, everySeconds }) => {
-    console.error(`${name}: ${scenarios.length} scenarios, ${seeds.length} seeds each`);
-    return {
-      name,
-      scenarios: scenarios.map((scenario) => ({
-        name: scenario.name,
-        metrics: scenario.metricsGap === undefined,
-        ...meanExperience(seeds.map((seed) => simulate(scenario, rule, seed, everySeconds))),
-      })),
-    };
-  });
-  console.error(`SLATE's experiment: ${slate.WORKLOADS.length} workloads`);
-  const rowsAt = (delay: slate.Delay): SlateRow[] => slate.WORKLOADS.map((load) => slateRow(load, delay));
-  return {
-    seeds: seeds.length,
-    rules,
-    slate: [
-      { delays: 'Clusters 10 to 33 ms apart, as published', rows: rowsAt(slate.publishedDelay) },
-      { delays: 'Zones of one region, 0.5 to 1.5 ms apart', rows: rowsAt(slate.regionalDelay) },
-    ],
+    seeds: selection.seeds,
+    rules: [...rules].map(([name, own]) => ({ name, scenarios: own.map(({ scenario }) => scenario) })),
+    slate: [...rows].map(([delays, own]) => ({ delays, rows: own.map(({ row }) => row) })),
   };
 };
 
 if (values.help) process.stdout.write(USAGE);
 else {
-  const outcome = run();
+  const outcome = await run();
   console.log(markdownOf(outcome));
   if (values.scenario === '' && values.rule === '') {
     mkdirSync(join(results, '..'), { recursive: true });

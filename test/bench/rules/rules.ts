@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of other projects, from their documentation, in the plant that ours is measured in.
+import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/policy.ts';
 import { allocate } from '../../../pkg/upstream/controller/allocation.ts';
 import { planLending } from '../../../pkg/upstream/controller/lending.ts';
 import type { HintsInForce } from '../../../pkg/flow/demand/in-force.ts';
+import { COUNTED_SECONDS } from '../loop/counter.ts';
 import { band, informed, loopRule, sameZone, spread } from '../loop/rules.ts';
 import type { PlantEndpoint, Rule } from '../loop/types.ts';
 
@@ -169,5 +171,6 @@ export const COMPARED: readonly ComparedRule[] = [
   { name: 'waterfall, 70 %', rule: waterfall(0.7), everySeconds: 1 },
   { name: 'waterfall, 80 %', rule: waterfall(0.8), everySeconds: 1 },
   { name: 'load-aware (ours)', rule: loopRule() },
+  { name: 'load-aware, meters (ours)', rule: loopRule(DEFAULT_LOOP_POLICY, true), everySeconds: COUNTED_SECONDS },
   { name: 'true demand, 15–30 s late', rule: informed },
 ];
