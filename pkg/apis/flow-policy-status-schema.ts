@@ -82,6 +82,9 @@ export const FLOW_POLICY_STATUS_SCHEMA: SchemaObject = object('Observed by the f
     integralityPercent: integer('As it is divided: evenly over a whole number of endpoints.'),
   }),
   zones,
+  capacityPercent: integer(
+    'What endpoints can serve before their latency grows without bound, percent of the configured capacity, as learned; only with a source that has latencies.',
+  ),
   learned: object('CPU of one unit that a TrafficMeter source counts, as learned from the Pods.', {
     unit: text('`Connection`, or `Megabyte` of requests and responses.'),
     cores: text('For one a second.'),

@@ -115,6 +115,8 @@ export interface FlowPolicyStatus {
     /** Standard deviation, percent of it; above 30 the load of the endpoints decides instead. */
     uncertaintyPercent: number;
   };
+  /** Capacity that latency shows, percent of the configured one; only with a source that has latencies. */
+  capacityPercent?: number;
   conditions?: FlowPolicyCondition[];
   /** The newest first. */
   lastChanges?: { time: string; reason: string; message: string; sampleAgeSeconds?: number }[];

@@ -43,6 +43,16 @@ const templatesOf = (
   return { query, times: sampleTimeQuery };
 };
 
+/** Load without latency will do; without load nothing would. */
+const latenciesOf = async (answer: Promise<Answer>, signal: AbortSignal): Promise<Vector> => {
+  try {
+    return (await answer).vector;
+  } catch (error) {
+    signal.throwIfAborted();
+    return { rows: [], problems: [error instanceof Error ? error.message : String(error)] };
+  }
+};
+
 /**
  * Creates the source. It connects to the configured address only; a LoadQuery brings PromQL, never an address.
  * The same PromQL is asked once for all who want it, and its answer serves them for the configured time.
@@ -70,12 +80,19 @@ export const createPrometheus = ({ config, clock, userAgent }: PrometheusOptions
         return reads.read(promql, maxAgeMs, (_previous, shared) => ask(promql, shared), signal);
       };
       const templates = templatesOf(config, query);
-      const [answer, times] = await Promise.all([
+      const [answer, times, latencies] = await Promise.all([
         answerTo(templates.query),
         templates.times === undefined ? undefined : answerTo(templates.times),
+        config.latencyQuery === undefined ? undefined : latenciesOf(answerTo(config.latencyQuery), signal),
       ]);
       const { vector, askedAt, answeredAt } = answer;
-      return readSamples(vector, query, { window: windowSeconds, askedAt, answeredAt, times: times?.vector });
+      return readSamples(vector, query, {
+        window: windowSeconds,
+        askedAt,
+        answeredAt,
+        times: times?.vector,
+        latencies,
+      });
     },
     close: () => client.close(),
   };

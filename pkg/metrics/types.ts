@@ -11,6 +11,8 @@ export interface PodSample {
   readonly sampledAt: number;
   /** Length of the window, seconds. */
   readonly window: number;
+  /** Mean of its answers, seconds, above 0; only from a source that has it. */
+  readonly latency?: number;
 }
 
 /** Load that clients of one zone put on endpoints of another (or the same), averaged over a window. */

@@ -107,6 +107,10 @@ const source = object({
   sampleTimeQuery: promql(
     'Prometheus: PromQL with the labels of `query` that returns when each sample was taken, seconds since 1970.',
   ),
+  latencyQuery: promql(
+    'Prometheus: PromQL for the mean latency of each Pod, seconds, with its labels: capacity is learned from it where latency ' +
+      'grows faster than the configured capacity explains. `$namespace` and `$service` stand for the Service.',
+  ),
   windowSeconds: Type.Optional(
     whole(1, 3_600, `Prometheus: window over which queries average. Default ${DEFAULTS.windowSeconds}.`),
   ),
@@ -156,7 +160,7 @@ export type PrometheusSourceConfiguration = Omit<SourceConfiguration, 'type' | '
 /** Traffic-meters: read one by one, or with a url from a Prometheus that scrapes them. */
 export type TrafficMeterSourceConfiguration = Omit<
   SourceConfiguration,
-  'type' | 'query' | 'sampleTimeQuery' | 'policyQueries' | 'labels'
+  'type' | 'query' | 'sampleTimeQuery' | 'latencyQuery' | 'policyQueries' | 'labels'
 > & {
   type: 'TrafficMeter';
 };
@@ -236,7 +240,7 @@ const prometheusProblems = (configured: PrometheusSourceConfiguration): Problem[
 
 const OF_METERS: ReadonlySet<string> = new Set(['count', 'meterNamespace']);
 /** What a query says is fixed where meters are asked about. */
-const FIXED = ['query', 'sampleTimeQuery', 'policyQueries', 'labels'];
+const FIXED = ['query', 'sampleTimeQuery', 'latencyQuery', 'policyQueries', 'labels'];
 
 const meterProblems = (configured: TrafficMeterSourceConfiguration): Problem[] => {
   const fixed = FIXED.filter((field) => Object.hasOwn(configured, field)).map((field) => ({

@@ -145,6 +145,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
       change: decision?.changed === true ? decision.reason : undefined,
       sampleAge: turn?.state?.belief ? outcome.time - turn.state.freshAt : undefined,
       counting: turn?.state?.counting,
+      latencies: turn?.state?.latencies,
       honored: options.honored?.(key),
     };
     if (newsIn(previous, statusOf(input)) === 'no' && snapshot.policy !== undefined) return;

@@ -11,6 +11,12 @@ export interface PodCpu {
   readonly limits: number | null;
 }
 
+interface PodLoad extends Windowed {
+  readonly pod: string;
+  /** Mean of its answers, seconds. */
+  readonly latency?: number;
+}
+
 interface Windowed {
   readonly load: number;
   /** End of the window, seconds since 1970. */
@@ -21,14 +27,14 @@ interface Windowed {
 
 /** Load as sources give it. */
 export type Load =
-  | { readonly kind: 'pods'; readonly samples: readonly (Windowed & { readonly pod: string })[] }
+  | { readonly kind: 'pods'; readonly samples: readonly PodLoad[] }
   | {
       readonly kind: 'zone-pairs';
       readonly samples: readonly (Windowed & { readonly sourceZone: string; readonly destinationZone: string })[];
       /** Samples count these a second, and the load of Pods is given too. */
       readonly counts?: {
         readonly unit: string;
-        readonly pods: readonly (Windowed & { readonly pod: string })[];
+        readonly pods: readonly PodLoad[];
         readonly nodes?: readonly CountedNode[];
       };
     };
@@ -72,7 +78,7 @@ const sumsBy = <T extends Windowed>(samples: readonly T[], zoneOf: (sample: T) =
 };
 
 /** Load by Pod, where a source gives it. */
-const podsOf = (load: Load | undefined): readonly (Windowed & { readonly pod: string })[] =>
+const podsOf = (load: Load | undefined): readonly PodLoad[] =>
   load?.kind === 'pods' ? load.samples : (load?.counts?.pods ?? []);
 
 /** What clients of each zone ask for, over all zones that serve them. */
@@ -111,7 +117,15 @@ export const observationOf = (input: ObservationInput): ObservationResult => {
       continue;
     }
     const sample = samples.get(pod === '' ? name : pod);
-    observed.push({ name, zone, ready, capacity, load: sample?.load ?? null, sampledAt: sample?.sampledAt ?? null });
+    observed.push({
+      name,
+      zone,
+      ready,
+      capacity,
+      load: sample?.load ?? null,
+      sampledAt: sample?.sampledAt ?? null,
+      ...(sample?.latency === undefined ? {} : { latency: sample.latency }),
+    });
   }
   if (without.length > 0) return { kind: 'no-capacity', endpoints: without };
   const measured = load?.kind === 'zone-pairs' ? measuredOf(load) : undefined;

@@ -4,6 +4,7 @@ import type { FlowPolicyCondition, FlowPolicyStatus, FlowPolicyZoneStatus } from
 import { isZoneName, MAX_HINTS } from '../../hints/names.ts';
 import { hintsOf, nodesOf } from '../demand/in-force.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
+import type { LatencyCurve } from '../demand/learned-capacity.ts';
 import { coresPerUnit } from '../demand/arrivals.ts';
 import type { Counting } from '../loop/types.ts';
 import type { Bounds, PlannedEndpoint } from '../types.ts';
@@ -31,6 +32,8 @@ export interface StatusInput {
   readonly sampleAge?: number | undefined;
   /** With a source that counts. */
   readonly counting?: Counting | undefined;
+  /** With a source that has latencies. */
+  readonly latencies?: LatencyCurve | undefined;
 }
 
 const MAX_ENDPOINTS = 100;
@@ -155,6 +158,7 @@ export const statusOf = (input: StatusInput): FlowPolicyStatus => {
       : { bounds: { lpPercent: percent(bounds.lp), integralityPercent: percent(bounds.integrality) } }),
     ...(plan === undefined ? {} : { plan: planStatus(plan, endpoints) }),
     ...learnedStatus(input.counting),
+    ...(input.latencies === undefined ? {} : { capacityPercent: percent(input.latencies.factor) }),
     conditions: conditionsOf(input),
     ...(changes.length === 0 ? {} : { lastChanges: changes }),
   };
@@ -187,6 +191,7 @@ const said = ({
   zones,
   endpoints,
   source,
+  capacityPercent,
 }: FlowPolicyStatus): string =>
   JSON.stringify([
     plan,
@@ -196,6 +201,7 @@ const said = ({
     zones?.map(({ zone, endpoints: count }) => [zone, count]),
     endpoints,
     source,
+    capacityPercent,
   ]);
 
 export const newsIn = (previous: FlowPolicyStatus | undefined, next: FlowPolicyStatus): News => {

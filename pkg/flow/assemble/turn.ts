@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One turn of a Service's loop: from what the caches and the source of load say to the plan that is to be in force.
 import type { HintsInForce } from '../demand/in-force.ts';
+import { withLatencies } from '../demand/learned-capacity.ts';
+import type { LatencySample } from '../demand/learned-capacity.ts';
 import type { FlowSettings } from '../loop/from-spec.ts';
 import { withNodeHints } from '../loop/node-hints.ts';
 import { initialState, step } from '../loop/step.ts';
@@ -116,7 +118,27 @@ export const turnByLoad = (input: TurnInput): Turn =>
 /** What would be planned by what can be seen at this moment. */
 export const lookByLoad = (input: TurnInput): Turn => turnWith(input, atFirstSight);
 
-const turnWith = (input: TurnInput, decide: (input: TurnInput, observation: Observation) => Turn): Turn => {
+const latenciesIn = ({ endpoints }: Observation): LatencySample[] =>
+  endpoints.flatMap(({ load, capacity, sampledAt, latency }) =>
+    latency === undefined || load === null || sampledAt === null
+      ? []
+      : [{ utilization: load / capacity, latency, sampledAt }],
+  );
+
+type Decide = (input: TurnInput, observation: Observation) => Turn;
+
+/** Where the source has latencies, capacity is what they show where that is less than the configured one. */
+const withLearnedCapacity = (input: TurnInput, observation: Observation, decide: Decide): Turn => {
+  const samples = latenciesIn(observation);
+  const before = input.state?.latencies;
+  if (samples.length === 0 && before === undefined) return decide(input, observation);
+  const latencies = withLatencies(before, samples);
+  const endpoints = observation.endpoints.map((one) => ({ ...one, capacity: one.capacity * latencies.factor }));
+  const turn = decide(input, { ...observation, endpoints });
+  return turn.state === undefined ? turn : { ...turn, state: { ...turn.state, latencies } };
+};
+
+const turnWith = (input: TurnInput, decide: Decide): Turn => {
   const result = observationOf({
     time: input.time,
     endpoints: viewsOfEndpoints(input.slices),
@@ -138,7 +160,7 @@ const turnWith = (input: TurnInput, decide: (input: TurnInput, observation: Obse
     };
   }
   const { observation } = result;
-  if (observation.endpoints.length > 0) return decide(input, observation);
+  if (observation.endpoints.length > 0) return withLearnedCapacity(input, observation, decide);
   // Nothing to plan, and nothing to measure: what comes next begins anew, with what the slices carry.
   const plan = input.state?.plan ?? planOnSlices(input.slices, input.remembered);
   return { plan, state: undefined, decision: undefined, observation, withoutCapacity: [] };

@@ -2,6 +2,7 @@
 // The data of the loop's one function: its observation, its state and its answer.
 import type { Arrivals, CoresPerUnit } from '../demand/arrivals.ts';
 import type { Belief } from '../demand/belief.ts';
+import type { LatencyCurve } from '../demand/learned-capacity.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
 import type { Demand, PlannedEndpoint, ZoneCost } from '../types.ts';
 
@@ -52,6 +53,8 @@ export interface ObservedEndpoint {
   readonly load: number | null;
   /** End of the sample's window, seconds; null without sample. */
   readonly sampledAt: number | null;
+  /** Mean of its answers in the window, seconds; only where the source has it. */
+  readonly latency?: number;
 }
 
 export interface Observation {
@@ -176,6 +179,8 @@ export interface LoopState {
   readonly counting?: Counting;
   /** Only where a policy asks for hints for Nodes. */
   readonly nodes?: NodeMemory;
+  /** Only with a source that has latencies. */
+  readonly latencies?: LatencyCurve;
 }
 
 /** Of a source that counts connections or bytes. */

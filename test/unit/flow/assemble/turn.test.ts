@@ -74,6 +74,31 @@ describe('a turn by load', () => {
     expect(last?.plan.endpoints.find(({ name }) => name === 'b1')?.forZones).to.include('a');
   });
 
+  it('plans at a lower load where latency shows that endpoints serve less than their CPU', () => {
+    // Half of the capacity is all there is: 10 ms of service, without bound at 0.5 cores.
+    const samplesAt = (time: number, cores: Record<string, number>) =>
+      Object.entries(cores).map(([zone, value]) => ({
+        pod: `${zone}1`,
+        load: value,
+        sampledAt: time,
+        window: 5,
+        latency: 0.01 / (1 - value / 0.5),
+      }));
+    let turn: Turn | undefined;
+    for (let index = 0; index < 40; index += 1) {
+      const time = index * 10;
+      const cores = index < 30 ? { a: 0.1 + 0.01 * index, b: 0.05 } : { a: 0.45, b: 0.05 };
+      const measured = { kind: 'pods' as const, samples: samplesAt(time, cores) };
+      turn = turnByLoad(input({ time, load: measured, state: turn?.state }));
+    }
+    expect(turn?.state?.latencies?.factor).to.be.closeTo(0.5, 0.01);
+    expect(turn?.plan.endpoints.find(({ name }) => name === 'b1')?.forZones).to.include('a');
+    expect(turns(40, { a: 0.45, b: 0.05 }, {}).at(-1)?.plan.endpoints, 'without latencies').to.deep.equal([
+      { name: 'a1', forZones: ['a'] },
+      { name: 'b1', forZones: ['b'] },
+    ]);
+  });
+
   it('does not count samples of a time in which the slices had lost the plan', () => {
     const [, known] = turns(2, { a: 0.3, b: 0.3 }, {});
     expect(known?.state?.belief).not.to.equal(null);
