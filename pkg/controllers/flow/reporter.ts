@@ -10,6 +10,7 @@ import type { StatusInput } from '../../flow/assemble/status.ts';
 import { hintsOf } from '../../flow/demand/in-force.ts';
 import type { HintsInForce } from '../../flow/demand/in-force.ts';
 import type { Service } from '../../apis/core.ts';
+import type { FlowPolicyCondition, FlowPolicyStatus } from '../../apis/flow-policy.ts';
 import type { Following } from '../../diagnosis/models/follow.ts';
 import type { Clock, EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
@@ -44,6 +45,8 @@ interface Known {
   readonly strategy: string;
   readonly freshAt: number | undefined;
   readonly plan: HintsInForce | undefined;
+  /** Load was known in this or an earlier turn of this process. */
+  readonly measured: boolean;
 }
 
 /** Reasons that become Warning events; the others appear only in the status. */
@@ -87,6 +90,18 @@ const hintsChanged = (outcome: Outcome, before: HintsInForce | undefined): numbe
 const figuresIn = ({ turn, settings }: Outcome): TurnFigures | undefined => {
   if (turn?.observation === undefined || turn.decision === undefined || turn.state?.belief === null) return undefined;
   return loopFiguresOf(turn.observation, turn.plan, turn.decision.demand, settings.loop);
+};
+
+/** After a restart the first samples come with the next window: until then the status stays, unless something else is new in it. */
+const isOnlyWaiting = (previous: FlowPolicyStatus | undefined, findings: Findings, generation: number | undefined) => {
+  const before = (type: FlowPolicyCondition['type']): FlowPolicyCondition | undefined =>
+    previous?.conditions?.find((condition) => condition.type === type);
+  return (
+    findings.Observed.reason === 'WaitingForMetrics' &&
+    before('Observed')?.status === 'True' &&
+    before('Effective')?.reason === findings.Effective.reason &&
+    previous?.observedGeneration === generation
+  );
 };
 
 export const createFlowReporter = (options: FlowReporterOptions): FlowReporter => {
@@ -149,6 +164,8 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
       honored: options.honored?.(key),
     };
     if (newsIn(previous, statusOf(input)) === 'no' && snapshot.policy !== undefined) return;
+    const isNew = known.get(key)?.measured !== true && decision?.changed !== true;
+    if (isNew && isOnlyWaiting(previous, findings, input.generation)) return;
     await status.write({ key, service: snapshot.service, policy: snapshot.policy }, statusOf(input), signal);
   };
 
@@ -180,6 +197,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
         strategy,
         freshAt: belief === null ? undefined : turn?.state?.freshAt,
         plan: turn?.plan,
+        measured: belief !== null || before?.measured === true,
       });
       tellTransitions(outcome, findings, before?.findings);
       tellChange(outcome, before?.plan);

@@ -2,7 +2,7 @@
 // Tests of what is told about a Service: events when something changes, figures for metrics, and a status that is news.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import type { FlowPolicy, FlowPolicyStatus } from '../../../../pkg/apis/flow-policy.ts';
+import type { FlowPolicy, FlowPolicyCondition, FlowPolicyStatus } from '../../../../pkg/apis/flow-policy.ts';
 import { showFlow } from '../../../../pkg/controllers/flow/metrics.ts';
 import { createFlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
 import type { FlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
@@ -133,6 +133,23 @@ describe('the reporter of loops', () => {
     expect(written.at(-1)?.lastChanges).to.have.length(1);
     expect(written.at(-1)?.lastChanges?.[0]?.sampleAgeSeconds, 'samples ended 7 s before').to.equal(7);
     expect(written.at(-1)?.bounds).to.deep.equal({ lpPercent: 90, integralityPercent: 80 });
+  });
+
+  it('leaves a status that was fresh as it is while a new process waits for samples', async () => {
+    const [turn] = turns([0.3]);
+    const waiting = turnByLoad({ settings, time: 0, slices, zones, podCpu, load: undefined, state: undefined });
+    const conditions = [
+      ['Observed', 'MetricsFresh'],
+      ['Effective', 'PlanInForce'],
+    ].map(([type, reason]) => ({ type, status: 'True', reason, message: '', lastTransitionTime: '' }));
+    written.push({ observedGeneration: 1, conditions: conditions as FlowPolicyCondition[] });
+    await report({ turn: waiting });
+    expect(written, 'as the process before left it').to.have.lengthOf(1);
+    await report({ turn: waiting, inForce: false, losing: true });
+    expect(written, 'something else is new').to.have.lengthOf(2);
+    await report({ ...(turn && { turn }) });
+    await report({ turn: waiting });
+    expect(written.at(-1)?.conditions?.[0]?.reason, 'lost within one process').to.equal('WaitingForMetrics');
   });
 
   it('reports that something went wrong, once, and that it is over', async () => {
