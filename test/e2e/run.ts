@@ -14,6 +14,7 @@ import {
   formatFailures,
   formatSeconds,
   formatSummary,
+  leftToSoak,
   listSuites,
   missingForSuite,
   needsBed,
@@ -24,7 +25,8 @@ import {
 
 const usage = `Usage: test/e2e/run [suite …] [-- mocha arguments]
 
-Runs the end-to-end suites on real Kubernetes: all of them, or those named. Builds Kubernetes first where that was not done yet.
+Runs the end-to-end suites on real Kubernetes: those named, else all but those left to make soak. Builds Kubernetes first where
+that was not done yet.
 
   --list     print the suites and what each shows
   --prepare  build what all suites need, and run none
@@ -76,6 +78,7 @@ const runWith = async ({ suites, named, mochaArgs, jobs }: Invocation, signal: A
     console.log(`${formatSeconds(seconds)} in all, ${jobs} at a time\n\n${formatFailures(results)}`);
     if (seconds > BUDGET_SECONDS) console.log(`The suites took longer than their ${BUDGET_SECONDS / 60} minutes.`);
     const reasons = [...(suites.some(needsBed) ? missing : []), ...lacking.flatMap(missingForSuite)];
+    if (!named) console.log(`Left to make soak: ${leftToSoak().join(', ')}`);
     for (const sentence of reasons) console.log(`Skipped; this machine misses: ${sentence}`);
     console.log(closingLine(counts));
     // Skipping is right for suites that lack something, and for no other.

@@ -88,14 +88,20 @@ export const missingForSuite = (suite: string): string[] => {
 /** Suites without a cluster say so in a line `// Needs no bed.` at their head: they need no root and run where we are. */
 export const needsBed = (suite: string): boolean => !linesOf(suite).includes('// Needs no bed.');
 
+/** A line of a suite's head that says something of it, and why. */
+const says = (suite: string, words: string): boolean => linesOf(suite).some((text) => text.startsWith(words));
+
 /** Suites that measure, or that fill the machine, say so in a line `// Alone: why` at their head. */
-const runsAlone = (suite: string): boolean => linesOf(suite).some((text) => text.startsWith('// Alone: '));
+const runsAlone = (suite: string): boolean => says(suite, '// Alone: ');
 
 const allSuites = (): string[] =>
   readdirSync(folderOfSuites)
     .filter((file) => file.endsWith(suffix))
     .map((file) => file.slice(0, -suffix.length))
     .sort();
+
+/** Suites that run where they are named, and in `make soak`: a line `// Soak: why` at their head. */
+export const leftToSoak = (): string[] => allSuites().filter((suite) => says(suite, '// Soak: '));
 
 /** One line a suite: its name and what it shows. */
 export const listSuites = (): string => {
@@ -105,7 +111,7 @@ export const listSuites = (): string => {
 };
 
 /**
- * The wanted suites, or all.
+ * The wanted suites; where none is, all but those that are left to `make soak`.
  *
  * @throws Error naming those that do not exist and those that do.
  */
@@ -116,7 +122,9 @@ export const selectSuites = (wanted: readonly string[]): string[] => {
     all.includes(name) ? [name] : all.filter((suite) => suite.startsWith(`${name}-`));
   const unknown = wanted.filter((name) => named(name).length === 0);
   if (unknown.length > 0) throw new Error(`no suite ${unknown.join(', ')}; suites: ${all.join(', ')}`);
-  return wanted.length === 0 ? all : wanted.flatMap(named);
+  if (wanted.length > 0) return wanted.flatMap(named);
+  const left = leftToSoak();
+  return all.filter((suite) => !left.includes(suite));
 };
 
 const mochaCommand = (suite: string, args: readonly string[]): [string, ...string[]] => [

@@ -76,18 +76,16 @@ const selectLongForms = (given: string[] | undefined, versionsOnly: boolean): st
   return wanted ?? (versionsOnly ? ['versions'] : Object.keys(longForms));
 };
 
-/** Says what begins, and every minute that it still runs. */
+/** Says what begins, and every minute that it goes on: of several at a time, the one that began last. */
 const progress = (suites: readonly string[]) => {
-  let current = '';
-  let began = 0;
+  let current = 'nothing';
+  const began = performance.now();
   const heartbeat = setInterval(() => {
-    if (current !== '')
-      console.log(`soak: ${current} has run for ${formatSeconds((performance.now() - began) / 1_000)}`);
+    console.log(`soak: ${formatSeconds((performance.now() - began) / 1_000)}, the last to begin was ${current}`);
   }, HEARTBEAT_MS);
   return {
     start: (suite: string): void => {
       current = suite;
-      began = performance.now();
       console.log(`soak: ${suite} (${suites.indexOf(suite) + 1} of ${suites.length}): ${longForms[suite]}`);
     },
     end: (): void => clearInterval(heartbeat),

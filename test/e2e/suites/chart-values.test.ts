@@ -19,6 +19,28 @@ import { useHelm } from '../chart-renderings.ts';
 describe('chart, values', () => {
   const { helm } = useHelm();
 
+  describe('whether the webhook is installed, by default', () => {
+    const keepOff = { settingsReconciler: { keep: 'off' } };
+    const withFlow = { ...keepOff, flowController: { enabled: true } };
+    const byChart = { ...keepOff, endpointsliceWebhook: CERTIFICATE };
+    const cases = [
+      { name: 'the default, which keeps values', values: {}, kubernetes: '1.36.3', installed: true },
+      { name: 'it keeps nothing, but hints need it', values: keepOff, kubernetes: '1.31.14', installed: true },
+      { name: 'it keeps nothing, hints need none', values: keepOff, kubernetes: '1.32.0', installed: false },
+      { name: "the same with a vendor's suffix", values: keepOff, kubernetes: '1.32.9-gke.100', installed: false },
+      { name: 'there are plans to apply', values: withFlow, kubernetes: '1.36.3', installed: true },
+      { name: 'this chart is to register it', values: byChart, kubernetes: '1.36.3', installed: true },
+    ];
+    for (const { name, values, kubernetes, installed } of cases) {
+      it(`${installed ? 'yes' : 'no'} on ${kubernetes}: ${name}`, async () => {
+        const objects = documents(await helm().template(values, { kubernetes }));
+        const names = objects.map(({ metadata }) => metadata?.name);
+        expect(names.includes(WEBHOOK)).to.equal(installed);
+        expect(names).to.include(RECONCILER);
+      });
+    }
+  });
+
   describe('carriers of admission', () => {
     const admissionOf = async (values: object, component: Component): Promise<string> => {
       const objects = documents(await helm().template(values));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A day in minutes: Pods come and go, labels change, zones are evacuated, leaders die, the version moves; in the end all is right and nothing grew.
 // Alone: it fills the machine and watches memory.
+// Soak: minutes in which nothing else runs, and little that `chaos`, `settings-upgrade` and `evacuate` do not show.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { COMMANDS } from '../../../pkg/apis/names.ts';

@@ -11,7 +11,7 @@ import { namespace, seed } from '../../fixtures/gardener.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { NAMESPACE, WEBHOOK } from '../chart.ts';
+import { NAMESPACE, RECONCILER, WEBHOOK } from '../chart.ts';
 import { commandReady } from '../commands.ts';
 import { realDefinitions } from '../gardener/definitions.ts';
 import { MANAGER_USER, manage, startResourceManager } from '../gardener/resource-manager.ts';
@@ -20,7 +20,7 @@ import { watchVersions } from '../gardener/watched.ts';
 import { acting, nothingActs } from '../removal.ts';
 import { isAccepted, subjectOf } from '../settings-audit.ts';
 import { SAME_ZONE, SEED, letSeedsBeRead } from '../settings-landscape.ts';
-import { openWorld } from '../settings-world.ts';
+import { openWorld, userOf } from '../settings-world.ts';
 import type { World } from '../settings-world.ts';
 
 const NS = 'extension-provider-local';
@@ -55,6 +55,11 @@ const FOREIGN = {
   metadata: { annotations: { [ANNOTATION_APPLIED]: '{}' }, labels: { [LABEL_CONSIDER]: 'true' } },
   spec: { trafficDistribution: SAME_ZONE },
 };
+
+interface ClusterRole {
+  readonly metadata: { readonly labels?: object; readonly ownerReferences?: readonly object[] };
+  readonly rules: readonly object[];
+}
 
 const serviceObject = (name: string, annotations = {}): object => ({
   apiVersion: 'v1',
@@ -263,6 +268,54 @@ for (const version of ['1.141', '1.150'] as const) {
       before('what others have in the cluster', async () => {
         for (const [path, more] of FOREIGN_OBJECTS)
           await bed().api.create(path, { metadata: { name: 'foreign' }, ...more });
+      });
+
+      describe('and manages a ClusterRole of this project', () => {
+        let mark: number;
+        let path: string;
+        let rules: readonly object[];
+        const role = () => bed().api.get<ClusterRole>(path);
+        const owners = async (): Promise<number> => (await role()).metadata.ownerReferences?.length ?? 0;
+        const patches = (): number =>
+          world.audit
+            .of(userOf(RECONCILER), mark)
+            .filter(({ verb, objectRef }) => verb === 'patch' && objectRef?.resource === 'clusterroles').length;
+        const expectNoOwner = (): Promise<unknown> =>
+          waitFor('the owner reset', owners, (count) => count === 0, { timeoutSeconds: 4 * SYNC_SECONDS });
+
+        before(async () => {
+          mark = world.audit.mark();
+          await install();
+          const names = world.rendered
+            .filter(({ kind }) => kind === 'ClusterRole')
+            .map(({ metadata }) => metadata?.name);
+          path = `${RBAC}/clusterroles/${names.find((name) => name?.endsWith(`:${RECONCILER}`))}`;
+          ({ rules } = await role());
+        });
+        after(() => ours.remove());
+
+        it('resets the owner that the settings-reconciler gives it, which does not fight for it', async () => {
+          await waitFor('the owner given', patches, (count) => count > 0);
+          for (let round = 0; round < 3; round += 1) {
+            await ours.reconcile();
+            await expectNoOwner();
+          }
+          // One for its Leases and one for its policies.
+          expect(patches()).to.be.at.most(2);
+        });
+
+        it('reverts foreign rules at its next sync, and keeps a foreign label', async () => {
+          const more = { apiGroups: [''], resources: ['configmaps'], verbs: ['list'] };
+          const labels = { 'example.com/foreign': 'x' };
+          await bed().api.patch(path, { metadata: { labels }, rules: [...rules, more] });
+          await ours.reconcile();
+          const { metadata } = await waitFor(
+            'the rules reverted',
+            role,
+            ({ rules: now }) => now.length === rules.length,
+          );
+          expect(metadata.labels).to.include(labels);
+        });
       });
 
       for (const [order, remove, definitionsLeft] of orders) {

@@ -233,6 +233,21 @@ for (const admission of [true, false]) {
       }
     });
 
+    it('needs one write at most of a Service, and never bares it, while owners that agree reconcile through the flip', async () => {
+      await measure('flip, agreeing', async () => {
+        const reconciling = deployAll(true);
+        await flip(true);
+        await reconciling;
+        await expectValues(ROWS, SAME_ZONE);
+      });
+      // The resource manager may sync once more what it held before the flip.
+      const direct = ROWS.filter(({ managed }) => managed === undefined);
+      for (const one of of('flip, agreeing', direct)) {
+        expect(one.ours, one.row).to.be.at.most(1);
+        expect(one.bareMs, one.row).to.equal(0);
+      }
+    });
+
     it('never wrote a client Service of etcd, and let no Wait of an owner fail', () => {
       for (const one of figures.filter(({ row: name }) => OF_DRUID.some((wanted) => nameOf(wanted) === name))) {
         expect(one.ours, `${one.row}, ${one.phase}`).to.equal(0);

@@ -8,6 +8,7 @@ import {
   formatFailures,
   formatSeconds,
   formatSummary,
+  leftToSoak,
   listSuites,
   missingForSuite,
   needsBed,
@@ -101,6 +102,12 @@ describe('selection of the end-to-end suites', () => {
     expect(selectSuites(['versions', 'bed'])).to.deep.equal(['versions', 'bed']);
   });
 
+  it('leaves to make soak what only its long form is worth, unless it is named', () => {
+    expect(leftToSoak()).to.include('day');
+    expect(selectSuites([])).to.not.include('day');
+    expect(selectSuites(['day'])).to.deep.equal(['day']);
+  });
+
   it('takes all whose names begin with one that is no suite itself', () => {
     expect(selectSuites(['attack'])).to.include('attack-taken-over');
     expect(selectSuites(['hints']), 'a suite itself').to.deep.equal(['hints']);
@@ -114,7 +121,7 @@ describe('selection of the end-to-end suites', () => {
 
   it('lists each with the sentence that its file begins with', () => {
     const lines = listSuites().split('\n');
-    expect(lines).to.have.lengthOf(selectSuites([]).length);
+    expect(lines).to.have.lengthOf(selectSuites([]).length + leftToSoak().length);
     for (const line of lines) expect(line).to.match(/^[a-z-]+ {2,}\S.{20,}/);
   });
 });

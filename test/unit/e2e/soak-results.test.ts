@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { formatSoak, longForms, readSoak, withEntries } from '../../e2e/soak-results.ts';
 import type { SoakEntry } from '../../e2e/soak-results.ts';
-import { selectSuites } from '../../e2e/runner.ts';
+import { leftToSoak, selectSuites } from '../../e2e/runner.ts';
 
 const entry = (overrides: Partial<SoakEntry> = {}): SoakEntry => ({
   suite: 'versions',
@@ -18,6 +18,10 @@ const entry = (overrides: Partial<SoakEntry> = {}): SoakEntry => ({
 describe('results of a soak', () => {
   it('has long forms of suites only that exist', () => {
     expect(selectSuites(Object.keys(longForms))).to.deep.equal(Object.keys(longForms));
+  });
+
+  it('has one of every suite that is left to it', () => {
+    expect(longForms).to.include.keys(leftToSoak());
   });
 
   it('replace those of the same suite and keep the others, by name', () => {
