@@ -37,8 +37,8 @@ const collect = (value: string, previous: string[] | undefined): string[] => [..
 const createCommand = (): Command => {
   const command = new Command(COMMANDS.endpointSliceWebhook)
     .description('Admission webhook that writes the topology hints of EndpointSlices as their Services request.')
-    .option('--config <file>', 'configuration file (EndpointSliceWebhookConfiguration); flags win over it')
-    .option('--kubeconfig <file>', 'how to reach the cluster; default: $KUBECONFIG, then the Pod')
+    .option('--config <file>', 'configuration file (EndpointSliceWebhookConfiguration); flags take precedence')
+    .option('--kubeconfig <file>', "how to reach the cluster; default: $KUBECONFIG, then the Pod's ServiceAccount")
     .option('--kubernetes-version <version>', 'version of the API server; default: from its /version')
     .option('--bind-address <address>', 'address to listen on, for all ports (default: all addresses)')
     .option('--port <port>', 'port for reviews, TLS; 0 picks a free one (default: 10250)', parsePort)

@@ -68,13 +68,10 @@ export const addSourceFlags = (command: Command): Command =>
       secondsFlag,
     );
 
-export const addMeasuredFlags = (command: Command): Command =>
-  addSourceFlags(
-    command.option(
-      '--measured',
-      'bytes as measured by the traffic-meters, or as recorded in the files of -f, and what they cost',
-    ),
-  );
+const MEASURED = 'bytes as measured by the traffic-meters, or as recorded in the files of -f, and what they cost';
+
+export const addMeasuredFlags = (command: Command, description = MEASURED): Command =>
+  addSourceFlags(command.option('--measured', description));
 
 /** What the reader of traffic says is the person's to mend. */
 const asUsage = (error: unknown): unknown =>

@@ -31,8 +31,8 @@ export interface RunningWords {
 /** Adds what is run and against which cluster: configuration file, kubeconfig, dry run and cleanup. */
 export const withRunning = (command: Command, { kind, dryRun, cleanup }: RunningWords): Command =>
   command
-    .requiredOption('--config <file>', `configuration file (${kind}); flags win over it`)
-    .option('--kubeconfig <file>', 'how to reach the cluster; default: $KUBECONFIG, then the Pod')
+    .requiredOption('--config <file>', `configuration file (${kind}); flags take precedence`)
+    .option('--kubeconfig <file>', "how to reach the cluster; default: $KUBECONFIG, then the Pod's ServiceAccount")
     .option('--dry-run', dryRun)
     .addOption(new Option('-o, --output <format>', 'format of --dry-run').choices(['table', 'json']))
     .addOption(new Option('--cleanup', cleanup).conflicts('dryRun'));

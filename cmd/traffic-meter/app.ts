@@ -23,8 +23,7 @@ import { createDirectoryCaches } from './caches.ts';
 import { createConntrack } from './conntrack.ts';
 import { registerMeterMetrics, untrackedServices } from './metrics.ts';
 import { createMeter } from './meter.ts';
-import { enableAccounting, readNodeFacts } from './node.ts';
-import type { NodeFacts } from './node.ts';
+import { createKnownNode, enableAccounting } from './node.ts';
 import { parseFlags } from './options.ts';
 import type { Flags } from './options.ts';
 import { secureServing } from './secure.ts';
@@ -69,8 +68,8 @@ const open = async (flags: Flags, env: NodeJS.ProcessEnv): Promise<Opened> => {
 const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortSignal): Promise<void> => {
   const clock = systemClock;
   const directory = createDirectory();
-  let facts: NodeFacts | undefined;
-  const own = { name: nodeName, isLocal: (address: string) => facts?.local.has(address) ?? false };
+  const node = createKnownNode();
+  const own = { name: nodeName, isLocal: (address: string) => node.facts?.local.has(address) ?? false };
   // A cluster has as many meters as Nodes; each may have its share of the series.
   const maxSeries = (): number => Math.max(50, Math.floor(flags.maxSeries / Math.max(1, directory.nodes)));
   const hints = createHintBook();
@@ -99,15 +98,15 @@ const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortS
     clock,
     logger,
     listIntervalMs: flags.listInterval * 1_000,
-    refresh: async () => void (facts = await readNodeFacts()),
+    refresh: node.refresh,
   });
   registerMeterMetrics(metrics, {
     ledger,
-    facts: () => facts,
+    facts: () => node.facts,
     listAgeSeconds: meter.listAgeSeconds,
     countingSeconds: meter.countingSeconds,
     overruns: () => meter.overruns,
-    unsupported: () => (facts === undefined ? [] : untrackedServices(directory, facts)),
+    unsupported: () => (node.facts === undefined ? [] : untrackedServices(directory, node.facts)),
   });
   const readiness: HealthCheck[] = [
     { name: 'shutdown', check: () => (signal.aborted ? 'shutting down' : undefined) },

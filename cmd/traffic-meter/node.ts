@@ -42,7 +42,7 @@ const ACCOUNTING = '/proc/sys/net/netfilter/nf_conntrack_acct';
 /** Flows that begin from now on carry byte counters. Rejects where /proc/sys is read-only or conntrack is not loaded. */
 export const enableAccounting = (): Promise<void> => writeFile(ACCOUNTING, '1\n');
 
-export const readNodeFacts = async (): Promise<NodeFacts> => {
+const readNodeFacts = async (): Promise<NodeFacts> => {
   const interfaces = networkInterfaces();
   const own = Object.values(interfaces).flatMap((list = []) =>
     list.flatMap(({ address }) => canonicalAddress(address) ?? []),
@@ -60,5 +60,24 @@ export const readNodeFacts = async (): Promise<NodeFacts> => {
     maxEntries,
     localDns: devices.includes(`${LOCAL_DNS}:`) ? localAddresses(await readText('/proc/net/fib_trie')) : [],
     foreignPlane: FOREIGN.find(([name]) => devices.includes(`${name}:`))?.[1] ?? '',
+  };
+};
+
+/** What was read last. */
+export interface KnownNode {
+  /** Undefined before the first reading. */
+  readonly facts: NodeFacts | undefined;
+  refresh(): Promise<void>;
+}
+
+export const createKnownNode = (): KnownNode => {
+  let facts: NodeFacts | undefined;
+  return {
+    get facts() {
+      return facts;
+    },
+    async refresh() {
+      facts = await readNodeFacts();
+    },
   };
 };

@@ -39,7 +39,7 @@ const createCommand = (): Command =>
           'Counts bytes and connections between zones, by Service, from the connection tracking of one node.',
         )
         .option('--node-name <name>', 'name of this Node; default: $NODE_NAME')
-        .option('--kubeconfig <file>', 'how to reach the cluster; default: $KUBECONFIG, then the Pod')
+        .option('--kubeconfig <file>', "how to reach the cluster; default: $KUBECONFIG, then the Pod's ServiceAccount")
         .option('--conntrack <program>', 'conntrack of conntrack-tools 1.4', 'conntrack')
         .option(
           '--list-interval <seconds>',

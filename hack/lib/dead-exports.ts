@@ -9,9 +9,6 @@ const EXPORT =
 /** Files whose exports are an interface to the outside: the packages that other extensions import. */
 const isPublic = (path: string): boolean => /^pkg\/(?:apis|routing|gardener|upstream)\/(?:.*\/)?[^/]+$/.test(path);
 
-/** Part of what the Kubernetes layer is (see docs/adr/0001): complete before its first user needs it. */
-const FOUNDATION: ReadonlySet<string> = new Set(['pkg/kubernetes/quantity.ts']);
-
 const isProduct = (path: string): boolean => path.startsWith('pkg/') || path.startsWith('cmd/');
 
 /** Names imported from each file, by product files and by all files. */
@@ -38,7 +35,7 @@ const importedNames = (files: readonly SourceFile[]): Map<string, { product: Set
 export const deadExports = (files: readonly SourceFile[]): string[] => {
   const imported = importedNames(files);
   return files
-    .filter(({ path }) => isProduct(path) && !isPublic(path) && !FOUNDATION.has(path))
+    .filter(({ path }) => isProduct(path) && !isPublic(path))
     .flatMap((file) => {
       const users = imported.get(file.path);
       const code = withoutComments(file.text);

@@ -58,11 +58,11 @@ const conditions = list(
     'One condition.',
     {
       type: text('Its name.'),
-      status: { type: 'string', enum: ['True', 'False', 'Unknown'], description: 'Whether it holds.' },
-      reason: text('Why, as a word.'),
+      status: { type: 'string', enum: ['True', 'False', 'Unknown'], description: 'Whether the condition is met.' },
+      reason: text('Reason, one CamelCase word.'),
       message: text('Why, as a sentence.'),
       lastTransitionTime: { type: 'string', format: 'date-time', description: 'When the status changed.' },
-      observedGeneration: { type: 'integer', format: 'int64', description: 'Of the spec that it is about.' },
+      observedGeneration: { type: 'integer', format: 'int64', description: 'Generation of the spec that the condition refers to.' },
     },
     ['type', 'status', 'reason', 'lastTransitionTime'],
   ),
@@ -71,7 +71,7 @@ const conditions = list(
 
 /** Unknown fields are pruned by the API server; the flow controller is its only author. */
 export const FLOW_POLICY_STATUS_SCHEMA: SchemaObject = object('Observed by the flow-controller.', {
-  observedGeneration: { type: 'integer', format: 'int64', description: 'Of the spec that this is about.' },
+  observedGeneration: { type: 'integer', format: 'int64', description: 'Generation of the spec that the status refers to.' },
   source: text('Where load comes from.'),
   demand: text('Of all zones, in the unit of capacity.'),
   endpoints: integer('Ready endpoints.'),
@@ -98,7 +98,7 @@ export const FLOW_POLICY_STATUS_SCHEMA: SchemaObject = object('Observed by the f
       'One change of the plan.',
       {
         time: { type: 'string', format: 'date-time', description: 'When.' },
-        reason: text('Why, as a word.'),
+        reason: text('Reason, one CamelCase word.'),
         message: text('What, as a sentence.'),
         sampleAgeSeconds: {
           type: 'integer',

@@ -9,7 +9,7 @@ import type { RoutingConfig, ServiceSelection } from './routing-config.ts';
 
 const selection = {
   name: Type.Optional(namespaceName('Name of one Service.')),
-  selector: Type.Optional(labelSelector({ description: 'Services with these labels; must ask for something.' })),
+  selector: Type.Optional(labelSelector({ description: 'Services with these labels; must not be empty.' })),
   namespace: Type.Optional(
     namespaceName('Classes `seed` and `garden` only: Services of this namespace; default: of all managed ones.'),
   ),

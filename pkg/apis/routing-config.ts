@@ -7,7 +7,7 @@ import type { Strategy } from './names.ts';
 export interface ServiceSelection {
   /** Name of the Service. */
   name?: string;
-  /** On the labels of Services; must ask for something. */
+  /** On the labels of Services; must not be empty. */
   selector?: LabelSelector;
   /** Class seed and garden only: the namespace of the Services; default: all that the Extension is about. */
   namespace?: string;

@@ -41,7 +41,7 @@ const selector = (description: string) =>
         description: 'Labels that must be equal.',
       }),
     ),
-    matchExpressions: Type.Optional(Type.Array(requirement, { maxItems: 20, description: 'Requirements that hold.' })),
+    matchExpressions: Type.Optional(Type.Array(requirement, { maxItems: 20, description: 'Requirements that must be met.' })),
   });
 
 /** Longest time of an evacuation: what outlives a week is no incident. */
@@ -87,22 +87,22 @@ const spec = object('What to evacuate, and for how long.', {
 
 const condition = object('One condition.', {
   type: oneOf(['Accepted', 'Evacuated', 'Measured', 'Returned'], { description: 'Its name.' }),
-  status: oneOf(['True', 'False', 'Unknown'], { description: 'Whether it holds.' }),
-  reason: text(1024, 'Why, as a word.'),
+  status: oneOf(['True', 'False', 'Unknown'], { description: 'Whether the condition is met.' }),
+  reason: text(1024, 'Reason, one CamelCase word.'),
   message: text(32_768, 'Why, as a sentence.'),
   lastTransitionTime: time('When the status changed.'),
-  observedGeneration: Type.Optional(Type.Integer({ format: 'int64', description: 'Of the spec that it is about.' })),
+  observedGeneration: Type.Optional(Type.Integer({ format: 'int64', description: 'Generation of the spec that the condition refers to.' })),
 });
 
 const left = object('A Service that still gets connections in the zone.', {
   namespace: text(63, 'Of the Service.'),
   name: text(63, 'Of the Service.'),
-  reason: text(64, 'Why, as a word.'),
+  reason: text(64, 'Reason, one CamelCase word.'),
   message: text(1024, 'Why, as a sentence.'),
 });
 
 const status = object('Written by the settings-reconciler.', {
-  observedGeneration: Type.Optional(Type.Integer({ format: 'int64', description: 'Of the spec that this is about.' })),
+  observedGeneration: Type.Optional(Type.Integer({ format: 'int64', description: 'Generation of the spec that the status refers to.' })),
   phase: Type.Optional(
     oneOf(['Pending', 'Moving', 'Evacuated', 'Refused', 'Returning', 'Returned'], {
       description: 'The state as one word; the conditions give details.',
@@ -134,7 +134,7 @@ const status = object('Written by the settings-reconciler.', {
   left: Type.Optional(
     Type.Array(left, {
       maxItems: 100,
-      description: 'Services that stay, 100 at most.',
+      description: 'Services that stay, at most 100.',
       ...byKeys('namespace', 'name'),
     }),
   ),

@@ -54,7 +54,7 @@ const define = (command: Command): void => {
   addMeasuredFlags(addPriceFlags(addWithoutFlags(addFindingsOutput(command)), 'all audited Services together'));
   command
     .addOption(new Option('--sort-by <order>', 'order of the Services').choices(SORT_KEYS).default('worst'))
-    .option('--reverse', 'the other way round')
+    .option('--reverse', 'reverse the order')
     .option('--html <file>', 'also write one self-contained page: heat map, Services with cause and remedy, savings')
     .option(
       '--fail-on <what>',

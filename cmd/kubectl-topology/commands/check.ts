@@ -73,10 +73,7 @@ export const check = topologyCommand<Flags>({
   summary: 'Rendered manifests without a cluster: what Services ask for, and whether their Pods are spread for it',
   examples: [
     ['A chart, before it is released', 'check -f -   # helm template my-chart | kubectl topology check -f -'],
-    [
-      'In a pipeline: exit code 1 on warnings too, as a report of tests',
-      'check -f rendered/ --fail-on warning -o junit',
-    ],
+    ['In a pipeline: exit code 1 on warnings too, as a test report', 'check -f rendered/ --fail-on warning -o junit'],
     ['For code scanning', 'check -f rendered/ -o sarif'],
     [
       'For the cluster that they will be applied to',

@@ -25,7 +25,7 @@ export const completion = topologyCommand<unknown>({
     ],
   ],
   define(command) {
-    command.addArgument(new Argument('<shell>', 'who asks').choices(SHELLS));
+    command.addArgument(new Argument('<shell>', 'the shell, or kubectl for its own completion').choices(SHELLS));
   },
   run(io, _flags, [shell]) {
     io.out.write(COMPLETION_SCRIPTS[shell as Shell]);

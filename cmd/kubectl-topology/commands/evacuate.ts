@@ -28,6 +28,7 @@ export const evacuate = topologyCommand<EvacuateFlags>({
   define(command) {
     addMeasuredFlags(
       addLimitFlags(addOutputFlag(addClusterFlags(command.argument('<zone>', 'value of topology.kubernetes.io/zone')))),
+      'check with the clients that the traffic-meters measure, and show new connections that still arrive in the zone',
     )
       .requiredOption(
         '--for <duration>',

@@ -52,7 +52,7 @@ export const simulate = topologyCommand<SimulateFlags>({
     'Every way to route a Service by zone, side by side: where traffic goes, overload, cost, and which one to choose',
   examples: [
     ['Clients assumed to be where the CPU of the Nodes is', 'simulate web -n shop'],
-    ['What 500 GB a day cost in each mode, at AWS prices', 'simulate shop/web --gb-per-day 500'],
+    ['What 500 GB a day costs in each mode, at AWS prices', 'simulate shop/web --gb-per-day 500'],
     [
       'Uneven demand, from files: what load-aware hints would keep',
       'simulate shop/web -f cluster.yaml --demand eu-1a=1,eu-1b=0.5,eu-1c=0.5 --capacity 500m',
