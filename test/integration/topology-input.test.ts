@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { stringify } from 'yaml';
@@ -11,6 +8,7 @@ import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { inFull } from '../support/depth.ts';
+import { list } from './topology-objects.ts';
 
 /** Levels of two; where the value that is none stands is found by reading each level again. */
 const DEEP = inFull(5_000, 1_000);
@@ -25,9 +23,6 @@ status:
   allocatable:
     cpu: 4
 `;
-
-const list = (items: readonly unknown[], kind = 'List', apiVersion = 'v1'): string =>
-  JSON.stringify({ apiVersion, items, kind, metadata: { resourceVersion: '' } }, null, 2);
 
 describe('kubectl topology, its input', () => {
   let folder: TemporaryFolder;
@@ -334,50 +329,6 @@ describe('kubectl topology, its input', () => {
       const help = await runTopology([name, '--help']);
       expect(help.code).to.equal(0);
       expect(help.out, name).to.match(/Examples:\n {2}# .+\n {2}kubectl topology /);
-    }
-  });
-});
-
-describe('kubectl-topology as a process', () => {
-  const run = promisify(execFile);
-  const main = resolve(import.meta.dirname, '../../cmd/kubectl-topology/main.ts');
-
-  it('ends with the exit code and keeps the streams apart', async () => {
-    const fine = await run(process.execPath, [main, 'explain', 'web', '-f', clusterFile('effective'), '-o', 'json']);
-    expect(JSON.parse(fine.stdout)).to.have.property('verdict', 'Effective');
-    expect(fine.stderr).to.equal('');
-    const failed = await run(process.execPath, [
-      main,
-      'explain',
-      'web',
-      '-f',
-      clusterFile('no-growth'),
-      '--fail-on',
-      'any',
-    ]).catch((error: unknown) => error as { code: number; stdout: string });
-    expect(failed).to.have.property('code', 1);
-    const bad = await run(process.execPath, [main, 'hints', '-f', '/nonexistent.yaml']).catch(
-      (error: unknown) => error as { code: number; stderr: string },
-    );
-    expect(bad).to.include({ code: 2, stderr: 'error: /nonexistent.yaml: no such file or folder\n' });
-  });
-
-  it('loads neither the client of a cluster nor a YAML parser for help and for JSON files', async () => {
-    const script = `import { registerHooks } from 'node:module';
-const seen = [];
-registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } });
-process.on('exit', () => process.stderr.write(seen.join('\\n')));`;
-    const hook = `data:text/javascript,${encodeURIComponent(script)}`;
-    const folder = temporaryFolder();
-    try {
-      const file = folder.write('list.json', list([node(), service(), slice()]));
-      for (const args of [['--help'], ['hints', '-f', file]]) {
-        const { stderr } = await run(process.execPath, ['--import', hook, main, ...args]);
-        expect(stderr).to.contain('cmd/kubectl-topology/app.ts');
-        expect(stderr).not.to.match(/client-node|undici|winston|node_modules\/yaml|pkg\/kubernetes/);
-      }
-    } finally {
-      folder.remove();
     }
   });
 });

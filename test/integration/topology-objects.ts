@@ -16,3 +16,7 @@ export const own = (...zones: string[]) =>
 
 export const stdin = (...objects: readonly KubernetesObject[]): string =>
   JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
+
+/** A list as kubectl prints it. */
+export const list = (items: readonly unknown[], kind = 'List', apiVersion = 'v1'): string =>
+  JSON.stringify({ apiVersion, items, kind, metadata: { resourceVersion: '' } }, null, 2);

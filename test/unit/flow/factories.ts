@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Endpoints and demand for tests of the planner, and generators of small problems.
 import fc from 'fast-check';
-import type { FlowEndpoint, PlanInput } from '../../../pkg/flow/index.ts';
+import type { FlowEndpoint, Plan, PlanInput } from '../../../pkg/flow/index.ts';
 
 export const ZONES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'] as const;
 
@@ -106,3 +106,7 @@ export const hostileProblem = ({ zones, endpoints, seed, load, largest }: Hostil
   const demand = shares.map((share, zone): [string, number] => [ZONES[zone]!, (share / total) * capacity * load]);
   return { endpoints: all, demand: Object.fromEntries(demand), targetUtilization: 0.7 };
 };
+
+/** Zones of each endpoint by its name. */
+export const hintsByEndpoint = ({ endpoints }: Plan): Record<string, string> =>
+  Object.fromEntries(endpoints.map(({ name, forZones }) => [name, forZones.join('+')]));

@@ -2,6 +2,7 @@
 // Clusters for simulations: Nodes by zone and CPU, one Service, endpoints by zone.
 import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
+import { ANNOTATION_TOPOLOGY_MODE } from '../../../../pkg/apis/names.ts';
 import type { SimulateOptions, SimulationReport } from '../../../../pkg/diagnosis/simulate/types.ts';
 import type { ModeName } from '../../../../pkg/diagnosis/simulate/modes.ts';
 import type { ModeReport, Outcome } from '../../../../pkg/diagnosis/simulate/types.ts';
@@ -19,6 +20,15 @@ export interface ClusterCase {
   /** Hints as they are stored, by endpoint. */
   readonly hints?: readonly (readonly string[])[];
 }
+
+export const EQUAL = { a: 4, b: 4, c: 4 };
+
+export const ONE_EACH: ClusterCase = { zones: EQUAL, endpoints: ['a', 'b', 'c'] };
+
+/** CPU shares 4 : 2 : 1 and five endpoints, which the CPU heuristic cannot share. */
+export const UNEVEN: ClusterCase = { zones: { a: 16, b: 8, c: 4 }, endpoints: ['a', 'a', 'b', 'b', 'c'] };
+
+export const AUTO = { metadata: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' } } };
 
 export interface Cluster {
   readonly nodes: readonly Node[];

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows for the tests of verdicts and recommendations.
+import type { Outcome } from '../../../../pkg/diagnosis/simulate/types.ts';
+import type { Limit } from '../../../../pkg/diagnosis/simulate/verdict.ts';
+
+export const FAIR_SHARE: Limit = { kind: 'fairShare', overload: 0.2 };
+
+export const TARGET: Limit = { kind: 'utilization', target: 0.7 };
+
+export const outcome = (overrides: Partial<Outcome> = {}): Outcome => ({
+  hinted: 3,
+  matrix: {},
+  inZoneShare: 1,
+  lostShare: 0,
+  worstOverload: 0,
+  busiestZone: 'a',
+  maxUtilization: null,
+  ...overrides,
+});

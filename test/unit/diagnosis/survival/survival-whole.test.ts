@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loss of a zone: what hints do not move, all Services together, and a comparison with the proxy models.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts';
+import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
+import { unknownZone } from '../../../../pkg/diagnosis/survival/survival.ts';
+import type { ServiceSurvival } from '../../../../pkg/diagnosis/survival/types.ts';
+import { baseOf } from '../../../../pkg/evacuation/base-hints.ts';
+import { decideInOrder } from '../../../../pkg/evacuation/decide.ts';
+import { evacuatedHints } from '../../../../pkg/evacuation/slice.ts';
+import { routeFor, trafficOf } from '../../../../pkg/upstream/index.ts';
+import { kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
+import { snapshotOf } from '../../../fixtures/snapshot.ts';
+import { A, B, C, NODES, SAME_ZONE, answered, ask, endpointsIn, web } from './survival-support.ts';
+
+const reasonsOf = ({ unmoved }: ServiceSurvival): string[] => unmoved.map(({ reason }) => reason);
+
+describe('survival: what hints do not move', () => {
+  const cases: readonly (readonly [name: string, objects: readonly KubernetesObject[], expected: readonly string[]])[] =
+    [
+      ['nothing on a kube-proxy that needs no annotation', [kubeProxy(), ...web([A, B, C])], []],
+      [
+        'a kube-proxy up to 1.30 without annotation',
+        [kubeProxy('v1.30.4'), ...web([A, B, C])],
+        ['ProxyNeedsAnnotation'],
+      ],
+      ['a Node without zone', [kubeProxy(), node({ zone: '' }), ...web([A, B, C])], ['ClientNodeWithoutZone']],
+      ['a headless Service', [kubeProxy(), ...web([A, B, C], { clusterIP: 'None' })], ['HeadlessClients']],
+      [
+        'internalTrafficPolicy Local',
+        [kubeProxy(), ...web([A, B, C], { internalTrafficPolicy: 'Local' })],
+        ['InternalTrafficPolicyLocal'],
+      ],
+      [
+        'externalTrafficPolicy Local',
+        [kubeProxy(), ...web([A, B, C], { type: 'LoadBalancer', externalTrafficPolicy: 'Local' })],
+        ['ExternalTrafficPolicyLocal'],
+      ],
+      [
+        'a load balancer with Nodes in the zone',
+        [kubeProxy(), ...web([A, B, C], { type: 'LoadBalancer' })],
+        ['LoadBalancerNodes'],
+      ],
+      [
+        'UDP from one port',
+        [kubeProxy(), ...web([A, B, C], { ports: [{ name: 'https', port: 53, protocol: 'UDP' }] })],
+        ['FixedTupleUdp'],
+      ],
+      [
+        'clients of etcd, which hold their connections',
+        [kubeProxy(), ...web([A, B, C], { ports: [{ name: 'https', port: 2379 }] })],
+        ['LongConnections'],
+      ],
+      ['endpoints without zone', [kubeProxy(), ...web([A, B, ''])], ['EndpointsWithoutZone']],
+    ];
+  for (const [name, objects, expected] of cases) {
+    it(name, () => {
+      const [first] = ask([...NODES, ...objects]).services;
+      expect(first === undefined ? undefined : reasonsOf(first)).to.deep.equal(expected);
+    });
+  }
+
+  it("Gardener's ingress gateway, and only for API servers that it exposes", () => {
+    const shown = (namespace: string, name: string): string[] =>
+      reasonsOf(
+        answered([
+          service({ metadata: { name, namespace } }),
+          slice({ service: name, metadata: { namespace }, endpoints: endpointsIn([A, B, C]) }),
+        ]),
+      );
+    expect(shown('shoot--garden--x', 'kube-apiserver')).to.deep.equal(['GardenerIngressGateway']);
+    expect(shown('shoot--garden--x', 'kube-apiserver-mtls')).to.deep.equal(['GardenerIngressGateway']);
+    expect(shown('garden', 'virtual-garden-kube-apiserver')).to.deep.equal(['GardenerIngressGateway']);
+    expect(shown('shop', 'kube-apiserver')).to.deep.equal([]);
+  });
+
+  it('a target group of Pods, and a router that is not known', () => {
+    const binding = {
+      apiVersion: 'elbv2.k8s.aws/v1beta1',
+      kind: 'TargetGroupBinding',
+      metadata: { name: 'tgb', namespace: 'default' },
+      spec: { targetType: 'ip', serviceRef: { name: 'web' } },
+    };
+    const found = answered([...web([A, B, C]), binding]);
+    expect(reasonsOf(found)).to.deep.equal(['BypassesProxies']);
+    expect(found.unmoved[0]?.evidence).to.contain('TargetGroupBinding default/tgb');
+    const virtual = node({ zone: B, metadata: { name: 'virtual', labels: { type: 'virtual-kubelet' } } });
+    expect(reasonsOf(answered([virtual, ...web([A, B, C])]))).to.deep.equal(['RouterUnknown']);
+  });
+
+  it('groups what concerns many Services, and counts each Service once', () => {
+    const more = [
+      service({ metadata: { name: 'more' }, spec: { clusterIP: 'None' } }),
+      slice({ service: 'more', endpoints: endpointsIn([A, B]) }),
+    ];
+    const { unmoved } = ask([...NODES, kubeProxy(), ...web([A, B], { clusterIP: 'None' }), ...more]);
+    expect(unmoved.map(({ reason, services }) => [reason, services])).to.deep.equal([['HeadlessClients', 2]]);
+  });
+});
+
+describe('survival: the whole', () => {
+  const named = (name: string, zones: readonly string[]): KubernetesObject[] => [
+    service({ metadata: { name } }),
+    slice({ service: name, metadata: { name: `${name}-x` }, endpoints: endpointsIn(zones) }),
+  ];
+  const objects = [
+    ...NODES,
+    kubeProxy(),
+    ...named('fine', [A, B]),
+    ...named('lost', [A]),
+    ...named('busy', [A, A, A, B]),
+  ];
+
+  it('comes worst first, and says no where one does not survive', () => {
+    const report = ask(objects);
+    expect(report.services.map(({ name }) => name)).to.deep.equal(['lost', 'busy', 'fine']);
+    expect(report.survives).to.equal(false);
+    expect(report.sum).to.deep.include({ replicas: 2, endpoints: { count: 5, of: 7 }, nodes: { count: 1, of: 3 } });
+  });
+
+  it('takes one namespace, and the Services that are selected', () => {
+    expect(ask(objects, { namespace: 'other' })).to.deep.include({ survives: true, services: [] });
+    const selects = ({ metadata }: Service): boolean => metadata?.name === 'fine';
+    expect(ask(objects, { selects }).services.map(({ name }) => name)).to.deep.equal(['fine']);
+  });
+
+  it('names the zone that was probably meant', () => {
+    const snapshot = snapshotOf(...objects);
+    expect(unknownZone(snapshot, [A])).to.equal(undefined);
+    expect(unknownZone(snapshot, [A, 'eu-1aa'])).to.contain('did you mean "eu-1a"?');
+    expect(unknownZone(snapshotOf(), ['eu-1a'])).to.contain('none has a zone at all');
+  });
+});
+
+/** Load of the busiest endpoint, in fair shares of today, by the models of the proxies on the slice that the leader would store. */
+const modelled = (nodes: readonly Node[], own: Service, stored: EndpointSlice): number => {
+  const { decision } = decideInOrder({
+    slices: [stored],
+    clientZones: [A, B, C],
+    leaves: [{ zone: A, percent: 100, rounding: 'Up' }],
+  });
+  if (decision.kind !== 'moved') throw new Error(decision.kind);
+  const mark = { ...decision, was: { usual: 'none' as const, except: new Map<string, string>() } };
+  const endpoints = (stored.endpoints ?? []).map((each) => ({
+    ...each,
+    hints: evacuatedHints(each, baseOf(each.hints), mark),
+  }));
+  const traffic = trafficOf({
+    nodes,
+    endpointsFor: (each) =>
+      routeFor({
+        node: each,
+        service: own,
+        slices: [{ ...stored, endpoints }],
+        version: { major: 1, minor: 34 },
+      }).used,
+  });
+  return Math.max(...traffic.endpoints.values()) * endpoints.length;
+};
+
+describe('survival: the forecast is what the models of the proxies make of what the leader writes', () => {
+  for (const homes of [false, true]) {
+    it(homes ? 'where clients keep to their zone' : 'where clients spread', () => {
+      const counts = fc.tuple(fc.integer({ min: 1, max: 4 }), fc.nat(4), fc.nat(4)).filter(([, b, c]) => b + c > 0);
+      fc.assert(
+        fc.property(counts, fc.tuple(fc.nat(3), fc.nat(3), fc.nat(3)), ([a, b, c], extra) => {
+          const zones = [...Array<string>(a).fill(A), ...Array<string>(b).fill(B), ...Array<string>(c).fill(C)];
+          const nodes = [A, B, C].flatMap((zone, index) =>
+            Array.from({ length: 1 + (extra[index] ?? 0) }, (_, at) =>
+              node({ zone, metadata: { name: `${zone}-${at}` } }),
+            ),
+          );
+          const own = service({ metadata: { name: 'web' }, spec: homes ? SAME_ZONE : {} });
+          const stored = slice({ service: 'web', endpoints: endpointsIn(zones, homes) });
+          const report = ask([...nodes, kubeProxy(), own, stored]);
+          expect(report.services[0]?.load?.after).to.be.closeTo(modelled(nodes, own, stored), 1e-9);
+        }),
+      );
+    });
+  }
+});

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hints of a slice with a plan: what admission keeps of it.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import type { Endpoint } from '../../../pkg/apis/core.ts';
+import { ANNOTATION_PLAN } from '../../../pkg/apis/names.ts';
+import { decideHints } from '../../../pkg/hints/decide.ts';
+import { PLANNER, hintsAfter, inputOf, nodes, sliceOf, strategy, withHints, zoneless, zones } from './support.ts';
+
+const letters = (text: string): string[] => text.split('');
+
+describe('decideHints with a plan', () => {
+  for (const planned of ['proportional', 'load-aware']) {
+    describe(planned, () => {
+      const labels = strategy(planned);
+      const keepsNodes = planned === 'load-aware';
+      const uid = (value: string) => ({ targetRef: { kind: 'Pod', name: 'p', uid: value } });
+      const stored = withHints('b', zones('a', 'b'), uid('u1'));
+      const cases: {
+        name: string;
+        old?: Endpoint[] | null;
+        oldLabels?: Record<string, string>;
+        next: Endpoint[];
+        want: unknown[];
+      }[] = [
+        {
+          name: 'a stripped endpoint keeps its plan',
+          old: [stored],
+          next: [withHints('b', undefined, uid('u1'))],
+          want: [zones('a', 'b')],
+        },
+        {
+          name: 'hints of another writer are replaced by the plan',
+          old: [stored],
+          next: [withHints('b', zones('c'), uid('u1'))],
+          want: [zones('a', 'b')],
+        },
+        { name: 'no old object: own zone', next: [withHints('b', undefined)], want: [zones('b')] },
+        { name: 'old endpoints null: own zone', old: null, next: [withHints('b', undefined)], want: [zones('b')] },
+        {
+          name: 'another address: own zone',
+          old: [stored],
+          next: [withHints('b', undefined, { ...uid('u1'), addresses: ['198.18.0.99'] })],
+          want: [zones('b')],
+        },
+        {
+          name: 'another Pod at the address: own zone',
+          old: [stored],
+          next: [withHints('b', undefined, uid('u2'))],
+          want: [zones('b')],
+        },
+        { name: 'UID gone: own zone', old: [stored], next: [withHints('b', undefined)], want: [zones('b')] },
+        {
+          name: 'UID absent on both sides counts as equal',
+          old: [withHints('b', zones('a', 'b'))],
+          next: [withHints('b', undefined)],
+          want: [zones('a', 'b')],
+        },
+        {
+          name: 'another zone: own zone',
+          old: [stored],
+          next: [withHints('c', undefined, uid('u1'))],
+          want: [zones('c')],
+        },
+        {
+          name: 'unhinted before: own zone',
+          old: [withHints('b', undefined, uid('u1'))],
+          next: [withHints('b', undefined, uid('u1'))],
+          want: [zones('b')],
+        },
+        {
+          name: 'old slice with another strategy: own zone',
+          old: [stored],
+          oldLabels: strategy('same-zone'),
+          next: [withHints('b', undefined, uid('u1'))],
+          want: [zones('b')],
+        },
+        {
+          name: 'old slice without a strategy: own zone',
+          old: [stored],
+          oldLabels: {},
+          next: [withHints('b', undefined, uid('u1'))],
+          want: [zones('b')],
+        },
+        {
+          name: `forNodes is ${keepsNodes ? 'kept' : 'dropped'}`,
+          old: [withHints('b', { ...zones('a'), ...nodes('n') }, uid('u1'))],
+          next: [withHints('b', { ...zones('a'), ...nodes('n') }, uid('u1'))],
+          want: [{ ...zones('a'), ...(keepsNodes ? nodes('n') : {}) }],
+        },
+        {
+          name: `a stripped endpoint ${keepsNodes ? 'keeps its Nodes' : 'gets no Nodes'}`,
+          old: [
+            withHints('b', { ...zones('a'), ...nodes('n', 'm') }, uid('u1')),
+            withHints('c', zones('c'), uid('u2')),
+          ],
+          next: [withHints('b', undefined, uid('u1')), withHints('c', undefined, uid('u2'))],
+          want: [{ ...zones('a'), ...(keepsNodes ? nodes('n', 'm') : {}) }, zones('c')],
+        },
+        {
+          name: 'Nodes without zones are no plan',
+          old: [withHints('b', nodes('n'), uid('u1'))],
+          next: [withHints('b', nodes('n'), uid('u1'))],
+          want: [zones('b')],
+        },
+        {
+          name: 'Nodes that were not stored are not taken over',
+          old: [withHints('b', zones('a'), uid('u1'))],
+          next: [withHints('b', { ...zones('a'), ...nodes('n') }, uid('u1'))],
+          want: [zones('a')],
+        },
+        {
+          name: 'more than eight zones are no plan',
+          old: [withHints('b', zones(...letters('abcdefghi')), uid('u1'))],
+          next: [withHints('b', undefined, uid('u1'))],
+          want: [zones('b')],
+        },
+        {
+          name: 'eight zones are a plan',
+          old: [withHints('b', zones(...letters('abcdefgh')), uid('u1'))],
+          next: [withHints('b', undefined, uid('u1'))],
+          want: [zones(...letters('abcdefgh'))],
+        },
+        {
+          name: 'a zone twice is no plan',
+          old: [withHints('b', zones('a', 'a'), uid('u1'))],
+          next: [withHints('b', undefined, uid('u1'))],
+          want: [zones('b')],
+        },
+        {
+          name: 'an empty zone name is no plan',
+          old: [withHints('b', zones(''), uid('u1'))],
+          next: [withHints('b', undefined, uid('u1'))],
+          want: [zones('b')],
+        },
+        {
+          name: 'one identity with two plans is no plan',
+          old: [stored, withHints('b', zones('c'), uid('u1'))],
+          next: [withHints('b', undefined, uid('u1'))],
+          want: [zones('b')],
+        },
+        {
+          name: 'one identity with one plan twice is a plan',
+          old: [stored, stored],
+          next: [withHints('b', undefined, uid('u1'))],
+          want: [zones('a', 'b')],
+        },
+        {
+          name: 'an endpoint without zone is untouched',
+          old: [{ ...zoneless, hints: zones('a') }],
+          next: [{ ...zoneless }, { ...zoneless, hints: zones('c') }],
+          want: [undefined, zones('c')],
+        },
+        {
+          name: 'a zone called ambiguous is a zone',
+          old: [withHints('b', zones('ambiguous'), uid('u1'))],
+          next: [withHints('b', undefined, uid('u1'))],
+          want: [zones('ambiguous')],
+        },
+      ];
+      for (const { name, old, oldLabels = labels, next, want } of cases) {
+        it(name, () => {
+          const oldObject = old === undefined ? undefined : sliceOf(old, oldLabels);
+          expect(hintsAfter(inputOf(sliceOf(next, labels), { oldObject }))).to.deep.equal(want);
+        });
+      }
+
+      it('passes what the flow controller writes', () => {
+        const object = sliceOf([withHints('a', zones('b', 'c')), withHints('b', undefined)], labels);
+        expect(decideHints(inputOf(object, { userName: PLANNER }))).to.deep.equal({ kind: 'unchanged' });
+      });
+
+      it('passes the flow controller even while its Lease looks dead', () => {
+        const object = sliceOf([withHints('a', zones('b'))], labels);
+        expect(decideHints(inputOf(object, { userName: PLANNER, plannerAlive: false })).kind).to.equal('unchanged');
+      });
+
+      it('removes hints while the slice carries the mark of a spread plan', () => {
+        const object = sliceOf([withHints('a', zones('a')), withHints('b', undefined)], labels, {
+          [ANNOTATION_PLAN]: 'spread',
+        });
+        const decision = decideHints(inputOf(object, { oldObject: object }));
+        expect(decision).to.deep.equal({ kind: 'patch', operations: [{ op: 'remove', path: '/endpoints/0/hints' }] });
+      });
+
+      it('another value of the mark is no mark', () => {
+        const object = sliceOf([withHints('a', undefined)], labels, { [ANNOTATION_PLAN]: 'Spread' });
+        expect(hintsAfter(inputOf(object))).to.deep.equal([zones('a')]);
+      });
+
+      it('carries nothing over and hints nothing once the planner is dead', () => {
+        const object = sliceOf([withHints('a', zones('a', 'b')), withHints('b', undefined)], labels);
+        expect(hintsAfter(inputOf(object, { oldObject: object, plannerAlive: false }))).to.deep.equal([
+          undefined,
+          undefined,
+        ]);
+      });
+    });
+  }
+});
