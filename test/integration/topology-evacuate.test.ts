@@ -1,110 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology evacuate`, `evacuations` and `return` on a cluster: the check, what is made and followed, and the way back.
 import { expect } from 'chai';
-import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
-import type { EndpointSlice } from '../../pkg/apis/core.ts';
+import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import { ANNOTATION_EVACUATED, NOWHERE } from '../../pkg/apis/names.ts';
-import { ENDPOINT_SLICES, NODES, ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
-import { zoneEvacuationDefinition } from '../../pkg/apis/zone-evacuation-crd.ts';
+import { NODES } from '../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../pkg/apis/zone-evacuation.ts';
-import { decideInOrder } from '../../pkg/evacuation/decide.ts';
-import { evacuationPatch } from '../../pkg/evacuation/slice.ts';
-import { createClient } from '../../pkg/kubernetes/client.ts';
-import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
-import type { Client } from '../../pkg/kubernetes/types.ts';
-import { endpoint, kubeProxy, node, service, slice } from '../fixtures/core.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
+import { node } from '../fixtures/core.ts';
 import { runTopology } from '../fixtures/topology-command.ts';
-import type { Ran, World } from '../fixtures/topology-command.ts';
-import { startSandbox } from '../sandbox/sandbox.ts';
-import type { Sandbox } from '../sandbox/types.ts';
-
-const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'] as const;
-
-const endpointsIn = (zones: readonly string[]) =>
-  zones.map((zone, index) => endpoint({ zone, addresses: [`10.0.0.${index + 1}`] }));
-
-const pair = (name: string, zones: readonly string[], labels = {}): KubernetesObject[] => [
-  service({ metadata: { name, labels } }),
-  slice({ service: name, metadata: { name: `${name}-x` }, endpoints: endpointsIn(zones) }),
-];
+import { ZONES, pair, useEvacuationCluster } from './topology-evacuate-support.ts';
 
 describe('kubectl topology evacuate, evacuations, return', function onCluster() {
   this.timeout(60_000);
-  let folder: TemporaryFolder;
-  let sandbox: Sandbox;
-  let client: Client;
-  let access: readonly string[];
-  before(() => {
-    folder = temporaryFolder();
-  });
-  after(() => folder.remove());
-  beforeEach(async () => {
-    sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2', endpointSliceController: false });
-    await sandbox.apply(zoneEvacuationDefinition());
-    const file = folder.write('controller.kubeconfig', sandbox.kubeconfig('controller'));
-    client = createClient({ config: loadKubeConfig({ kubeconfig: file }), userAgent: 'test' });
-    sandbox.seed([...ZONES.map((zone) => node({ zone })), kubeProxy(), ...pair('web', ZONES)]);
-    access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('operator'))];
-  });
-  afterEach(async () => {
-    await client.close();
-    await sandbox.stop();
-  });
-
-  const run = (line: string, world: World = {}): Promise<Ran> =>
-    runTopology([...line.split(' '), ...access], { now: Date.now(), ...world });
-
-  const all = async (): Promise<ZoneEvacuation[]> => (await client.list<ZoneEvacuation>(ZONE_EVACUATIONS)).items;
-
-  const sliceOf = (name: string): Promise<EndpointSlice> =>
-    client.get<EndpointSlice>(ENDPOINT_SLICES, { namespace: 'default', name });
-
-  const hintsOf = async (name: string): Promise<string[]> =>
-    ((await sliceOf(name)).endpoints ?? []).map(({ hints }) =>
-      (hints?.forZones ?? []).map((zone) => zone.name).join('+'),
-    );
-
-  /** What the leader writes on a slice. */
-  const evacuateSlice = async (name: string, zone = 'eu-1a'): Promise<void> => {
-    const found = await sliceOf(name);
-    const { decision } = decideInOrder({
-      slices: [found],
-      clientZones: [...ZONES],
-      leaves: [{ zone, percent: 100, rounding: 'Up' }],
-    });
-    if (decision.kind !== 'moved') throw new Error(JSON.stringify(decision));
-    const content = { endpoints: found.endpoints ?? [], annotations: found.metadata?.annotations };
-    await client.patch(
-      ENDPOINT_SLICES,
-      { namespace: 'default', name },
-      'json',
-      evacuationPatch(content, undefined, decision),
-    );
-  };
-
-  const setStatus = (status: object, name = 'eu-1a'): Promise<unknown> =>
-    client.patch(ZONE_EVACUATIONS, { name }, 'merge', { status }, { subresource: 'status' });
-
-  const services = (moved: number, pending: number, left: number) => ({
-    total: moved + pending + left,
-    moved,
-    pending,
-    left,
-  });
-
-  /** Answers each step of the progress with the next status, as the controller would. */
-  const answering = (...statuses: readonly object[]): World => {
-    const waiting = [...statuses];
-    return {
-      onErr: () => {
-        const next = waiting.shift();
-        if (next !== undefined) void setStatus(next);
-      },
-    };
-  };
+  const bed = useEvacuationCluster();
+  const { run, all, services, answering } = bed;
 
   describe('before anything is written', () => {
     it('--measured without a meter says so, and writes nothing', async () => {
@@ -127,7 +35,7 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
       );
       expect(out).to.contain('Dry run: the API server accepts it');
       expect(await all()).to.deep.equal([]);
-      const writes = sandbox.requests.filter(({ user, method }) => user === 'operator' && method !== 'GET');
+      const writes = bed.sandbox.requests.filter(({ user, method }) => user === 'operator' && method !== 'GET');
       expect(writes.map(({ resource, query }) => [resource, query['dryRun']])).to.deep.equal([
         ['zoneevacuations', 'All'],
       ]);
@@ -152,7 +60,7 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
     ];
     for (const [name, more, flags, expected, forced] of refused) {
       it(`refuses ${name} with exit code 1${forced === 0 ? ', unless forced' : ', forced or not'}`, async () => {
-        sandbox.seed(more);
+        bed.sandbox.seed(more);
         const line = `evacuate eu-1a --for 2h --dry-run ${flags}`.trim();
         const { code, out, err } = await run(line);
         expect([code, out.includes(expected)]).to.deep.equal([1, true]);
@@ -163,7 +71,7 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
     }
 
     it('never evacuates the last zone, forced or not', async () => {
-      sandbox.seed(pair('other', ZONES));
+      bed.sandbox.seed(pair('other', ZONES));
       for (const zone of ['eu-1b', 'eu-1c']) {
         expect((await run(`evacuate ${zone} --for 2h --no-wait --force`)).code, zone).to.equal(0);
       }
@@ -176,7 +84,7 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
     });
 
     it('refuses two evacuations that together leave a Service without endpoints', async () => {
-      sandbox.seed(pair('two', ['eu-1a', 'eu-1b']));
+      bed.sandbox.seed(pair('two', ['eu-1a', 'eu-1b']));
       expect((await run('evacuate eu-1a --for 2h --no-wait')).code).to.equal(0);
       const { code, out } = await run('evacuate eu-1b --for 2h');
       expect(code).to.equal(1);
@@ -272,7 +180,7 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
     });
 
     it('of a part of the Services gets a name of its own and selectors', async () => {
-      sandbox.seed(pair('db', ZONES, { app: 'db' }));
+      bed.sandbox.seed(pair('db', ZONES, { app: 'db' }));
       const line = [
         'evacuate',
         'eu-1a',
@@ -287,7 +195,9 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
         '-l',
         'app in (db, web),!old',
       ];
-      const { code, out } = await runTopology([...line, '--no-wait', '--round', 'up', ...access], { now: Date.now() });
+      const { code, out } = await runTopology([...line, '--no-wait', '--round', 'up', ...bed.access], {
+        now: Date.now(),
+      });
       expect(code, out).to.equal(0);
       const [made] = await all();
       expect(made?.metadata.name).to.match(/^eu-1a-/);
@@ -318,9 +228,9 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
     it('cordons the Nodes of the zone, and return takes that back from those that were schedulable before', async () => {
       const cordonedBefore = node({ zone: 'eu-1a', metadata: { name: 'old' } }) as unknown as { spec: object };
       cordonedBefore.spec = { unschedulable: true };
-      sandbox.seed([cordonedBefore as unknown as KubernetesObject]);
+      bed.sandbox.seed([cordonedBefore as unknown as KubernetesObject]);
       const unschedulable = async (): Promise<string[]> =>
-        (await client.list(NODES)).items
+        (await bed.client.list(NODES)).items
           .filter((one) => (one as { spec?: { unschedulable?: boolean } }).spec?.unschedulable === true)
           .map(({ metadata }) => metadata?.name ?? '');
       expect((await run('evacuate eu-1a --for 2h --cordon --no-wait')).err).to.contain('cordoned Nodes: 1');
@@ -330,130 +240,9 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
     });
 
     it('without the right to it says what is missing', async () => {
-      sandbox.addFault({ kind: 'status', match: { resource: 'zoneevacuations', verb: 'create' }, code: 403 });
+      bed.sandbox.addFault({ kind: 'status', match: { resource: 'zoneevacuations', verb: 'create' }, code: 403 });
       const { code, err } = await run('evacuate eu-1a --for 2h');
       expect([code, /^error: /m.test(err)]).to.deep.equal([2, true]);
-    });
-  });
-
-  describe('evacuations', () => {
-    it('lists them with what is left of each', async () => {
-      expect((await run('evacuations')).out).to.equal('No zone is evacuated.\n');
-      await run('evacuate eu-1a --for 2h --reason why --no-wait');
-      await setStatus({
-        phase: 'Evacuated',
-        expiresAt: new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+/, ''),
-        services: services(1, 0, 0),
-      });
-      const { out } = await run('evacuations');
-      expect(out.split('\n')[0]?.split(/ {2,}/)).to.deep.equal([
-        'NAME',
-        'ZONE',
-        'PERCENT',
-        'PHASE',
-        'MOVED',
-        'PENDING',
-        'LEFT',
-        'ENDS IN',
-        'REASON',
-      ]);
-      expect(out).to.match(/eu-1a +eu-1a +100 % +Evacuated +1 +0 +0 +(?:59m|1h0m) +why/);
-      expect(JSON.parse((await run('evacuations -o json')).out)).to.have.lengthOf(1);
-      expect((await run('evacuations eu-1a')).code).to.equal(0);
-    });
-
-    it('gives no orders to the terminal, whatever a reason says', async () => {
-      const reason = '\u001B[2J\u202Ebad';
-      const args = ['evacuate', 'eu-1a', '--for', '2h', '--no-wait', '--reason', reason, ...access];
-      expect((await runTopology(args, { now: Date.now() })).code).to.equal(0);
-      expect((await run('evacuations')).out).not.to.match(/[\u001B\u202E]/u);
-    });
-  });
-
-  describe('return', () => {
-    const begin = async (): Promise<void> => {
-      await run('evacuate eu-1a --for 2h --no-wait');
-      await evacuateSlice('web-x');
-      expect(await hintsOf('web-x')).to.deep.equal([NOWHERE, 'eu-1a+eu-1b+eu-1c', 'eu-1a+eu-1b+eu-1c']);
-    };
-
-    it('deletes the object and waits until no slice shows it', async () => {
-      await begin();
-      const undo = (): void => {
-        const path = `/metadata/annotations/${ANNOTATION_EVACUATED.replace('/', '~1')}`;
-        void client.patch(ENDPOINT_SLICES, { namespace: 'default', name: 'web-x' }, 'json', [{ op: 'remove', path }]);
-      };
-      const { code, out, err } = await run('return eu-1a', {
-        onErr: (text) => text.startsWith('returning: 1 slice') && undo(),
-      });
-      expect([code, out]).to.deep.equal([0, 'eu-1a has returned: no slice shows an evacuation of it.\n']);
-      expect(err).to.contain('deleted ZoneEvacuation eu-1a');
-      expect(await all()).to.deep.equal([]);
-    });
-
-    it("--direct gives every slice its hints back with none of this project's processes alive", async () => {
-      await begin();
-      sandbox.seed(pair('other', ZONES));
-      const untouched = (await sliceOf('other-x')).endpoints;
-      await evacuateSlice('other-x');
-      const { code, out } = await run('return eu-1a --direct');
-      expect([code, out]).to.deep.equal([0, 'eu-1a has returned: no slice shows an evacuation of it.\n']);
-      expect(await hintsOf('web-x')).to.deep.equal(['', '', '']);
-      const { endpoints, metadata } = await sliceOf('other-x');
-      expect([endpoints, metadata?.annotations?.[ANNOTATION_EVACUATED]]).to.deep.equal([untouched, undefined]);
-    });
-
-    it('--direct works where the kind is gone, and keeps what a slice shows of another zone', async () => {
-      sandbox.seed(pair('two', ZONES));
-      await evacuateSlice('two-x', 'eu-1a');
-      await client.delete(
-        {
-          group: 'apiextensions.k8s.io',
-          version: 'v1',
-          kind: 'CustomResourceDefinition',
-          plural: 'customresourcedefinitions',
-          namespaced: false,
-        },
-        { name: 'zoneevacuations.topology.extensions.gardener.cloud' },
-      );
-      expect((await run('return eu-1b --direct')).code).to.equal(0);
-      expect((await hintsOf('two-x'))[0]).to.equal(NOWHERE);
-      expect((await run('return eu-1a --direct')).code).to.equal(0);
-      expect((await hintsOf('two-x'))[0]).to.equal('');
-      const missing = await run('evacuations');
-      expect([missing.code, missing.err.includes('serves no ZoneEvacuations')]).to.deep.equal([3, true]);
-    });
-
-    it('--direct names what it could not write, and ends with exit code 1', async () => {
-      await begin();
-      sandbox.addFault({ kind: 'status', match: { resource: 'endpointslices', verb: 'patch' }, code: 403 });
-      const { code, err } = await run('return eu-1a --direct');
-      expect([code, err.includes('1 slice still show')], err).to.deep.equal([1, true]);
-    });
-
-    it('--direct returns the slices where Nodes may not be read', async () => {
-      await begin();
-      sandbox.addFault({ kind: 'status', match: { resource: 'nodes' }, code: 403 });
-      const { code, err } = await run('return eu-1a --direct');
-      expect([code, err.includes('warning: cordoned Nodes stay cordoned')], err).to.deep.equal([0, true]);
-    });
-
-    it('--percent returns a share, as a canary', async () => {
-      await begin();
-      const observe = async (): Promise<void> => {
-        await setStatus({ phase: 'Evacuated', observedGeneration: 2, services: services(1, 0, 0) });
-      };
-      const { code, out } = await run('return eu-1a --percent 25', { onErr: () => void observe() });
-      expect([code, out]).to.deep.equal([0, 'Evacuated: 1 of 1 Service moved, 0 pending, 0 left\n']);
-      expect((await all())[0]?.spec.percent).to.equal(75);
-    });
-
-    it('goes on where the person goes away, and says so', async () => {
-      await begin();
-      const ended = new AbortController();
-      const onErr = (text: string): void => (text.startsWith('returning') ? ended.abort() : undefined);
-      const { code, err } = await run('return eu-1a', { signal: ended.signal, onErr });
-      expect([code, err.includes('still returning: the evacuation has ended')], err).to.deep.equal([1, true]);
     });
   });
 });

@@ -4,54 +4,23 @@ import { once } from 'node:events';
 import { Agent } from 'node:https';
 import { setImmediate } from 'node:timers/promises';
 import { connect } from 'node:tls';
-import type { TLSSocket } from 'node:tls';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
-import { LABEL_CONSIDER, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
+import { describe, it } from 'mocha';
+import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { MAX_BODY_BYTES } from '../../pkg/webhook/body.ts';
 import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
 import { SETTINGS_PATH } from '../../pkg/webhook/routing-settings/add.ts';
 import { call, operationsOf, review } from '../fixtures/admission.ts';
 import type { CallOptions } from '../fixtures/admission.ts';
-import { startAdmission } from '../fixtures/admission-server.ts';
-import type { AdmissionFixture } from '../fixtures/admission-server.ts';
 import { endpoint, service, slice } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { applyJsonPatch } from '../fixtures/json-patch.ts';
-import { useRealNetwork } from '../fixtures/real-network.ts';
 import { inFull } from '../support/depth.ts';
-
-const labelled = (more: Parameters<typeof slice>[0] = {}) =>
-  slice({ ...more, metadata: { labels: { [LABEL_CONSIDER]: 'true' } } });
-const good = JSON.stringify(review(labelled()));
-
-/** Resolves when the connection is gone, whether it ended or was reset. */
-const closeOf = (socket: TLSSocket): Promise<void> =>
-  new Promise((resolve) => void socket.once('close', () => resolve()));
+import { good, labelled, useServer } from './webhook-server-support.ts';
 
 describe('the admission server', () => {
-  useRealNetwork();
-  let fixture: AdmissionFixture;
-  before(async () => {
-    fixture = await startAdmission();
-  });
-  after(() => fixture.stop());
-
-  const post = (options: Partial<CallOptions> = {}) =>
-    call({ port: fixture.server.port, ca: fixture.ca, body: good, ...options });
-  const count = async (line: string): Promise<number> => {
-    const text = await fixture.metrics.text();
-    const found = text.split('\n').find((one) => one.startsWith(line));
-    return Number(found?.split(' ').at(-1) ?? 0);
-  };
-
-  const expectStatus = (text: string, code: number): void => {
-    const status = JSON.parse(text) as Record<string, unknown>;
-    expect(status).to.include({ apiVersion: 'v1', kind: 'Status', status: 'Failure', code });
-    expect(status['message'])
-      .to.be.a('string')
-      .and.not.match(/\n|at .*:\d+:\d+/);
-  };
+  const bed = useServer();
+  const { post, expectStatus, rawConnection, headOf } = bed;
 
   describe('serves', () => {
     it('a slice: every endpoint gets its own zone', async () => {
@@ -102,9 +71,9 @@ describe('the admission server', () => {
     });
 
     it('one line in the log for each object it changes, without the body', async () => {
-      const earlier = fixture.logger.entries.length;
+      const earlier = bed.fixture.logger.entries.length;
       await post();
-      const lines = fixture.logger.entries.slice(earlier);
+      const lines = bed.fixture.logger.entries.slice(earlier);
       expect(lines).to.have.length(1);
       expect(lines[0]?.fields).to.deep.equal({
         webhook: 'endpoint-slice-hints',
@@ -153,8 +122,8 @@ describe('the admission server', () => {
       it(`${name}: ${status}`, async () => {
         const { method } = options;
         const answer = await call({
-          port: fixture.server.port,
-          ca: fixture.ca,
+          port: bed.fixture.server.port,
+          ca: bed.fixture.ca,
           ...(method === 'GET' ? {} : { body: good }),
           ...options,
         });
@@ -164,7 +133,11 @@ describe('the admission server', () => {
     }
 
     it('HEAD: 405 without a body', async () => {
-      const { status, text, headers } = await call({ port: fixture.server.port, ca: fixture.ca, method: 'HEAD' });
+      const { status, text, headers } = await call({
+        port: bed.fixture.server.port,
+        ca: bed.fixture.ca,
+        method: 'HEAD',
+      });
       expect({ status, text, allow: headers['allow'] }).to.deep.equal({ status: 405, text: '', allow: 'POST' });
     });
 
@@ -174,86 +147,6 @@ describe('the admission server', () => {
     });
   });
 
-  describe('answers a review that it cannot serve with 200, allowed, a warning and no patch', () => {
-    const base = review(labelled());
-    const withRequest = (more: Record<string, unknown>) => ({ ...base, request: { ...base.request, ...more } });
-    const cases: { name: string; body: unknown; reason: string; uid?: string }[] = [
-      { name: 'another kind of review', body: { ...base, kind: 'TokenReview' }, reason: 'WrongReview' },
-      {
-        name: 'another version of review',
-        body: { ...base, apiVersion: 'admission.k8s.io/v1beta1' },
-        reason: 'WrongReview',
-      },
-      { name: 'a Pod', body: withRequest({ kind: { group: '', version: 'v1', kind: 'Pod' } }), reason: 'WrongKind' },
-      {
-        name: 'another version of the slice',
-        body: withRequest({ kind: { group: 'discovery.k8s.io', version: 'v1beta1', kind: 'EndpointSlice' } }),
-        reason: 'WrongKind',
-      },
-      { name: 'kind a string', body: withRequest({ kind: 'EndpointSlice' }), reason: 'WrongKind' },
-      { name: 'DELETE', body: withRequest({ operation: 'DELETE', object: null }), reason: 'WrongOperation' },
-      { name: 'operation a number', body: withRequest({ operation: 1 }), reason: 'WrongOperation' },
-      { name: 'no object', body: withRequest({ object: undefined }), reason: 'NoObject' },
-      { name: 'object null', body: withRequest({ object: null }), reason: 'NoObject' },
-      { name: 'object a list', body: withRequest({ object: [] }), reason: 'NoObject' },
-      { name: 'uid a number', body: withRequest({ uid: 5 }), reason: 'HostileFields', uid: '' },
-      { name: 'user name a list', body: withRequest({ userInfo: { username: [] } }), reason: 'HostileFields' },
-      { name: 'userInfo a string', body: withRequest({ userInfo: 'root' }), reason: 'HostileFields' },
-      { name: 'name an object', body: withRequest({ name: {} }), reason: 'HostileFields' },
-      { name: 'a name of a megabyte', body: withRequest({ name: 'x'.repeat(1_000_000) }), reason: 'HostileFields' },
-      {
-        name: 'endpoints a string',
-        body: withRequest({ object: { ...labelled(), endpoints: 'x'.repeat(100_000) } }),
-        reason: 'HostileFields',
-      },
-      {
-        name: 'zone an object',
-        body: withRequest({ object: labelled({ endpoints: [{ ...endpoint(), zone: {} as string }] }) }),
-        reason: 'HostileFields',
-      },
-    ];
-    for (const { name, body, reason, uid = base.request.uid } of cases) {
-      it(`${name}: ${reason}`, async () => {
-        const line = `topology_aware_routing_admission_unserved_total{path="${HINTS_PATH}",reason="${reason}"}`;
-        const earlier = await count(line);
-        const { status, text } = await post({ body: JSON.stringify(body) });
-        expect(status).to.equal(200);
-        const { response } = JSON.parse(text) as { response: { warnings: string[] } };
-        expect(response).to.deep.include({ uid, allowed: true }).and.not.have.any.keys('patch', 'patchType');
-        expect(response.warnings).to.have.length(1);
-        expect(response.warnings[0]).to.match(/^[\x20-\x7e]{1,120}$/);
-        expect(await count(line)).to.equal(earlier + 1);
-      });
-    }
-
-    it('a huge string in a field that is not looked at is served', async () => {
-      const object = labelled({ endpoints: [endpoint({ hostname: 'x'.repeat(3_000_000) })] });
-      expect(operationsOf((await post({ body: JSON.stringify(review(object)) })).text)).to.have.length(1);
-    });
-
-    it('__proto__ everywhere is data like any other', async () => {
-      const hostile = good.replace(
-        '"request":{',
-        '"__proto__":{"allowed":false},"request":{"__proto__":{"uid":"evil"},',
-      );
-      const { text } = await post({ body: hostile });
-      expect(JSON.parse(text).response).to.include({ uid: base.request.uid, allowed: true });
-      expect(Object.hasOwn(Object.prototype, 'allowed')).to.equal(false);
-    });
-  });
-
-  /** A connection that is spoken to byte by byte. */
-  const rawConnection = async (): Promise<{ socket: TLSSocket; received: () => string; closed: Promise<unknown> }> => {
-    const socket = connect({ port: fixture.server.port, host: '127.0.0.1', ca: fixture.ca });
-    await once(socket, 'secureConnect');
-    let text = '';
-    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    socket.on('error', () => undefined);
-    return { socket, received: () => text, closed: closeOf(socket) };
-  };
-  const headOf = (length: number): string =>
-    `POST ${HINTS_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
-
   it('answers a body that ends too early with 400', async () => {
     const { socket, received, closed } = await rawConnection();
     socket.end(`${headOf(good.length + 100)}${good}`);
@@ -262,8 +155,8 @@ describe('the admission server', () => {
       .to.match(/^HTTP\/1\.1 400 /)
       .and.contain('"kind":"Status"');
     await eventually(
-      () => fixture.budget.requests === 0,
-      () => `${fixture.budget.requests} requests in flight`,
+      () => bed.fixture.budget.requests === 0,
+      () => `${bed.fixture.budget.requests} requests in flight`,
     );
   });
 
@@ -299,11 +192,16 @@ describe('the admission server', () => {
     expect(received())
       .to.match(/^HTTP\/1\.1 400 /)
       .and.contain('too many small pieces');
-    expect([fixture.budget.requests, fixture.budget.bytes]).to.deep.equal([0, 0]);
+    expect([bed.fixture.budget.requests, bed.fixture.budget.bytes]).to.deep.equal([0, 0]);
   });
 
   it('offers no cipher of CBC mode in TLS 1.2', async () => {
-    const offer = { port: fixture.server.port, host: '127.0.0.1', ca: fixture.ca, maxVersion: 'TLSv1.2' } as const;
+    const offer = {
+      port: bed.fixture.server.port,
+      host: '127.0.0.1',
+      ca: bed.fixture.ca,
+      maxVersion: 'TLSv1.2',
+    } as const;
     const modern = connect(offer);
     await once(modern, 'secureConnect');
     expect(modern.getCipher().standardName).to.match(/_(?:GCM|POLY1305)_/);
@@ -317,24 +215,24 @@ describe('the admission server', () => {
     const { socket, closed } = await rawConnection();
     socket.write(`${headOf(1_000_000)}{`);
     await eventually(
-      () => fixture.budget.requests === 1,
+      () => bed.fixture.budget.requests === 1,
       () => 'the request never arrived',
     );
     socket.destroy();
     await closed;
     await eventually(
-      () => fixture.budget.requests === 0 && fixture.budget.bytes === 0,
-      () => `${fixture.budget.bytes} bytes held`,
+      () => bed.fixture.budget.requests === 0 && bed.fixture.budget.bytes === 0,
+      () => `${bed.fixture.budget.bytes} bytes held`,
     );
     expect((await post()).status).to.equal(200);
   });
 
   it('serves request after request on one kept-alive connection', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    const earlier = fixture.server.connections;
+    const earlier = bed.fixture.server.connections;
     for (let index = 0; index < 20; index += 1)
       expect((await post({ agent })).headers['keep-alive']).to.equal('timeout=120');
-    expect(fixture.server.connections).to.equal(earlier + 1);
+    expect(bed.fixture.server.connections).to.equal(earlier + 1);
     agent.destroy();
   });
 
@@ -358,7 +256,7 @@ describe('the admission server', () => {
     const settled = await round(3);
     const later = await round(6);
     expect(later - settled, 'MiB grown over 18 large requests').to.be.below(150);
-    expect(fixture.budget.bytes).to.equal(0);
+    expect(bed.fixture.budget.bytes).to.equal(0);
     // 160 MiB through TLS and back, both ends in this process: seconds when the machine is idle, a minute when it is not.
   }).timeout(300_000);
 });

@@ -6,7 +6,6 @@ import { ANNOTATION_TOPOLOGY_MODE, LABEL_CONSIDER, LABEL_STRATEGY } from '../../
 import { MODE_NAMES } from '../../../../pkg/diagnosis/simulate/modes.ts';
 import type { ModeName } from '../../../../pkg/diagnosis/simulate/modes.ts';
 import type { SimulateOptions } from '../../../../pkg/diagnosis/simulate/types.ts';
-import { service } from '../../../fixtures/core.ts';
 import { AUTO, EQUAL, ONE_EACH, UNEVEN, clusterOf, modeOf, outcomeOf, reportFor, simulateCluster } from './cases.ts';
 import type { ClusterCase } from './cases.ts';
 

@@ -112,3 +112,10 @@ export const spill = ({ spread, endpoints }: LoopDecision): string[] =>
     : endpoints
         .filter(({ name, forZones }) => forZones.join() !== name[0])
         .map(({ name, forZones }) => `${name}:${forZones.join('+')}`);
+
+export const changes = (decisions: readonly LoopDecision[]): LoopDecision[] =>
+  decisions.filter(({ changed }) => changed);
+
+export const last = (decisions: readonly LoopDecision[]): LoopDecision => decisions.at(-1) as LoopDecision;
+
+export const three = () => endpointsOf({ a: 1, b: 1, c: 1 });

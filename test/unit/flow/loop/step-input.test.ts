@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop with demand that is measured or announced, zones that come and go, gaps in metrics, and odd samples.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describe, it } from 'mocha';
+import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/policy.ts';
+import { observe } from '../../../../pkg/flow/loop/observe.ts';
+import { step } from '../../../../pkg/flow/loop/step.ts';
+import type { LoopDecision, LoopState } from '../../../../pkg/flow/loop/types.ts';
+import { changes, endpointsOf, last, looped, observation, spill, three } from './support.ts';
+
+describe('loop, its input', () => {
+  describe('with demand that was measured', () => {
+    const measured = (time: number, demand: Record<string, number>, sampledAt = time) => ({
+      ...observation(time, endpointsOf({ a: 2, b: 2, c: 2 })),
+      measured: { demand, sampledAt },
+    });
+    const afterSteps = (observations: readonly ReturnType<typeof measured>[]): LoopDecision[] => {
+      let state: LoopState | undefined;
+      return observations.map((seen) => {
+        const next = step(DEFAULT_LOOP_POLICY, state, seen);
+        ({ state } = next);
+        return next.decision;
+      });
+    };
+
+    it('believes it', () => {
+      const [decision] = afterSteps([measured(0, { a: 1, b: 0.2 })]);
+      expect(decision).to.deep.include({ demand: { a: 1, b: 0.2, c: 0 }, rank: 3 });
+    });
+
+    it('spills for it as for samples of Pods', () => {
+      const decisions = afterSteps([0, 15, 30, 45].map((time) => measured(time, { a: 1.8, b: 0.2, c: 0.2 })));
+      const [first] = changes(decisions);
+      expect(first?.reason).to.equal('Overloaded');
+      expect(first?.demand['a']).to.equal(1.8);
+      expect(spill(first as LoopDecision)).to.have.lengthOf(1);
+    });
+
+    it('answers a jump with the first measurement, and another one within the plan interval', () => {
+      const calm = [0, 15, 30].map((time) => measured(time, { a: 0.8, b: 0.2, c: 0.2 }));
+      const jumps = [measured(45, { a: 1.8, b: 0.2, c: 0.2 }), measured(50, { a: 3, b: 0.2, c: 0.2 })];
+      const [first, second] = changes(afterSteps([...calm, ...jumps]));
+      expect(first).to.deep.include({ time: 45, reason: 'Overloaded' });
+      expect(second).to.deep.include({ time: 50, reason: 'Overloaded' });
+    });
+
+    it('returns early after a fall', () => {
+      const busy = [0, 15, 30, 45, 60, 75, 90, 105].map((time) => measured(time, { a: 1.8, b: 0.2, c: 0.2 }));
+      const long = Array.from({ length: 20 }, (_, index) => measured(120 + 15 * index, { a: 1.8, b: 0.2, c: 0.2 }));
+      const calm = [0, 15, 30, 45].map((after) => measured(420 + after, { a: 0.8, b: 0.2, c: 0.2 }));
+      const returned = changes(afterSteps([...busy, ...long, ...calm])).find(({ reason }) => reason === 'Returned');
+      expect(returned?.time).to.be.within(420 + 30, 420 + 45);
+    });
+
+    const ignored = [
+      { name: 'one that was seen already', next: measured(15, { a: 9, b: 9, c: 9 }, 0) },
+      { name: 'one that is older than the last', next: measured(15, { a: 9, b: 9, c: 9 }, -15) },
+      { name: 'one of the future', next: measured(15, { a: 9, b: 9, c: 9 }, 16) },
+    ];
+    for (const { name, next } of ignored) {
+      it(`leaves out ${name}`, () => {
+        const decisions = afterSteps([measured(0, { a: 0.5, b: 0.5, c: 0.5 }), next]);
+        expect(last(decisions).demand).to.deep.equal({ a: 0.5, b: 0.5, c: 0.5 });
+      });
+    }
+
+    it('makes room when it stops coming, and then goes to the safe mode', () => {
+      const demand = { a: 0.5, b: 0.5, c: 0.5 };
+      const times = Array.from({ length: 45 }, (_, index) => index * 15);
+      const decisions = afterSteps(times.map((time) => measured(time, demand, 0)));
+      expect(decisions.find(({ time }) => time === 135)).to.deep.include({
+        changed: true,
+        reason: 'MetricsStale',
+        spread: false,
+      });
+      expect(last(decisions)).to.deep.include({ spread: true, reason: 'MetricsLost' });
+    });
+  });
+
+  describe('where the clients are known', () => {
+    const seen = (time: number, clientPods: Record<string, number>, load: number | null, sampledAt = time) => ({
+      ...observation(
+        time,
+        endpointsOf({ a: 2, b: 2, c: 2 }).map((endpoint) => {
+          const own = endpoint.zone === 'a' ? load : 0.1;
+          return load === null ? endpoint : { ...endpoint, load: own, sampledAt };
+        }),
+      ),
+      clientPods,
+    });
+    const few = { a: 2, b: 1, c: 1 };
+    const calm = (): LoopState => {
+      let { state } = step(DEFAULT_LOOP_POLICY, undefined, seen(0, few, null));
+      for (const time of [30, 45, 60, 75, 90]) ({ state } = step(DEFAULT_LOOP_POLICY, state, seen(time, few, 0.3)));
+      return state;
+    };
+
+    it('plans for clients that scale before any load shows them', () => {
+      const { decision, state } = step(DEFAULT_LOOP_POLICY, calm(), seen(92, { ...few, a: 6 }, 0.3, 90));
+      expect(decision).to.deep.include({ changed: true, reason: 'Overloaded' });
+      expect(decision.demand['a'], '0.6 cores of two Pods').to.be.closeTo(1.8, 0.05);
+      expect(state.previous, 'a guess').not.to.equal(null);
+    });
+
+    it('reads late samples as those of the clients that there were', () => {
+      const { state } = step(DEFAULT_LOOP_POLICY, calm(), seen(92, { ...few, a: 3 }, 0.3, 90));
+      const { decision } = step(DEFAULT_LOOP_POLICY, state, seen(100, { ...few, a: 3 }, 0.3, 91));
+      expect(decision.demand['a'], 'two thirds of what three Pods ask for').to.be.closeTo(0.9, 0.05);
+    });
+
+    it('believes the load where clients ask for less than expected', () => {
+      let { state } = step(DEFAULT_LOOP_POLICY, calm(), seen(92, { ...few, a: 3 }, 0.3, 90));
+      let demand: number | undefined;
+      for (const time of [110, 125, 140]) {
+        const next = step(DEFAULT_LOOP_POLICY, state, seen(time, { ...few, a: 3 }, 0.3));
+        ({ state } = next);
+        demand = next.decision.demand['a'];
+      }
+      expect(demand).to.be.closeTo(0.6, 0.05);
+    });
+
+    it('expects of the first clients of a zone what those of others ask for', () => {
+      const { decision } = step(DEFAULT_LOOP_POLICY, calm(), seen(92, { a: 2, b: 1, c: 1, d: 2 }, 0.3, 90));
+      expect(decision.demand, 'a zone without Nodes').not.to.have.property('d');
+      const none = { a: 2, b: 1, c: 0 };
+      let { state } = step(DEFAULT_LOOP_POLICY, undefined, seen(0, none, null));
+      for (const time of [30, 45, 60]) ({ state } = step(DEFAULT_LOOP_POLICY, state, seen(time, none, 0.3)));
+      const next = step(DEFAULT_LOOP_POLICY, state, seen(62, { a: 2, b: 1, c: 4 }, 0.3, 60));
+      expect(next.decision.demand['c'], 'a core by three Pods').to.be.at.least(1.3);
+    });
+
+    it('never guesses more than the endpoints can take at the target', () => {
+      fc.assert(
+        fc.property(fc.nat({ max: 500 }), fc.nat({ max: 500 }), (a, b) => {
+          const after = observe(DEFAULT_LOOP_POLICY, calm(), seen(92, { a, b, c: 1 }, 0.3, 90));
+          const sum = Object.values(after.surge ?? {}).reduce((all, value) => all + value, 0);
+          expect(sum).to.be.at.most(0.7 * 6 + 1e-9);
+        }),
+      );
+    });
+  });
+
+  describe('when zones and endpoints change', () => {
+    it('plans at once for a zone that lost its endpoints', () => {
+      const all = endpointsOf({ a: 2, b: 2, c: 2 });
+      const service = looped({
+        endpoints: (time) => (time < 600 ? all : all.filter(({ zone }) => zone !== 'b')),
+        demand: () => ({ a: 0.6, b: 0.6, c: 0.6 }),
+      });
+      service.runTo(585);
+      const [decision] = service.runTo(600);
+      expect(decision?.reason).to.equal('TopologyChanged');
+      expect(decision?.endpoints.map(({ name }) => name)).to.deep.equal(['a1', 'a2', 'c1', 'c2']);
+      expect(last(service.runTo(900)).inZoneShare).to.be.closeTo(2 / 3, 0.01);
+    });
+
+    it('takes a zone back as soon as its endpoints are there again', () => {
+      const all = endpointsOf({ a: 1, b: 1, c: 1 });
+      const service = looped({
+        endpoints: (time) => (time >= 600 && time < 1200 ? all.filter(({ zone }) => zone !== 'b') : all),
+        demand: () => ({ a: 0.3, b: 0.3, c: 0.3 }),
+      });
+      service.runTo(1185);
+      const [decision] = service.runTo(1200);
+      expect(spill(decision as LoopDecision)).to.deep.equal([]);
+      expect(decision?.inZoneShare).to.equal(1);
+    });
+
+    it('keeps to the plan while Pods are replaced one by one', () => {
+      const service = looped({
+        endpoints: (time) =>
+          endpointsOf({ a: 3, b: 3, c: 3 }).map((endpoint, index) =>
+            time > 600 + 60 * index ? { ...endpoint, name: `${endpoint.name}-new` } : endpoint,
+          ),
+        demand: () => ({ a: 1.5, b: 1, c: 1 }),
+      });
+      expect(changes(service.runTo(3600))).to.deep.equal([]);
+    });
+
+    it('names only endpoints that are ready', () => {
+      const endpoints = endpointsOf({ a: 1, b: 1, c: 1 }).map((endpoint) => ({
+        ...endpoint,
+        ready: endpoint.name !== 'b1',
+      }));
+      const { decision } = step(DEFAULT_LOOP_POLICY, undefined, observation(0, endpoints));
+      expect(decision.endpoints.map(({ name }) => name)).to.deep.equal(['a1', 'c1']);
+    });
+
+    it('says so when there is none', () => {
+      const { decision } = step(DEFAULT_LOOP_POLICY, undefined, observation(0, []));
+      expect(decision).to.deep.include({ changed: false, reason: 'NoEndpoints', endpoints: [] });
+    });
+  });
+
+  describe('without metrics', () => {
+    const silentFrom =
+      (from: number, to = Infinity) =>
+      (time: number): boolean =>
+        time >= from && time < to;
+    const base = { endpoints: three, demand: () => ({ a: 0.5, b: 0.1, c: 0.1 }) };
+
+    it('makes room for four times the demand after two minutes, and goes to the safe mode after ten', () => {
+      const endpoints = () => endpointsOf({ a: 2, b: 2, c: 2 });
+      const decisions = looped({ ...base, endpoints, silent: silentFrom(600) }).runTo(1800);
+      const at = (time: number): LoopDecision | undefined => decisions.find((decision) => decision.time === time);
+      expect(at(690)?.reason).to.equal('Steady');
+      const roomy = decisions.find(({ reason }) => reason === 'MetricsStale');
+      expect(roomy).to.deep.include({ changed: true, spread: false });
+      expect(roomy?.time).to.be.within(705, 735);
+      const serving = (zone: string) => roomy?.endpoints.filter(({ forZones }) => forZones.includes(zone)).length;
+      expect(['a', 'b', 'c'].map(serving), '4 × 0.5 cores at 80 %').to.deep.equal([3, 3, 3]);
+      expect(at(750), 'once').to.deep.include({ reason: 'MetricsStale', changed: false });
+      expect(at(1170)).to.deep.include({ reason: 'MetricsStale', spread: false });
+      expect(at(1200)).to.deep.include({ reason: 'MetricsLost', changed: true, spread: true, endpoints: [] });
+      expect(at(1800)).to.deep.include({ reason: 'MetricsLost', changed: false, spread: true });
+    });
+
+    it('returns to own zones instead where the policy says so', () => {
+      const decisions = looped({ ...base, policy: { safeMode: 'same-zone' }, silent: silentFrom(600) }).runTo(1800);
+      expect(last(decisions)).to.deep.include({ reason: 'MetricsLost', spread: false });
+      expect(spill(last(decisions))).to.deep.equal([]);
+    });
+
+    it('leaves the safe mode with the first sample', () => {
+      const decisions = looped({ ...base, silent: silentFrom(600, 1800) }).runTo(1830);
+      const back = decisions.find(({ reason }) => reason === 'MetricsBack');
+      expect(back).to.deep.include({ changed: true, spread: false });
+      expect(back?.time).to.be.within(1800, 1815);
+    });
+
+    it('goes to the safe mode where there never were any', () => {
+      const decisions = looped({ ...base, silent: () => true }).runTo(900);
+      expect(decisions.find(({ time }) => time === 300)).to.deep.include({ changed: false });
+      expect(last(decisions)).to.deep.include({ reason: 'MetricsLost', spread: true });
+    });
+  });
+
+  describe('samples', () => {
+    const sampled = (time: number, loads: Readonly<Record<string, number>>, sampledAt = time) =>
+      observation(
+        time,
+        three().map((endpoint) => ({ ...endpoint, load: loads[endpoint.name] ?? null, sampledAt })),
+      );
+    const begun = (): LoopState => step(DEFAULT_LOOP_POLICY, undefined, observation(0, three())).state;
+
+    it('that began before the hints changed are not counted', () => {
+      const policy = { ...DEFAULT_LOOP_POLICY, planIntervalSeconds: 0 };
+      let { state, decision } = step(policy, begun(), sampled(60, { a1: 1, b1: 0.1, c1: 0.1 }));
+      expect(decision).to.deep.include({ changed: true, reason: 'Saturated' });
+      const { demand } = decision;
+      ({ state, decision } = step(policy, state, sampled(70, { a1: 0.2, b1: 0.2, c1: 0.2 })));
+      expect(decision.demand, 'a window from 55 to 70 is of both plans').to.deep.equal(demand);
+      ({ decision } = step(policy, state, sampled(90, { a1: 0.2, b1: 0.2, c1: 0.2 })));
+      expect(decision.demand).not.to.deep.equal(demand);
+    });
+
+    it('count once, however often they are read', () => {
+      const first = step(DEFAULT_LOOP_POLICY, begun(), sampled(60, { a1: 0.5, b1: 0.1, c1: 0.1 }));
+      const again = step(DEFAULT_LOOP_POLICY, first.state, sampled(75, { a1: 0.9, b1: 0.1, c1: 0.1 }, 60));
+      expect(again.decision.demand).to.deep.equal(first.decision.demand);
+    });
+
+    it('from the future are not believed', () => {
+      const { decision } = step(DEFAULT_LOOP_POLICY, begun(), sampled(60, { a1: 0.5 }, 61));
+      expect(decision.demand).to.deep.equal({});
+    });
+
+    it('of some endpoints are about those', () => {
+      const { decision } = step(DEFAULT_LOOP_POLICY, begun(), sampled(60, { a1: 0.5 }));
+      expect(decision.demand['a']).to.be.closeTo(0.5, 0.02);
+    });
+  });
+});

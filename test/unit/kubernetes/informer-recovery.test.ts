@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// The informer after failures: what it asks again, when, and what it keeps.
+import { expect } from 'chai';
+import { beforeEach, describe, it } from 'mocha';
+import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
+import { gone, versionsOf } from '../../fixtures/model-api.ts';
+import { cut, request, unreachable, useInformer } from './informer-support.ts';
+
+const refused = (status: number, retryAfterMs?: number) =>
+  new ApiError({ ...request, status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+
+describe('informer, after failures', () => {
+  const bed = useInformer();
+  const { make, start, takeTold } = bed;
+
+  describe('recovery', () => {
+    beforeEach(async () => {
+      bed.api.put('a');
+      bed.api.put('b');
+      await start();
+      takeTold();
+    });
+
+    it('410 lists anew at once, and reports the difference only', async () => {
+      bed.api.endWatches({ error: gone() });
+      bed.api.remove('a');
+      bed.api.put('c');
+      bed.api.compact();
+      await bed.clock.settle();
+      expect(bed.relists).to.deep.equal(['Initial', 'Gone']);
+      expect(takeTold().sort()).to.deep.equal(['a gone', 'c@5 was absent']);
+    });
+
+    it('410 when opening a watch lists anew at once', async () => {
+      bed.api.failNext('watch', gone());
+      await bed.clock.advance(100_000);
+      bed.api.endWatches('close');
+      await bed.clock.settle();
+      expect(bed.relists).to.deep.equal(['Initial', 'Gone']);
+      expect(bed.api.openWatches).to.equal(1);
+    });
+
+    it('410 after 410 waits longer each time: lists are dear', async () => {
+      for (let count = 0; count < 4; count += 1) bed.api.failNext('watch', gone());
+      bed.api.endWatches({ error: gone() });
+      await bed.clock.settle();
+      expect(bed.api.lists).to.have.length(2);
+      for (const [waitMs, lists] of [
+        [799, 2],
+        [1, 3],
+        [1_599, 3],
+        [1, 4],
+        [3_199, 4],
+        [1, 5],
+      ] as const) {
+        await bed.clock.advance(waitMs);
+        expect(bed.api.lists).to.have.length(lists);
+      }
+    });
+
+    it('410 after each event is no tight loop either', async () => {
+      const minutes: number[] = [];
+      for (let minute = 0; minute < 10; minute += 1) {
+        const before = bed.api.lists.length;
+        const until = bed.clock.monotonic() + 60_000;
+        while (bed.clock.monotonic() < until) {
+          bed.api.put('a');
+          bed.api.endWatches({ error: gone() });
+          await bed.clock.advance(50);
+        }
+        minutes.push(bed.api.lists.length - before);
+      }
+      // At once, and after 0.8, 1.6, 3.2, 6.4, 12.8 and 25.6 s; then every 30 s.
+      expect(minutes[0], 'lists in the first minute').to.equal(7);
+      expect(Math.max(...minutes.slice(1)), 'lists in a later minute').to.equal(2);
+    });
+
+    it('410 two minutes after the last one lists anew at once again', async () => {
+      for (const lists of [2, 3]) {
+        await bed.clock.advance(120_000);
+        bed.api.put('a');
+        bed.api.endWatches({ error: gone() });
+        await bed.clock.settle();
+        expect(bed.api.lists).to.have.length(lists);
+      }
+    });
+
+    it('a cut stream is continued from the last version after a wait', async () => {
+      bed.api.put('c');
+      await bed.clock.settle();
+      bed.api.endWatches({ error: cut() });
+      await bed.clock.advance(799);
+      expect(bed.api.watches).to.deep.equal(['3']);
+      await bed.clock.advance(1);
+      expect(bed.api.watches).to.deep.equal(['3', '4']);
+      expect(bed.relists).to.deep.equal(['Initial']);
+    });
+
+    it('bookmarks move the version on', async () => {
+      bed.api.compact();
+      bed.api.bookmark();
+      await bed.clock.settle();
+      bed.api.endWatches({ error: cut() });
+      await bed.clock.advance(800);
+      expect(bed.api.watches).to.deep.equal(['3', '4']);
+      expect(bed.failures).to.have.length(1);
+    });
+
+    it('an orderly end of a long watch is continued at once', async () => {
+      await bed.clock.advance(400_000);
+      bed.api.endWatches('close');
+      await bed.clock.settle();
+      expect(bed.api.watches).to.deep.equal(['3', '3']);
+      expect(bed.failures).to.deep.equal([]);
+    });
+
+    it('an orderly end within a second waits: no tight loop, whatever the server does', async () => {
+      bed.api.put('c');
+      bed.api.endWatches('close');
+      await bed.clock.advance(799);
+      expect(bed.api.watches).to.have.length(1);
+      await bed.clock.advance(1);
+      expect(bed.api.watches).to.have.length(2);
+    });
+
+    it('three watches in a row without any event list anew: some servers do that instead of 410', async () => {
+      for (let count = 0; count < 3; count += 1) {
+        expect(bed.relists).to.deep.equal(['Initial']);
+        await bed.clock.advance(100_000);
+        bed.api.endWatches({ error: cut() });
+        await bed.clock.advance(800);
+      }
+      expect(bed.relists).to.deep.equal(['Initial', 'Silent']);
+    });
+
+    it('an event in between begins the count anew', async () => {
+      for (let count = 0; count < 6; count += 1) {
+        await bed.clock.advance(100_000);
+        if (count % 2 === 1) bed.api.bookmark();
+        bed.api.endWatches({ error: cut() });
+        await bed.clock.advance(800);
+      }
+      expect(bed.relists).to.deep.equal(['Initial']);
+    });
+
+    for (const [name, error] of [
+      ['refused connections', unreachable()],
+      ['503', refused(503)],
+      ['429', refused(429)],
+    ] as const) {
+      it(`an outage (${name}) is no reason to list: the server has enough to do`, async () => {
+        for (let count = 0; count < 8; count += 1) bed.api.failNext('watch', error);
+        bed.api.endWatches({ error });
+        await bed.clock.advance(600_000);
+        expect(bed.relists).to.deep.equal(['Initial']);
+        expect(bed.api.openWatches).to.equal(1);
+      });
+    }
+
+    it('waits double up to 30 s', async () => {
+      for (let count = 0; count < 8; count += 1) bed.api.failNext('watch', unreachable());
+      bed.api.endWatches({ error: unreachable() });
+      const at: number[] = [];
+      const began = bed.clock.monotonic();
+      await bed.clock.settle();
+      for (let seen = bed.api.watches.length; at.length < 8;) {
+        await bed.clock.advance(100);
+        if (bed.api.watches.length > seen) {
+          seen = bed.api.watches.length;
+          at.push(bed.clock.monotonic() - began);
+        }
+      }
+      expect(at.map((ms, index) => ms - (at[index - 1] ?? 0))).to.deep.equal([
+        800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000,
+      ]);
+    });
+
+    it('a wait is never shorter than the server asks', async () => {
+      bed.api.endWatches({ error: refused(429, 25_000) });
+      await bed.clock.advance(24_999);
+      expect(bed.api.watches).to.have.length(1);
+      await bed.clock.advance(1);
+      expect(bed.api.watches).to.have.length(2);
+    });
+
+    it('jitter spreads the waits up to the double', async () => {
+      make({ random: () => 0.999 });
+      bed.stop.abort();
+      await bed.running;
+      bed.stop = new AbortController();
+      await start();
+      const before = bed.api.watches.length;
+      bed.api.endWatches({ error: cut() });
+      await bed.clock.advance(1_598);
+      expect(bed.api.watches).to.have.length(before);
+      await bed.clock.advance(2);
+      expect(bed.api.watches).to.have.length(before + 1);
+    });
+
+    it('an unexpected failure is survived as well', async () => {
+      bed.api.endWatches({ error: new TypeError('a bug') });
+      await bed.clock.advance(800);
+      expect(bed.api.openWatches).to.equal(1);
+      expect(bed.failures[0]).to.be.instanceOf(TypeError);
+    });
+
+    it('an abort ends the wait', async () => {
+      bed.api.endWatches({ error: refused(429, 60_000) });
+      await bed.clock.settle();
+      expect(bed.clock.pending).to.equal(1);
+      bed.stop.abort();
+      await bed.running;
+      expect(bed.clock.pending).to.equal(0);
+    });
+  });
+
+  describe('lists that fail', () => {
+    it('without a version they are no lists that a watch could go on from', async () => {
+      const pages = async function* () {
+        yield await Promise.resolve({ metadata: {}, items: [{ metadata: { name: 'a' } }] });
+      };
+      make({ client: { ...bed.api.client, pages: pages as unknown as typeof bed.api.client.pages } });
+      await start();
+      expect(bed.informer.hasSynced).to.equal(false);
+      expect(bed.failures[0]).to.be.instanceOf(ConnectionError).and.include({ reason: 'InvalidResponse' });
+      expect(bed.informer.store.size).to.equal(0);
+    });
+
+    it('are tried again, and nothing is synced until one is complete', async () => {
+      bed.api.failNext('list', unreachable());
+      bed.api.failNext('list', refused(500));
+      bed.api.put('a');
+      await start();
+      expect(bed.informer.hasSynced).to.equal(false);
+      await bed.clock.advance(800);
+      expect(bed.informer.hasSynced).to.equal(false);
+      await bed.clock.advance(1_600);
+      expect(bed.informer.hasSynced).to.equal(true);
+      expect(bed.failures).to.have.length(2);
+      expect(bed.relists).to.deep.equal(['Initial', 'Initial', 'Initial']);
+    });
+
+    it('between pages (expired token) begin anew, without deleting what the lost pages would have held', async () => {
+      for (const name of ['a', 'b', 'c']) bed.api.put(name);
+      make({ pageSize: 1 });
+      let thrown = false;
+      bed.api.betweenPages = () => {
+        if (thrown) return;
+        thrown = true;
+        throw gone();
+      };
+      await start();
+      expect(bed.informer.hasSynced).to.equal(true);
+      expect(takeTold()).to.deep.equal(['a@2 was absent', 'b@3 was absent', 'c@4 was absent']);
+      expect(bed.api.lists).to.have.length(2);
+    });
+
+    it('see changes between their pages through the watch that follows', async () => {
+      for (const name of ['a', 'b', 'c']) bed.api.put(name);
+      make({ pageSize: 1 });
+      let once = false;
+      bed.api.betweenPages = () => {
+        if (once) return;
+        once = true;
+        bed.api.remove('a');
+        bed.api.put('d');
+      };
+      await start();
+      expect(versionsOf(bed.informer.store.list())).to.deep.equal(versionsOf(bed.api.objects.values()));
+    });
+  });
+});

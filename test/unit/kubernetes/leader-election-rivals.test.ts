@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leader election with rivals: take-over, loss, and the work of the leader.
+import { expect } from 'chai';
+import { describe, it } from 'mocha';
+import { LEASES } from '../../../pkg/apis/resources.ts';
+import { holderOf } from '../../../pkg/kubernetes/lease.ts';
+import type { Lease } from '../../../pkg/kubernetes/lease.ts';
+import { createMemoryServer } from '../../fixtures/memory-client.ts';
+import { ref, useElection } from './leader-election-support.ts';
+
+describe('runLeaderElection, with rivals', () => {
+  const bed = useElection();
+  const { start, lease, steal, unreachable, hang, end } = bed;
+
+  describe('take-over', () => {
+    it('comes after the lease duration since the last renewal that was seen, not before', async () => {
+      const one = start('one');
+      await bed.clock.advance(0);
+      const two = start('two', { random: () => 0 });
+      await bed.clock.advance(4_000);
+      one.before = hang;
+      const lastRenewal = bed.clock.monotonic();
+      let since: number | undefined;
+      while (since === undefined && bed.clock.monotonic() < lastRenewal + 60_000) {
+        await bed.clock.advance(100);
+        expect(one.leading && two.leading, 'two leaders').to.equal(false);
+        if (two.leading) since = bed.clock.monotonic() - lastRenewal;
+      }
+      expect(since).to.be.within(15_000, 15_000 + 2 * 2_200);
+      await end();
+    });
+
+    it('does not believe the times in the Lease: a wall clock hours ahead or behind changes nothing', async () => {
+      for (const jumpMs of [-7_200_000, 7_200_000]) {
+        bed.server = createMemoryServer();
+        const one = start('one');
+        await bed.clock.advance(0);
+        const two = start('two');
+        bed.clock.setWall(bed.clock.now() + jumpMs);
+        await bed.clock.advance(60_000);
+        expect([one.leading, two.leading]).to.deep.equal([true, false]);
+        await end();
+      }
+    });
+
+    it('waits a full duration for a Lease found at start, however old its times look', async () => {
+      bed.server.put(LEASES, {
+        metadata: ref,
+        spec: { holderIdentity: 'ghost', leaseDurationSeconds: 15, renewTime: '2001-01-01T00:00:00.000000Z' },
+      } as Lease);
+      const one = start('one', { random: () => 0 });
+      await bed.clock.advance(14_900);
+      expect(one.leading).to.equal(false);
+      await bed.clock.advance(3_000);
+      expect(one.leading).to.equal(true);
+      await end();
+    });
+
+    it('goes by the duration that the holder wrote', async () => {
+      bed.server.put(LEASES, { metadata: ref, spec: { holderIdentity: 'ghost', leaseDurationSeconds: 60 } } as Lease);
+      const one = start('one');
+      await bed.clock.advance(59_000);
+      expect(one.leading).to.equal(false);
+      await bed.clock.advance(5_000);
+      expect(one.leading).to.equal(true);
+      await end();
+    });
+
+    it('takes a Lease without a holder at once', async () => {
+      bed.server.put(LEASES, { metadata: ref, spec: { holderIdentity: '' } } as Lease);
+      const one = start('one');
+      await bed.clock.advance(0);
+      expect(one.leading).to.equal(true);
+      await end();
+    });
+
+    it('goes to one of two that try in the same moment', async () => {
+      const [one, two] = [start('one'), start('two')];
+      await bed.clock.advance(10_000);
+      expect([one.leading, two.leading].filter(Boolean)).to.have.length(1);
+      await end();
+    });
+  });
+
+  describe('loss', () => {
+    it('of a stolen Lease is noticed at the next renewal, and the thief is left alone', async () => {
+      const one = start('one');
+      await bed.clock.advance(1_000);
+      steal('thief');
+      await bed.clock.advance(1_000);
+      expect(one.leading).to.equal(false);
+      await one.done;
+      expect(one.result).to.deep.equal({ kind: 'lost', reason: 'LeaseStolen', message: 'the lease is held by thief' });
+      expect(one.stopped).to.equal(1);
+      expect(holderOf(lease())).to.equal('thief');
+      await end();
+    });
+
+    it('stops the work before any other candidate can lead', async () => {
+      const one = start('one');
+      await bed.clock.advance(0);
+      const two = start('two', { random: () => 0 });
+      await bed.clock.advance(3_000);
+      steal('thief');
+      for (let step = 0; step < 250; step += 1) {
+        await bed.clock.advance(100);
+        expect(one.leading && two.leading, 'two leaders').to.equal(false);
+      }
+      expect([one.leading, two.leading]).to.deep.equal([false, true]);
+      await end();
+    });
+
+    for (const [name, fault] of [
+      ['refuses connections', unreachable],
+      ['never answers', hang],
+    ] as const) {
+      it(`comes ten seconds after the last renewal when the server ${name}`, async () => {
+        const one = start('one');
+        await bed.clock.advance(4_000);
+        one.before = fault;
+        await bed.clock.advance(9_999);
+        expect(one.leading).to.equal(true);
+        await bed.clock.advance(1);
+        expect(one.leading).to.equal(false);
+        await one.done;
+        expect(one.result).to.deep.equal({
+          kind: 'lost',
+          reason: 'RenewDeadlineExceeded',
+          message: 'the lease could not be renewed for 10000 ms',
+        });
+        await end();
+      });
+    }
+
+    it('counts from when the renewal was sent, not from when a slow server answered', async () => {
+      const one = start('one');
+      await bed.clock.advance(0);
+      one.before = () => new Promise((resolve) => void bed.clock.setTimeout(resolve, 4_500));
+      // Sent at 2,000, answered at 6,500; the next is sent at 8,500 and hangs.
+      await bed.clock.advance(8_000);
+      one.before = hang;
+      await bed.clock.advance(3_999);
+      expect(one.leading).to.equal(true);
+      await bed.clock.advance(1);
+      expect(one.leading).to.equal(false);
+      await end();
+    });
+
+    it('comes even if the client ignores its signal', async () => {
+      const one = start('one');
+      await bed.clock.advance(0);
+      one.before = () => new Promise(() => undefined);
+      await bed.clock.advance(10_000);
+      expect(one.leading).to.equal(false);
+      await bed.clock.advance(5_000);
+      expect(one.result).to.deep.include({ kind: 'lost', reason: 'RenewDeadlineExceeded' });
+      one.before = () => undefined;
+      expect(one.stopped).to.equal(1);
+    });
+
+    it('does not come from a short outage', async () => {
+      const one = start('one');
+      await bed.clock.advance(0);
+      for (let outage = 0; outage < 5; outage += 1) {
+        one.before = unreachable;
+        await bed.clock.advance(5_000);
+        one.before = () => undefined;
+        await bed.clock.advance(4_000);
+      }
+      expect(one.leading).to.equal(true);
+      expect(one.logger.entries.some(({ message }) => message === 'cannot reach the lease')).to.equal(true);
+      await end();
+    });
+
+    it('does not come from a conflict with a writer who left the holder alone', async () => {
+      const one = start('one');
+      await bed.clock.advance(0);
+      for (let turn = 0; turn < 20; turn += 1) {
+        bed.server.put(LEASES, { ...lease(), metadata: { ...lease().metadata, labels: { turn: String(turn) } } });
+        await bed.clock.advance(2_000);
+      }
+      expect(one.leading).to.equal(true);
+      expect(lease().metadata?.labels).to.deep.equal({ turn: '19' });
+      await end();
+    });
+
+    it('does not come from a Lease that was deleted: it is created again', async () => {
+      const one = start('one');
+      await bed.clock.advance(0);
+      bed.server.remove(LEASES, ref);
+      await bed.clock.advance(4_000);
+      expect(one.leading).to.equal(true);
+      expect(holderOf(lease())).to.equal('one');
+      await end();
+    });
+  });
+
+  describe('work', () => {
+    it('that returns ends the election and releases the Lease', async () => {
+      const one = start('one', { onStartedLeading: () => Promise.resolve() });
+      await bed.clock.advance(0);
+      expect(one.result).to.deep.equal({ kind: 'ended' });
+      expect(holderOf(lease())).to.equal('');
+      await end();
+    });
+
+    for (const [name, work] of [
+      ['rejects', () => Promise.reject(new Error('boom'))],
+      [
+        'throws',
+        () => {
+          throw new Error('boom');
+        },
+      ],
+    ] as [string, () => Promise<void>][]) {
+      it(`that ${name} ends the election with its error and releases the Lease`, async () => {
+        const one = start('one', { onStartedLeading: work });
+        await bed.clock.advance(0);
+        expect(one.result).to.have.property('kind', 'failed');
+        expect(one.result).to.have.nested.property('error.message', 'boom');
+        expect(holderOf(lease())).to.equal('');
+        expect(one.stopped).to.equal(1);
+        await end();
+      });
+    }
+  });
+});
