@@ -5,7 +5,6 @@ import { beforeEach, describe, it } from 'mocha';
 import { gone } from '../../fixtures/model-api.ts';
 import { unreachable, useInformer } from './informer-support.ts';
 
-
 describe('informer, with doubtful lists', () => {
   const bed = useInformer();
   const { make, start, takeTold } = bed;

@@ -94,7 +94,9 @@ describe('the sets of test files', () => {
     const [quick, slow] = [filesOf(['quick']), filesOf(['slow'])];
     expect([...new Set([...quick, ...slow])].sort()).to.deep.equal(filesOf(['all']).sort());
     const both = quick.filter((file) => slow.includes(file));
-    expect(both).to.include('test/unit/flow/loop/step-properties.test.ts').and.not.to.include('test/unit/flow/loop/input.test.ts');
+    expect(both)
+      .to.include('test/unit/flow/loop/step-properties.test.ts')
+      .and.not.to.include('test/unit/flow/loop/input.test.ts');
     expect(slow).to.include('test/unit/support/runner.test.ts').and.to.include('test/integration/bundle.test.ts');
     expect(quick).not.to.include('test/integration/bundle.test.ts');
   });
