@@ -9,10 +9,9 @@ import { cluster, garden, namespace, seed } from '../fixtures/gardener.ts';
 import { run } from './bed/command.ts';
 import type { Bed, BedNode, BedService } from './bed/index.ts';
 import { mastersGroup } from './bed/kubeconfig.ts';
-import { waitFor } from './bed/wait-for.ts';
 import { INJECTED } from './chart.ts';
 import type { Helm } from './chart.ts';
-import { apply } from './installation.ts';
+import { apply, applyDefinitions } from './installation.ts';
 
 export const SEED = 'eu-1';
 export const SHOOT_NAMESPACE = 'shoot--my-project--my-shoot';
@@ -46,16 +45,7 @@ const PRIORITY_CLASSES = ['gardener-system-900', 'gardener-garden-system-200'];
 /** Everything but what is installed. The Shoot's Service has a Pod on each node. */
 export const createOperatorLandscape = async (bed: Bed, nodes: readonly BedNode[]): Promise<BedService> => {
   const { api } = bed;
-  const crds = definitions().map((object) => ({ ...object, metadata: { name: '', ...object.metadata } }));
-  await apply(bed, 'operator-crds.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: crds }));
-  for (const { metadata } of crds) {
-    const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${metadata.name}`;
-    await waitFor(
-      `${metadata.name} served`,
-      () => api.get<{ status?: { conditions?: { type: string; status: string }[] } }>(path),
-      ({ status }) => status?.conditions?.some((one) => one.type === 'Established' && one.status === 'True') ?? false,
-    );
-  }
+  await applyDefinitions(bed, definitions());
   for (const name of PRIORITY_CLASSES)
     await api.create('/apis/scheduling.k8s.io/v1/priorityclasses', { metadata: { name }, value: 900 });
   await api.create('/apis/core.gardener.cloud/v1beta1/seeds', seed({ metadata: { name: SEED }, enabled: false }));
