@@ -73,7 +73,7 @@ const MEASURED = 'bytes as measured by the traffic-meters, or as recorded in the
 export const addMeasuredFlags = (command: Command, description = MEASURED): Command =>
   addSourceFlags(command.option('--measured', description));
 
-/** What the reader of traffic says is the person's to mend. */
+/** What the reader of traffic says is the person's to fix. */
 const asUsage = (error: unknown): unknown =>
   error instanceof Error && error.name === 'LoadError' ? new UsageError(`measured traffic: ${error.message}`) : error;
 

@@ -33,7 +33,7 @@ export const runWay = <S extends Pick<ControllerSession, 'client'>>(
 
 const FILE_ERRORS: ReadonlySet<unknown> = new Set(['ENOENT', 'EISDIR', 'EACCES']);
 
-/** Whether an error of opening is the user's to mend: the configuration, the kubeconfig, or a file that cannot be read. */
+/** Whether an error of opening is the user's to fix: the configuration, the kubeconfig, or a file that cannot be read. */
 export const isUsageError = (error: unknown): error is Error =>
   error instanceof ConfigError ||
   error instanceof KubeConfigError ||
@@ -43,7 +43,7 @@ export interface ControllerOptions<F extends ControllerFlags, S extends Controll
   readonly parsed: ParsedFlags<F>;
   /** Reads the configuration and opens clients. */
   open(flags: F): Promise<S>;
-  /** Errors of `open` that are the user's to mend; default isUsageError. */
+  /** Errors of `open` that are the user's to fix; default isUsageError. */
   isUsage?(error: unknown): error is Error;
   readonly ways: Ways<S>;
   /** The log line of a failure. */

@@ -7,7 +7,7 @@ export interface RunOptions<T, S> {
   readonly parsed: ParsedFlags<T>;
   /** Reads configuration and opens what the work needs; what `isUsage` accepts ends with exit code 2 and its message. */
   open(flags: T): Promise<S>;
-  /** Whether an error of `open` is the user's to mend. */
+  /** Whether an error of `open` is the user's to fix. */
   isUsage(error: unknown): error is Error;
   /** Works until it is done. */
   work(opened: S, flags: T): Promise<void>;

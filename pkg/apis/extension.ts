@@ -23,7 +23,7 @@ export interface LastOperation {
 /** Why the last operation failed; while it is there, Gardener takes the Extension for unhealthy. */
 export interface LastError {
   description: string;
-  /** Of Gardener's list, for example `ERR_CONFIGURATION_PROBLEM`: the user's to mend, not retried by itself. */
+  /** Of Gardener's list, for example `ERR_CONFIGURATION_PROBLEM`: the user's to fix, not retried by itself. */
   codes?: string[];
   lastUpdateTime?: string;
 }

@@ -62,7 +62,11 @@ const conditions = list(
       reason: text('Reason, one CamelCase word.'),
       message: text('Why, as a sentence.'),
       lastTransitionTime: { type: 'string', format: 'date-time', description: 'When the status changed.' },
-      observedGeneration: { type: 'integer', format: 'int64', description: 'Generation of the spec that the condition refers to.' },
+      observedGeneration: {
+        type: 'integer',
+        format: 'int64',
+        description: 'Generation of the spec that the condition refers to.',
+      },
     },
     ['type', 'status', 'reason', 'lastTransitionTime'],
   ),
@@ -71,7 +75,11 @@ const conditions = list(
 
 /** Unknown fields are pruned by the API server; the flow controller is its only author. */
 export const FLOW_POLICY_STATUS_SCHEMA: SchemaObject = object('Observed by the flow-controller.', {
-  observedGeneration: { type: 'integer', format: 'int64', description: 'Generation of the spec that the status refers to.' },
+  observedGeneration: {
+    type: 'integer',
+    format: 'int64',
+    description: 'Generation of the spec that the status refers to.',
+  },
   source: text('Where load comes from.'),
   demand: text('Of all zones, in the unit of capacity.'),
   endpoints: integer('Ready endpoints.'),

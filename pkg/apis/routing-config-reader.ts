@@ -38,11 +38,11 @@ const pathOf = (pointer: string): FieldPath =>
   pathOfPointer(pointer).map((step) => (/^\d+$/.test(step) ? Number(step) : step));
 
 const problemOf = (error: ErrorObject): RoutingConfigProblem[] => {
-  const told = sentenceOf(error);
-  if (told === undefined) return [];
-  const key = told.key ?? told.unknownKey;
+  const sentence = sentenceOf(error);
+  if (sentence === undefined) return [];
+  const key = sentence.key ?? sentence.unknownKey;
   const path = [...pathOf(error.instancePath), ...(key === undefined ? [] : [key])];
-  return [problem(path, told.message, told.allowed)];
+  return [problem(path, sentence.message, sentence.allowed)];
 };
 
 const invalid = (problems: readonly RoutingConfigProblem[]): RoutingConfigReading => ({

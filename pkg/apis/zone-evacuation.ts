@@ -41,7 +41,9 @@ const selector = (description: string) =>
         description: 'Labels that must be equal.',
       }),
     ),
-    matchExpressions: Type.Optional(Type.Array(requirement, { maxItems: 20, description: 'Requirements that must be met.' })),
+    matchExpressions: Type.Optional(
+      Type.Array(requirement, { maxItems: 20, description: 'Requirements that must be met.' }),
+    ),
   });
 
 /** Longest time of an evacuation: what outlives a week is no incident. */
@@ -91,7 +93,9 @@ const condition = object('One condition.', {
   reason: text(1024, 'Reason, one CamelCase word.'),
   message: text(32_768, 'Why, as a sentence.'),
   lastTransitionTime: time('When the status changed.'),
-  observedGeneration: Type.Optional(Type.Integer({ format: 'int64', description: 'Generation of the spec that the condition refers to.' })),
+  observedGeneration: Type.Optional(
+    Type.Integer({ format: 'int64', description: 'Generation of the spec that the condition refers to.' }),
+  ),
 });
 
 const left = object('A Service that still gets connections in the zone.', {
@@ -102,7 +106,9 @@ const left = object('A Service that still gets connections in the zone.', {
 });
 
 const status = object('Written by the settings-reconciler.', {
-  observedGeneration: Type.Optional(Type.Integer({ format: 'int64', description: 'Generation of the spec that the status refers to.' })),
+  observedGeneration: Type.Optional(
+    Type.Integer({ format: 'int64', description: 'Generation of the spec that the status refers to.' }),
+  ),
   phase: Type.Optional(
     oneOf(['Pending', 'Moving', 'Evacuated', 'Refused', 'Returning', 'Returned'], {
       description: 'The state as one word; the conditions give details.',

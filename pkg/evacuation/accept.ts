@@ -40,7 +40,7 @@ const first = (list: readonly string[]): string =>
 
 const CHECKED = 'spec.force, or spec.capacityCheck: Skip, goes on all the same';
 
-/** Undefined where nothing speaks against it. */
+/** Undefined where nothing is against it. */
 export const refusalOf = (input: AcceptInput): Refusal | undefined => {
   const { zone, clientZones, endpointZones, leftAlready, dropping } = input;
   if (!clientZones.includes(zone) && !endpointZones.has(zone))

@@ -82,7 +82,7 @@ export const createClusterLock = (options: ClusterLockOptions): ClusterLock => {
     marks: async (signal) => ({ installation, owner: await owner(signal) }),
   });
 
-  const tell = (next: boolean, holder: string): void => {
+  const announce = (next: boolean, holder: string): void => {
     if (next === held) return;
     held = next;
     logger.info('the cluster lock changed hands', { lease: `${lease.namespace}/${lease.name}`, holder });
@@ -92,17 +92,17 @@ export const createClusterLock = (options: ClusterLockOptions): ClusterLock => {
   const look = async (signal: AbortSignal): Promise<void> => {
     try {
       const holder = holderOf(await client.get<Lease>(LEASES, lease, signal));
-      tell(holder === installation, holder);
+      announce(holder === installation, holder);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      tell(false, '');
+      announce(false, '');
     }
   };
 
   const take = async (signal: AbortSignal): Promise<void> => {
     const result = await lock.tryAcquireOrRenew(signal);
-    if (result.kind === 'held') tell(true, installation);
-    if (result.kind === 'other') tell(false, result.holder);
+    if (result.kind === 'held') announce(true, installation);
+    if (result.kind === 'other') announce(false, result.holder);
     // Who was faster may be another process of this installation, which would otherwise not know until the next try.
     if (result.kind === 'contended') await look(signal);
   };
@@ -148,7 +148,7 @@ export const createClusterLock = (options: ClusterLockOptions): ClusterLock => {
       } finally {
         deadline.dispose();
       }
-      tell(false, '');
+      announce(false, '');
     },
   };
 };

@@ -99,19 +99,19 @@ export const createLeaseWatch = (options: LeaseWatchOptions): LeaseWatch => {
     logger,
   });
   const alive = (): boolean => liveness.alive(clock.monotonic() - informer.stalenessMs());
-  const told = (tell: () => void): void => {
+  const observe = (change: () => void): void => {
     const before = [alive(), liveness.known(), installation];
-    tell();
+    change();
     const after = [alive(), liveness.known(), installation];
     if (after.some((value, index) => value !== before[index])) for (const callback of callbacks) callback();
   };
   informer.addHandlers({
     onUpsert: (object) =>
-      told(() => {
+      observe(() => {
         liveness.observe(object);
         installation = installationOf(object);
       }),
-    onDelete: () => told(() => liveness.gone()),
+    onDelete: () => observe(() => liveness.gone()),
   });
   return {
     alive,
@@ -122,7 +122,7 @@ export const createLeaseWatch = (options: LeaseWatchOptions): LeaseWatch => {
       const running = informer.run(signal);
       try {
         await informer.waitForSync(signal);
-        if (informer.store.size === 0) told(() => liveness.gone());
+        if (informer.store.size === 0) observe(() => liveness.gone());
       } catch {
         // Aborted before the first list: nothing was learned, and no caller waits.
       }

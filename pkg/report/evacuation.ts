@@ -40,7 +40,7 @@ const scopeText = ({ survival: { zones, sum } }: EvacuationCheck): string => {
 
 const NOTEWORTHY: ReadonlySet<string> = new Set(['Overloaded', 'NoEndpointElsewhere', 'LessThanOne']);
 
-/** The check, with what speaks against it at the end; of Services those that are not simply fine, or all where it is wide. */
+/** The check, with what is against it at the end; of Services those that are not simply fine, or all where it is wide. */
 export const renderSurvivalCheck = (check: EvacuationCheck, { color, wide, columns }: SurvivalStyle): string => {
   const { survival, refusals, beside, writes } = check;
   const paint = paintFor(color);

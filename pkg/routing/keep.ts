@@ -49,7 +49,7 @@ const droppedValues = (record: SettingsLike, old: SettingsLike, next: SettingsLi
   );
 
 /**
- * A merge patch that puts back the values which the stored object holds and `applied` (on the new object, else on the
+ * A merge patch that restores the values which the stored object holds and `applied` (on the new object, else on the
  * stored one) names; undefined where none is missing. It never sets a value that was not stored, so it cannot make the
  * owner's write invalid. A dropped `applied` comes back too, or the next write would drop everything for good. From an
  * `applied` that is not in its one form nothing follows.

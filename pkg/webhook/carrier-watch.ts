@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the object in which the settings reconciler says who carries admission.
+// Follows the object in which the settings reconciler names the admission backend.
 import type { KubernetesObject } from '../apis/meta.ts';
 import { CONFIG_MAPS } from '../apis/resources.ts';
 import { CARRIER_NAME } from '../hints/policy/index.ts';
@@ -19,7 +19,7 @@ export interface CarrierWatchOptions {
   logger: Logger;
 }
 
-/** Who carries admission, as the one who decides it has said. */
+/** The admission backend, as the one who decides it has said. */
 export interface CarrierWatch {
   /** `webhook` until the object is there and says `policy`: twice is harmless, not at all is not. */
   current(): Carrier;

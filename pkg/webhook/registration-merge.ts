@@ -134,7 +134,7 @@ const withdrawnText = (
 
 /**
  * The configuration to write, or undefined where the current one needs no change. Kept from the current one: labels and
- * annotations, added requirements of selectors, added match conditions, a shorter timeout, entries that are not ours, a CA
+ * annotations, added requirements of selectors, added match conditions, a shorter timeout, entries of others, a CA
  * bundle where we know none, and the failure policy where none was configured; also while an entry is away for a time.
  */
 export const mergeRegistration = (options: MergeOptions): MutatingWebhookConfiguration | undefined => {

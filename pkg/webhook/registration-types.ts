@@ -35,7 +35,7 @@ export interface RegistrationOptions {
   /** False where another installation of the cluster changes slices and reads annotations. Default true. */
   readonly claimed?: boolean;
   /**
-   * Zones are being evacuated: whatever carries admission, what is marked passes here, and what brings endpoints of these zones, which
+   * Zones are being evacuated: whichever admission backend is active, what is marked passes here, and what brings endpoints of these zones, which
    * may be none. Default: nothing is evacuated.
    */
   readonly evacuating?: readonly string[] | undefined;

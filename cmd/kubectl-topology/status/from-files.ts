@@ -53,13 +53,13 @@ export const statusFromFiles = async (options: FromFilesOptions): Promise<Status
     collector.add(object);
   });
   if (collector.count === 0) throw noObjects(paths);
-  const told = observed;
+  const given = observed;
   const missing =
-    told === undefined
+    given === undefined
       ? missingIn(collector.seen)
-      : new Map(told.unseen.map(({ what, why }) => [what as CollectionName, why]));
-  const objects = within(collector.objects(missing, versionIn(told?.serverVersion)), namespace);
-  const facts: Observations = told ?? {
+      : new Map(given.unseen.map(({ what, why }) => [what as CollectionName, why]));
+  const objects = within(collector.objects(missing, versionIn(given?.serverVersion)), namespace);
+  const facts: Observations = given ?? {
     now: momentOf(objects, now),
     serving: [],
     probes: [],

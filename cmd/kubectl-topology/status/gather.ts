@@ -116,7 +116,7 @@ export const gatherStatus = async (options: GatherOptions): Promise<StatusEviden
   const objects = collector.objects(missingOf(unseen), versionIn(answer));
   const serving = await servingCertificates(client, objects.registrations, signal);
   const probes = probe ? await probeAdmission({ client, objects, now, signal }) : [];
-  const told: Unseen[] = [...unseen, ...spoilt].map(([what, why]) => ({ what, why }));
+  const listed: Unseen[] = [...unseen, ...spoilt].map(([what, why]) => ({ what, why }));
   return {
     ...objects,
     now: now(),
@@ -124,7 +124,7 @@ export const gatherStatus = async (options: GatherOptions): Promise<StatusEviden
     ...(namespace === undefined ? {} : { namespace }),
     serving,
     probes,
-    unseen: told,
+    unseen: listed,
     authorities: authoritiesOf(objects.registrations),
   };
 };

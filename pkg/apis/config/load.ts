@@ -96,13 +96,14 @@ const withHeader = (schema: SchemaObject & { properties: Readonly<Record<string,
 
 const problemsOf = (errors: readonly ErrorObject[], { document, lines }: Source): ConfigProblem[] => {
   const problems = errors.flatMap((error): ConfigProblem[] => {
-    const told = sentenceOf(error);
-    if (told === undefined) return [];
+    const sentence = sentenceOf(error);
+    if (sentence === undefined) return [];
     const parent = pathOfPointer(error.instancePath);
-    const place = locate(document, lines, told.key === undefined ? parent : [...parent, told.key]);
-    const position = told.unknownKey === undefined ? place : locateKey(document, lines, parent, told.unknownKey);
-    const path = told.unknownKey === undefined ? place.path : [...place.path, told.unknownKey];
-    const { message, allowed } = told;
+    const place = locate(document, lines, sentence.key === undefined ? parent : [...parent, sentence.key]);
+    const position =
+      sentence.unknownKey === undefined ? place : locateKey(document, lines, parent, sentence.unknownKey);
+    const path = sentence.unknownKey === undefined ? place.path : [...place.path, sentence.unknownKey];
+    const { message, allowed } = sentence;
     const { line, column } = position;
     return [{ line, column, field: renderPath(path), message, ...(allowed === undefined ? {} : { allowed }) }];
   });

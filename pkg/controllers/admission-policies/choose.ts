@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses what carries admission: the webhook, or policies of the API server. Pure.
+// Chooses the admission backend: the webhook, or policies of the API server. Pure.
 import type { AdmissionCarrier } from '../../apis/config/admission.ts';
 import type { Carrier } from '../../hints/policy/index.ts';
 
@@ -11,7 +11,7 @@ export interface ChoiceInput {
   readonly admission: AdmissionCarrier;
   /** Whether the API server serves MutatingAdmissionPolicy v1. */
   readonly served: boolean;
-  /** Whether we may read policies, bindings and what says who carries. */
+  /** Whether we may read policies, bindings and the record of the admission backend. */
   readonly readable: boolean;
   /** Endpoints of the largest slice that admission changes, of late. */
   readonly largestSlice: number;
@@ -27,7 +27,7 @@ export interface Choice {
 
 const webhook = (reason: ChoiceReason, message: string): Choice => ({ carrier: 'webhook', reason, message });
 
-/** What cannot be is not chosen, whatever is configured: then the webhook carries, which serves every version. */
+/** What cannot be is not chosen, whatever is configured: then the webhook is the backend, which serves every version. */
 export const chooseCarrier = ({ admission, served, readable, largestSlice }: ChoiceInput): Choice => {
   if (admission === 'webhook') return webhook('Configured', 'admission is configured as "webhook"');
   if (!served) {

@@ -15,7 +15,7 @@ export interface PolicyReadOptions {
   client: Pick<Client, 'list' | 'raw'>;
   /** Begins the names of policies and bindings of this installation. */
   name: string;
-  /** Of the object that says who carries. */
+  /** Of the object that names the admission backend. */
   namespace: string;
 }
 

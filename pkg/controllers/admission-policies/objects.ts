@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects that carry admission as policies: which they should be, whose they are, and how one differs. Pure.
+// The objects that are the policies of admission: which they should be, whose they are, and how one differs. Pure.
 import { isDeepStrictEqual } from 'node:util';
 import type { KubernetesObject, ObjectRef, OwnerReference } from '../../apis/meta.ts';
 import { COMMANDS } from '../../apis/names.ts';
@@ -27,8 +27,8 @@ export const hasOwnerLabel = ({ metadata }: KubernetesObject): boolean =>
   Object.entries(OWNER).every(([key, value]) => metadata?.labels?.[key] === value);
 
 /**
- * In the order in which they are created; a policy acts once its binding is there. All of them go with `owner`: what says
- * who carries must not outlive who carries.
+ * In the order in which they are created; a policy acts once its binding is there. All of them go with `owner`: the record
+ * of the backend must not outlive the backend.
  */
 export const managedObjects = (
   says: CarrierObject,

@@ -8,13 +8,13 @@ import { hasOwnerLabel, managedKey, managedObjects, titleOf, updateOf } from './
 import type { Managed } from './objects.ts';
 
 export interface PlanInput {
-  /** Who should carry. */
+  /** The backend that should be active. */
   readonly carrier: Carrier;
-  /** What should be there where policies carry. */
+  /** What should be there where policies are the backend. */
   readonly wanted: AdmissionPolicies;
-  /** Namespace of the object that says who carries. */
+  /** Namespace of the object that names the admission backend. */
   readonly namespace: string;
-  /** Policies and bindings of this installation as the server holds them, and what says who carries, whosever it is. */
+  /** Policies and bindings of this installation as the server holds them, and the record of the admission backend, whosever it is. */
   readonly current: readonly Managed[];
   /** What everything goes with; undefined: not known, and what is there stays as it is. */
   readonly owner?: OwnerReference | undefined;
@@ -35,7 +35,7 @@ export interface Plan {
   readonly refused: readonly string[];
   /** The backend that the next step waits for; undefined: none. */
   readonly awaits: Carrier | undefined;
-  /** Who carries, as it is said once the actions are done. */
+  /** The backend, as it is recorded once the actions are done. */
   readonly says: Carrier;
 }
 

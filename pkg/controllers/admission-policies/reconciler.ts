@@ -25,7 +25,7 @@ export interface AdmissionPoliciesReconcilerOptions {
   claim?: Pick<ClusterLock, 'held' | 'known'>;
   /** The backend to bring in; undefined while that is not known. */
   choose(): Choice | undefined;
-  /** Of the object that says who carries. */
+  /** Of the object that names the admission backend. */
   namespace: string;
   store: Pick<PolicyStore, 'list'>;
   writer: PolicyWriter;
@@ -66,7 +66,7 @@ interface Awaited {
 }
 
 /** Deduplicates consecutive messages. */
-const createTeller = ({ events, regarding, logger }: AdmissionPoliciesReconcilerOptions) => {
+const createAnnouncer = ({ events, regarding, logger }: AdmissionPoliciesReconcilerOptions) => {
   let last = '';
   return (type: EventInput['type'], reason: string, message: string, asEvent = true): void => {
     if (last === `${reason}: ${message}`) return;
@@ -86,7 +86,7 @@ export const createAdmissionPoliciesReconciler = (
 ): AdmissionPoliciesReconciler => {
   const { admission, namespace, store, writer, planner, acts, clock, logger } = options;
   const { claim = soleInstallation() } = options;
-  const tell = createTeller(options);
+  const announce = createAnnouncer(options);
   let awaited: Awaited | undefined;
   let backends: Backends | undefined;
   /** Whether this process has written anything; what was so before it is no news. */
@@ -118,7 +118,7 @@ export const createAdmissionPoliciesReconciler = (
     const seen = !claim.held() || (await acts(carrier, signal));
     const late = !seen && now - before.from >= PATIENCE_MS;
     if (late) {
-      tell(
+      announce(
         'Warning',
         'CarrierNotActing',
         `the ${carrier} does not act on slices yet; the previous backend stays until it does; check ${carrier === 'webhook' ? 'its registration and certificate' : 'status.typeChecking of the policies'}`,
@@ -130,11 +130,11 @@ export const createAdmissionPoliciesReconciler = (
 
   const report = ({ refused, says, awaits }: Plan, { carrier, reason, message }: Choice): void => {
     const [refusal] = refused;
-    if (refusal !== undefined) tell('Warning', 'PolicyRefused', refusal);
+    if (refusal !== undefined) announce('Warning', 'PolicyRefused', refusal);
     else if (admission === 'policy' && carrier === 'webhook')
-      tell('Warning', reason, `webhook instead of policy: ${message}`);
+      announce('Warning', reason, `webhook instead of policy: ${message}`);
     else if (awaits === undefined && says === carrier)
-      tell('Normal', 'AdmissionCarrier', `${carrier}: ${message}`, worked);
+      announce('Normal', 'AdmissionCarrier', `${carrier}: ${message}`, worked);
   };
 
   return {

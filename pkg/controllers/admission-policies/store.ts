@@ -28,7 +28,7 @@ export interface PolicyStoreOptions {
   logger: Logger;
   /** Begins the names of policies and bindings of this installation. */
   name: string;
-  /** Of the object that says who carries. */
+  /** Of the object that names the admission backend. */
   namespace: string;
 }
 
@@ -41,7 +41,7 @@ export interface PolicyStore {
   readonly ready: boolean;
   /** Resolves once `ready`, or the signal aborts. */
   settled(signal: AbortSignal): Promise<void>;
-  /** Policies and bindings of this installation, and the object that says who carries. */
+  /** Policies and bindings of this installation, and the object that names the admission backend. */
   list(): Managed[];
   /** Calls back when anything of it changed. */
   onChange(callback: () => void): void;

@@ -45,7 +45,7 @@ interface State {
   /** Monotonic milliseconds. */
   readonly since: number;
   /** An event reported this time without effect. */
-  readonly told: boolean;
+  readonly reported: boolean;
   /** An event reported a fault, and none yet its end. */
   readonly alarmed: boolean;
 }
@@ -81,7 +81,7 @@ const QUIET = new Set(['ServiceMissing', 'Pending', 'NoReadyEndpoints']);
 
 const isFault = (result: Effectiveness): boolean => result.kind === 'ineffective' && !QUIET.has(result.reason);
 
-const NEW_STATE = { since: undefined, told: false };
+const NEW_STATE = { since: undefined, reported: false };
 
 const MAX_MESSAGE = 1_000;
 
@@ -124,12 +124,12 @@ const next = (
   const level = before === undefined ? 'debug' : 'info';
   logger[level]('effectiveness changed', { service: name, state: effectStateOf(result), ...detail });
   // One fault that turns into another is still the same time without effect, and is still reported once.
-  const { since, told } = before !== undefined && isFault(before.result) && isFault(result) ? before : NEW_STATE;
-  return { result, known, since: since ?? clock.monotonic(), told, alarmed: before?.alarmed ?? false };
+  const { since, reported } = before !== undefined && isFault(before.result) && isFault(result) ? before : NEW_STATE;
+  return { result, known, since: since ?? clock.monotonic(), reported, alarmed: before?.alarmed ?? false };
 };
 
 /** One event for all that have been without effect for long enough and were not reported yet; returns when to look again. */
-const tell = (
+const reportFaults = (
   { regarding }: EnabledSettings,
   current: Map<string, State>,
   options: EffectivenessOptions,
@@ -138,13 +138,13 @@ const tell = (
   const due: string[] = [];
   let waitMs: number | undefined;
   for (const [name, state] of current) {
-    const { result, told, since } = state;
-    if (result.kind === 'effective' || told || !isFault(result)) continue;
+    const { result, reported, since } = state;
+    if (result.kind === 'effective' || reported || !isFault(result)) continue;
     const remaining = since + graceMs - clock.monotonic();
     if (remaining > 0) waitMs = Math.min(waitMs ?? remaining, remaining);
     else {
       due.push(result.message);
-      current.set(name, { ...state, told: true, alarmed: true });
+      current.set(name, { ...state, reported: true, alarmed: true });
     }
   }
   const message = due.join('; ').slice(0, MAX_MESSAGE);
@@ -207,7 +207,7 @@ export const createEffectivenessReconciler = (options: EffectivenessOptions): Ef
     states.set(namespace, current);
     if (!sameStates(before, current)) for (const callback of callbacks) callback(namespace);
     tellEnded(namespace, subject, current, options);
-    const afterMs = tell(subject, current, options);
+    const afterMs = reportFaults(subject, current, options);
     return afterMs === undefined ? DONE : { kind: 'requeue', afterMs };
   };
 

@@ -34,7 +34,7 @@ export interface AcceptanceOptions {
 }
 
 export interface Acceptance {
-  /** Why it is not begun (yet); undefined: nothing speaks against it. */
+  /** Why it is not begun (yet); undefined: nothing is against it. */
   refusalOf(one: ZoneEvacuation, signal: AbortSignal): Promise<Refusal | undefined>;
 }
 
@@ -53,7 +53,7 @@ export const createAcceptance = (options: AcceptanceOptions): Acceptance => {
     return [...new Set(answers.map(({ title, version }) => (version === null ? title : `${title} ${version}`)))];
   };
 
-  /** What speaks against it, of Services that it is about; nothing where the object says not to look. */
+  /** What is against it, of Services that it is about; nothing where the object says not to look. */
   const shortages = async (
     one: ZoneEvacuation,
     signal: AbortSignal,

@@ -30,7 +30,11 @@ const TURNS: Readonly<Partial<Record<Phase, Turn>>> = {
   Returned: { type: 'Normal', reason: 'ZoneReturned', condition: 'Returned' },
 };
 
-const tell = (one: ZoneEvacuation, { phase, conditions = [] }: ZoneEvacuationStatus, options: ReportOptions): void => {
+const announce = (
+  one: ZoneEvacuation,
+  { phase, conditions = [] }: ZoneEvacuationStatus,
+  options: ReportOptions,
+): void => {
   const turn = phase === undefined || phase === one.status?.phase ? undefined : TURNS[phase];
   if (turn === undefined) return;
   const { name = '', uid } = one.metadata;
@@ -61,5 +65,5 @@ export const writeStatus = async (
     if (!isNotFound(error)) throw error;
     return;
   }
-  tell(one, status, options);
+  announce(one, status, options);
 };

@@ -50,7 +50,7 @@ type Settled = Exclude<Outcome['state'], 'pending'>;
  * Events about Services: what this process did, and what it leaves; what was so before it led is not said again. They wait for `release`:
  * an Event costs the API server about as much as a slice, and connections do not wait for Events.
  */
-const createTeller = ({ events }: Pick<ServicesOptions, 'events'>) => {
+const createAnnouncer = ({ events }: Pick<ServicesOptions, 'events'>) => {
   const known = new Map<string, Map<string, Settled>>();
   let waiting: EventInput[] = [];
   const record = (key: string, type: 'Normal' | 'Warning', reason: string, message: string): void => {
@@ -59,7 +59,7 @@ const createTeller = ({ events }: Pick<ServicesOptions, 'events'>) => {
   };
   return {
     /** `wrote`: slices of it. */
-    tell(key: string, found: ReadonlyMap<string, Outcome>, wrote: boolean, settled: boolean): void {
+    announce(key: string, found: ReadonlyMap<string, Outcome>, wrote: boolean, settled: boolean): void {
       const before = known.get(key) ?? new Map<string, Settled>();
       for (const [zone, { state, evacuated, message = '' }] of found) {
         if (state === 'pending' || before.get(zone) === state) continue;
@@ -94,7 +94,7 @@ export const createServices = (options: ServicesOptions): Services => {
   const guard = createRewriteGuard({ clock, delayMs, windowMs: WINDOW_MS, quietMs: () => WINDOW_MS });
 
   const window = createWriteWindow({ clock });
-  const teller = createTeller(options);
+  const announcer = createAnnouncer(options);
   /** Of which slices were written since their Service was last as it should be. */
   const wrote = new Set<string>();
 
@@ -107,17 +107,17 @@ export const createServices = (options: ServicesOptions): Services => {
     }
     if (found.size === 0) outcomes.delete(key);
     else outcomes.set(key, found);
-    teller.tell(key, found, wrote.has(key), settled);
+    announcer.announce(key, found, wrote.has(key), settled);
     if (settled) wrote.delete(key);
   };
 
   return {
     outcomes,
-    release: teller.release,
+    release: announcer.release,
     forget() {
       outcomes.clear();
       wrote.clear();
-      teller.forget();
+      announcer.forget();
     },
     async reconcile(key, signal) {
       const view = options.view();

@@ -16,7 +16,7 @@ const ownLabel = ({ metadata }: Service): string | undefined => {
   return record.labels?.[LABEL_STRATEGY];
 };
 
-/** The Service as if its author had asked for nothing: what taking our label back is planned with. */
+/** The Service as if its author had asked for nothing: what removing our label is planned with. */
 const withoutWish = (service: Service): Service => ({
   ...service,
   metadata: {

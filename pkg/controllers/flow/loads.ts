@@ -13,7 +13,7 @@ export interface LoadReaderOptions {
   clock: Clock;
   /** Longest time for one reading, milliseconds; default 10,000. */
   timeoutMs?: number;
-  /** Longest time that a turn waits for it, milliseconds; default 200. A source that hangs must not keep others waiting. */
+  /** Longest time that a reconcile waits for it, milliseconds; default 200. A source that hangs must not keep others waiting. */
   patienceMs?: number;
   /** Ends all readings. */
   lifetime: AbortSignal;
@@ -97,7 +97,7 @@ interface Asked {
   readonly question: string;
   /** Settles when it is known or could not be read; never rejects. */
   readonly reading: Promise<void>;
-  /** Its turn went on without it. */
+  /** Its reconcile went on without it. */
   late: boolean;
 }
 

@@ -33,7 +33,7 @@ export interface PlanningOptions {
   clock: Pick<Clock, 'monotonic' | 'setTimeout'>;
   /** Longest time for one answer, milliseconds; then the thread is ended and the question asked again with the least effort. */
   deadlineMs?: number;
-  /** Longest time that a turn waits for its answer, milliseconds. Later ones are reported by `onReady`. */
+  /** Longest time that a reconcile waits for its answer, milliseconds. Later ones are reported by `onReady`. */
   patienceMs?: number;
   /** An answer came, or did not. */
   onPlanned?(key: string, outcome: PlanOutcome, durationMs: number): void;
@@ -75,7 +75,7 @@ interface Question {
   readonly about: string;
   readonly job: PlanJob;
   timedOut: boolean;
-  /** The turn went on without the answer. */
+  /** The reconcile went on without the answer. */
   late: boolean;
   planned?: Planned;
   error?: Error;
@@ -99,7 +99,7 @@ export const createPlanning = (options: PlanningOptions): Planning => {
   const questions = new Map<string, Question>();
   /** Until when, monotonic milliseconds, a Service whose plan did not end is planned with the least effort. */
   const spared = new Map<string, number>();
-  /** Services whose last answer was late: their turns do not wait for the next one. */
+  /** Services whose last answer was late: their reconciles do not wait for the next one. */
   const slow = new Set<string>();
   let thread: PlanThread | undefined;
   let running:

@@ -109,7 +109,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
   const known = new Map<string, Known>();
   const timeOf = (): string => new Date(clock.now()).toISOString().replace(/\.\d{3}Z$/, 'Z');
 
-  const tell = (outcome: Outcome, type: EventInput['type'], reason: string, message: string): void => {
+  const emit = (outcome: Outcome, type: EventInput['type'], reason: string, message: string): void => {
     const { key: service } = outcome;
     if (type === 'Warning') logger.warn('flow loop degraded', { service, reason, detail: message });
     else logger.info('flow loop recovered', { service, reason, detail: message });
@@ -117,14 +117,14 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
   };
 
   const tellTransitions = (outcome: Outcome, findings: Findings, before: Findings | undefined): void => {
-    const told = new Set<string>();
+    const reported = new Set<string>();
     for (const type of ['Observed', 'Effective', 'Stable'] as const) {
       const { reason, message } = findings[type];
       const last = before?.[type];
-      if (last?.reason === reason || told.has(reason)) continue;
-      told.add(reason);
-      if (isWorse(findings[type])) tell(outcome, 'Warning', reason, message);
-      else if (last !== undefined && isWorse(last)) tell(outcome, 'Normal', reason, `${message} (was: ${last.reason})`);
+      if (last?.reason === reason || reported.has(reason)) continue;
+      reported.add(reason);
+      if (isWorse(findings[type])) emit(outcome, 'Warning', reason, message);
+      else if (last !== undefined && isWorse(last)) emit(outcome, 'Normal', reason, `${message} (was: ${last.reason})`);
     }
   };
 
@@ -133,7 +133,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
     const { decision, plan } = turn ?? {};
     if (decision?.changed !== true || plan === undefined || settings.mode === 'Observe') return;
     counters.changed(decision.reason, hintsChanged(outcome, before));
-    tell(outcome, 'Normal', 'PlanChanged', `${decision.reason}: ${describePlan(plan, endpointsIn(outcome))}`);
+    emit(outcome, 'Normal', 'PlanChanged', `${decision.reason}: ${describePlan(plan, endpointsIn(outcome))}`);
   };
 
   const writeStatus = async (

@@ -26,7 +26,7 @@ export interface StatusWriterOptions {
 export interface StatusWriter {
   /** What is known to be written: by this process, else what the policy carries. */
   last(key: string, policy: FlowPolicy | undefined): FlowPolicyStatus | undefined;
-  /** Writes the status if there is need; true if it was written. Failures are logged, and tried again with the next turn. */
+  /** Writes the status if there is need; true if it was written. Failures are logged, and tried again with the next reconcile. */
   write(subject: StatusSubject, status: FlowPolicyStatus, signal: AbortSignal): Promise<boolean>;
   /** Removes a policy of our own that has no spec. */
   remove(policy: FlowPolicy, signal: AbortSignal): Promise<void>;

@@ -29,13 +29,13 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** What came of one turn of a Service. */
+/** The result of one reconcile of a Service. */
 export interface Outcome {
   readonly key: string;
   readonly strategy: PlannedStrategy;
   readonly snapshot: Snapshot;
   readonly settings: FlowSettings;
-  /** Wall clock of the turn, seconds since 1970. */
+  /** Wall clock of the reconcile, seconds since 1970. */
   readonly time: number;
   readonly refused: Refusal | undefined;
   readonly turn: Turn | undefined;

@@ -16,7 +16,7 @@ import { createResyncCounter, showRepair } from './metrics.ts';
 import { UNHINTED, createResync } from './resync.ts';
 import type { ResyncOptions } from './resync.ts';
 import { createPlanRetirement } from './retirement.ts';
-import { needsTouch } from './select.ts';
+import { needsResync } from './select.ts';
 
 export interface HintControllersOptions extends Pick<ResyncOptions, 'client' | 'clock' | 'events' | 'logger'> {
   readonly config: Pick<SettingsReconcilerConfiguration, 'hintRepair'>;
@@ -70,15 +70,15 @@ export const createHintControllers = (options: HintControllersOptions): Readonly
     regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
   };
   // After an outage of the webhook: same-zone and same-node slices, and those of Etcds' clients, that lack their hints.
-  const isUnhinted = (slice: EndpointSlice): boolean => needsTouch(slice, isChosen(slice, view));
+  const isUnhinted = (slice: EndpointSlice): boolean => needsResync(slice, isChosen(slice, view));
   const ofSlice: KeysOf<EndpointSlice> = (slice, _previous, deleted) =>
     !deleted && slice.metadata?.labels?.[LABEL_SERVICE_NAME] !== undefined && isUnhinted(slice) ? [KEY] : [];
   const repair = createResync({
     ...resyncing,
-    task: { ...UNHINTED, needsTouch: isUnhinted },
+    task: { ...UNHINTED, needsResync: isUnhinted },
     // Where admission does not look, a resync would not help.
     slices: () => admission.slices().filter(isOwned),
-    onTouch: (helped) => count(helped ? 'hinted' : 'unhinted'),
+    onResync: (helped) => count(helped ? 'hinted' : 'unhinted'),
   });
   showRepair(metrics, repair);
   // Plans are not bound to the modes: a Service with a plan may be in any namespace that admission serves.
@@ -87,7 +87,7 @@ export const createHintControllers = (options: HintControllersOptions): Readonly
     // Of several installations, the one that admits removes plans.
     planner: { alive: () => planner.alive(), known: () => planner.known() && admission.isHeld() },
     slices: admission.slices,
-    onTouch: (helped) => count(helped ? 'spread' : 'planned'),
+    onResync: (helped) => count(helped ? 'spread' : 'planned'),
   });
   return {
     'hint-release': release,

@@ -8,25 +8,25 @@ import { isNotFound } from '../../kubernetes/errors.ts';
 import { sleep } from '../../kubernetes/sleep.ts';
 import type { Client, Clock, EventInput, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
-import { needsTouch } from './select.ts';
+import { needsResync } from './select.ts';
 
-/** What the touches are for. */
-export interface TouchTask {
+/** What the resyncs are for. */
+export interface ResyncTask {
   /** Whether one more write of the slice would change its hints, if admission works. */
-  needsTouch(slice: EndpointSlice): boolean;
-  /** Reason of the event and message of the log when a touch does not help. */
+  needsResync(slice: EndpointSlice): boolean;
+  /** Reason of the event and message of the log when a resync does not help. */
   readonly failed: { readonly reason: string; readonly summary: string };
-  /** What a touch that did not help shows, after the slice's name. */
+  /** What a resync that did not help shows, after the slice's name. */
   readonly symptom: string;
   /** What the log says once none is left. */
   readonly done: string;
-  /** What the log says when a touch helps again. */
+  /** What the log says when a resync helps again. */
   readonly recovered: string;
 }
 
 /** After an outage of the webhook: same-zone and same-node slices that lack their hints. */
-export const UNHINTED: TouchTask = {
-  needsTouch,
+export const UNHINTED: ResyncTask = {
+  needsResync,
   failed: { reason: 'WebhookUnavailable', summary: 'webhook unavailable' },
   symptom:
     'came back without hints: the endpointslice-webhook does not act; check whether it is ready, registered and reached by the API server',
@@ -37,23 +37,23 @@ export const UNHINTED: TouchTask = {
 export interface ResyncOptions {
   client: Pick<Client, 'patch'>;
   /** Default: `UNHINTED`. */
-  task?: TouchTask;
+  task?: ResyncTask;
   /** Slices as cached, of the namespaces that are served. */
   slices(): readonly EndpointSlice[];
   clock: Clock;
-  /** Touches a second. */
+  /** Resyncs a second. */
   writesPerSecond: number;
-  /** First pause after a touch that brought no hints, milliseconds; doubled up to an hour. */
+  /** First pause after a resync that brought no hints, milliseconds; doubled up to an hour. */
   backoffMs: number;
   events: Pick<EventRecorder, 'record'>;
-  /** What the event of touches that do not help is about. */
+  /** What the event of resyncs that do not help is about. */
   regarding: EventInput['regarding'];
   logger: Logger;
-  onTouch?: (helped: boolean) => void;
+  onResync?: (helped: boolean) => void;
 }
 
 export interface Resync extends Reconciler {
-  /** True while touches do not help. */
+  /** True while resyncs do not help. */
   readonly unavailable: boolean;
 }
 
@@ -63,9 +63,9 @@ const DONE: Result = { kind: 'done' };
 /** So many namespaces at least say that admission does not act, if there are as many. */
 const WITNESSES = 3;
 
-interface Touched {
+interface Resynced {
   readonly helped: boolean;
-  /** The resourceVersion that the touch made. */
+  /** The resourceVersion that the resync made. */
   readonly version: string | undefined;
 }
 
@@ -82,15 +82,15 @@ export const createResync = (options: ResyncOptions): Resync => {
   let failures = 0;
   /** Monotonic; before it nothing is tried. */
   let notBefore = 0;
-  /** Versions of slices that a touch did not help while it helped others, by path. */
+  /** Versions of slices that a resync did not help while it helped others, by path. */
   const stubborn = new Map<string, string | undefined>();
 
-  const touch = async (slice: EndpointSlice, signal: AbortSignal): Promise<Touched> => {
+  const resyncOne = async (slice: EndpointSlice, signal: AbortSignal): Promise<Resynced> => {
     const patch = { metadata: { annotations: { [ANNOTATION_TOUCHED]: new Date(clock.now()).toISOString() } } };
     try {
       const answer = await client.patch<EndpointSlice>(ENDPOINT_SLICES, refOf(slice), 'merge', patch, {}, signal);
-      const helped = !task.needsTouch(answer);
-      options.onTouch?.(helped);
+      const helped = !task.needsResync(answer);
+      options.onResync?.(helped);
       return { helped, version: answer.metadata?.resourceVersion };
     } catch (error) {
       // The slice went away: that says nothing about admission.
@@ -121,18 +121,18 @@ export const createResync = (options: ResyncOptions): Resync => {
     failures = 0;
   };
 
-  /** One slice proves nothing against all: a touch that did not help is followed by some in other namespaces. */
-  const touchAll = async (found: readonly EndpointSlice[], signal: AbortSignal): Promise<Result> => {
+  /** One slice proves nothing against all: a resync that did not help is followed by some in other namespaces. */
+  const resyncAll = async (found: readonly EndpointSlice[], signal: AbortSignal): Promise<Result> => {
     const pending = [...found];
     let unhelped: Unhelped[] = [];
     const isElsewhere = (slice: EndpointSlice): boolean =>
       unhelped.every((other) => refOf(other.slice).namespace !== refOf(slice).namespace);
-    for (let touches = 0; pending.length > 0; touches += 1) {
+    for (let resyncs = 0; pending.length > 0; resyncs += 1) {
       const index = unhelped.length < WITNESSES ? pending.findIndex(isElsewhere) : -1;
       const [slice] = index === -1 ? [] : pending.splice(index, 1);
       if (slice === undefined) break;
-      if (touches > 0) await sleep(clock, 1_000 / writesPerSecond, signal);
-      const { helped, version } = await touch(slice, signal);
+      if (resyncs > 0) await sleep(clock, 1_000 / writesPerSecond, signal);
+      const { helped, version } = await resyncOne(slice, signal);
       if (!helped) {
         unhelped.push({ slice, version });
         continue;
@@ -146,9 +146,9 @@ export const createResync = (options: ResyncOptions): Resync => {
     return DONE;
   };
 
-  /** What needs a touch, but for those that did not change since one did not help them. */
+  /** What needs a resync, but for those that did not change since one did not help them. */
   const find = (): EndpointSlice[] => {
-    const found = slices().filter(task.needsTouch);
+    const found = slices().filter(task.needsResync);
     const paths = new Set(found.map(pathOf));
     for (const path of stubborn.keys()) if (!paths.has(path)) stubborn.delete(path);
     return found.filter((slice) => {
@@ -165,7 +165,7 @@ export const createResync = (options: ResyncOptions): Resync => {
         return DONE;
       }
       const wait = failures === 0 ? 0 : notBefore - clock.monotonic();
-      return wait > 0 ? { kind: 'requeue', afterMs: wait } : await touchAll(found, signal);
+      return wait > 0 ? { kind: 'requeue', afterMs: wait } : await resyncAll(found, signal);
     },
     get unavailable() {
       return failures > 0;

@@ -3,7 +3,7 @@
 import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
 import type { Clock, Reconciler, Result } from '../../kubernetes/types.ts';
 import { createResync } from './resync.ts';
-import type { ResyncOptions, TouchTask } from './resync.ts';
+import type { ResyncOptions, ResyncTask } from './resync.ts';
 import { holdsPlan } from './select.ts';
 
 interface PlanRetirementOptions extends Omit<ResyncOptions, 'task'> {
@@ -16,13 +16,13 @@ interface PlanRetirementOptions extends Omit<ResyncOptions, 'task'> {
 const LOOK_MS = 15_000;
 
 /**
- * From seeing the planner dead to the first touch: every replica of the webhook and every API server that holds the
- * policies must know it too, or else the touch changes nothing.
+ * From seeing the planner dead to the first resync: every replica of the webhook and every API server that holds the
+ * policies must know it too, or else the resync changes nothing.
  */
 export const GRACE_MS = 30_000;
 
-const PLANS: TouchTask = {
-  needsTouch: holdsPlan,
+const PLANS: ResyncTask = {
+  needsResync: holdsPlan,
   failed: { reason: 'PlansRemain', summary: 'planned hints remain although the flow-controller is gone' },
   symptom:
     'keeps its planned hints although no flow-controller is alive: admission does not act; check the webhook or the policies',

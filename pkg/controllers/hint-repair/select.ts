@@ -32,7 +32,7 @@ const isOpen = (slice: EndpointSlice): boolean =>
  *
  * @param chosen - its namespace asks for hints, and its labels for nothing
  */
-export const needsTouch = (slice: EndpointSlice, chosen = false): boolean =>
+export const needsResync = (slice: EndpointSlice, chosen = false): boolean =>
   (chosen || isWebhooks(slice)) && isOpen(slice) && (slice.endpoints ?? []).some(lacksOwnZone);
 
 /** Whether the slice holds hints of a plan, which one more write would take away if its planner is known to be gone. */

@@ -19,7 +19,7 @@ import type { NodeGroupCaches } from './caches.ts';
 import { createTouchCounter, showNodeGroups } from './metrics.ts';
 import { createReports } from './reports.ts';
 import { createServiceTopology } from './services.ts';
-import { createToucher } from './touch.ts';
+import { createServiceResync } from './touch.ts';
 import { createZoneReconciler } from './zones.ts';
 
 const isMarked = ({ metadata }: Service): boolean =>
@@ -93,7 +93,7 @@ export const createNodeGroupControllers = (options: NodeGroupsOptions): NodeGrou
   const reports = createReports({ ...shared, group: (name) => groups.get({ name }) });
   const zones = createZoneReconciler({ ...shared, node: (name) => nodes.get({ name }), groups: knownGroups, reports });
   const touched = createTouchCounter(metrics);
-  const toucher = createToucher({
+  const resync = createServiceResync({
     ...shared,
     service,
     slices: (key) => slicesOf(caches, key),
@@ -113,8 +113,8 @@ export const createNodeGroupControllers = (options: NodeGroupsOptions): NodeGrou
   return {
     'node-group-zones': { ...zones, watches: nodeWatches(caches) },
     'node-group-touches': {
-      ...toucher.reconciler,
-      watches: touchWatches(caches, toucher.concerns),
+      ...resync.reconciler,
+      watches: touchWatches(caches, resync.concerns),
       reads: [services, nodes],
     },
     'node-group-services': { ...topology.reconciler, watches: serviceWatches(caches), reads: [meshes] },

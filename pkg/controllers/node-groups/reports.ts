@@ -23,12 +23,12 @@ export interface ZoneCount {
 
 export interface Reports {
   /** What was decided, and done where it says so. */
-  tell(node: KubernetesObject, decision: ZoneDecision): void;
+  report(node: KubernetesObject, decision: ZoneDecision): void;
   forget(node: string): void;
   counts(): ZoneCount[];
 }
 
-interface Told {
+interface Reported {
   readonly group: string;
   readonly state: string;
 }
@@ -43,7 +43,7 @@ const regardingNode = ({ metadata }: KubernetesObject): EventInput['regarding'] 
 });
 
 export const createReports = ({ events, logger, group }: ReportsOptions): Reports => {
-  const known = new Map<string, Told>();
+  const known = new Map<string, Reported>();
 
   const regardingGroup = (name: string): EventInput['regarding'] => {
     const uid = group(name)?.metadata?.uid;
@@ -73,7 +73,7 @@ export const createReports = ({ events, logger, group }: ReportsOptions): Report
   };
 
   return {
-    tell(node, decision) {
+    report(node, decision) {
       const name = node.metadata?.name ?? '';
       if (decision.kind === 'none') {
         known.delete(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The turn of one Service with KubeEdge's annotation: label, our annotation beside it, and an event that says how far it goes.
+// The reconcile of one Service with KubeEdge's annotation: label, our annotation beside it, and an event that says how far it goes.
 import type { Service } from '../../apis/core.ts';
 import { SERVICES } from '../../apis/resources.ts';
 import { planServiceTopology } from '../../kubeedge/service-topology.ts';
@@ -40,8 +40,8 @@ export const createServiceTopology = (options: ServiceReconcilerOptions): Servic
   const { client, events, clock, logger } = options;
   const known = new Map<string, ServiceTopologyReason>();
   const guard = createRewriteGuard({ clock, delayMs: () => REWRITE_MS });
-  /** Written, perhaps: an answer can be lost, and the next turn then finds nothing to write. */
-  const untold = new Set<string>();
+  /** Written, perhaps: an answer can be lost, and the next reconcile then finds nothing to write. */
+  const unreported = new Set<string>();
 
   const write = async (service: Service, patch: object, signal: AbortSignal): Promise<boolean> => {
     const { namespace = '', name = '', resourceVersion } = service.metadata ?? {};
@@ -56,7 +56,7 @@ export const createServiceTopology = (options: ServiceReconcilerOptions): Servic
     }
   };
 
-  const tell = ({ metadata }: Service, { reason, message }: ServiceTopologyStatus): void => {
+  const emit = ({ metadata }: Service, { reason, message }: ServiceTopologyStatus): void => {
     const { namespace = '', name = '', uid } = metadata ?? {};
     logger.info('service topology', { service: `${namespace}/${name}`, reason });
     if (!TOLD.has(reason)) return;
@@ -67,7 +67,7 @@ export const createServiceTopology = (options: ServiceReconcilerOptions): Servic
   const forget = (key: string): Result => {
     known.delete(key);
     guard.forget(key);
-    untold.delete(key);
+    unreported.delete(key);
     return DONE;
   };
 
@@ -84,13 +84,13 @@ export const createServiceTopology = (options: ServiceReconcilerOptions): Servic
           const wanted = status?.reason ?? '';
           const permit = guard.admit(key, wanted);
           if (permit.kind === 'wait') return { kind: 'requeue', afterMs: permit.afterMs };
-          untold.add(key);
+          unreported.add(key);
           if (!(await write(service, patch, signal))) return { kind: 'requeue', afterMs: CONFLICT_RETRY_MS };
           guard.written(key, wanted);
         }
         if (status === undefined) return forget(key);
         // After a restart what is in order was reported before; the annotation shows it all the time.
-        if (untold.delete(key) || (changed && status.reason === 'ConflictingMode')) tell(service, status);
+        if (unreported.delete(key) || (changed && status.reason === 'ConflictingMode')) emit(service, status);
         known.set(key, status.reason);
         return DONE;
       },

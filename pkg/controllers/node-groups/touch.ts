@@ -28,10 +28,10 @@ export interface TouchOptions {
 /** `gaveUp`: the zones did not follow, however often the Service was written. */
 export type TouchOutcome = 'touched' | 'followed' | 'gaveUp';
 
-export interface Toucher {
+export interface ServiceResync {
   /** By Service; one at a time, so that the rate holds. */
   readonly reconciler: Reconciler;
-  /** Whether a turn of this Service could do anything. */
+  /** Whether a reconcile of this Service could do anything. */
   concerns(key: string): boolean;
 }
 
@@ -50,7 +50,7 @@ const SETTLE_MS = 500;
 const FIRST_WAIT_MS = 2_000;
 const MAX_TOUCHES = 6;
 
-export const createToucher = (options: TouchOptions): Toucher => {
+export const createServiceResync = (options: TouchOptions): ServiceResync => {
   const { client, clock, touchesPerSecond, slices, zoneOf, events, logger, onTouch } = options;
   const bucket = createTokenBucket({ clock, ratePerSecond: touchesPerSecond, burst: 1 });
   const attempts = new Map<string, Attempt>();

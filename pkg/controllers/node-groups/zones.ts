@@ -18,7 +18,7 @@ export interface ZoneReconcilerOptions {
   /** Undefined while they cannot be read: then nothing is decided, since a group that is not seen is not gone. */
   groups(): readonly NodeGroup[] | undefined;
   client: Pick<Client, 'patch' | 'pages'>;
-  reports: Pick<Reports, 'tell' | 'forget'>;
+  reports: Pick<Reports, 'report' | 'forget'>;
   clock: Pick<Clock, 'now' | 'monotonic'>;
 }
 
@@ -46,14 +46,14 @@ export const createZoneReconciler = (options: ZoneReconcilerOptions): Reconciler
     if (decision.moves) {
       const checked = unlessBound(decision, name, await readVolumesAgainst(client, name, decision.zone, signal));
       if (checked.kind === 'refused') {
-        reports.tell(node, checked);
+        reports.report(node, checked);
         return { kind: 'requeue', afterMs: VOLUME_RETRY_MS };
       }
     }
     const written = await writeZone(node, decision, client, signal);
     if (written === undefined) return { kind: 'requeue', afterMs: CONFLICT_RETRY_MS };
     guard.written(name, zone);
-    reports.tell(written, decision);
+    reports.report(written, decision);
     return DONE;
   };
 
@@ -69,7 +69,7 @@ export const createZoneReconciler = (options: ZoneReconcilerOptions): Reconciler
       }
       const decision = decideZone(node, groups, Math.floor(clock.now() / 1_000));
       if (decision.kind === 'write') return carryOut(node, decision, signal);
-      reports.tell(node, decision);
+      reports.report(node, decision);
       return DONE;
     },
   };

@@ -23,7 +23,7 @@ export const routingMeta = (meta: ObjectMeta | undefined): Pick<ObjectMeta, 'lab
   ...kept(meta, 'annotations', ARGUMENTS),
 });
 
-const telling = ({ metadata, status }: Node): string =>
+const relevant = ({ metadata, status }: Node): string =>
   JSON.stringify([metadata?.labels, metadata?.annotations, status?.conditions, status?.nodeInfo]);
 
 export const createClients = (
@@ -32,7 +32,7 @@ export const createClients = (
 ): (() => readonly Clients[]) => {
   let known: readonly Clients[] | undefined;
   nodes.onChange((node, previous, deleted) => {
-    if (deleted || previous === undefined || telling(node) !== telling(previous)) known = undefined;
+    if (deleted || previous === undefined || relevant(node) !== relevant(previous)) known = undefined;
   });
   routers.onChange(() => (known = undefined));
   return () => (known ??= clientsOf(nodes.list(), routers.objects()));

@@ -114,7 +114,7 @@ export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvid
   const parts = partsOf({ client, ...(pods === undefined ? {} : { pods }) });
   const known = new Map<string, readonly RouterObject[]>();
   const callbacks: (() => void)[] = [];
-  let told: readonly RouterObject[] | undefined;
+  let last: readonly RouterObject[] | undefined;
 
   const read = async (signal: AbortSignal): Promise<void> => {
     for (const [what, look] of parts) {
@@ -128,19 +128,19 @@ export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvid
     }
     if (known.size < parts.length) return;
     const found = parts.flatMap(([what]) => known.get(what) ?? []);
-    const changed = JSON.stringify(found) !== JSON.stringify(told);
-    told = found;
+    const changed = JSON.stringify(found) !== JSON.stringify(last);
+    last = found;
     if (changed) for (const callback of callbacks) callback();
   };
 
   return {
-    objects: () => told,
+    objects: () => last,
     onChange: (callback) => void callbacks.push(callback),
     read,
     async run(signal) {
       while (!signal.aborted) {
         try {
-          await sleep(clock, told === undefined ? RETRY_MS : PERIOD_MS, signal);
+          await sleep(clock, last === undefined ? RETRY_MS : PERIOD_MS, signal);
           await read(signal);
         } catch (error) {
           if (!signal.aborted) throw error;

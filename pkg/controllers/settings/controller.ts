@@ -39,7 +39,7 @@ export interface SettingsControllerOptions {
   readonly logger: Logger;
 }
 
-/** Namespaces worked on at once: enough to keep one connection busy, few enough to be a good citizen. */
+/** Namespaces worked on at once: enough to keep one connection busy, few enough to be easy on the API server. */
 const CONCURRENCY = 4;
 
 /** The key is the name of a namespace. */

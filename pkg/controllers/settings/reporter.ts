@@ -54,7 +54,7 @@ export const createReporter = ({ logger, events }: ReporterOptions): Reporter =>
   const known = new Map<string, Known>();
   const adopted = new Set<string>();
 
-  const tell = (decision: NamespaceDecision, summary: DecisionSummary, wrote: boolean): void => {
+  const announce = (decision: NamespaceDecision, summary: DecisionSummary, wrote: boolean): void => {
     const { namespace, owner } = decision;
     const before = known.get(namespace);
     const changed = before?.summary.fingerprint !== summary.fingerprint;
@@ -62,8 +62,8 @@ export const createReporter = ({ logger, events }: ReporterOptions): Reporter =>
     if (changed) logger.info('routing decided', { namespace, owner, reason, detail: shorten(message) });
     // Nothing is written just because this process started: the process before reported the same decision.
     const firstLook = before === undefined && adopted.has(namespace) && !summary.faulty;
-    const worthTelling = before !== undefined || reason !== 'SettingDisabled';
-    if (wrote || (changed && !firstLook && worthTelling)) events.record(eventOf(decision, summary));
+    const worthReporting = before !== undefined || reason !== 'SettingDisabled';
+    if (wrote || (changed && !firstLook && worthReporting)) events.record(eventOf(decision, summary));
   };
 
   return {
@@ -75,7 +75,7 @@ export const createReporter = ({ logger, events }: ReporterOptions): Reporter =>
       const summary = summarize(decision);
       const before = known.get(namespace);
       // A repair restores what was reported already.
-      tell(decision, summary, written.length > 0 && before?.summary.fingerprint !== summary.fingerprint);
+      announce(decision, summary, written.length > 0 && before?.summary.fingerprint !== summary.fingerprint);
       for (const { kind, ref, plan } of written) {
         const changes = plan.kind === 'patch' ? plan.changes : [];
         logger.info('settings written', {

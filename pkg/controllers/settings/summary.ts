@@ -9,7 +9,7 @@ export interface DecisionSummary {
   readonly reason: string;
   readonly message: string;
   readonly fingerprint: string;
-  /** The setting is on, but something is wrong that a person has to mend. */
+  /** The setting is on, but something is wrong that a person has to fix. */
   readonly faulty: boolean;
 }
 

@@ -132,7 +132,7 @@ const familyFacts = (service: Service, slices: readonly EndpointSlice[]): readon
 
 /**
  * Slices as they should be: what would be stored now where that is complete, else each endpoint for its own zone. So
- * causes behind a missing hint show at once, and not only after it is mended.
+ * causes behind a missing hint show at once, and not only after it is fixed.
  */
 const idealSlices = ({ slices, expected }: Pick<Facts, 'slices' | 'expected'>): readonly EndpointSlice[] => {
   const complete = expected.filter(({ slices: own }) =>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that mend a cause, or show what has to be mended, for this Service, this version and these data planes.
+// The commands that fix a cause, or show what has to be fixed, for this Service, this version and these data planes.
 import { GROUP, LABEL_SERVICE_NAME, LABEL_STRATEGY, LABEL_ZONE } from '../../apis/names.ts';
 import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { atLeast } from '../../routing/version.ts';

@@ -42,7 +42,7 @@ const selectsNamespace = ({ matchLabels = {}, matchExpressions = [] }: LabelSele
 
 const named = ({ configuration, name }: WebhookSummary): string => `webhook ${name} of ${configuration}`;
 
-/** Why a webhook that selects the slices cannot answer; undefined where nothing speaks against it. */
+/** Why a webhook that selects the slices cannot answer; undefined where nothing is against it. */
 const whyDead = (facts: Facts, webhook: WebhookSummary): Cause | undefined => {
   const { snapshot, index, options } = facts;
   const { service, caNotAfter } = webhook;

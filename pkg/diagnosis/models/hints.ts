@@ -74,7 +74,7 @@ export interface FinalHints extends StoredHints {
 
 const CONTROLLER_USER = 'system:serviceaccount:kube-system:endpointslice-controller';
 const FOR_NODES_SINCE = 33;
-const NOBODY: ReadonlySet<string> = new Set();
+const NO_USERS: ReadonlySet<string> = new Set();
 const HINTS_PATH = /^\/endpoints\/(\d+)\/hints$/;
 
 const withoutHints = ({ hints: _, ...endpoint }: Endpoint): Endpoint => endpoint;
@@ -91,7 +91,7 @@ const admit = (
     object: { ...written, metadata: { ...written.metadata, labels } },
     oldObject: stored,
     userName: CONTROLLER_USER,
-    flowControllerUsers: NOBODY,
+    flowControllerUsers: NO_USERS,
     plannerAlive: true,
     nodeHints: atLeast(version, FOR_NODES_SINCE),
   });

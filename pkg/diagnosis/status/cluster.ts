@@ -46,8 +46,8 @@ const nodesOf = ({ nodes }: ClusterSnapshot): ClusterStatus['nodes'] => {
 /** The API server's version, else the newest of the Nodes. */
 const versionOf = ({ version }: ClusterSnapshot, nodes: ClusterStatus['nodes']): KubernetesVersion | undefined => {
   if (version !== undefined) return version;
-  const told = Object.keys(nodes?.versions ?? {}).filter((each) => each !== UNKNOWN);
-  const newest = told.map(parseVersion).sort((a, b) => b.major - a.major || b.minor - a.minor)[0];
+  const known = Object.keys(nodes?.versions ?? {}).filter((each) => each !== UNKNOWN);
+  const newest = known.map(parseVersion).sort((a, b) => b.major - a.major || b.minor - a.minor)[0];
   return newest;
 };
 

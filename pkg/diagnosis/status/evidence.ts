@@ -105,7 +105,7 @@ export interface KeepingFacts {
 export interface ConfigFacts {
   readonly namespace: string;
   readonly name: string;
-  /** Who carries admission, in the object that says only that. */
+  /** The admission backend, in the object that says only that. */
   readonly carrier?: string;
   /** Modes of the settings-reconciler that are on. */
   readonly modes?: readonly string[];

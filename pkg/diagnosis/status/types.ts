@@ -92,7 +92,7 @@ export interface InstallationStatus {
   /** Modes of the settings-reconciler; null where its configuration could not be seen. */
   readonly modes: readonly string[] | null;
   readonly leases: readonly LeaseStatus[];
-  /** Who carries admission, as the settings-reconciler has written; null where it says nothing. */
+  /** The admission backend, as the settings-reconciler has written; null where it says nothing. */
   readonly carrier: string | null;
   readonly webhooks: readonly WebhookStatus[];
 }

@@ -68,8 +68,8 @@ export const loopFiguresOf = (
   const known = new Set(observation.zones);
   const others = Object.keys(evaluated.zones).filter((zone) => !known.has(zone));
   const left = new Set(others.slice(MAX_ZONES_WITHOUT_CLIENTS));
-  const told = Object.entries(evaluated.zones).filter(([zone]) => !left.has(zone));
-  const zones = told.map(([zone, figures]) => ({
+  const shown = Object.entries(evaluated.zones).filter(([zone]) => !left.has(zone));
+  const zones = shown.map(([zone, figures]) => ({
     zone,
     demand: figures.demand,
     endpoints: endpoints.filter((one) => one.zone === zone).length,

@@ -75,7 +75,7 @@ export const configuredEtcdSelection = (
 
 /**
  * A configuration that cannot be read says nothing about what is wanted: where routing is on, everything stays as it is
- * until it is mended. Where it is off, off is what is wanted.
+ * until it is fixed. Where it is off, off is what is wanted.
  */
 export const heldByConfiguration = (decision: RoutingDecision, governing: Governing | undefined): RoutingDecision => {
   if (decision.kind !== 'enabled' || governing?.reading.kind !== 'invalid') return decision;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the MutatingAdmissionPolicies that carry admission where no webhook should run.
+// Builds the MutatingAdmissionPolicies that do what admission does where no webhook should run.
 import { EXTENSION_NAME } from '../../apis/names.ts';
 import { hintRows } from './hints.ts';
 import { settingsRow } from './settings.ts';
@@ -16,7 +16,7 @@ import type {
 const API_VERSION = 'admissionregistration.k8s.io/v1';
 const labels = { 'app.kubernetes.io/name': EXTENSION_NAME };
 
-/** Name of the object that says who carries. */
+/** Name of the object that names the admission backend. */
 export const CARRIER_NAME = 'admission-carrier';
 
 const policyNameOf = ({ name }: Pick<AdmissionPoliciesOptions, 'name'>, row: PolicyRow): string =>
@@ -43,7 +43,7 @@ const bindingOf = (row: PolicyRow, options: AdmissionPoliciesOptions): MutatingA
   spec: { policyName: policyNameOf(options, row) },
 });
 
-/** Where it is written down who carries admission: the one who decides it writes it, and the webhook follows. */
+/** Where it is written down which admission backend is active: the one who decides it writes it, and the webhook follows. */
 export const buildCarrierObject = (namespace: string, carrier: Carrier): CarrierObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',

@@ -91,7 +91,7 @@ const droppedExpression = ({ slot, yieldsToHeuristic }: KeptSlot): string => {
   ].join(' &&\n');
 };
 
-/** Whether the value is to be put back; the slot that it must agree with counts as it will be. */
+/** Whether the value is to be restored; the slot that it must agree with counts as it will be. */
 const isPutBack = ({ slot, agreesWith }: KeptSlot): string => {
   if (agreesWith === undefined) return droppedIn(slot);
   const other = valueIn('next', agreesWith, recordedIn(slot));

@@ -62,7 +62,7 @@ export interface PolicyRow {
 /** The admission backend: what writes hints and preserves settings. */
 export type Carrier = 'policy' | 'webhook';
 
-/** Says who carries admission. */
+/** Says which admission backend is active. */
 export interface CarrierObject {
   readonly apiVersion: 'v1';
   readonly kind: 'ConfigMap';
@@ -71,7 +71,7 @@ export interface CarrierObject {
   readonly data: { readonly carrier: Carrier };
 }
 
-/** Everything that carries admission without a webhook. */
+/** All that admission needs without a webhook. */
 export interface AdmissionPolicies {
   readonly policies: readonly MutatingAdmissionPolicy[];
   readonly bindings: readonly MutatingAdmissionPolicyBinding[];
@@ -88,7 +88,7 @@ export interface AdmissionPoliciesOptions {
   readonly plannerAlive: boolean;
   /** The user whose writes of settings are never changed. */
   readonly settingsReconcilerUser: string;
-  /** Whether dropped settings are put back, in namespaces labelled for it. */
+  /** Whether dropped settings are restored, in namespaces labelled for it. */
   readonly keepSettings: boolean;
   /** Value of the namespace label by which settings are kept. Default `true`. */
   readonly routingLabel?: string;

@@ -43,7 +43,7 @@ const followAnnotation = (object: Checked): MergePatch | undefined => {
 };
 
 /**
- * On UPDATE, puts back what the owner's write dropped; lets the strategy label follow the annotation.
+ * On UPDATE, restores what the owner's write dropped; lets the strategy label follow the annotation.
  * Applying the operations and deciding again gives `unchanged`.
  */
 export const decideSettings = (input: SettingsInput): SettingsDecision => {

@@ -10,7 +10,7 @@ import {
   MANAGED_BY_DRUID,
 } from '../../../../pkg/apis/names.ts';
 import { createHintRelease, isChosen, isLeftOver } from '../../../../pkg/controllers/hint-repair/etcd-clients.ts';
-import { needsTouch } from '../../../../pkg/controllers/hint-repair/select.ts';
+import { needsResync } from '../../../../pkg/controllers/hint-repair/select.ts';
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { endpoint, service, slice } from '../../../fixtures/core.ts';
@@ -58,9 +58,9 @@ describe("slices of Etcds' client Services", () => {
 
   it('are touched where they lack hints and are chosen', () => {
     const bare = of({ endpoints: [endpoint({ zone: 'a' })] });
-    expect(needsTouch(bare, true)).to.equal(true);
-    expect(needsTouch(bare, false)).to.equal(false);
-    expect(needsTouch(of({ endpoints: [endpoint({ zone: 'a', hints: HINTS })] }), true)).to.equal(false);
+    expect(needsResync(bare, true)).to.equal(true);
+    expect(needsResync(bare, false)).to.equal(false);
+    expect(needsResync(of({ endpoints: [endpoint({ zone: 'a', hints: HINTS })] }), true)).to.equal(false);
   });
 
   const leftOver: {

@@ -61,7 +61,7 @@ describe('plan retirement', () => {
       events: { record: (event) => void events.push(event) },
       regarding: { apiVersion: 'v1', kind: 'Namespace', name: 'own' },
       logger: recordingLogger(),
-      onTouch: (helped) => void outcomes.push(helped),
+      onResync: (helped) => void outcomes.push(helped),
     });
   });
 

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Endpoint } from '../../../../pkg/apis/core.ts';
 import { ANNOTATION_PROBE, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import { holdsPlan, needsTouch } from '../../../../pkg/controllers/hint-repair/select.ts';
+import { holdsPlan, needsResync } from '../../../../pkg/controllers/hint-repair/select.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
 
 const consider = { [LABEL_CONSIDER]: 'true' };
@@ -57,15 +57,15 @@ const cases: { name: string; labels: Record<string, string>; endpoints: Endpoint
   { name: 'no endpoints', labels: consider, endpoints: null, touch: false },
 ];
 
-describe('needsTouch', () => {
+describe('needsResync', () => {
   for (const { name, labels, endpoints, touch } of cases) {
     it(`${name}: ${touch ? 'touch' : 'leave'}`, () =>
-      expect(needsTouch(slice({ metadata: { labels }, endpoints }))).to.equal(touch));
+      expect(needsResync(slice({ metadata: { labels }, endpoints }))).to.equal(touch));
   }
 
   it('leaves slices that are being deleted', () => {
     const deletionTimestamp = '2026-01-01T00:00:00Z';
-    expect(needsTouch(slice({ metadata: { labels: consider, deletionTimestamp }, endpoints: [endpoint()] }))).to.equal(
+    expect(needsResync(slice({ metadata: { labels: consider, deletionTimestamp }, endpoints: [endpoint()] }))).to.equal(
       false,
     );
   });
@@ -102,7 +102,7 @@ describe('a slice whose owner marked it as a probe', () => {
 
   it('is left alone: admission does not look at it', () => {
     const bare = slice({ metadata: metadata(consider), endpoints: [endpoint({ zone: 'a' })] });
-    expect(needsTouch(bare)).to.equal(false);
+    expect(needsResync(bare)).to.equal(false);
     const planned = slice({
       metadata: metadata(strategy('load-aware')),
       endpoints: [endpoint({ zone: 'a', ...hint('b') })],

@@ -39,7 +39,7 @@ describe('reports about zones', () => {
   });
 
   it('report a refusal on the Node and on its group, once', () => {
-    for (let turn = 0; turn < 3; turn += 1) reports.tell(edge(), refused('ForeignZone', 'north'));
+    for (let turn = 0; turn < 3; turn += 1) reports.report(edge(), refused('ForeignZone', 'north'));
     expect(events.lines).to.deep.equal([
       'Warning ForeignZone Node/n1: because of ForeignZone',
       'Warning ForeignZone NodeGroup/north: because of ForeignZone',
@@ -50,7 +50,7 @@ describe('reports about zones', () => {
   });
 
   it('report all groups of a Node that several have', () => {
-    reports.tell(edge(), refused('InSeveralGroups', 'north', 'west'));
+    reports.report(edge(), refused('InSeveralGroups', 'north', 'west'));
     expect(events.lines.map((line) => line.split(' ')[2])).to.deep.equal([
       'Node/n1:',
       'NodeGroup/north:',
@@ -59,17 +59,17 @@ describe('reports about zones', () => {
   });
 
   it('report again when the reason or the group is another, or it was well meanwhile', () => {
-    reports.tell(edge(), refused('ForeignZone', 'north'));
-    reports.tell(edge(), refused('ZoneBoundVolumes', 'north'));
-    reports.tell(edge(), refused('ZoneBoundVolumes', 'south'));
-    reports.tell(edge(), settled);
-    reports.tell(edge(), refused('ZoneBoundVolumes', 'south'));
+    reports.report(edge(), refused('ForeignZone', 'north'));
+    reports.report(edge(), refused('ZoneBoundVolumes', 'north'));
+    reports.report(edge(), refused('ZoneBoundVolumes', 'south'));
+    reports.report(edge(), settled);
+    reports.report(edge(), refused('ZoneBoundVolumes', 'south'));
     expect(events.lines.filter((line) => line.includes('Node/n1'))).to.have.length(4);
   });
 
   it('report every write on the Node', () => {
-    reports.tell(edge(), written('Assigned', 'north'));
-    reports.tell(edge(), written('Reasserted', 'north'));
+    reports.report(edge(), written('Assigned', 'north'));
+    reports.report(edge(), written('Reasserted', 'north'));
     expect(events.lines).to.deep.equal([
       'Normal ZoneAssigned Node/n1: because it is Assigned',
       'Normal ZoneReasserted Node/n1: because it is Reasserted',
@@ -77,21 +77,21 @@ describe('reports about zones', () => {
   });
 
   it('say nothing of what is as it should be', () => {
-    reports.tell(edge(), settled);
-    reports.tell(edge(), { kind: 'none' });
+    reports.report(edge(), settled);
+    reports.report(edge(), { kind: 'none' });
     expect([events.lines, logger.entries]).to.deep.equal([[], []]);
   });
 
   it('count Nodes by group and state, and not those without a group any more', () => {
-    reports.tell(edge('n1'), settled);
-    reports.tell(edge('n2'), written('Assigned', 'north'));
-    reports.tell(edge('n3'), refused('ForeignZone', 'north'));
-    reports.tell(edge('n4'), refused('LabelTakenAway'));
-    reports.tell(edge('n5'), settled);
-    reports.tell(edge('n5'), written('Restored'));
-    reports.tell(edge('n6'), settled);
-    reports.tell(edge('n6'), { kind: 'none' });
-    reports.tell(edge('n7'), settled);
+    reports.report(edge('n1'), settled);
+    reports.report(edge('n2'), written('Assigned', 'north'));
+    reports.report(edge('n3'), refused('ForeignZone', 'north'));
+    reports.report(edge('n4'), refused('LabelTakenAway'));
+    reports.report(edge('n5'), settled);
+    reports.report(edge('n5'), written('Restored'));
+    reports.report(edge('n6'), settled);
+    reports.report(edge('n6'), { kind: 'none' });
+    reports.report(edge('n7'), settled);
     reports.forget('n7');
     expect(reports.counts()).to.deep.equal([
       { group: 'north', state: 'Assigned', nodes: 2 },

@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { Service } from '../../../../pkg/apis/core.ts';
 import { ANNOTATION_TOUCHED } from '../../../../pkg/apis/names.ts';
-import { createToucher } from '../../../../pkg/controllers/node-groups/touch.ts';
-import type { Toucher } from '../../../../pkg/controllers/node-groups/touch.ts';
+import { createServiceResync } from '../../../../pkg/controllers/node-groups/touch.ts';
+import type { ServiceResync } from '../../../../pkg/controllers/node-groups/touch.ts';
 import { projectPlaces } from '../../../../pkg/kubeedge/stale.ts';
 import type { PlacedSlice } from '../../../../pkg/kubeedge/stale.ts';
 import type { Result } from '../../../../pkg/kubernetes/types.ts';
@@ -28,7 +28,7 @@ describe('writes that make endpoints follow a zone', () => {
   let found: Service | undefined;
   let outcomes: string[];
   let events: ReturnType<typeof eventLog>;
-  let toucher: Toucher;
+  let resync: ServiceResync;
   beforeEach(() => {
     clock = createFakeClock();
     client = fakeClient();
@@ -37,7 +37,7 @@ describe('writes that make endpoints follow a zone', () => {
     found = service({ metadata: { uid: 'u' } });
     outcomes = [];
     events = eventLog();
-    toucher = createToucher({
+    resync = createServiceResync({
       client,
       clock,
       touchesPerSecond: 2,
@@ -51,7 +51,7 @@ describe('writes that make endpoints follow a zone', () => {
   });
 
   const turn = async (key = KEY): Promise<Result> => {
-    const result = toucher.reconciler.reconcile(key, never);
+    const result = resync.reconciler.reconcile(key, never);
     await clock.advance(0);
     return await result;
   };
@@ -68,18 +68,18 @@ describe('writes that make endpoints follow a zone', () => {
   it('do nothing where all endpoints are in the zone of their Node', async () => {
     slices = stored('north');
     expect(await turn()).to.deep.equal({ kind: 'done' });
-    expect(toucher.concerns(KEY)).to.equal(false);
+    expect(resync.concerns(KEY)).to.equal(false);
     expect([client.patched, outcomes]).to.deep.equal([[], []]);
   });
 
   it('wait a moment first: the control plane may follow by itself', async () => {
-    expect(toucher.concerns(KEY)).to.equal(true);
+    expect(resync.concerns(KEY)).to.equal(true);
     expect(await turn()).to.deep.equal({ kind: 'requeue', afterMs: 500 });
     slices = stored('north');
     await clock.advance(500);
     expect(await turn()).to.deep.equal({ kind: 'done' });
     expect([client.patched, outcomes]).to.deep.equal([[], ['followed']]);
-    expect(toucher.concerns(KEY)).to.equal(false);
+    expect(resync.concerns(KEY)).to.equal(false);
   });
 
   it('change one annotation of the Service', async () => {
@@ -121,7 +121,7 @@ describe('writes that make endpoints follow a zone', () => {
     await clock.advance(500);
     const started = clock.monotonic();
     const all = (async () => {
-      for (const key of keys) await toucher.reconciler.reconcile(key, never);
+      for (const key of keys) await resync.reconciler.reconcile(key, never);
     })();
     await clock.advance(10_000);
     await all;
@@ -145,7 +145,7 @@ describe('writes that make endpoints follow a zone', () => {
     expect(await turn()).to.have.property('kind', 'requeue');
     await clock.advance(2_000);
     client.failure = 403;
-    const failing = toucher.reconciler.reconcile(KEY, never).catch((error: unknown) => error);
+    const failing = resync.reconciler.reconcile(KEY, never).catch((error: unknown) => error);
     await clock.advance(0);
     expect(await failing).to.include({ status: 403 });
   });
@@ -156,7 +156,7 @@ describe('writes that make endpoints follow a zone', () => {
     await clock.advance(500);
     await turn('default/a');
     const stop = new AbortController();
-    const waiting = toucher.reconciler.reconcile('default/b', stop.signal).catch((error: unknown) => error);
+    const waiting = resync.reconciler.reconcile('default/b', stop.signal).catch((error: unknown) => error);
     await clock.settle();
     stop.abort(new Error('stopped'));
     expect(await waiting).to.have.property('message', 'stopped');

@@ -43,7 +43,7 @@ describe('the reconciler of zones', () => {
       groups: () => groups,
       client,
       reports: {
-        tell: (_node, decision: ZoneDecision) =>
+        report: (_node, decision: ZoneDecision) =>
           void told.push(decision.kind === 'none' ? 'none' : `${decision.kind} ${decision.reason}`),
         forget: (name) => void told.push(`forget ${name}`),
       },
