@@ -3,7 +3,7 @@
 import { ANNOTATION_APPLIED } from '../apis/names.ts';
 import { formatApplied, parseApplied } from './applied.ts';
 import { withOldProxies } from './mechanism.ts';
-import { decideSlot, resolveModeClash, takeBackSlot } from './slot-decision.ts';
+import { decideSlot, resolveModeClash, revertSlot } from './slot-decision.ts';
 import type { SlotDecision } from './slot-decision.ts';
 import { SLOTS, fieldOf, isCovered, pathOf, settingsOf, valueOf } from './slots.ts';
 import type { Slot } from './slots.ts';
@@ -43,7 +43,7 @@ const APPLIED_FIELD = `metadata.annotations[${ANNOTATION_APPLIED}]`;
 const decideSlots = (options: SlotPlanOptions, record: AppliedRecord): readonly SlotDecision[] => {
   const { object, want, slots } = options;
   const own = settingsOf(object);
-  const decide = want === undefined ? takeBackSlot : decideSlot;
+  const decide = want === undefined ? revertSlot : decideSlot;
   const decisions = slots.map((slot) =>
     decide({
       slot,

@@ -91,7 +91,7 @@ export const decideSlot = (state: SlotState): SlotDecision =>
   state.want === undefined ? decideUnwanted(state) : decideWanted(state, state.want);
 
 /** Routing is off or refused: only our own value goes, if it is still there; what we removed for it comes back. */
-export const takeBackSlot = (state: SlotState): SlotDecision => {
+export const revertSlot = (state: SlotState): SlotDecision => {
   const { current, claimed, removed } = state;
   // What its owner wrote since stays, and nothing is wrong with it: it is off for us, not for them.
   if (current !== undefined && current !== claimed) return decision(state, { removed: undefined });

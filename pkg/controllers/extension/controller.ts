@@ -37,7 +37,7 @@ export const createExtensionController = (options: ExtensionControllerOptions): 
       return { namespace: homeOf(own, here, modes), governing: governingOf(caches, own, here, modes) };
     },
     seen: subjects.seen,
-    isTakingBack: (extension) =>
+    isReverting: (extension) =>
       subjects
         .decisions(extension)
         .some((decided) => decided.objects.some(({ want, plan }) => want === undefined && plan.kind === 'patch')),

@@ -39,20 +39,16 @@ export interface ExtensionReconcilerOptions {
   /** The namespaces that it is about, with their Services and whether they have effect. */
   seen(extension: ReadExtension): readonly SeenNamespace[];
   /** Whether settings that it asked for are still to be reverted. */
-  isTakingBack(extension: ReadExtension): boolean;
+  isReverting(extension: ReadExtension): boolean;
   clock: Pick<Clock, 'now' | 'monotonic'>;
   /** At least this long between two writes of a condition by itself, milliseconds. */
   conditionIntervalMs: number;
-  /**
-   * How long a deletion waits for settings to be reverted, milliseconds. They are reverted afterwards just as well, and
-   * no Shoot is to wait for us. Default 30 seconds.
-   */
-  takeBackPatienceMs?: number;
   logger: Logger;
 }
 
 const DONE: Result = { kind: 'done' };
-const TAKE_BACK_PATIENCE_MS = 30_000;
+/** How long a deletion waits for settings to be reverted: they are reverted afterwards just as well, and no Shoot is to wait for it. */
+const REVERT_PATIENCE_MS = 30_000;
 const LOOK_AGAIN_MS = 500;
 /** An order that stays after it failed, as the one to restore does, is tried again after this time, or at once after a change. */
 const FAILED_AGAIN_MS = 60_000;
@@ -79,7 +75,7 @@ const createMemory = () => {
 
 /** The key is `namespace/name` of an Extension. */
 export const createExtensionReconciler = (options: ExtensionReconcilerOptions): Reconciler => {
-  const { client, clock, logger, takeBackPatienceMs = TAKE_BACK_PATIENCE_MS } = options;
+  const { client, clock, logger } = options;
   const memory = createMemory();
 
   const patch = async (
@@ -114,11 +110,11 @@ export const createExtensionReconciler = (options: ExtensionReconcilerOptions): 
   const waits = (cached: ReadExtension, key: string): boolean => {
     const since = memory.deletingSince.get(key) ?? clock.monotonic();
     memory.deletingSince.set(key, since);
-    if (clock.monotonic() - since >= takeBackPatienceMs) {
+    if (clock.monotonic() - since >= REVERT_PATIENCE_MS) {
       logger.warn('Extension is being deleted while its settings are still being removed', { extension: key });
       return false;
     }
-    return cached.metadata?.deletionTimestamp === undefined || options.isTakingBack(cached);
+    return cached.metadata?.deletionTimestamp === undefined || options.isReverting(cached);
   };
 
   const begin = (live: ReadExtension, type: OperationType, signal: AbortSignal): Promise<ReadExtension> => {

@@ -4,7 +4,7 @@ import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice, Service } from '../../apis/core.ts';
 import { refOf } from '../../apis/object.ts';
 import { ENDPOINT_SLICES, SERVICES } from '../../apis/resources.ts';
-import { differs, patchFor, takeBackPatch } from '../../flow/assemble/patch.ts';
+import { differs, patchFor, revertPatch } from '../../flow/assemble/patch.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
 import type { HintsInForce } from '../../flow/demand/in-force.ts';
 import { isConflict, isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
@@ -125,7 +125,7 @@ export const createPlanWriter = ({ client, clock, onWrite }: PlanWriterOptions):
       return { retryMs: lost ? CONFLICT_RETRY_MS : undefined, inForce: !lost };
     },
     async release(slices, signal) {
-      const writes = await writePlannedSlices(slices, takeBackPatch, client, signal);
+      const writes = await writePlannedSlices(slices, revertPatch, client, signal);
       count('takeback', writes);
       return writes.conflicts > 0 ? { kind: 'requeue', afterMs: CONFLICT_RETRY_MS } : { kind: 'done' };
     },

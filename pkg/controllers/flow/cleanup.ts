@@ -8,14 +8,14 @@ import { ANNOTATION_APPLIED, ANNOTATION_PLAN } from '../../apis/names.ts';
 import { refOf } from '../../apis/object.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, SERVICES } from '../../apis/resources.ts';
 import type { Resource } from '../../apis/resources.ts';
-import { takeBackPatch } from '../../flow/assemble/patch.ts';
+import { revertPatch } from '../../flow/assemble/patch.ts';
 import { createSliceProjection } from '../../flow/assemble/slice.ts';
 import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import { matchesSelector } from '../../routing/label-selector.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import { patchService } from './apply.ts';
-import { takeBackLabel } from './label.ts';
+import { revertLabel } from './label.ts';
 import { isOwnPolicy } from './status-writer.ts';
 
 export interface CleanupOptions {
@@ -99,7 +99,7 @@ export const cleanUpPlans = async (options: CleanupOptions, signal: AbortSignal)
   const { client, logger } = options;
   const report = { slices: 0, services: 0, policies: 0 };
   for (const service of await find<Service>(options, SERVICES, isApplied, signal)) {
-    const write = (object: Service): Promise<boolean> => patchService(object, takeBackLabel(object), client, signal);
+    const write = (object: Service): Promise<boolean> => patchService(object, revertLabel(object), client, signal);
     const done = await persist(service, write, () => client.get<Service>(SERVICES, refOf(service), signal));
     report.services += done ? 1 : 0;
   }
@@ -107,7 +107,7 @@ export const cleanUpPlans = async (options: CleanupOptions, signal: AbortSignal)
   for (const slice of await find<EndpointSlice>(options, ENDPOINT_SLICES, isMarked, signal)) {
     const ref = refOf(project(slice));
     const write = async (object: EndpointSlice): Promise<boolean> => {
-      const patch = takeBackPatch(project(object));
+      const patch = revertPatch(project(object));
       if (patch === undefined) return false;
       await client.patch(ENDPOINT_SLICES, ref, 'json', patch, {}, signal);
       return true;

@@ -26,7 +26,7 @@ const withoutWish = (service: Service): Service => ({
 });
 
 /** Reverts the label that asks for a plan, if this project set it; everything else stays. */
-export const takeBackLabel = (service: Service): SettingsPlan =>
+export const revertLabel = (service: Service): SettingsPlan =>
   plannedByLabel(ownLabel(service)) === undefined ? NOTHING : planStrategyLabel(withoutWish(service));
 
 /**
@@ -36,7 +36,7 @@ export const takeBackLabel = (service: Service): SettingsPlan =>
  */
 export const labelPlan = (service: Service, observeOnly: boolean): SettingsPlan => {
   const strategy = effectiveStrategy(service);
-  if (!isPlannedStrategy(strategy)) return takeBackLabel(service);
+  if (!isPlannedStrategy(strategy)) return revertLabel(service);
   if (observeOnly && ownLabel(service) === undefined) return NOTHING;
   return planStrategyLabel(service, () => (observeOnly ? observeLabel(strategy) : strategy));
 };

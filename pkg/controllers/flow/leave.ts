@@ -3,7 +3,7 @@
 import type { Client, Clock, Result } from '../../kubernetes/types.ts';
 import { CONFLICT_RETRY_MS, writeService } from './apply.ts';
 import type { PlanWriter } from './apply.ts';
-import { takeBackLabel } from './label.ts';
+import { revertLabel } from './label.ts';
 import { isOwnPolicy } from './status-writer.ts';
 import type { Snapshot } from './types.ts';
 
@@ -37,13 +37,13 @@ export const createLeaving = ({ client, clock, writer }: LeavingOptions): Leavin
       known ||
       slices.some(({ mark }) => mark !== undefined) ||
       (policy !== undefined && isOwnPolicy(policy)) ||
-      (!released.has(key) && takeBackLabel(service).kind === 'patch'),
+      (!released.has(key) && revertLabel(service).kind === 'patch'),
     async release(key, { service, slices }, signal) {
       const from = since.get(key) ?? clock.monotonic();
       since.set(key, from);
       const afterMs = from + LEAVE_AFTER_MS - clock.monotonic();
       if (afterMs > 0) return { kind: 'requeue', afterMs };
-      const label = takeBackLabel(service);
+      const label = revertLabel(service);
       if (label.kind === 'patch' && !(await writeService(service, label, client, signal)))
         return { kind: 'requeue', afterMs: CONFLICT_RETRY_MS };
       const result = await writer.release(slices, signal);

@@ -42,7 +42,11 @@ const scopedRefOf = ({ metadata }: KubernetesObject): ObjectRef => ({
   ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
 });
 
-const takeBack = async (first: Service, { client, logger }: CleanupOptions, signal: AbortSignal): Promise<boolean> => {
+const revertService = async (
+  first: Service,
+  { client, logger }: CleanupOptions,
+  signal: AbortSignal,
+): Promise<boolean> => {
   const ref = scopedRefOf(first);
   let object = first;
   for (let tries = 1; ; tries += 1) {
@@ -153,7 +157,7 @@ export const cleanUpSettings = async (options: CleanupOptions, signal: AbortSign
     carriesApplied(item) || isEtcdClient(item) ? projectService(item) : undefined;
   const services = within(await find<Service>(SERVICES, options, isInteresting, signal));
   for (const service of services.filter((item) => !isMadeByDruid(item)))
-    report.services += (await takeBack(service, options, signal)) ? 1 : 0;
+    report.services += (await revertService(service, options, signal)) ? 1 : 0;
   // Last: while the label is there, the settings webhook still knows our user's writes.
   const labels = { [LABEL_ROUTING]: null, [LABEL_ETCD_CLIENTS]: null };
   const isLabelled = (item: Namespace) =>

@@ -92,7 +92,7 @@ export const patchFor = (slice: FlowSlice, plan: HintsInForce): JsonPatchOperati
 };
 
 /** The patch that removes the mark and, where the mark says that this project wrote them, the hints; undefined without mark. */
-export const takeBackPatch = (slice: FlowSlice): JsonPatchOperation[] | undefined => {
+export const revertPatch = (slice: FlowSlice): JsonPatchOperation[] | undefined => {
   if (slice.mark === undefined) return undefined;
   return [
     lockOf(slice),

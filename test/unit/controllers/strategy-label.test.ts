@@ -6,7 +6,7 @@ import { describe, it } from 'mocha';
 import type { Service } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY, STRATEGIES } from '../../../pkg/apis/names.ts';
 import type { Strategy } from '../../../pkg/apis/names.ts';
-import { labelPlan, takeBackLabel } from '../../../pkg/controllers/flow/label.ts';
+import { labelPlan, revertLabel } from '../../../pkg/controllers/flow/label.ts';
 import { planService } from '../../../pkg/controllers/settings/decide/objects.ts';
 import { isPlannedStrategy, observeLabel, planRelease, strategyFromLabels } from '../../../pkg/routing/strategy.ts';
 import type { SettingsPlan } from '../../../pkg/routing/index.ts';
@@ -168,7 +168,7 @@ describe('the writers of the strategy label', () => {
     const enforced = settle(authored(situation), { ...situation, observe: false }, 'flow-controller');
     const stored = settle(enforced, situation, 'flow-controller');
     expect(stored.metadata?.labels).to.deep.equal({ [LABEL_STRATEGY]: 'observe-load-aware' });
-    const cleaned = write(stored, takeBackLabel(stored), 'flow-controller', situation);
+    const cleaned = write(stored, revertLabel(stored), 'flow-controller', situation);
     expect(cleaned.metadata?.labels ?? {}).to.deep.equal({});
     expect(cleaned.metadata?.annotations).to.deep.equal(authored(situation).metadata?.annotations);
   });

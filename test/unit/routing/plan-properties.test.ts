@@ -56,7 +56,7 @@ const apply = (object: Managed, request: Request): Managed => {
   return plan.kind === 'patch' ? mergePatch(object, plan.patch) : object;
 };
 
-const takeBack = (object: Managed): Managed =>
+const revertService = (object: Managed): Managed =>
   apply(object, { minor: 34, strategy: undefined, mixedKubelets: false, off: true });
 
 const objectOf = (settings: Parameters<typeof serviceFrom>[0]): Managed => serviceFrom(settings);
@@ -203,7 +203,7 @@ describe('reverting', () => {
           const original = objectOf(settings);
           let object = original;
           for (const request of steps) object = apply(object, request);
-          expect(withoutEmpty(takeBack(object))).to.deep.equal(withoutEmpty(original));
+          expect(withoutEmpty(revertService(object))).to.deep.equal(withoutEmpty(original));
         },
       ),
       { numRuns: upTo(1000) },
@@ -214,7 +214,7 @@ describe('reverting', () => {
     fc.assert(
       fc.property(arbitrarySettings, arbitraryApplied, (settings, text) => {
         const before = withApplied(objectOf(settings), text);
-        const after = takeBack(before);
+        const after = revertService(before);
         const { record } = parseApplied(text);
         const now = slotValues(after);
         slotValues(before).forEach((value, index) => {
@@ -237,7 +237,7 @@ describe('reverting', () => {
         const overwritten = mergePatch(applied, { spec: { trafficDistribution: drift } });
         const repaired = apply(overwritten, on);
         expect(settingsOf(repaired).trafficDistribution).to.equal(ours);
-        expect(withoutEmpty(takeBack(repaired))).to.deep.equal(withoutEmpty(bare));
+        expect(withoutEmpty(revertService(repaired))).to.deep.equal(withoutEmpty(bare));
       }),
     );
   });
@@ -256,7 +256,7 @@ describe('reverting', () => {
         expect(settingsOf(after).trafficDistribution).to.equal(written);
         const off = planFor(after, { ...on, off: true });
         expect(off.foreign, 'no warning about a value that the owner left').to.deep.equal([]);
-        expect(settingsOf(takeBack(after)).trafficDistribution).to.equal(written);
+        expect(settingsOf(revertService(after)).trafficDistribution).to.equal(written);
       }),
     );
   });

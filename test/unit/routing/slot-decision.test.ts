@@ -2,7 +2,7 @@
 // The fate of a single setting, for every combination of what is there, what is wanted and what was claimed.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { decideSlot, isSameDistribution, resolveModeClash, takeBackSlot } from '../../../pkg/routing/slot-decision.ts';
+import { decideSlot, isSameDistribution, resolveModeClash, revertSlot } from '../../../pkg/routing/slot-decision.ts';
 import type { SlotDecision, SlotState } from '../../../pkg/routing/slot-decision.ts';
 import { HINTS_SLOT, MODE_SLOT, STRATEGY_SLOT } from '../../../pkg/routing/slots.ts';
 
@@ -107,7 +107,7 @@ describe('isSameDistribution', () => {
   }
 });
 
-describe('takeBackSlot', () => {
+describe('revertSlot', () => {
   const cases: Case[] = [
     { name: 'empty', state: {}, result: {} },
     { name: 'ours', state: { current: 'x', claimed: 'x' }, result: {} },
@@ -126,7 +126,7 @@ describe('takeBackSlot', () => {
     },
   ];
   for (const { name, state, result } of cases) {
-    it(name, () => expect(outcome(takeBackSlot({ slot: FIELD, ...none, ...state }))).to.deep.equal(expected(result)));
+    it(name, () => expect(outcome(revertSlot({ slot: FIELD, ...none, ...state }))).to.deep.equal(expected(result)));
   }
 });
 

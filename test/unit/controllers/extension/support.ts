@@ -64,7 +64,7 @@ export const createWorld = () => {
           return { namespace: own === 'seed' ? 'garden' : HOME, governing: governingExtension([cache() ?? {}], own) };
         },
         seen: (): SeenNamespace[] => [{ name: HOME, decision: ENABLED, services: world.services }],
-        isTakingBack: () => world.takingBack,
+        isReverting: () => world.takingBack,
         clock,
         conditionIntervalMs: CONDITION_INTERVAL_MS,
         logger: log,

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import { labelPlan, takeBackLabel } from '../../../../pkg/controllers/flow/label.ts';
+import { labelPlan, revertLabel } from '../../../../pkg/controllers/flow/label.ts';
 import { service } from '../../../fixtures/core.ts';
 
 const mode = (strategy: string) => ({ [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/${strategy}` });
@@ -85,10 +85,10 @@ describe('the strategy label', () => {
   }
 
   it('is reverted by the cleanup whatever the annotation says', () => {
-    expect(written(takeBackLabel(own('load-aware', mode('load-aware'))))).to.deep.include({
+    expect(written(revertLabel(own('load-aware', mode('load-aware'))))).to.deep.include({
       labels: { [LABEL_STRATEGY]: null },
     });
-    expect(written(takeBackLabel(authored))).to.deep.equal(NOTHING);
-    expect(written(takeBackLabel(service()))).to.deep.equal(NOTHING);
+    expect(written(revertLabel(authored))).to.deep.equal(NOTHING);
+    expect(written(revertLabel(service()))).to.deep.equal(NOTHING);
   });
 });

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
 import { NOWHERE } from '../../../../pkg/apis/names.ts';
-import { differs, patchFor, takeBackPatch } from '../../../../pkg/flow/assemble/patch.ts';
+import { differs, patchFor, revertPatch } from '../../../../pkg/flow/assemble/patch.ts';
 import { createSliceProjection } from '../../../../pkg/flow/assemble/slice.ts';
 import type { HintsInForce } from '../../../../pkg/flow/demand/in-force.ts';
 import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
@@ -145,12 +145,12 @@ describe('the patch of a slice', () => {
 
   it('reverts hints and mark where there is a mark, and nothing elsewhere', () => {
     const marked = flowSlice([flowEndpoint('a', { forZones: ['a'] })], { mark: 'zones', annotated: true });
-    expect(takeBackPatch(marked)).to.deep.equal([
+    expect(revertPatch(marked)).to.deep.equal([
       LOCK,
       { op: 'remove', path: '/endpoints/0/hints' },
       { op: 'remove', path: MARK },
     ]);
-    expect(takeBackPatch(flowSlice([flowEndpoint('a', { forZones: ['a'] })]))).to.equal(undefined);
+    expect(revertPatch(flowSlice([flowEndpoint('a', { forZones: ['a'] })]))).to.equal(undefined);
   });
 
   it('applied once, leaves nothing to do, whatever slice and plan', () => {
@@ -194,7 +194,7 @@ describe('the patch of a slice', () => {
           if (patch === undefined) return;
           const written = project(applyJsonPatch(slice, patch));
           expect(patchFor(written, plan)).to.equal(undefined);
-          expect(takeBackPatch(written), 'can be taken back').not.to.equal(undefined);
+          expect(revertPatch(written), 'can be taken back').not.to.equal(undefined);
         },
       ),
     );
