@@ -114,7 +114,7 @@ const createApp = ({ routes, logger, secure }: HttpServerOptions): Express => {
   for (const [path, route] of Object.entries(routes)) app.get(path, answering(route));
   app.use(answering(() => plainText(404, `not found; available: ${Object.keys(routes).join(', ')}\n`)));
   const onError: ErrorRequestHandler = (error: unknown, request, response, next) => {
-    logger.error('cannot answer', { path: request.path, error });
+    logger.error('request on the health or metrics port failed', { path: request.path, error });
     return answering(() => plainText(500, 'internal error, see the log\n'))(request, response, next);
   };
   return app.use(onError);

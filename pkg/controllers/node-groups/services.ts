@@ -34,7 +34,7 @@ const REWRITE_MS = 60_000;
 
 /** What a person has to know; the others follow from what they wrote themselves. */
 const ALARMING: ReadonlySet<ServiceTopologyReason> = new Set(['EdgeMeshIgnoresHints', 'ConflictingMode']);
-const TOLD: ReadonlySet<ServiceTopologyReason> = new Set([...ALARMING, 'NodeGroupPreferred']);
+const REPORTED: ReadonlySet<ServiceTopologyReason> = new Set([...ALARMING, 'NodeGroupPreferred']);
 
 export const createServiceTopology = (options: ServiceReconcilerOptions): ServiceTopology => {
   const { client, events, clock, logger } = options;
@@ -58,8 +58,8 @@ export const createServiceTopology = (options: ServiceReconcilerOptions): Servic
 
   const emit = ({ metadata }: Service, { reason, message }: ServiceTopologyStatus): void => {
     const { namespace = '', name = '', uid } = metadata ?? {};
-    logger.info('service topology', { service: `${namespace}/${name}`, reason });
-    if (!TOLD.has(reason)) return;
+    logger.info('topology of the Service decided', { service: `${namespace}/${name}`, reason });
+    if (!REPORTED.has(reason)) return;
     const regarding = { apiVersion: 'v1', kind: 'Service', namespace, name, ...(uid === undefined ? {} : { uid }) };
     events.record({ regarding, type: ALARMING.has(reason) ? 'Warning' : 'Normal', reason, message });
   };

@@ -74,7 +74,7 @@ export const createServiceResync = (options: TouchOptions): ServiceResync => {
     onTouch?.('gaveUp');
     const { namespace = '', name = '', uid } = metadata ?? {};
     const message = `EndpointSlices of Service ${key} still name another zone for Node ${behind.join(', ')} than its label, after ${MAX_TOUCHES} writes of the Service; check whether kube-controller-manager runs`;
-    logger.warn('zones of endpoints do not follow', { service: key, nodes: behind });
+    logger.warn('EndpointSlices do not follow the new zone of a Node', { service: key, nodes: behind });
     const regarding = { apiVersion: 'v1', kind: 'Service', namespace, name, ...(uid === undefined ? {} : { uid }) };
     events.record({ regarding, type: 'Warning', reason: 'ZoneNotFollowing', message });
     return DONE;

@@ -94,7 +94,7 @@ const unmark = async (
 ): Promise<boolean> => {
   try {
     await client.patch(resource, scopedRefOf(object), 'merge', { metadata }, {}, signal);
-    logger.info('mark removed', { kind: resource.kind, ...scopedRefOf(object) });
+    logger.info('label or annotation removed', { kind: resource.kind, ...scopedRefOf(object) });
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;
