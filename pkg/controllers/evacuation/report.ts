@@ -39,7 +39,12 @@ const announce = (
   if (turn === undefined) return;
   const { name = '', uid } = one.metadata;
   const message = conditions.find(({ type }) => type === turn.condition)?.message ?? '';
-  options.logger.info('phase of the zone evacuation changed', { evacuation: name, zone: one.spec.zone, phase, detail: message });
+  options.logger.info('phase of the zone evacuation changed', {
+    evacuation: name,
+    zone: one.spec.zone,
+    phase,
+    detail: message,
+  });
   const { kind } = ZONE_EVACUATIONS;
   const regarding = { apiVersion: apiVersionOf(ZONE_EVACUATIONS), kind, name, ...(uid === undefined ? {} : { uid }) };
   const { type, reason } = turn;

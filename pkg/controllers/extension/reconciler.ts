@@ -143,7 +143,12 @@ export const createExtensionReconciler = (options: ExtensionReconcilerOptions): 
       await patch(current, letGoPatch(current, type), undefined, signal);
     } else memory.failed.set(key, { generation: live.metadata?.generation, at: clock.monotonic() });
     const detail = outcome.kind === 'failed' ? { detail: outcome.description } : {};
-    logger.info('operation on the Extension ended', { extension: key, operation: type, outcome: outcome.kind, ...detail });
+    logger.info('operation on the Extension ended', {
+      extension: key,
+      operation: type,
+      outcome: outcome.kind,
+      ...detail,
+    });
     memory.seen.add(key);
     return DONE;
   };

@@ -107,7 +107,12 @@ export const applyObjects = async (
     if (outcome.kind === 'retry') retryAfterMs = earliest(retryAfterMs, outcome.afterMs);
     if (outcome.kind === 'failed') {
       const { kind, ref } = item;
-      options.logger.warn('cannot write routing settings', { kind, namespace: ref.namespace, name: ref.name, error: outcome.error });
+      options.logger.warn('cannot write routing settings', {
+        kind,
+        namespace: ref.namespace,
+        name: ref.name,
+        error: outcome.error,
+      });
       error ??= outcome.error;
     }
   }

@@ -158,7 +158,9 @@ export const openSecretCertificates = async (
   const look = async (signalOfLook: AbortSignal): Promise<boolean> => {
     try {
       if (holder.set(await settle(options, signalOfLook)))
-        logger.info('certificates of the Secret changed; the new ones are in use', { notAfter: new Date(holder.notAfter) });
+        logger.info('certificates of the Secret changed; the new ones are in use', {
+          notAfter: new Date(holder.notAfter),
+        });
       return true;
     } catch (error) {
       if (!signalOfLook.aborted) logger.warn('cannot check the certificates; the last ones stay in use', { error });
