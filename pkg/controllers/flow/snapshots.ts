@@ -59,8 +59,12 @@ export const createSnapshots = (
   }: Pick<FlowControllerConfiguration, 'namespaceSelector' | 'excludedNamespaces'>,
 ): Snapshots => {
   let zones: ClientZones | undefined;
+  // Asked in every turn: thousands of Nodes are not to be listed for it.
+  let anyNode = false;
   nodes.onChange((...change) => {
-    if (isRelevant(...change)) zones = undefined;
+    if (!isRelevant(...change)) return;
+    zones = undefined;
+    anyNode = false;
   });
   const isOurs = (namespace: string): boolean =>
     !excludedNamespaces.includes(namespace) &&
@@ -83,7 +87,10 @@ export const createSnapshots = (
   };
   const selects = Object.keys(namespaceSelector).length > 0;
   return {
-    known: () => nodes.list().length > 0 && (!selects || namespaces.state === 'synced'),
+    known: () => {
+      anyNode ||= nodes.list().length > 0;
+      return anyNode && (!selects || namespaces.state === 'synced');
+    },
     snapshot: (key) => snapshotIn(key, true),
     // What is excluded may be another planner's.
     foreign: (key) => (excludedNamespaces.includes(splitKey(key).namespace) ? undefined : snapshotIn(key, false)),

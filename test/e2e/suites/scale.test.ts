@@ -44,6 +44,7 @@ const STEPS: readonly Step[] = long
 /** Two intervals of the metrics. */
 const STEADY_MS = 30_000;
 const LONGEST_SECONDS = 900;
+const SCRAPE_MS = 5_000;
 /** Behind the health port of the first replica. */
 const METRICS_URL = 'http://127.0.0.1:8088/metrics';
 const FRESH = /^\S*flow_services\{[^}]*reason="MetricsFresh"[^}]*\} (\d+)/m;
@@ -102,7 +103,8 @@ describe('cost near the limits of Kubernetes', function () {
   const untilObserved = (services: number): Promise<unknown> =>
     waitFor('the load of every Service is known', observed, (count) => count >= services, {
       timeoutSeconds: LONGEST_SECONDS,
-      intervalMs: 500,
+      // As often as a Prometheus asks: figures of thousands of Services take a while.
+      intervalMs: SCRAPE_MS,
       assert: () => controller.assertRunning(),
     });
 

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// How V8 keeps a controller's heap: small while caches are small, and with room for garbage once they are large.
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+
+const LOOK_MS = 10_000;
+/** Live and dead objects together; caches of 20,000 Pods stay below. */
+const LARGE_BYTES = 160 * 1024 * 1024;
+/** Of the memory that the process may have, this much has to be free for garbage. */
+const SPARE_FACTOR = 5;
+
+/**
+ * Collecting often keeps the process small, and costs the more the more there is to look through: with 4,000 Services it took 45 %
+ * of the flow-controller's time. Where memory is not scarce that is a bad bargain.
+ */
+export const isRoomWorthwhile = (usedBytes: number, availableBytes: number): boolean =>
+  usedBytes >= LARGE_BYTES && SPARE_FACTOR * usedBytes <= availableBytes;
+
+/** Caches hold little and live long: without this, V8 lets the garbage of a burst grow the process to twice its need. */
+export const keepHeapSmall = (): void => {
+  setFlagsFromString('--optimize-for-size');
+  setFlagsFromString('--max-semi-space-size=2');
+};
+
+/** The memory that the cgroup allows, or that the machine has. */
+const availableBytes = (): number => process.constrainedMemory() || process.availableMemory();
+
+/** Looks from time to time, and no more once the heap has been given room. Keeps the process alive no longer. */
+export const growHeapWhereWorthwhile = (): void => {
+  const timer = setInterval(() => {
+    if (!isRoomWorthwhile(getHeapStatistics().used_heap_size, availableBytes())) return;
+    setFlagsFromString('--no-optimize-for-size');
+    clearInterval(timer);
+  }, LOOK_MS);
+  timer.unref();
+};
