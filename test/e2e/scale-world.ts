@@ -60,8 +60,8 @@ export interface ScaleWorld {
   grow(step: Step): Promise<void>;
   /** Writes the status that the DaemonSet controller would: how many Nodes have the present kube-proxy. */
   rollOut(updated: number): Promise<void>;
-  /** What every Pod uses now, as a metrics server has it; the first `overloaded` Services ask for more than a zone has. */
-  readings(): readonly PodReading[];
+  /** What every Pod of a namespace uses now, as a metrics server has it; the first `overloaded` Services ask for more than a zone has. */
+  readings(namespace?: string): readonly PodReading[];
   overloaded: number;
 }
 
@@ -70,7 +70,7 @@ const SET = '/apis/apps/v1/namespaces/kube-system/daemonsets';
 /** @param client - Of an administrator. */
 export const createScaleWorld = (client: Client, api: Api): ScaleWorld => {
   let now: Step = { nodes: 0, services: 0 };
-  let read: { readonly at: number; readonly all: readonly PodReading[] } = { at: 0, all: [] };
+  let read = { at: 0, all: new Map<string, readonly PodReading[]>() };
   const known = new Set<string>();
 
   const growNodes = async (step: Step): Promise<void> => {
@@ -90,7 +90,7 @@ export const createScaleWorld = (client: Client, api: Api): ScaleWorld => {
       await client.create(ENDPOINT_SLICES, slice);
     });
 
-  const measure = (overloaded: number): readonly PodReading[] => {
+  const measure = (overloaded: number): PodReading[] => {
     const scale = scaleOf(now);
     const sampledAt = Date.now() / 1_000;
     return upTo(now.services).flatMap((index) =>
@@ -130,9 +130,11 @@ export const createScaleWorld = (client: Client, api: Api): ScaleWorld => {
       };
       await api.patch(`${SET}/kube-proxy/status`, { status });
     },
-    readings() {
-      if (Date.now() - read.at >= METRICS_SECONDS * 1_000) read = { at: Date.now(), all: measure(world.overloaded) };
-      return read.all;
+    readings(namespace = '') {
+      if (Date.now() - read.at >= METRICS_SECONDS * 1_000) {
+        read = { at: Date.now(), all: Map.groupBy(measure(world.overloaded), (reading) => reading.namespace) };
+      }
+      return read.all.get(namespace) ?? [];
     },
   };
   return world;

@@ -12,8 +12,11 @@ import type { MetricsFault, MetricsRequest } from './server.ts';
 export type { MetricsFault, MetricsRequest, PodReading };
 
 export interface MetricsApiOptions {
-  /** Asked for every request, so that numbers can come from Pods that run. Default: what `set` was given. */
-  readonly readings?: () => Iterable<PodReading>;
+  /**
+   * Asked for every request, with the namespace that it is about, so that numbers can come from Pods that run; others may be among
+   * them. Default: what `set` was given.
+   */
+  readonly readings?: (namespace?: string) => Iterable<PodReading>;
   /** Where it listens in the control plane's namespace. Default 10443. */
   readonly port?: number;
 }

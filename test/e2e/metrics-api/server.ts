@@ -33,8 +33,8 @@ export interface MetricsServerOptions {
   readonly serving: KeyPair;
   /** Certificate of the authority whose clients are believed when they say who asks. */
   readonly frontProxyAuthority: string;
-  /** Asked anew for every request. */
-  readonly readings: () => Iterable<PodReading>;
+  /** Asked anew for every request, with its namespace. */
+  readonly readings: (namespace?: string) => Iterable<PodReading>;
 }
 
 export interface MetricsServer {
@@ -85,7 +85,7 @@ export const startMetricsServer = async (options: MetricsServerOptions): Promise
     if (url.pathname === ROOT) return { code: 200, body: DISCOVERY };
     const path = PODS.exec(url.pathname);
     if (path === null) return failure(404, 'NotFound', 'the server could not find the requested resource');
-    return listOrGet(options.readings(), path, url.searchParams);
+    return listOrGet(options.readings(path[1]), path, url.searchParams);
   };
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     if (!(request.socket as TLSSocket).authorized) {
