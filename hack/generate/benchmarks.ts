@@ -32,7 +32,7 @@ const webhookTable = (): string[] => {
   const { cells, environment, peer, connections, start } = read('webhook.json') as WebhookResults;
   return [
     `Admission of a slice whose hints must all be written, one core, TLS, ${connections} connections, logging and metrics on, beside a`,
-    `program on controller-runtime's admission server (${peer}) in the same run (${environment.date}; one run: on other and on busy machines it was 1.6 to 4.3, 5.1 to 9.1 and 5.5 to 9.4 times):`,
+    `program on controller-runtime's admission server (${peer}) in the same run (${environment.date}; one run: on other and on busy machines it was 1.6 to 5.4, 5.1 to 10.4 and 5.5 to 9.4 times):`,
     '',
     '| endpoints | requests/s | Go peer | ratio | p99 webhook / Go | resident webhook / Go |',
     '|---:|---:|---:|---:|---:|---:|',
