@@ -36,8 +36,8 @@ export const CANONICAL_BODY_PATTERN = `^[{]${MEMBERS.map((member) => `(?:${membe
 const CANONICAL_BODY = new RegExp(CANONICAL_BODY_PATTERN, 'u');
 
 /**
- * Whether a text is exactly as `formatApplied` writes it, with values as this project sets them. Whoever else wrote
- * something there wrote it by hand, and nothing is concluded from it at admission.
+ * Whether a text is exactly as `formatApplied` writes it, with values as this project sets them. Any other text
+ * was written by hand, and admission concludes nothing from it.
  */
 export const isCanonicalApplied = (text: string): boolean =>
   text.length > 2 &&

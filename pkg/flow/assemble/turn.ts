@@ -95,8 +95,8 @@ const observed = (input: TurnInput, observation: Observation): Turn => {
 };
 
 /**
- * One look without a past: as if everything had been as it is since before the samples' windows began, and somebody asked for
- * a plan now. What a dry run shows.
+ * One look without a past: as if nothing had changed since before the samples' windows began, and a plan were asked for
+ * now. What a dry run shows.
  */
 const atFirstSight = (input: TurnInput, observation: Observation): Turn => {
   const { settings, slices } = input;
