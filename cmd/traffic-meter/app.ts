@@ -9,6 +9,7 @@ import type { Client } from '../../pkg/kubernetes/types.ts';
 import { createLogger } from '../../pkg/telemetry/log.ts';
 import { countFailures } from '../../pkg/telemetry/cache-metrics.ts';
 import { createMetrics } from '../../pkg/telemetry/metrics.ts';
+import type { Metrics } from '../../pkg/telemetry/metrics.ts';
 import { createProcessMetrics } from '../../pkg/telemetry/process-metrics.ts';
 import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
 import { createDirectory } from '../../pkg/traffic/directory.ts';
@@ -20,9 +21,11 @@ import { untilSignal } from '../shared/exit.ts';
 import { openPorts } from '../../pkg/telemetry/ports.ts';
 import { runToExitCode, userAgentOf } from '../shared/run.ts';
 import { createDirectoryCaches } from './caches.ts';
+import type { DirectoryCache } from './caches.ts';
 import { createConntrack } from './conntrack.ts';
 import { registerMeterMetrics, untrackedServices } from './metrics.ts';
 import { createMeter } from './meter.ts';
+import type { Meter } from './meter.ts';
 import { createKnownNode, enableAccounting } from './node.ts';
 import { parseFlags } from './options.ts';
 import type { Flags } from './options.ts';
@@ -64,8 +67,44 @@ const open = async (flags: Flags, env: NodeJS.ProcessEnv): Promise<Opened> => {
   };
 };
 
+const readinessOf = (
+  caches: readonly DirectoryCache[],
+  meter: Pick<Meter, 'problem'>,
+  signal: AbortSignal,
+): HealthCheck[] => [
+  { name: 'shutdown', check: () => (signal.aborted ? 'shutting down' : undefined) },
+  {
+    name: 'informer-sync',
+    check() {
+      const pending = caches.filter(({ hasSynced }) => !hasSynced).map(({ resource }) => resource.plural);
+      return pending.length === 0 ? undefined : `still listing ${pending.join(', ')}`;
+    },
+  },
+  { name: 'conntrack', check: () => meter.problem },
+];
+
+const listen = (
+  { flags, nodeName, client, logger }: Opened,
+  metrics: Metrics,
+  readiness: readonly HealthCheck[],
+): ReturnType<typeof openPorts> => {
+  const { bindAddress = '127.0.0.1', healthPort = 8081, metricsPort = 8080, securePort } = flags;
+  return openPorts({
+    config: {
+      health: { bindAddress, port: healthPort },
+      metrics: securePort === undefined ? { bindAddress, port: metricsPort } : { bindAddress: '', port: securePort },
+    },
+    ...(securePort === undefined ? {} : { secureMetrics: secureServing(client, nodeName, systemClock) }),
+    liveness: [],
+    readiness,
+    metrics,
+    logger,
+  });
+};
+
 /** Counts until the signal aborts. */
-const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortSignal): Promise<void> => {
+const serve = async (opened: Opened, signal: AbortSignal): Promise<void> => {
+  const { flags, nodeName, client, logger } = opened;
   const clock = systemClock;
   const directory = createDirectory();
   const node = createKnownNode();
@@ -108,30 +147,9 @@ const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortS
     overruns: () => meter.overruns,
     unsupported: () => (node.facts === undefined ? [] : untrackedServices(directory, node.facts)),
   });
-  const readiness: HealthCheck[] = [
-    { name: 'shutdown', check: () => (signal.aborted ? 'shutting down' : undefined) },
-    {
-      name: 'informer-sync',
-      check() {
-        const pending = caches.filter(({ hasSynced }) => !hasSynced).map(({ resource }) => resource.plural);
-        return pending.length === 0 ? undefined : `still listing ${pending.join(', ')}`;
-      },
-    },
-    { name: 'conntrack', check: () => meter.problem },
-  ];
+  const readiness = readinessOf(caches, meter, signal);
   createProcessMetrics(metrics, { command, readiness });
-  const { bindAddress = '127.0.0.1', healthPort = 8081, metricsPort = 8080, securePort } = flags;
-  const ports = await openPorts({
-    config: {
-      health: { bindAddress, port: healthPort },
-      metrics: securePort === undefined ? { bindAddress, port: metricsPort } : { bindAddress: '', port: securePort },
-    },
-    ...(securePort === undefined ? {} : { secureMetrics: secureServing(client, nodeName, clock) }),
-    liveness: [],
-    readiness,
-    metrics,
-    logger,
-  });
+  const ports = await listen(opened, metrics, readiness);
   process.stdout.write(`health on port ${ports.health.port}, metrics on port ${ports.metrics.port}\n`);
   const running = [...caches.map((cache) => cache.run(signal)), runCollector(signal)];
   try {
