@@ -26,6 +26,7 @@ import { admissionPolicies } from './generate/policies.ts';
 import { reasonsReference } from './generate/reasons.ts';
 import { routingConfig } from './generate/routing-config.ts';
 import { rules } from './generate/rules.ts';
+import { scale } from './generate/scale.ts';
 import { soak } from './generate/soak.ts';
 import { supportMatrix } from './generate/support-matrix.ts';
 import { traffic } from './generate/traffic.ts';
@@ -62,6 +63,7 @@ const GENERATORS: readonly Generator[] = [
   reasonsReference,
   routingConfig,
   rules,
+  scale,
   soak,
   supportMatrix,
   traffic,
