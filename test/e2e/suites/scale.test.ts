@@ -193,9 +193,10 @@ describe('cost near the limits of Kubernetes', function () {
 
       if (!isLargest) return;
 
+      const written = (writes: readonly Write[]): number =>
+        new Set(writes.filter(isStored).map(({ namespace, name }) => `${namespace}/${name}`)).size;
+
       it(`stores plans for ${overloaded} Services that are overloaded at once`, async () => {
-        const written = (writes: readonly Write[]): number =>
-          new Set(writes.filter(isStored).map(({ namespace, name }) => `${namespace}/${name}`)).size;
         const found = await phase(`${overloaded} overloaded`, async (writes) => {
           world.overloaded = overloaded;
           await waitFor(
@@ -212,12 +213,13 @@ describe('cost near the limits of Kubernetes', function () {
         add({ flow: [found] });
       });
 
-      it('writes hardly a slice after a restart', async () => {
+      it('writes after a restart only slices of Services that are overloaded, and a few for noise', async () => {
         await controller.stop();
         const again = await phase('restart', async (writes) => {
           await start();
           await untilObserved(services);
-          expect(writes().filter(isStored).length, 'slices written').to.be.at.most(Math.max(6, services / 100));
+          // The load does not follow the hints here, so that those that are overloaded may be planned anew.
+          expect(written(writes()), 'slices written').to.be.at.most(2 * overloaded);
         });
         add({ flow: [again] });
         await controller.stop();
