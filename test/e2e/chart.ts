@@ -205,7 +205,8 @@ export const documents = <T extends KubernetesObject = Rendered>(text: string): 
 
 /** The same objects as a text that every YAML parser reads alike: ours would write `Off` where others read a boolean. */
 export const asText = (objects: readonly object[]): string =>
-  objects.map((object) => `${JSON.stringify(object)}\n`).join('---\n');
+  // A separator first: kubectl 1.30 takes a file that begins with a brace for one JSON document.
+  objects.map((object) => `---\n${JSON.stringify(object)}\n`).join('');
 
 export interface RenderOptions {
   /** Default: the newest of VERSIONS. */

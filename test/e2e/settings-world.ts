@@ -17,8 +17,8 @@ import { isAlreadyExists } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { node } from '../fixtures/core.ts';
 import { gardenerCrds } from '../fixtures/crds.ts';
-import { controlPlaneAddresses } from './bed/addresses.ts';
 import type { Component as Program } from './bed/component.ts';
+import { exposeAddress } from './bed/expose.ts';
 import type { Bed } from './bed/index.ts';
 import { mastersGroup } from './bed/kubeconfig.ts';
 import { waitFor } from './bed/wait-for.ts';
@@ -138,12 +138,7 @@ const install = async (bed: Bed, rendered: readonly Rendered[]): Promise<void> =
     const path = COLLECTIONS[object.kind ?? '']?.(object.metadata?.namespace ?? NAMESPACE);
     if (path !== undefined) await bed.api.create(path, object);
   }
-  await bed.api.create(`/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`, {
-    metadata: { name: `${WEBHOOK}-bed`, labels: { 'kubernetes.io/service-name': WEBHOOK } },
-    addressType: 'IPv4',
-    ports: [{ name: 'https', port: 10_250, protocol: 'TCP' }],
-    endpoints: [{ addresses: [controlPlaneAddresses.ipv4], conditions: { ready: true } }],
-  });
+  await exposeAddress(bed.api, { namespace: NAMESPACE, name: WEBHOOK, targetPort: 10_250 });
 };
 
 const render = async ({ where = 'seed and runtime', values }: WorldOptions): Promise<Rendered[]> => {

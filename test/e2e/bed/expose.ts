@@ -18,6 +18,32 @@ export interface ExposeOptions {
 export const serviceHost = ({ name, namespace }: Pick<ExposeOptions, 'name' | 'namespace'>): string =>
   `${name}.${namespace}.svc`;
 
+/** Creates a slice and Endpoints for a Service that exists, as `exposeProgram` does. */
+export const exposeAddress = async (
+  api: Api,
+  { namespace, name, targetPort, portName = 'https' }: Omit<ExposeOptions, 'port'> & { readonly portName?: string },
+): Promise<void> => {
+  const ports = [{ name: portName, port: targetPort, protocol: 'TCP' }];
+  await api.create(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`, {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      name: `${name}-bed`,
+      labels: { 'kubernetes.io/service-name': name, 'endpointslice.kubernetes.io/managed-by': 'bed' },
+    },
+    addressType: 'IPv4',
+    ports,
+    endpoints: [{ addresses: [controlPlaneAddresses.ipv4], conditions: { ready: true } }],
+  });
+  await api.create(`/api/v1/namespaces/${namespace}/endpoints`, {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    // Not to be mirrored to a second slice.
+    metadata: { name, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+    subsets: [{ addresses: [{ ip: controlPlaneAddresses.ipv4 }], ports }],
+  });
+};
+
 /**
  * Creates a Service without selector, its slice, and its Endpoints, which older API servers look at. The API server finds
  * webhooks through these (`--enable-aggregator-routing`), so it connects to the address itself and no kube-proxy takes part.
@@ -30,27 +56,5 @@ export const exposeProgram = async (api: Api, options: ExposeOptions): Promise<v
     metadata: { name },
     spec: { ports: [{ name: 'https', port, targetPort }] },
   });
-  await api.create(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`, {
-    apiVersion: 'discovery.k8s.io/v1',
-    kind: 'EndpointSlice',
-    metadata: {
-      name: `${name}-bed`,
-      labels: { 'kubernetes.io/service-name': name, 'endpointslice.kubernetes.io/managed-by': 'bed' },
-    },
-    addressType: 'IPv4',
-    ports: [{ name: 'https', port: targetPort, protocol: 'TCP' }],
-    endpoints: [{ addresses: [controlPlaneAddresses.ipv4], conditions: { ready: true } }],
-  });
-  await api.create(`/api/v1/namespaces/${namespace}/endpoints`, {
-    apiVersion: 'v1',
-    kind: 'Endpoints',
-    // Not to be mirrored to a second slice.
-    metadata: { name, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
-    subsets: [
-      {
-        addresses: [{ ip: controlPlaneAddresses.ipv4 }],
-        ports: [{ name: 'https', port: targetPort, protocol: 'TCP' }],
-      },
-    ],
-  });
+  await exposeAddress(api, options);
 };

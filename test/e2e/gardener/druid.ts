@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { controlPlaneAddresses } from '../bed/addresses.ts';
 import type { Component } from '../bed/component.ts';
+import { exposeAddress } from '../bed/expose.ts';
 import type { Bed } from '../bed/index.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { builtProgram } from '../built.ts';
@@ -46,14 +46,6 @@ const INSTALLED: ReadonlySet<string> = new Set([
   'ValidatingWebhookConfiguration',
 ]);
 
-const expose = (bed: Bed): Promise<unknown> =>
-  bed.api.create('/apis/discovery.k8s.io/v1/namespaces/garden/endpointslices', {
-    metadata: { name: 'etcd-druid-bed', labels: { 'kubernetes.io/service-name': 'etcd-druid' } },
-    addressType: 'IPv4',
-    ports: [{ name: 'webhooks', port: PORTS.webhooks, protocol: 'TCP' }],
-    endpoints: [{ addresses: [controlPlaneAddresses.ipv4], conditions: { ready: true } }],
-  });
-
 /** Installs and starts it, and waits until it works: it sleeps ten seconds first. The namespace `garden` must exist. */
 export const startDruid = async (bed: Bed, owner: Owner): Promise<Component> => {
   const folder = join(bed.directory, 'etcd-druid');
@@ -65,7 +57,12 @@ export const startDruid = async (bed: Bed, owner: Owner): Promise<Component> => 
   writeFileSync(file, configured(Object.values(map?.data ?? {})[0] ?? '', folder));
   const wanted = objects.filter(({ kind }) => INSTALLED.has(kind ?? ''));
   await apply(bed, 'etcd-druid.yaml', asText(wanted), '--force-conflicts');
-  await expose(bed);
+  await exposeAddress(bed.api, {
+    namespace: 'garden',
+    name: 'etcd-druid',
+    targetPort: PORTS.webhooks,
+    portName: 'webhooks',
+  });
   const groups = ['system:serviceaccounts', 'system:serviceaccounts:garden', 'system:authenticated'];
   const druid = bed.program({
     name: 'etcd-druid',

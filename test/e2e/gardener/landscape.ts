@@ -103,9 +103,16 @@ const valueOf = ({ spec }: Service): string | undefined => spec?.trafficDistribu
  * Installs everything but our own commands; nothing of the catalogue exists before an owner deploys it.
  *
  * @param values for the chart beside those that Gardener injects. Default: none.
+ * @param kubeletVersion of the seed's Nodes. Default: that of `openWorld`.
  */
-export const openLandscape = async (bed: Bed, values: object = {}): Promise<GardenerLandscape> => {
-  const world = await openWorld(bed, { where: 'seed and runtime', definitions: await realDefinitions(), values });
+export const openLandscape = async (
+  bed: Bed,
+  values: object = {},
+  kubeletVersion?: string,
+): Promise<GardenerLandscape> => {
+  const definitions = await realDefinitions();
+  const nodes = kubeletVersion === undefined ? {} : { kubeletVersion };
+  const world = await openWorld(bed, { where: 'seed and runtime', definitions, values, ...nodes });
   await prepareSeed(bed, world);
   const pods: PodRunner = runPods(
     bed,

@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Service } from '../../../pkg/apis/core.ts';
-import { ANNOTATION_OPERATION, LABEL_ETCD_CLIENTS } from '../../../pkg/apis/names.ts';
+import { ANNOTATION_OPERATION, ANNOTATION_TOPOLOGY_MODE, LABEL_ETCD_CLIENTS } from '../../../pkg/apis/names.ts';
 import { NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeDruid } from '../../contract/etcd-druid.ts';
@@ -21,6 +21,7 @@ import { hasOwnZone } from '../hints-support.ts';
 import { isAccepted, subjectOf } from '../settings-audit.ts';
 import { NS, SAME_ZONE } from '../settings-landscape.ts';
 import { COMMAND_USERS, userOf } from '../settings-world.ts';
+import { versionCases } from '../versions-plan.ts';
 
 const CLIENT = 'etcd-main-client';
 const COMPONENTS = [CLIENT, 'etcd-events-client'];
@@ -186,3 +187,53 @@ describe('gardener: etcd', () => {
     });
   });
 });
+
+/** The long form, where wanted: the newest whose kube-proxy needs an annotation beside hints. */
+const OLD = (process.env['E2E_SOAK'] === '1' ? versionCases(process.env) : []).filter(
+  ({ version }) => version === '1.30',
+);
+
+for (const { version } of OLD) {
+  describe(`gardener: etcd, Kubernetes ${version}`, () => {
+    const bed = useBed({ version });
+    const runtime = `${version}.14`;
+    let landscape: GardenerLandscape;
+    let commands: Commands | undefined;
+
+    const reconcile = (enabled: boolean): Promise<Deployed> =>
+      landscape.gardenlet.deploy(CLIENT, { namespace: NS, enabled, runtime, waitSeconds: WAIT_SECONDS });
+    const annotation = async (): Promise<string | undefined> =>
+      (await landscape.world.service(NS, CLIENT)).metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE];
+    /** States that Services are in, by the settings-reconciler's metrics. */
+    const states = async (): Promise<string[]> => {
+      const page = await (await fetch('http://127.0.0.1:18082/metrics')).text();
+      return [...page.matchAll(/^topology_aware_routing_services\{state="(\w+)"\} (\d+)$/gm)].flatMap(
+        ([, state = '', count]) => Array.from({ length: Number(count) }, () => state),
+      );
+    };
+
+    before('gardenlet has created an Etcd of a Shoot, routing is off', async () => {
+      landscape = await openLandscape(bed(), { admission: 'webhook' }, `v${runtime}`);
+      await reconcile(false);
+    });
+    after(async () => {
+      await commands?.stop();
+      await landscape?.close();
+    });
+
+    it('has hints at once, and is Pending: the annotation is for druid to write', async () => {
+      commands = await landscape.startCommands();
+      await landscape.setSeed(true);
+      await expectSlices(landscape, CLIENT, 'hinted', (all) => all.every(hasOwnZone));
+      await waitFor('its state', states, (all) => all.join() === 'Pending');
+      expect(await annotation()).to.equal(undefined);
+    });
+
+    it("is Pending no more once its owner has asked druid, with the annotation in druid's own write", async () => {
+      await reconcile(true);
+      expect(await annotation()).to.equal('auto');
+      // Nothing in this cluster shows which data plane routes, so more is not claimed.
+      await waitFor('its state', states, (all) => all.join() === 'RouterAssumed');
+    });
+  });
+}
