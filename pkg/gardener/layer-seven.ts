@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a kube-apiserver is behind layer-7 load balancing (Gardener's IstioTLSTermination): routing by zone would then pin
 // each gateway to one instance, so such a Service is left alone.
-import type { GardenerInformation } from '../apis/config/settings-reconciler.ts';
 import type { Service } from '../apis/core.ts';
 import type { StringMap } from '../apis/meta.ts';
 import { parseVersion } from '../routing/version.ts';
@@ -24,6 +23,16 @@ export interface LayerSevenEvidence {
   readonly gardenerVersion?: string;
   /** What the operator says in the configuration file, for where nothing is injected. */
   readonly configured?: boolean;
+}
+
+/**
+ * What the configuration says about the Gardener that runs here. Not taken from the configuration's schema: extensions import this
+ * file's declarations without the packages of the schema.
+ */
+export interface GardenerInformation {
+  readonly version?: string;
+  readonly featureGates?: Readonly<Record<string, boolean>>;
+  readonly layerSevenDefault?: boolean;
 }
 
 /** `source` says what decided; `undecidable` counts as L7, because a wrong yes would overload an instance. */

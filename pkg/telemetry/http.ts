@@ -64,7 +64,9 @@ export const bareApp = (): Express => {
  * Classes for the server of an application, so that Express finds each request and response with the prototype that it would give
  * it: V8 forgets what it knows about an object whose prototype changes (a tenth of the time of a small review).
  */
-export const messagesOf = (app: Express) => {
+export const messagesOf = (
+  app: Express,
+): { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse<IncomingMessage> } => {
   class Incoming extends IncomingMessage {}
   class Outgoing extends ServerResponse<Incoming> {}
   Object.setPrototypeOf(Incoming.prototype, app.request);

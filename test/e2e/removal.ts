@@ -7,6 +7,7 @@ import type { Component } from './chart.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 export const CLUSTER_ROLES = `${RBAC}/clusterroles`;
 export const WEBHOOKS = `${ADMISSION}/mutatingwebhookconfigurations`;
 export const POLICIES = `${ADMISSION}/mutatingadmissionpolicies`;
@@ -91,3 +92,24 @@ export const nothingActs = async (bed: Bed): Promise<void> =>
     () => acting(bed),
     (found) => found.length === 0,
   ));
+
+export const definitionNames = async ({ api }: Bed): Promise<string[]> =>
+  (await api.list(DEFINITIONS))
+    .map(({ metadata }) => metadata.name)
+    .filter((name) => name.endsWith('topology.extensions.gardener.cloud'));
+
+/** A sync that is still under way brings them back: they are removed once they have stayed away for two seconds. */
+export const removeDefinitions = (bed: Bed): Promise<unknown> => {
+  let goneSince = Date.now();
+  return waitFor(
+    'the definitions removed',
+    async () => {
+      for (const name of await definitionNames(bed)) {
+        goneSince = Date.now();
+        await bed.api.delete(`${DEFINITIONS}/${name}`);
+      }
+      return Date.now() - goneSince;
+    },
+    (ms) => ms > 2_000,
+  );
+};

@@ -21,6 +21,12 @@ export const inside = ({ namespace }: Pick<BedNode, 'namespace'>, ...command: st
   return run(enter, [...words, ...command]);
 };
 
+/** The interface of NodeLocal DNSCache with the DNS Service's address, never up, as the cache makes it. (A veth: not every kernel has dummies.) */
+export const addLocalDns = async (node: Pick<BedNode, 'namespace'>, address = ''): Promise<void> => {
+  await inside(node, 'ip', 'link', 'add', 'nodelocaldns', 'type', 'veth', 'peer', 'name', 'nodelocalpeer');
+  await inside(node, 'ip', 'addr', 'add', `${address}/32`, 'dev', 'nodelocaldns');
+};
+
 export interface Meter {
   readonly component: Component;
   /** Values of one metric by its labels as text, for example `service_name="web"`. */

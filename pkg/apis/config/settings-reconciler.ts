@@ -70,9 +70,6 @@ const gardener = object(
   { default: {}, description: 'About the Gardener of this cluster.' },
 );
 
-/** What is known about the Gardener that runs here; decides whether kube-apiservers stand behind L7 load balancing. */
-export type GardenerInformation = Static<typeof gardener>;
-
 const zonesAndSetting = Type.Unsafe<Pick<Seed, 'spec' | 'status'>>({
   type: 'object',
   properties: {

@@ -17,7 +17,7 @@ import { realDefinitions } from '../gardener/definitions.ts';
 import { MANAGER_USER, manage, startResourceManager } from '../gardener/resource-manager.ts';
 import type { Managed } from '../gardener/resource-manager.ts';
 import { watchVersions } from '../gardener/watched.ts';
-import { acting, nothingActs } from '../removal.ts';
+import { acting, definitionNames, nothingActs, removeDefinitions } from '../removal.ts';
 import { isAccepted, subjectOf } from '../settings-audit.ts';
 import { SAME_ZONE, SEED, letSeedsBeRead } from '../settings-landscape.ts';
 import { openWorld, userOf } from '../settings-world.ts';
@@ -40,7 +40,6 @@ const RENDERED: ReadonlySet<string> = new Set([
   'ClusterRoleBinding',
 ]);
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
-const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const COLLECTIONS = [
   ...['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'].map((plural) => `${RBAC}/${plural}`),
   ...['services', 'serviceaccounts'].map((plural) => `/api/v1/namespaces/${NAMESPACE}/${plural}`),
@@ -215,11 +214,6 @@ for (const version of ['1.141', '1.150'] as const) {
           .map(({ metadata }) => metadata.name)
           .sort();
       };
-      const definitionNames = async (): Promise<string[]> =>
-        (await bed().api.list(DEFINITIONS))
-          .map(({ metadata }) => metadata.name)
-          .filter((name) => name.endsWith('topology.extensions.gardener.cloud'));
-
       const install = async (): Promise<void> => {
         const objects = world.rendered.filter(({ kind }) => RENDERED.has(kind ?? ''));
         ours = await manage(bed(), 'garden', 'topology-aware-routing', objects);
@@ -238,10 +232,6 @@ for (const version of ['1.141', '1.150'] as const) {
       const stopAll = async (): Promise<void> => {
         for (const command of commands) await command.stop();
       };
-      const removeDefinitions = async (): Promise<void> => {
-        for (const name of await definitionNames()) await bed().api.delete(`${DEFINITIONS}/${name}`);
-      };
-
       const orders: readonly (readonly [order: string, remove: () => Promise<void>, definitionsLeft: boolean])[] = [
         ['its ManagedResource while our processes run', () => ours.remove(), true],
         ['our processes, then its ManagedResource', () => stopAll().then(() => ours.remove()), true],
@@ -258,7 +248,7 @@ for (const version of ['1.141', '1.150'] as const) {
           async () => {
             // Its next sync, which would bring them back, is then as far away as it can be.
             await ours.reconcile();
-            await removeDefinitions();
+            await removeDefinitions(bed());
             await ours.remove();
           },
           false,
@@ -333,7 +323,7 @@ for (const version of ['1.141', '1.150'] as const) {
           });
 
           it(definitionsLeft ? 'keeps the definition of FlowPolicies' : 'brings no definition back', async () => {
-            const names = await definitionNames();
+            const names = await definitionNames(bed());
             if (definitionsLeft) expect(names).to.include('flowpolicies.topology.extensions.gardener.cloud');
             else expect(names).to.deep.equal([]);
           });

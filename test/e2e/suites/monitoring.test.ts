@@ -42,7 +42,7 @@ import { startReconciler } from '../hints-commands.ts';
 import { connectAs, serviceSelector, slicesOf } from '../hints-support.ts';
 import { startPrometheus } from '../prometheus.ts';
 import type { Prometheus } from '../prometheus.ts';
-import { metricsPort, startMeter as startTrafficMeter, startPulse } from '../traffic-meter-world.ts';
+import { addLocalDns, metricsPort, startMeter as startTrafficMeter, startPulse } from '../traffic-meter-world.ts';
 
 const namespace = 'shop';
 const zones = ['a', 'b', 'c'];
@@ -125,6 +125,9 @@ describe('monitoring', () => {
     controller.start();
     await ready();
     const [measured] = nodes as [BedNode];
+    // Unsupported: NodeLocal DNSCache answers for it, past the kernel's connection tracking.
+    const dns = await bed().service({ name: 'dns', namespace, app: 'web', port: 53 });
+    await addLocalDns(measured, dns.clusterIPs[0]);
     await startTrafficMeter(bed(), measured, `--bind-address=${measured.addresses.ipv4}`);
     // Slices that change every second are never held against connections.
     quiet = await bed().service({ name: 'quiet', namespace, trafficDistribution: 'PreferSameZone' });

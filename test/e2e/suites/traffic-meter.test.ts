@@ -7,7 +7,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { inside, installCounters, readCounters, sendLoad, startMeter, startServers } from '../traffic-meter-world.ts';
+import {
+  addLocalDns,
+  inside,
+  installCounters,
+  readCounters,
+  sendLoad,
+  startMeter,
+  startServers,
+} from '../traffic-meter-world.ts';
 import type { KernelCounters, Load, Meter, Sample } from '../traffic-meter-world.ts';
 
 const zones = ['a', 'b', 'c'];
@@ -258,9 +266,7 @@ describe('the traffic-meter on a real kernel', () => {
     const unsupported = async (): Promise<string[]> =>
       (await meter.read('topology_traffic_unsupported_services')).map(({ labels }) => labels['service_name'] ?? '');
     expect(await unsupported()).to.deep.equal([]);
-    // As the cache makes it: never up. (Another type of interface: not every kernel has dummies.)
-    await inside(client, 'ip', 'link', 'add', 'nodelocaldns', 'type', 'veth', 'peer', 'name', 'nodelocalpeer');
-    await inside(client, 'ip', 'addr', 'add', `${dns.clusterIPs[0] ?? ''}/32`, 'dev', 'nodelocaldns');
+    await addLocalDns(client, dns.clusterIPs[0]);
     await waitFor('the Service dns', unsupported, (names) => names.join() === 'dns', { timeoutSeconds: 30 });
   });
 

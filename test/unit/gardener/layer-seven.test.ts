@@ -2,14 +2,13 @@
 // What decides whether a kube-apiserver is behind L7 load balancing, strongest evidence first.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { GardenerInformation } from '../../../pkg/apis/config/settings-reconciler.ts';
 import {
   decideLayerSeven,
   isIstioTlsTerminationDisabled,
   layerSevenOf,
   mtlsServiceName,
 } from '../../../pkg/gardener/layer-seven.ts';
-import type { LayerSevenDecision, LayerSevenEvidence } from '../../../pkg/gardener/layer-seven.ts';
+import type { GardenerInformation, LayerSevenDecision, LayerSevenEvidence } from '../../../pkg/gardener/layer-seven.ts';
 import { service } from '../../fixtures/core.ts';
 
 const OPT_OUT = { 'shoot.gardener.cloud/disable-istio-tls-termination': 'true' };

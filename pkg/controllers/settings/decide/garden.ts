@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides the settings of the garden namespace, and of runtime extensions, from the Garden. Pure.
-import type { GardenerInformation } from '../../../apis/config/settings-reconciler.ts';
 import type { Service } from '../../../apis/core.ts';
 import type { Etcd, Garden } from '../../../apis/gardener.ts';
 import { GARDENS, apiVersionOf } from '../../../apis/resources.ts';
@@ -8,6 +7,7 @@ import { decideGardenRouting } from '../../../gardener/decide.ts';
 import { heldByConfiguration } from '../../../gardener/extension/select.ts';
 import type { Governing } from '../../../gardener/extension/types.ts';
 import { layerSevenOf } from '../../../gardener/layer-seven.ts';
+import type { GardenerInformation } from '../../../gardener/layer-seven.ts';
 import { decideObjects } from './objects.ts';
 import type { NamespaceDecision, RoutingContext } from '../types.ts';
 

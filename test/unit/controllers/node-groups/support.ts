@@ -66,4 +66,4 @@ export const eventLog = (): { lines: string[]; record(event: EventInput): void }
   };
 };
 
-export const { signal: never } = new AbortController();
+export const never: AbortSignal = new AbortController().signal;
