@@ -2,6 +2,7 @@
 // Flags that commands share, and how their values are read.
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
+import { unitsOf } from '../../pkg/apis/quantity.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { InvalidVersionError, parseVersion } from '../../pkg/routing/version.ts';
 import { FEATURE_GATES } from '../../pkg/upstream/features.ts';
@@ -89,10 +90,7 @@ export const addVersionFlags = (command: Command, of: string): Command =>
 const NUMBER = /^(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** Cores as a number (`0.5`) or a quantity (`500m`); NaN for anything else. */
-export const parseCores = (text: string): number => {
-  if (text.endsWith('m') && NUMBER.test(text.slice(0, -1))) return Number(text.slice(0, -1)) / 1000;
-  return NUMBER.test(text) ? Number(text) : Number.NaN;
-};
+export const parseCores = (text: string): number => unitsOf(text) ?? Number.NaN;
 
 export const positiveCores = (text: string): number => {
   const cores = parseCores(text);

@@ -48,16 +48,28 @@ export const parseQuantity = (text: string): bigint => {
   return sign === '-' ? -magnitude : magnitude;
 };
 
-/** Nano cores, finer parts rounded up; 0 for what is missing, negative or no quantity, as no API server stores it. */
-export const nanoCpu = (quantity: unknown): bigint => {
-  const text = typeof quantity === 'number' ? String(quantity) : quantity;
-  if (typeof text !== 'string') return 0n;
+const textOfQuantity = (quantity: unknown): string | undefined =>
+  typeof quantity === 'number' ? String(quantity) : typeof quantity === 'string' ? quantity : undefined;
+
+/** Nano units; undefined for what is missing, negative or no quantity, as no API server stores it. */
+export const nanoOf = (quantity: unknown): bigint | undefined => {
+  const text = textOfQuantity(quantity);
+  if (text === undefined) return undefined;
   try {
     const nano = parseQuantity(text);
-    return nano > 0n ? nano : 0n;
+    return nano < 0n ? undefined : nano;
   } catch {
-    return 0n;
+    return undefined;
   }
+};
+
+/** Nano cores, finer parts rounded up; 0 for what is missing, negative or no quantity. */
+export const nanoCpu = (quantity: unknown): bigint => nanoOf(quantity) ?? 0n;
+
+/** Units as a number, for figures; undefined for what is missing, negative or no quantity. */
+export const unitsOf = (quantity: unknown): number | undefined => {
+  const nano = nanoOf(quantity);
+  return nano === undefined ? undefined : Number(nano) / 1e9;
 };
 
 /** Whole millicores of a sum of nano cores, rounded up: sums are rounded only after adding. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far an evacuation has got, from what became of each Service, and the status that says so.
+import { sumBy } from '../apis/sum.ts';
 import type {
   ServiceLeft,
   ZoneEvacuation,
@@ -95,7 +96,6 @@ export const runningStatus = (
   const pending = countOf(all, 'pending');
   const moved = countOf(all, 'moved');
   const done = !incomplete && pending === 0;
-  const sum = (of: (outcome: Outcome) => number): number => all.reduce((total, outcome) => total + of(outcome), 0);
   const stay = left.length === 0 ? '' : `, ${left.length} stay`;
   return {
     ...common(evacuation),
@@ -104,7 +104,7 @@ export const runningStatus = (
     // More than the definition takes: admission leaves what is new to the leader.
     ...(clientZones.length > MAX_ZONES ? {} : { clientZones: [...clientZones] }),
     services: { total: all.length, moved, pending, left: left.length },
-    endpoints: { total: sum(({ endpoints }) => endpoints), evacuated: sum(({ evacuated }) => evacuated) },
+    endpoints: { total: sumBy(all, ({ endpoints }) => endpoints), evacuated: sumBy(all, ({ evacuated }) => evacuated) },
     left: left.slice(0, MAX_LISTED),
     ...(left.length > MAX_LISTED ? { omitted: left.length - MAX_LISTED } : {}),
     conditions: conditionsOf(

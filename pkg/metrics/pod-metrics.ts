@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads one PodMetrics of metrics.k8s.io/v1beta1, whatever it really is.
 import { parseDuration } from '../apis/duration.ts';
-import { parseQuantity } from '../apis/quantity.ts';
+import { isFields } from '../apis/fields.ts';
+import { nanoOf } from '../apis/quantity.ts';
 
 /** Cores that a Pod used, and when, by the clock of who measured. */
 export interface PodUsage {
@@ -28,22 +29,14 @@ export const parseTimestamp = (value: unknown): number | undefined => {
   return seconds > 0 ? seconds : undefined;
 };
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
-
 /** Nothing of a Pod comes near it; beyond, numbers would lose their nano units. */
 const MAX_NANO_CORES = 10n ** 15n;
 
 const nanoCoresOf = (container: unknown): bigint | undefined => {
-  const usage = isObject(container) ? container['usage'] : undefined;
-  const cpu = isObject(usage) ? usage['cpu'] : undefined;
-  if (typeof cpu !== 'string') return undefined;
-  try {
-    const nano = parseQuantity(cpu);
-    return nano >= 0n && nano <= MAX_NANO_CORES ? nano : undefined;
-  } catch {
-    return undefined;
-  }
+  const usage = isFields(container) ? container['usage'] : undefined;
+  const cpu = isFields(usage) ? usage['cpu'] : undefined;
+  const nano = typeof cpu === 'string' ? nanoOf(cpu) : undefined;
+  return nano !== undefined && nano <= MAX_NANO_CORES ? nano : undefined;
 };
 
 /**
@@ -67,9 +60,9 @@ const MAX_WINDOW_SECONDS = 3_600;
 
 /** Reads an item of a PodMetricsList. */
 export const readPodMetrics = (item: unknown): PodUsage | Unusable => {
-  const metadata = isObject(item) ? item['metadata'] : undefined;
-  const pod = isObject(metadata) ? metadata['name'] : undefined;
-  if (!isObject(item) || typeof pod !== 'string' || pod === '') return { problem: 'no name' };
+  const metadata = isFields(item) ? item['metadata'] : undefined;
+  const pod = isFields(metadata) ? metadata['name'] : undefined;
+  if (!isFields(item) || typeof pod !== 'string' || pod === '') return { problem: 'no name' };
   const cores = coresOfContainers(item['containers']);
   if (cores === undefined) return { pod, problem: 'a container without CPU usage' };
   const stamp = parseTimestamp(item['timestamp']);

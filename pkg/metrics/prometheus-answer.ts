@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads what Prometheus' `/api/v1/query` answers, whatever it really is: rows of labels and a number, or a LoadError.
+import { isFields } from '../apis/fields.ts';
+import type { Fields } from '../apis/fields.ts';
 import { createProblems, quoted } from './problems.ts';
 import { LoadError } from './types.ts';
 import type { LoadFailure } from './types.ts';
@@ -34,10 +36,6 @@ export interface Vector {
   readonly rows: readonly VectorRow[];
   readonly problems: readonly string[];
 }
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
 
 const parsed = (text: string): unknown => {
   try {
@@ -94,7 +92,7 @@ export const failureOf = (status: number, body: string): LoadError => {
     return new LoadError('BadAnswer', `status ${status}: redirects are not followed, the url has to be the last one`);
   }
   const answer = parsed(body);
-  const own = isObject(answer) && answer['status'] === 'error' ? answer : {};
+  const own = isFields(answer) && answer['status'] === 'error' ? answer : {};
   const type = typeof own['errorType'] === 'string' ? BY_ERROR_TYPE[own['errorType']] : undefined;
   return new LoadError(type ?? reasonOfStatus(status), `status ${status}${messageOf(own)}`);
 };
@@ -136,7 +134,7 @@ interface Reading {
 }
 
 const readSample = (sample: unknown): Reading => {
-  if (!isObject(sample) || !isObject(sample['metric'])) return { metric: {}, value: 0, at: 0, problem: 'no labels' };
+  if (!isFields(sample) || !isFields(sample['metric'])) return { metric: {}, value: 0, at: 0, problem: 'no labels' };
   const { metric } = sample;
   const value = Array.isArray(sample['value']) ? (sample['value'] as unknown[]) : [];
   const number = numberOf(value[1]);
@@ -166,10 +164,10 @@ const sayWarnings = (answer: Fields, say: (sentence: string) => void): void => {
 
 const resultOf = (body: string): { answer: Fields; result: readonly unknown[] } => {
   const answer = parsed(body);
-  if (!isObject(answer)) throw new LoadError('BadAnswer', `the answer (${body.length} characters) is not JSON`);
+  if (!isFields(answer)) throw new LoadError('BadAnswer', `the answer (${body.length} characters) is no JSON object`);
   if (answer['status'] === 'error') throw failureOf(200, body);
   const { data } = answer;
-  if (answer['status'] !== 'success' || !isObject(data)) {
+  if (answer['status'] !== 'success' || !isFields(data)) {
     throw new LoadError('BadAnswer', 'the answer is not from a Prometheus: no status or no data');
   }
   const { resultType, result } = data;

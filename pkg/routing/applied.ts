@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `applied` annotation: what was set on an object, written down on the object itself so that exactly that can be reverted.
+import { isFields } from '../apis/fields.ts';
 import type { StringMap } from '../apis/meta.ts';
 import { isRoutingKey } from './slots.ts';
 import type { AppliedRecord } from './types.ts';
@@ -10,14 +11,11 @@ export interface ParsedApplied {
   readonly malformed: boolean;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 // Keys that this project never sets are passed over: the author of a hand-written annotation must not be able to have
 // the reconciler remove, say, a label that a selector needs.
 const readMap = (value: unknown, section: 'labels' | 'annotations'): StringMap | undefined => {
   if (value === undefined) return {};
-  if (!isObject(value)) return undefined;
+  if (!isFields(value)) return undefined;
   const entries = Object.entries(value);
   if (!entries.every((entry): entry is [string, string] => typeof entry[1] === 'string')) return undefined;
   return Object.fromEntries(entries.filter(([key]) => isRoutingKey(section, key)));
@@ -32,7 +30,7 @@ const parseJson = (text: string): unknown => {
 };
 
 const readRecord = (value: unknown): AppliedRecord | undefined => {
-  if (!isObject(value)) return undefined;
+  if (!isFields(value)) return undefined;
   const labels = readMap(value['labels'], 'labels');
   const annotations = readMap(value['annotations'], 'annotations');
   const removedAnnotations = readMap(value['removedAnnotations'], 'annotations');

@@ -2,6 +2,7 @@
 // Which Service an address and port belong to, and in which zone an address is: from Services, EndpointSlices and Nodes.
 import type { EndpointSlice, Node, Service } from '../apis/core.ts';
 import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../apis/names.ts';
+import { keyOf } from '../apis/object.ts';
 import { canonicalAddress, createRangeMap, prefixOf } from './addresses.ts';
 import type { Prefix } from './addresses.ts';
 import { createPool } from './pool.ts';
@@ -45,9 +46,6 @@ export interface Directory {
 
 /** What left is found for a while: flows outlive Services and endpoints. */
 const DEPARTED = 10_000;
-
-const keyOf = ({ metadata = {} }: Pick<Service, 'metadata'>): string =>
-  `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 
 /** A map whose entries have several owners, and that finds departed ones until others have taken their room. */
 const createShared = <T>() => {

@@ -6,6 +6,7 @@
 // nothing is judged while they are fresh.
 import type { EndpointSlice, Service } from '../apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../apis/names.ts';
+import { keyOf } from '../apis/object.ts';
 import { canonicalAddress } from './addresses.ts';
 import type { Flow } from './conntrack.ts';
 import { createPool } from './pool.ts';
@@ -61,9 +62,6 @@ interface Group {
   readonly slices: Map<string, Slice>;
   changedAt: number;
 }
-
-const keyOf = ({ metadata = {} }: Pick<Service, 'metadata'>): string =>
-  `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 
 /** `|a|b|`, so that a zone is found as `|a|`. */
 const hintsOf = (zones: readonly { readonly name: string }[] = []): string =>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // New connections that endpoints of a zone still get, as the traffic-meters count them while it is evacuated.
+import { sumBy } from '../apis/sum.ts';
 import { isOfService } from './measured.ts';
 import type { Measured, MeasuredFlow } from './measured.ts';
 
@@ -11,15 +12,17 @@ export interface StillSeen {
   readonly pastServices: number;
 }
 
-const sumOf = (flows: readonly MeasuredFlow[]): number =>
-  flows.reduce((sum, { connections }) => sum + (connections ?? 0), 0);
+const connectionsOf = ({ connections }: MeasuredFlow): number => connections ?? 0;
 
 export const stillSeen = ({ flows, seconds }: Measured, zone: string): StillSeen => {
   const there = flows.filter(({ destination }) => destination === zone);
   return {
     seconds,
-    throughServices: sumOf(there.filter(isOfService)),
-    pastServices: sumOf(there.filter((flow) => !isOfService(flow))),
+    throughServices: sumBy(there.filter(isOfService), connectionsOf),
+    pastServices: sumBy(
+      there.filter((flow) => !isOfService(flow)),
+      connectionsOf,
+    ),
   };
 };
 

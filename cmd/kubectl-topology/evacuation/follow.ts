@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows a ZoneEvacuation, or the slices that still show one, until what was asked for is done.
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
+import { keyOf } from '../../../pkg/apis/object.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { markOf } from '../../../pkg/evacuation/decide.ts';
@@ -52,8 +53,6 @@ export const followEvacuation = async (options: FollowOptions): Promise<ZoneEvac
     await sleep(systemClock, RETRY_MS, options.signal);
   }
 };
-
-const keyOf = ({ metadata }: EndpointSlice): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
 /** Slices that show that endpoints of the zone leave. */
 export const marks = (slice: EndpointSlice, zone: string): boolean => markOf(slice)?.out.has(zone) === true;

@@ -2,7 +2,7 @@
 // Writes what an evacuation makes of one Service: one JSON Patch a slice that differs, receivers before senders.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice } from '../../apis/core.ts';
-import type { ObjectRef } from '../../apis/meta.ts';
+import { refOf } from '../../apis/object.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { markOf } from '../../evacuation/decide.ts';
 import type { EvacuationMark } from '../../evacuation/mark.ts';
@@ -24,11 +24,6 @@ export const operationsFor = (slice: EndpointSlice, next: Next): JsonPatchOperat
   if (slice.addressType === 'FQDN') return [];
   return evacuationPatch({ endpoints, annotations: slice.metadata?.annotations }, mark, next);
 };
-
-const refOf = ({ metadata }: EndpointSlice): Required<ObjectRef> => ({
-  namespace: metadata?.namespace ?? '',
-  name: metadata?.name ?? '',
-});
 
 /** The API server refuses the patch where the slice is not the one that was read. */
 const locked = ({ metadata }: EndpointSlice, operations: readonly JsonPatchOperation[]): JsonPatchOperation[] => [

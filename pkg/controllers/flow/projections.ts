@@ -12,7 +12,7 @@ import {
   LABEL_ZONE,
 } from '../../apis/names.ts';
 import type { PodCpu } from '../../flow/assemble/observation.ts';
-import { parseQuantity } from '../../apis/quantity.ts';
+import { unitsOf } from '../../apis/quantity.ts';
 import { routingMeta } from '../routers/clients.ts';
 
 interface Container {
@@ -53,24 +53,15 @@ const keep = (map: StringMap | undefined, keys: readonly string[]): StringMap =>
   return kept;
 };
 
-const coresOfQuantity = (quantity: string | undefined): number | null => {
-  if (quantity === undefined) return null;
-  try {
-    return Number(parseQuantity(quantity)) / 1e9;
-  } catch {
-    return null;
-  }
-};
-
 /** The sum over containers; null where one of them does not say, as HPA has it. Sidecars run as long as the Pod and count. */
 const sumOf = (pod: Pod, field: 'requests' | 'limits'): number | null => {
-  const ofPod = coresOfQuantity(pod.spec?.resources?.[field]?.['cpu']);
-  if (ofPod !== null) return ofPod;
+  const ofPod = unitsOf(pod.spec?.resources?.[field]?.['cpu']);
+  if (ofPod !== undefined) return ofPod;
   const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   let sum = 0;
   for (const { resources } of [...(pod.spec?.containers ?? []), ...sidecars]) {
-    const cores = coresOfQuantity(resources?.[field]?.['cpu']);
-    if (cores === null) return null;
+    const cores = unitsOf(resources?.[field]?.['cpu']);
+    if (cores === undefined) return null;
     sum += cores;
   }
   return sum;

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of an audit: over all Services, and over those with the same first cause.
+import { sumBy } from '../../apis/sum.ts';
 import type { Cause } from '../explain/types.ts';
 import { byGroup } from './group.ts';
 import type { AuditSum, CauseGroup, MonthlyCost, Saving, ServiceAudit } from './types.ts';
 import { byText } from '../../apis/order.ts';
 
-const total = (services: readonly ServiceAudit[], of: (service: ServiceAudit) => number): number =>
-  services.reduce((sum, service) => sum + of(service), 0);
-
 const savingOf = (services: readonly ServiceAudit[]): Saving => ({
-  routing: total(services, ({ saving, weight }) => (saving?.routing ?? 0) * weight),
-  endpoints: total(services, ({ saving, weight }) => (saving?.endpoints ?? 0) * weight),
+  routing: sumBy(services, ({ saving, weight }) => (saving?.routing ?? 0) * weight),
+  endpoints: sumBy(services, ({ saving, weight }) => (saving?.endpoints ?? 0) * weight),
 });
 
 const costOf = (services: readonly ServiceAudit[]): { monthlyCost?: MonthlyCost } => {
@@ -18,18 +16,18 @@ const costOf = (services: readonly ServiceAudit[]): { monthlyCost?: MonthlyCost 
   const measured = services.some(({ monthlyCost }) => monthlyCost?.saved !== undefined);
   return {
     monthlyCost: {
-      ...(measured ? { saved: total(services, ({ monthlyCost }) => monthlyCost?.saved ?? 0) } : {}),
-      current: total(services, ({ monthlyCost }) => monthlyCost?.current ?? 0),
+      ...(measured ? { saved: sumBy(services, ({ monthlyCost }) => monthlyCost?.saved ?? 0) } : {}),
+      current: sumBy(services, ({ monthlyCost }) => monthlyCost?.current ?? 0),
       saving: {
-        routing: total(services, ({ monthlyCost }) => monthlyCost?.saving.routing ?? 0),
-        endpoints: total(services, ({ monthlyCost }) => monthlyCost?.saving.endpoints ?? 0),
+        routing: sumBy(services, ({ monthlyCost }) => monthlyCost?.saving.routing ?? 0),
+        endpoints: sumBy(services, ({ monthlyCost }) => monthlyCost?.saving.endpoints ?? 0),
       },
     },
   };
 };
 
 const crossingOf = (services: readonly ServiceAudit[]): number =>
-  total(services, ({ crossZoneShare, weight }) => (crossZoneShare ?? 0) * weight);
+  sumBy(services, ({ crossZoneShare, weight }) => (crossZoneShare ?? 0) * weight);
 
 const bypassedOf = (services: readonly ServiceAudit[]): AuditSum['bypassed'] => {
   const names = services.flatMap(({ bypasses }) => bypasses).sort(byText);
@@ -57,7 +55,7 @@ export const auditSum = (
     clientsBy,
     bypassed: bypassedOf(services),
     unpredicted: services.length - predicted.length,
-    endpoints: total(services, ({ endpoints }) => endpoints),
+    endpoints: sumBy(services, ({ endpoints }) => endpoints),
     nodes,
     inZoneShare: crossZoneShare === null ? null : 1 - crossZoneShare,
     crossZoneShare,

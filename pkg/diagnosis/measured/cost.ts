@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What measured traffic costs: of one Service, and of all that was measured, whether Services can save it or not.
+import { sumBy } from '../../apis/sum.ts';
 import { bytesOf, crosses, hasZones, isOfService, passesNoService } from '../../traffic/measured.ts';
 import type { Measured, MeasuredFlow } from '../../traffic/measured.ts';
 import { ZONE_EXTERNAL } from '../../traffic/route.ts';
@@ -49,7 +50,7 @@ export interface MeasuredReport extends Omit<Measured, 'flows'> {
 export const flowsByService = ({ flows }: Measured): ReadonlyMap<string, readonly MeasuredFlow[]> =>
   Map.groupBy(flows.filter(isOfService), ({ service }) => service);
 
-const sum = (flows: readonly MeasuredFlow[]): number => flows.reduce((all, flow) => all + bytesOf(flow), 0);
+const sum = (flows: readonly MeasuredFlow[]): number => sumBy(flows, bytesOf);
 
 /** Bytes a second between known zones. */
 export const costMatrixOf = (flows: readonly MeasuredFlow[]): Map<string, Map<string, number>> => {

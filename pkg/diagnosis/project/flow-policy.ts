@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlowPolicies reduced to the demand that was observed, to what it is measured by, and to what the loop says of itself.
+import { unitsOf } from '../../apis/quantity.ts';
 import type { FlowPolicySummary } from '../snapshot.ts';
 import { asFields, defined, listAt, objectAt, textAt, wholeAt } from './fields.ts';
 import { loopOf } from './flow-loop.ts';
@@ -7,14 +8,6 @@ import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
 import type { Fields } from '../../apis/fields.ts';
 
 const HUNDRED = 100;
-const MILLI = 1000;
-const QUANTITY = /^(\d+(?:\.\d+)?)(m?)$/;
-
-/** Decimal text or millis, as quantities mostly are; undefined for anything else. */
-const amountOf = (text: string | undefined): number | undefined => {
-  const match = QUANTITY.exec(text ?? '');
-  return match === null ? undefined : Number(match[1]) / (match[2] === 'm' ? MILLI : 1);
-};
 
 /** Only a status that says that load is observed is an answer; an old one is none. */
 const isObserved = (status: Fields): boolean =>
@@ -26,7 +19,7 @@ const demandOf = (status: Fields): Record<string, number> | undefined => {
   if (!isObserved(status)) return undefined;
   const zones = listAt(status, 'zones', (item) => {
     const zone = asFields(item);
-    return [textAt(zone, 'zone') ?? '', amountOf(textAt(zone, 'demand'))] as const;
+    return [textAt(zone, 'zone') ?? '', unitsOf(textAt(zone, 'demand'))] as const;
   });
   const known = (zones ?? []).flatMap(([zone, demand]) => (demand === undefined ? [] : [[zone, demand] as const]));
   return known.some(([, demand]) => demand > 0) ? Object.fromEntries(known) : undefined;
@@ -40,7 +33,7 @@ export const flowPolicyOf = (object: Fields): FlowPolicySummary => {
   const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
   const spec = objectAt(object, 'spec', (inner) => inner) ?? {};
   const capacityFrom = objectAt(spec, 'capacity', (inner) => textAt(inner, 'from')) ?? 'Requests';
-  const value = objectAt(spec, 'capacity', (inner) => amountOf(textAt(inner, 'value')));
+  const value = objectAt(spec, 'capacity', (inner) => unitsOf(textAt(inner, 'value')));
   const percent = wholeAt(spec, 'targetUtilizationPercent');
   const demand = inCores(spec, capacityFrom) ? objectAt(object, 'status', demandOf) : undefined;
   return {

@@ -2,6 +2,7 @@
 // Pods, the workloads that own them and what scales those, reduced to where Pods may run and how many there may be.
 import type { ObjectMeta, StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
+import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
 import type { Autoscaler, PodSummary, SpreadConstraint, Toleration, Workload } from '../snapshot.ts';
 import { matchesSelector } from '../../routing/label-selector.ts';
 import { selectorOf } from './admission.ts';
@@ -10,14 +11,10 @@ import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
 import type { Fields } from '../../apis/fields.ts';
 import { isFields } from '../../apis/fields.ts';
 
-const MILLI_PER_CORE = 1000;
-const PLAIN_CPU = /^(\d+(?:\.\d+)?)(m?)$/;
-
-/** Millicores of a usual quantity; undefined for the rare ones, which only means that no figure is shown. */
+/** Undefined means that no figure is shown. */
 const milliOf = (value: unknown): number | undefined => {
-  const match = PLAIN_CPU.exec(typeof value === 'number' ? String(value) : typeof value === 'string' ? value : '');
-  if (match === null) return undefined;
-  return Math.ceil(Number(match[1]) * (match[2] === 'm' ? 1 : MILLI_PER_CORE));
+  const nano = nanoOf(value);
+  return nano === undefined ? undefined : milliFromNano(nano);
 };
 
 const requestOf = (spec: Fields): number | undefined => {

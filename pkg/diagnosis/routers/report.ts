@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who routes, as every report has it: Nodes that are alike in one group, and the whole in three stable fields.
+import { nameOf } from '../../apis/object.ts';
 import type { Behaviour, Certainty, Evidence, RouterAnswer, RouterName, RouterNode, Routers } from './types.ts';
 import { byText } from '../../apis/order.ts';
 
@@ -36,8 +37,6 @@ const RANK = { seen: 0, assumed: 1, unknown: 2 } as const satisfies Record<Certa
 
 export const leastCertain = (certainties: readonly Certainty[]): Certainty =>
   certainties.reduce((worst, next) => (RANK[next] > RANK[worst] ? next : worst), 'seen');
-
-const nameOf = ({ metadata }: RouterNode): string => metadata?.name ?? '';
 
 const groupOf = (nodes: readonly RouterNode[], answer: RouterAnswer): RouterGroup => {
   const { router, title, version, certainty, why, evidence, behaviour, notes } = answer;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Load of the busiest endpoint by zones: which share of the demand each endpoint of a zone gets, and how many more bring it down.
 import { byText } from '../../apis/order.ts';
+import { sumOf } from '../../apis/sum.ts';
 
 /** One Service, zones by name; the empty name is for no zone. */
 export interface ZoneLoad {
@@ -18,12 +19,6 @@ export interface ZonePeak {
   /** Demand on one endpoint, in the unit of the demand; Infinity where there is demand and no endpoint. */
   readonly load: number;
 }
-
-const sumOf = (amounts: Iterable<number>): number => {
-  let sum = 0;
-  for (const amount of amounts) sum += amount;
-  return sum;
-};
 
 interface Shares {
   /** Endpoints of the zones that have any, in name order. */

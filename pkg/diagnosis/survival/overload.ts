@@ -2,6 +2,7 @@
 // Which Services an evacuation would overload, or leave without endpoints together with others that run, by what a controller has in its
 // caches. `kubectl topology evacuate` sees more: routers, Pods, measured clients.
 import type { EndpointSlice } from '../../apis/core.ts';
+import { sumOf } from '../../apis/sum.ts';
 import { decideInOrder, markOf } from '../../evacuation/decide.ts';
 import type { Leave, ServiceDecision } from '../../evacuation/decide.ts';
 import { baseUnder, isLeaving } from '../../evacuation/slice.ts';
@@ -59,12 +60,11 @@ const seenIn = (slices: readonly EndpointSlice[], before: ServiceDecision, decis
 const countByZone = (seen: readonly Seen[]): Map<string, number> =>
   new Map([...Map.groupBy(seen, ({ zone }) => zone)].map(([zone, own]) => [zone, own.length]));
 
-const sumOf = (amounts: ReadonlyMap<string, number>): number => [...amounts.values()].reduce((a, b) => a + b, 0);
-
 /** Of one address family: what one connection chooses among. */
 const overloadIn = (seen: readonly Seen[], { nodes, measured, wanted }: OverloadInput): Overload | undefined => {
   const demand = measured?.demand ?? nodes;
-  if (!seen.some(({ leaves, zone }) => leaves && zone === wanted.zone) || sumOf(demand) === 0) return undefined;
+  if (!seen.some(({ leaves, zone }) => leaves && zone === wanted.zone) || sumOf(demand.values()) === 0)
+    return undefined;
   // Clients keep to their zone only where each endpoint has hints.
   const keeps = new Map(seen.every(({ hinted }) => hinted) ? [...demand.keys()].map((zone) => [zone, 1] as const) : []);
   const loadOf = (endpoints: readonly Seen[]): number =>
@@ -73,8 +73,8 @@ const overloadIn = (seen: readonly Seen[], { nodes, measured, wanted }: Overload
   const found =
     measured === undefined
       ? {
-          now: (now * seen.length) / sumOf(demand),
-          after: (after * seen.length) / sumOf(demand),
+          now: (now * seen.length) / sumOf(demand.values()),
+          after: (after * seen.length) / sumOf(demand.values()),
           limit: FAIR_SHARE_LIMIT,
         }
       : { now: measured.utilization, after: (measured.utilization * after) / now, limit: CAPACITY_LIMIT };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One Service without a zone: which endpoints are left, what the busiest of them gets, and how many more it takes.
+import { sumBy, sumOf } from '../../apis/sum.ts';
 import type { Leave } from '../../evacuation/decide.ts';
 import type { MeasuredFlow } from '../../traffic/measured.ts';
 import { bytesOf } from '../../traffic/measured.ts';
@@ -47,7 +48,7 @@ const countBy = <T>(items: readonly T[], zoneOf: (item: T) => string): ReadonlyM
 const keepsOf = ({ routes, planned }: Facts): ReadonlyMap<string, number> => {
   if (planned !== undefined) return new Map();
   const zones = Map.groupBy(routes, ({ zone }) => zone);
-  const size = (own: Facts['routes']): number => own.reduce((sum, { nodes }) => sum + nodes.length, 0);
+  const size = (own: Facts['routes']): number => sumBy(own, ({ nodes }) => nodes.length);
   return new Map([...zones].map(([zone, own]) => [zone, size(own.filter(({ mode }) => mode !== '')) / size(own)]));
 };
 
@@ -60,8 +61,6 @@ interface Scale {
   readonly limit: number;
 }
 
-const sumOf = (amounts: ReadonlyMap<string, number>): number => [...amounts.values()].reduce((a, b) => a + b, 0);
-
 /** Measured flows by the Service that they are of. */
 export type FlowsOf = ReadonlyMap<string, readonly MeasuredFlow[]>;
 
@@ -70,14 +69,14 @@ const measuredClients = (flows: readonly MeasuredFlow[]): ReadonlyMap<string, nu
   const byConnections = flows.every(({ connections }) => connections !== null);
   const amounts = Map.groupBy(flows, ({ source }) => source);
   const amountOf = (flow: MeasuredFlow): number => (byConnections ? (flow.connections ?? 0) : bytesOf(flow));
-  return new Map([...amounts].map(([zone, own]) => [zone, own.reduce((sum, flow) => sum + amountOf(flow), 0)]));
+  return new Map([...amounts].map(([zone, own]) => [zone, sumBy(own, amountOf)]));
 };
 
 /** By the CPU of the Nodes, or alike on every Node. */
 const assumedClients = ({ index }: Facts): ReadonlyMap<string, number> => {
   const known =
     index.weights === undefined ? countBy(index.readyNodes, zoneOfNode) : new Map(Object.entries(index.weights));
-  return sumOf(known) > 0 ? known : new Map([['', 1]]);
+  return sumOf(known.values()) > 0 ? known : new Map([['', 1]]);
 };
 
 /** A fair share of today's endpoints is 1. */
@@ -88,9 +87,9 @@ const fairShare = (
   flows: FlowsOf,
 ): Scale => {
   const measuredHere = measuredClients(flows.get(facts.name) ?? []);
-  const clientsMeasured = sumOf(measuredHere) > 0;
+  const clientsMeasured = sumOf(measuredHere.values()) > 0;
   const demand = clientsMeasured ? measuredHere : assumedClients(facts);
-  const fair = sumOf(demand) / endpoints.length;
+  const fair = sumOf(demand.values()) / endpoints.length;
   return { basis: 'fairShare', clientsMeasured, demand, weigh: (load) => load / fair, limit: 1 + maxOverload };
 };
 
@@ -181,7 +180,7 @@ const judge = (
     zone: peak.zone,
   };
   const there = path.endpoints.filter(({ zone }) => zones.has(zone)).length;
-  const leaving = path.endpoints.length - sumOf(left);
+  const leaving = path.endpoints.length - sumOf(left.values());
   const answer = answerOf({ all: path.endpoints.length, there, leaving }, load);
   const short = answer === 'Overloaded' || answer === 'NoEndpointElsewhere';
   const replicas = short ? (replicasToAdd(after, otherZones(facts, zones), limit, weigh) ?? {}) : {};

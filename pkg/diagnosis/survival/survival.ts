@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers whether the Services of a cluster survive the loss of a zone: N−1 of each, worst first, and what hints would not move.
 import { byText } from '../../apis/order.ts';
+import { sumBy, sumOf } from '../../apis/sum.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { unseenOf } from '../explain/explain.ts';
 import { gatherFacts, indexSnapshot } from '../explain/facts.ts';
@@ -42,9 +43,6 @@ const worstFirst = (a: ServiceSurvival, b: ServiceSurvival): number =>
   byText(a.namespace, b.namespace) ||
   byText(a.name, b.name);
 
-const total = <T>(items: readonly T[], of: (item: T) => number): number =>
-  items.reduce((sum, item) => sum + of(item), 0);
-
 const sumUp = (
   services: readonly ServiceSurvival[],
   { readyNodes, weights }: SnapshotIndex,
@@ -65,10 +63,10 @@ const sumUp = (
     measured: services.filter(({ load }) => load?.basis === 'measured').length,
     clientsMeasured: services.filter(({ load }) => load?.clientsMeasured === true).length,
     clientsBy: weights === undefined ? 'nodes' : 'cpu',
-    replicas: total(services, ({ replicas }) => total(Object.values(replicas), (own) => own)),
+    replicas: sumBy(services, ({ replicas }) => sumOf(Object.values(replicas))),
     endpoints: {
-      count: total(services, ({ endpoints }) => endpoints.count),
-      of: total(services, ({ endpoints }) => endpoints.of),
+      count: sumBy(services, ({ endpoints }) => endpoints.count),
+      of: sumBy(services, ({ endpoints }) => endpoints.of),
     },
     nodes: { count: readyNodes.filter((node) => zones.includes(zoneOfNode(node))).length, of: readyNodes.length },
   };

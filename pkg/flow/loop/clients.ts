@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Demand follows the Pods that are known to be its clients, before any load shows that they came or went.
+import { sumOf } from '../../apis/sum.ts';
 import type { Belief } from '../demand/belief.ts';
 import { amountOf } from '../own.ts';
 import type { Demand } from '../types.ts';
 import type { LoopState, Observation } from './types.ts';
-
-const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
 /** A zone without client Pods counts as if it had this many: others may be its clients too. */
 const NO_CLIENTS = 0.25;

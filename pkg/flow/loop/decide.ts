@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a Service's hints change now, and to what: the step rule.
+import { sumOf } from '../../apis/sum.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
 import { evaluatePlan } from '../evaluate.ts';
 import type { Demand, FlowEndpoint, Plan, PlanFigures } from '../types.ts';
@@ -70,8 +71,6 @@ const NOTICEABLE = 0.01;
 /** Cores that are rounding. */
 const NEGLIGIBLE = 1e-9;
 
-const total = (demand: Demand): number => Object.values(demand).reduce((sum, value) => sum + value, 0);
-
 /** A guess at demand is made on the high side already: what is planned for it may use the room up to the threshold. */
 const planFor = ({ policy, endpoints, current, saturated, surging }: DecideInput, demand: Demand): Plan => {
   const targetUtilization = saturated || surging ? policy.upperUtilization : policy.targetUtilization;
@@ -104,14 +103,14 @@ const largest = (past: readonly PastDemand[], demand: Demand): Demand => {
 const relieve = (input: DecideInput): Found => {
   const plan = planFor(input, input.demand);
   const { figures } = input;
-  const less = figures.overload - plan.overload > NOTICEABLE * total(input.demand);
+  const less = figures.overload - plan.overload > NOTICEABLE * sumOf(Object.values(input.demand));
   const calmer = plan.overload <= figures.overload && figures.maxUtilization - plan.maxUtilization > NOTICEABLE;
   return { hints: less || calmer ? hintsIn(plan) : undefined, cutShort: plan.cutShort };
 };
 
 /** A plan that also fits the largest demand of the down dwell, and keeps noticeably more traffic in its zone. */
 const returned = (input: DecideInput): Found => {
-  const worthwhile = input.policy.worthwhileSaving * total(input.demand);
+  const worthwhile = input.policy.worthwhileSaving * sumOf(Object.values(input.demand));
   // No plan can save more than all that crosses now.
   if (input.figures.crossZoneCost <= worthwhile) return NOTHING;
   const { endpoints, current, policy } = input;
@@ -129,7 +128,8 @@ const returned = (input: DecideInput): Found => {
   };
   const { crossZoneCost } = evaluatePlan(most);
   // Most of the time a bound is enough to see that nothing is to be gained.
-  if (crossZoneCost - leastCrossZoneCost(most) <= policy.worthwhileSaving * total(most.demand)) return NOTHING;
+  if (crossZoneCost - leastCrossZoneCost(most) <= policy.worthwhileSaving * sumOf(Object.values(most.demand)))
+    return NOTHING;
   const plan = planHints(most);
   // Only to what keeps to that: going back to more would soon be overloaded again.
   if (plan.overload > NEGLIGIBLE) return { hints: undefined, cutShort: plan.cutShort };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From an observation to what the loop believes: which samples count, and what they say about demand.
+import { sumOf } from '../../apis/sum.ts';
 import { coresPerUnit, learnFrom, remembered, steadyRate } from '../demand/arrivals.ts';
 import type { ZoneCpu } from '../demand/arrivals.ts';
 import { aged, exactly, firstBelief, forZones } from '../demand/belief.ts';
@@ -98,8 +99,6 @@ const measuredIn = (
         rank: zones.length,
         condition: 1,
       };
-
-const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
 /** How much of a rise is expected to come still: a jump lies anywhere in the window that first shows it. */
 const STILL_TO_COME = 0.5;

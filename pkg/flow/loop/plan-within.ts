@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan for a demand that may be more than the target allows.
+import { sumOf } from '../../apis/sum.ts';
 import { evaluatePlan } from '../evaluate.ts';
 import { planHints } from '../planner.ts';
 import type { Plan, PlanInput } from '../types.ts';
@@ -16,8 +17,6 @@ type Limits = Pick<
   LoopPolicy,
   'targetUtilization' | 'upperUtilization' | 'minEndpoints' | 'worthwhileSaving' | 'cost' | 'effort'
 >;
-
-const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
 /** Loads to aim for, lowest first: the target, the upper threshold, half-way from there, the whole capacity. */
 const levelsOf = ({ targetUtilization, upperUtilization }: Limits): number[] => [

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recorded traffic as one self-contained page: over time, zone by zone, and by Service.
+import { sumBy } from '../../apis/sum.ts';
 import { addUp, bytesOf, crosses, hasZones } from '../../traffic/measured.ts';
 import type { Measured, MeasuredFlow } from '../../traffic/measured.ts';
 import { percentText, rateText } from '../figures.ts';
@@ -39,16 +40,13 @@ td.service { overflow-wrap: anywhere; }
 
 const TOP_SERVICES = 200;
 
-const total = (flows: readonly MeasuredFlow[], of: (flow: MeasuredFlow) => number): number =>
-  flows.reduce((sum, flow) => sum + of(flow), 0);
-
 const connectionsOf = ({ connections }: MeasuredFlow): number => connections ?? 0;
 
 const pointsOf = (recording: readonly Recorded[], of: (flow: MeasuredFlow) => number): TimePoint[] =>
   recording.map(({ time, measured }) => {
     const known = measured.flows.filter(hasZones);
-    const crossing = total(known.filter(crosses), of);
-    return { time, stays: total(known, of) - crossing, crosses: crossing };
+    const crossing = sumBy(known.filter(crosses), of);
+    return { time, stays: sumBy(known, of) - crossing, crosses: crossing };
   });
 
 /** Averages over the recording, each reading by its own time. */
@@ -69,12 +67,12 @@ export const averageRecording = (recording: readonly Recorded[]): MeasuredFlow[]
 /** Shares of the bytes between known zones. */
 const sharesOf = (flows: readonly MeasuredFlow[]): ZoneMatrix => {
   const known = flows.filter(hasZones);
-  const all = total(known, bytesOf);
+  const all = sumBy(known, bytesOf);
   const zones = [...new Set(known.flatMap(({ source, destination }) => [source, destination]))].sort();
   const share = (from: string, to: string): number =>
     all === 0
       ? 0
-      : total(
+      : sumBy(
           known.filter(({ source, destination }) => source === from && destination === to),
           bytesOf,
         ) / all;
@@ -122,7 +120,7 @@ const picture = (title: string, points: readonly TimePoint[], text: (value: numb
 export const renderTrafficPage = ({ of, recording }: TrafficPage): string => {
   const flows = averageRecording(recording);
   const known = flows.filter(hasZones);
-  const [bytes, crossing] = [total(known, bytesOf), total(known.filter(crosses), bytesOf)];
+  const [bytes, crossing] = [sumBy(known, bytesOf), sumBy(known.filter(crosses), bytesOf)];
   const counted = flows.some(({ connections }) => connections !== null);
   const notes = [...new Set(recording.flatMap(({ measured }) => measured.notes))];
   const over =
@@ -141,8 +139,8 @@ export const renderTrafficPage = ({ of, recording }: TrafficPage): string => {
         <ul class="cards">
           ${card(rateText(bytes), 'between known zones, requests and answers')}
           ${card(percentText(bytes === 0 ? null : crossing / bytes), 'of these bytes cross zones')}
-          ${card(rateText(total(flows, bytesOf) - bytes), 'from or to outside of the cluster, or a zone that is not known')}
-          ${counted ? card(total(flows, connectionsOf).toPrecision(3), 'new connections a second') : NOTHING}
+          ${card(rateText(sumBy(flows, bytesOf) - bytes), 'from or to outside of the cluster, or a zone that is not known')}
+          ${counted ? card(sumBy(flows, connectionsOf).toPrecision(3), 'new connections a second') : NOTHING}
         </ul>
         ${over} ${picture('Bytes a second', pointsOf(recording, bytesOf), rateText)}
         ${counted ? picture('New connections a second', pointsOf(recording, connectionsOf), (value) => value.toPrecision(3)) : NOTHING}

@@ -134,9 +134,14 @@ describe("Prometheus' answer", () => {
       reason: 'BadAnswer',
       message: 'no status',
     },
-    { name: 'HTML', body: '<html>secret</html>', reason: 'BadAnswer', message: '(19 characters) is not JSON' },
-    { name: 'half an answer', body: answer([sample('1')]).slice(0, 40), reason: 'BadAnswer', message: 'is not JSON' },
-    { name: 'null', body: 'null', reason: 'BadAnswer', message: 'is not JSON' },
+    { name: 'HTML', body: '<html>secret</html>', reason: 'BadAnswer', message: '(19 characters) is no JSON object' },
+    {
+      name: 'half an answer',
+      body: answer([sample('1')]).slice(0, 40),
+      reason: 'BadAnswer',
+      message: 'is no JSON object',
+    },
+    { name: 'null', body: 'null', reason: 'BadAnswer', message: 'is no JSON object' },
     {
       name: 'an error with status 200',
       body: '{"status":"error","errorType":"bad_data","error":"parse error"}',
