@@ -102,6 +102,7 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
       ['a zone that is not evacuated', 'return eu-1b', 'no evacuation of eu-1b, and no slice shows one'],
       ['an evacuation that is not there', 'evacuations eu-1b', 'no evacuation of eu-1b'],
       ['a share of everything', 'return eu-1a --direct --percent 50', '--direct returns everything'],
+      ['a rounding of no share', 'return eu-1a --round up', '--round is about a share'],
     ];
     for (const [name, line, message] of wrong) {
       it(`exit code 2: ${name}`, async () => {
@@ -131,7 +132,9 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
         'Evacuated: 1 of 2 Services moved, 0 pending, 1 left',
       ]);
       expect(out).to.match(/shop +solo +NoEndpointElsewhere +no ready endpoint elsewhere/);
-      expect(out).to.contain('It ends by itself 2h after it began; earlier: kubectl topology return eu-1a');
+      expect(out)
+        .to.contain('It ends by itself 2h after it began; earlier: kubectl topology return eu-1a')
+        .and.to.contain('it stays until: kubectl topology return eu-1a --direct');
       const [made] = await all();
       expect(made?.spec).to.deep.equal({
         zone: 'eu-1a',
@@ -237,6 +240,15 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
       expect(await unschedulable()).to.have.members(['node-eu-1a', 'old']);
       expect((await run('return eu-1a')).err).to.contain('uncordoned Nodes: 1');
       expect(await unschedulable()).to.deep.equal(['old']);
+    });
+
+    it('evacuates although Nodes may not be cordoned, and says so', async () => {
+      bed.sandbox.addFault({ kind: 'status', match: { resource: 'nodes', verb: 'patch' }, code: 403 });
+      const { code, err } = await run('evacuate eu-1a --for 2h --cordon --no-wait');
+      expect([code, err.includes('warning: Nodes are not cordoned, new Pods still start in eu-1a')], err).to.deep.equal(
+        [0, true],
+      );
+      expect(await all()).to.have.lengthOf(1);
     });
 
     it('without the right to it says what is missing', async () => {

@@ -69,6 +69,15 @@ describe('kubectl topology evacuate, while one runs', function onCluster() {
       expect(await all()).to.deep.equal([]);
     });
 
+    it('waits by lists where slices may not be watched', async () => {
+      await begin();
+      bed.sandbox.addFault({ kind: 'status', match: { resource: 'endpointslices', verb: 'watch' }, code: 403 });
+      const { code, out } = await run('return eu-1a', {
+        onErr: (text) => text.startsWith('returning: 1 slice') && void run('return eu-1a --direct'),
+      });
+      expect([code, out]).to.deep.equal([0, 'eu-1a has returned: no slice shows an evacuation of it.\n']);
+    });
+
     it("--direct gives every slice its hints back with none of this project's processes alive", async () => {
       await begin();
       bed.sandbox.seed(pair('other', ZONES));
@@ -119,11 +128,52 @@ describe('kubectl topology evacuate, while one runs', function onCluster() {
     it('--percent returns a share, as a canary', async () => {
       await begin();
       const observe = async (): Promise<void> => {
-        await setStatus({ phase: 'Evacuated', observedGeneration: 2, services: services(1, 0, 0) });
+        await setStatus({
+          phase: 'Evacuated',
+          observedGeneration: 2,
+          services: services(1, 0, 0),
+          endpoints: { total: 4, evacuated: 3 },
+        });
       };
       const { code, out } = await run('return eu-1a --percent 25', { onErr: () => void observe() });
-      expect([code, out]).to.deep.equal([0, 'Evacuated: 1 of 1 Service moved, 0 pending, 0 left\n']);
-      expect((await all())[0]?.spec.percent).to.equal(75);
+      expect([code, out]).to.deep.equal([
+        0,
+        'Evacuated: 1 of 1 Service moved, 0 pending, 0 left\n1 of 4 endpoints in eu-1a get new connections\n',
+      ]);
+      expect((await all())[0]?.spec).to.include({ percent: 75, rounding: 'Up' });
+    });
+
+    it('--percent says where no Service has enough endpoints for the share, and --round up returns one of each', async () => {
+      await begin();
+      const observe = async (): Promise<void> => {
+        await setStatus({
+          phase: 'Evacuated',
+          observedGeneration: 2,
+          services: services(1, 0, 0),
+          endpoints: { total: 2, evacuated: 2 },
+        });
+      };
+      const { out } = await run('return eu-1a --percent 25', { onErr: () => void observe() });
+      expect(out).to.contain('0 of 2 endpoints in eu-1a get new connections; each Service has too few there');
+      expect((await run('return eu-1a --percent 25 --round up --no-wait')).code).to.equal(0);
+      expect((await all())[0]?.spec).to.include({ percent: 75, rounding: 'Down' });
+    });
+
+    it('--percent never evacuates more than before', async () => {
+      await run('evacuate eu-1a --for 2h --percent 25 --no-wait');
+      const { code, err } = await run('return eu-1a --percent 25');
+      expect([code, err.includes('--percent 25 would evacuate more of them')], err).to.deep.equal([2, true]);
+      expect((await all())[0]?.spec.percent).to.equal(25);
+    });
+
+    it('--percent goes on where the person goes away, and says so', async () => {
+      await begin();
+      const ended = new AbortController();
+      const { code, err } = await run('return eu-1a --percent 25', {
+        signal: ended.signal,
+        onErr: () => ended.abort(),
+      });
+      expect([code, err.includes('goes on until 25 % have returned')], err).to.deep.equal([1, true]);
     });
 
     it('goes on where the person goes away, and says so', async () => {

@@ -5,7 +5,7 @@ import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { checkEvacuation } from '../../../pkg/diagnosis/survival/check.ts';
 import type { EvacuationCheck } from '../../../pkg/diagnosis/survival/check.ts';
-import { isAlreadyExists } from '../../../pkg/kubernetes/errors.ts';
+import { isAlreadyExists, isForbidden } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import {
   acceptedText,
@@ -201,7 +201,7 @@ const follow = async (
 };
 
 const endText = ({ spec: { zone, duration } }: ZoneEvacuation): string =>
-  `It ends by itself ${duration} after it began; earlier: kubectl topology return ${zone}\n`;
+  `It ends by itself ${duration} after it began; earlier: kubectl topology return ${zone}\nIf no component of this extension runs then, it stays until: kubectl topology return ${zone} --direct\n`;
 
 const finalText = (evacuation: ZoneEvacuation): string => {
   if (evacuation.status?.phase === 'Refused')
@@ -215,6 +215,16 @@ const pathOf = ({ kubeconfig, context, meterNamespace }: EvacuateFlags): Cluster
   ...(context === undefined ? {} : { context }),
   ...(meterNamespace === undefined ? {} : { meterNamespace }),
 });
+
+/** Where Nodes are not the person's to change, the zone is evacuated all the same. */
+const cordon = async (client: Client, zone: string, io: Io): Promise<void> => {
+  try {
+    io.err.write(`cordoned Nodes: ${await cordonZone(client, zone, io.signal)}\n`);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    io.err.write(`warning: Nodes are not cordoned, new Pods still start in ${zone}: ${error.message}\n`);
+  }
+};
 
 /** Prints as text at once, as JSON and YAML at the end. */
 const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): Promise<ExitCode> => {
@@ -246,7 +256,7 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
     await report(null);
     return 1;
   }
-  if (flags.cordon === true) io.err.write(`cordoned Nodes: ${await cordonZone(client, zone, io.signal)}\n`);
+  if (flags.cordon === true) await cordon(client, zone, io);
   const traffic = flags.wait && flags.measured === true ? await openTraffic(pathOf(flags), io) : undefined;
   try {
     const last = flags.wait ? await follow(client, made, traffic, io) : made;

@@ -6,7 +6,7 @@ import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.t
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { markOf } from '../../../pkg/evacuation/decide.ts';
 import { systemClock } from '../../../pkg/kubernetes/clock.ts';
-import { ConnectionError, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
+import { ConnectionError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import { sleep } from '../../../pkg/kubernetes/sleep.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 
@@ -80,20 +80,27 @@ export const markedSlices = async (
   return { slices, resourceVersion };
 };
 
+/** False where the watch ended before, or is not allowed: then lists have to do. */
 const returnedOnce = async ({ client, zone, onCount, signal }: ReturnOptions): Promise<boolean> => {
   const { slices, resourceVersion } = await markedSlices(client, zone, signal);
   const left = new Set(slices.map(keyOf));
   onCount(left.size);
   if (left.size === 0) return true;
-  for await (const event of client.watch<EndpointSlice>(ENDPOINT_SLICES, { resourceVersion }, signal)) {
-    if (event.type === 'BOOKMARK') continue;
-    const before = left.size;
-    if (event.type !== 'DELETED' && marks(event.object, zone)) left.add(keyOf(event.object));
-    else left.delete(keyOf(event.object));
-    if (left.size !== before) onCount(left.size);
-    if (left.size === 0) return true;
-  }
-  return false;
+  const watch = async (): Promise<boolean> => {
+    for await (const event of client.watch<EndpointSlice>(ENDPOINT_SLICES, { resourceVersion }, signal)) {
+      if (event.type === 'BOOKMARK') continue;
+      const before = left.size;
+      if (event.type !== 'DELETED' && marks(event.object, zone)) left.add(keyOf(event.object));
+      else left.delete(keyOf(event.object));
+      if (left.size !== before) onCount(left.size);
+      if (left.size === 0) return true;
+    }
+    return false;
+  };
+  return watch().catch((error: unknown) => {
+    if (!isForbidden(error)) throw error;
+    return false;
+  });
 };
 
 /** Resolves when no slice shows the evacuation any more. */

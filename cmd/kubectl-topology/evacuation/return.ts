@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology return ZONE` does: ends the evacuations of a zone, all or in part; with --direct without any of our components.
 import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
-import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
+import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../../pkg/apis/zone-evacuation.ts';
 import { isForbidden, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { progressText } from '../../../pkg/report/evacuation.ts';
+import { progressText, renderLeft } from '../../../pkg/report/evacuation.ts';
 import { countText } from '../../../pkg/report/figures.ts';
 import type { ExitCode } from '../command.ts';
 import { UsageError } from '../errors.ts';
@@ -19,6 +19,8 @@ import type { Io } from '../io.ts';
 export interface ReturnFlags extends ClusterFlags {
   direct?: boolean;
   percent?: number;
+  /** Of what returns; default: as the evacuation rounds. */
+  round?: 'up' | 'down';
   wait: boolean;
 }
 
@@ -57,11 +59,36 @@ const uncordon = async (client: Client, zone: string, io: Io): Promise<void> => 
 
 const HUNDRED = 100;
 
+/** What of the evacuation is left. @throws UsageError where more would leave than now. */
+const restOf = (
+  { spec }: ZoneEvacuation,
+  percent: number,
+  round: ReturnFlags['round'],
+): Partial<ZoneEvacuationSpec> => {
+  const left = HUNDRED - percent;
+  if (left > spec.percent) {
+    throw new UsageError(
+      `only ${spec.percent} % of the endpoints are evacuated: --percent ${percent} would evacuate more of them; \`kubectl topology return ${spec.zone}\` returns all`,
+    );
+  }
+  // What returns is rounded up where what stays evacuated is rounded down.
+  return { percent: left, ...(round === undefined ? {} : { rounding: round === 'up' ? 'Down' : 'Up' }) };
+};
+
+const partText = (last: ZoneEvacuation): string => {
+  const { endpoints } = last.status ?? {};
+  if (endpoints === undefined) return '';
+  const serving = endpoints.total - endpoints.evacuated;
+  const few = serving > 0 ? '' : '; each Service has too few there for this share: `--round up` returns one of each';
+  return `${serving} of ${countText(endpoints.total, 'endpoint')} in ${last.spec.zone} get new connections${few}\n`;
+};
+
 /** A part of the endpoints returns: the share that leaves becomes smaller. */
 const returnPart = async (
   client: Client,
   own: readonly ZoneEvacuation[],
   percent: number,
+  flags: ReturnFlags,
   io: Io,
 ): Promise<ExitCode> => {
   const [only] = own;
@@ -69,8 +96,9 @@ const returnPart = async (
     throw new UsageError(`--percent needs one evacuation of the zone, and there are ${own.length}`);
   }
   const name = only.metadata.name ?? '';
-  const patch = { spec: { percent: HUNDRED - percent } };
+  const patch = { spec: restOf(only, percent, flags.round) };
   const changed = await client.patch<ZoneEvacuation>(ZONE_EVACUATIONS, { name }, 'merge', patch, {}, io.signal);
+  if (!flags.wait) return 0;
   const generation = changed.metadata.generation ?? 0;
   const progress = createProgress(io);
   const last = await followEvacuation({
@@ -82,9 +110,18 @@ const returnPart = async (
       return observedGeneration >= generation && (phase === 'Evacuated' || phase === 'Refused');
     },
     signal: io.signal,
-  }).finally(() => progress.clear());
+  })
+    .catch((error: unknown) => {
+      if (!io.signal.aborted) throw error;
+      return only;
+    })
+    .finally(() => progress.clear());
+  if (io.signal.aborted) {
+    io.err.write(`still returning: the settings-reconciler goes on until ${percent} % have returned\n`);
+    return 1;
+  }
   if (last === undefined) throw new UsageError(`ZoneEvacuation ${name} was deleted meanwhile`);
-  io.out.write(`${progressText(last)}\n`);
+  io.out.write(`${progressText(last)}\n${partText(last)}${renderLeft(last)}`);
   return last.status?.phase === 'Evacuated' ? 0 : 1;
 };
 
@@ -138,7 +175,7 @@ const direct = async (client: Client, zone: string, io: Io): Promise<ExitCode> =
 
 const run = async (client: Client, zone: string, flags: ReturnFlags, io: Io): Promise<ExitCode> => {
   const own = await evacuationsOf(client, zone, io);
-  if (flags.percent !== undefined && flags.percent < HUNDRED) return returnPart(client, own, flags.percent, io);
+  if (flags.percent !== undefined && flags.percent < HUNDRED) return returnPart(client, own, flags.percent, flags, io);
   if (own.length === 0 && flags.direct !== true) {
     const { slices } = await markedSlices(client, zone, io.signal);
     if (slices.length === 0) throw new UsageError(`no evacuation of ${zone}, and no slice shows one`);
@@ -153,6 +190,9 @@ const run = async (client: Client, zone: string, flags: ReturnFlags, io: Io): Pr
 export const runReturn = async (io: Io, zone: string, flags: ReturnFlags): Promise<ExitCode> => {
   if (flags.direct === true && flags.percent !== undefined) {
     throw new UsageError('--direct returns everything: leave out --percent');
+  }
+  if (flags.round !== undefined && flags.percent === undefined) {
+    throw new UsageError('--round is about a share: it needs --percent');
   }
   return withClient(flags, (client) => run(client, zone, flags, io));
 };
