@@ -19,6 +19,7 @@ import { CATALOGUE } from '../../pkg/gardener/catalogue.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../fixtures/core.ts';
 import { snapshotOf } from '../fixtures/snapshot.ts';
 import { eventually } from './controller-bed.ts';
+import { CILIUM, configMap, daemonSet } from '../fixtures/data-planes.ts';
 import { startEvacuationAdmission } from './evacuation-support.ts';
 import { openBed } from './settings-support.ts';
 import type { Bed } from './settings-support.ts';
@@ -67,6 +68,20 @@ describe('evacuating a zone on the sandbox', () => {
     bed.sandbox.get<ZoneEvacuation & KubernetesObject>(ZONE_EVACUATIONS, { name })?.status;
   const reaches = (phase: string, name?: string) =>
     bed.until(() => expect(status(name)?.phase, JSON.stringify(status(name)?.conditions)).to.equal(phase), 100);
+  /** What is refused is looked at again every 15 s, so that all is never quiet. */
+  const comesTo = (phase: string, name?: string) =>
+    eventually(() => {
+      bed.clock.skip(500);
+      expect(status(name)?.phase).to.equal(phase);
+    });
+  const accepted = (name?: string) => status(name)?.conditions?.find(({ type }) => type === 'Accepted');
+  /** Names of slices that were written. */
+  const sliceWrites = (from = 0): (string | undefined)[] =>
+    bed
+      .writes()
+      .slice(from)
+      .filter(({ resource, query }) => resource === 'endpointslices' && !('dryRun' in query))
+      .map(({ name }) => name);
   const stored = (name: string, namespace = SHOP) =>
     bed.sandbox.get<EndpointSlice>(ENDPOINT_SLICES, { namespace, name })!;
   const hintsOf = (name: string) =>
@@ -95,8 +110,7 @@ describe('evacuating a zone on the sandbox', () => {
     expect(status()?.left?.map(({ name, reason }) => `${name} ${reason}`)).to.deep.equal([
       'lonely NoEndpointElsewhere',
     ]);
-    const writes = bed.writes().filter(({ resource, query }) => resource === 'endpointslices' && !('dryRun' in query));
-    expect(writes.map(({ name }) => name)).to.deep.equal(['web']);
+    expect(sliceWrites()).to.deep.equal(['web']);
     await bed.sandbox.remove(ZONE_EVACUATIONS, { name: 'eu-1a' });
     await bed.until(() => expect(stored('web').endpoints).to.deep.equal(before), 100);
     expect(isMarked('web')).to.equal(false);
@@ -113,35 +127,18 @@ describe('evacuating a zone on the sandbox', () => {
   it("writes the webhook's own slices first, then those with most traffic, then those with most endpoints", async () => {
     const sizes = { small: 3, big: 9, busy: 3, busiest: 3 };
     for (const [name, size] of Object.entries(sizes))
-      await bed.apply(
-        serviceOf(name),
-        sliceOf(
-          name,
-          Array.from({ length: size }, (_, index) => ZONES[index % 3]!),
-        ),
-      );
+      await bed.apply(serviceOf(name), sliceOf(name, [...ZONES, ...ZONES, ...ZONES].slice(0, size)));
     await bed.apply(
       serviceOf('endpointslice-webhook', 'default'),
       sliceOf('own', ZONES, 'endpointslice-webhook', 'default'),
     );
-    for (const [name, demand] of [
-      ['busy', '3.5'],
-      ['busiest', '12'],
-    ])
-      bed.sandbox.seed([
-        {
-          apiVersion: apiVersionOf(FLOW_POLICIES),
-          kind: FLOW_POLICIES.kind,
-          metadata: { name, namespace: SHOP },
-          spec: {},
-          status: { demand },
-        } as KubernetesObject,
-      ]);
+    const policy = { apiVersion: apiVersionOf(FLOW_POLICIES), kind: FLOW_POLICIES.kind, spec: {} };
+    for (const [name, demand] of Object.entries({ busy: '3.5', busiest: '12' }))
+      bed.sandbox.seed([{ ...policy, metadata: { name, namespace: SHOP }, status: { demand } } as KubernetesObject]);
     await bed.start(MODE);
     await evacuate();
     await reaches('Evacuated');
-    const writes = bed.writes().filter(({ resource, query }) => resource === 'endpointslices' && !('dryRun' in query));
-    expect(writes.map(({ name }) => name)).to.deep.equal(['own', 'busiest', 'busy', 'big', 'small']);
+    expect(sliceWrites()).to.deep.equal(['own', 'busiest', 'busy', 'big', 'small']);
     await bed.until(() =>
       expect(said('Service').filter((text) => text.includes('EvacuatedFromZone'))).to.have.length(5),
     );
@@ -166,11 +163,7 @@ describe('evacuating a zone on the sandbox', () => {
     const writes = bed.writes().length;
     await bed.start(MODE);
     await bed.until(() => expect(status()?.services?.moved).to.equal(3), 100);
-    const later = bed
-      .writes()
-      .slice(writes)
-      .filter(({ resource, query }) => resource === 'endpointslices' && !('dryRun' in query));
-    expect(later, 'the leader agrees').to.deep.equal([]);
+    expect(sliceWrites(writes), 'the leader agrees').to.deep.equal([]);
   });
 
   it('leaves a Service to the leader that it left, and does not fight about it', async () => {
@@ -193,14 +186,8 @@ describe('evacuating a zone on the sandbox', () => {
     admission = undefined;
     await bed.start(MODE);
     await evacuate();
-    // It asks ten times a second, for half a minute.
-    const comesTo = (phase: string) =>
-      eventually(() => {
-        bed.clock.skip(500);
-        expect(status()?.phase).to.equal(phase);
-      });
     await comesTo('Refused');
-    expect(status()?.conditions?.find(({ type }) => type === 'Accepted')?.reason).to.equal('AdmissionNotActing');
+    expect(accepted()?.reason).to.equal('AdmissionNotActing');
     expect(isMarked('web')).to.equal(false);
     admission = await startEvacuationAdmission(bed.sandbox, ['eu-1a'], bed.clock);
     await comesTo('Evacuated');
@@ -218,7 +205,7 @@ describe('evacuating a zone on the sandbox', () => {
     expect(hintsOf('web')).to.deep.equal([NOWHERE, ALL]);
     await evacuate({}, 'eu-1c');
     await reaches('Refused', 'eu-1c');
-    expect(status('eu-1c')?.conditions?.find(({ type }) => type === 'Accepted')?.reason).to.equal('LastZone');
+    expect(accepted('eu-1c')?.reason).to.equal('LastZone');
   });
 
   it('refuses what would overload endpoints, or leave none together with another, until it is forced', async () => {
@@ -230,13 +217,6 @@ describe('evacuating a zone on the sandbox', () => {
       sliceOf('pair', ['eu-1b', 'eu-1c']),
     );
     await bed.start(MODE);
-    const accepted = (zone: string) => status(zone)?.conditions?.find(({ type }) => type === 'Accepted');
-    // What is refused is looked at again every 15 s, so that all is never quiet.
-    const comesTo = (phase: string, zone: string) =>
-      eventually(() => {
-        bed.clock.skip(500);
-        expect(status(zone)?.phase).to.equal(phase);
-      });
     await evacuate();
     await comesTo('Refused', 'eu-1a');
     expect(accepted('eu-1a')).to.include({ status: 'False', reason: 'Overloaded' });
@@ -254,6 +234,26 @@ describe('evacuating a zone on the sandbox', () => {
     expect(status('eu-1c')?.left?.map(({ name, reason }) => `${name} ${reason}`)).to.deep.equal([
       'pair NoEndpointElsewhere',
     ]);
+  });
+
+  it('refuses while a data plane drops connections where no hint names the zone, until it is forced', async () => {
+    const settings = { 'enable-service-topology': 'true', 'kube-proxy-replacement': 'true' };
+    await bed.apply(
+      daemonSet('cilium', 'quay.io/cilium/cilium:v1.18.0', CILIUM),
+      configMap('cilium-config', settings),
+      serviceOf('web'),
+      sliceOf('web', ZONES),
+    );
+    await bed.start(MODE);
+    await evacuate();
+    await comesTo('Refused');
+    expect(accepted()?.reason).to.equal('RouterDropsTraffic');
+    expect(accepted()?.message).to.contain(
+      'Cilium 1.18.0 drops connections where no hint names the zone of the client',
+    );
+    expect(isMarked('web')).to.equal(false);
+    await evacuate({ force: true });
+    await comesTo('Evacuated');
   });
 
   it('returns by itself after its time, slices that admission marked included', async () => {

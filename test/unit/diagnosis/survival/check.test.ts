@@ -7,6 +7,7 @@ import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { checkEvacuation } from '../../../../pkg/diagnosis/survival/check.ts';
 import type { Evacuation, EvacuationCheck } from '../../../../pkg/diagnosis/survival/check.ts';
 import { estimateWrites } from '../../../../pkg/diagnosis/survival/writes.ts';
+import { BPF, CALICO, CILIUM, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 
@@ -40,12 +41,10 @@ const check = (
     now: 0,
   });
 
-const cilium = (version: string): KubernetesObject => {
-  const containers = [{ name: 'cilium-agent', image: `quay.io/cilium/cilium:${version}` }];
-  const template = { metadata: { labels: { 'k8s-app': 'cilium' } }, spec: { containers } };
-  const metadata = { name: 'cilium', namespace: 'kube-system', labels: { 'k8s-app': 'cilium' } };
-  return { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata, spec: { template } } as KubernetesObject;
-};
+const cilium = (version: string): KubernetesObject[] => [
+  daemonSet('cilium', `quay.io/cilium/cilium:${version}`, CILIUM),
+  configMap('cilium-config', { 'enable-service-topology': 'true', 'kube-proxy-replacement': 'true' }),
+];
 
 const reasonsOf = ({ refusals }: EvacuationCheck): string[] => refusals.map(({ reason }) => reason);
 
@@ -88,21 +87,24 @@ describe('survival: the check before an evacuation', () => {
     expect(reasonsOf(check(named('web', [A, A, B, B, C]), evacuation(A), [other]))).to.deep.equal([]);
   });
 
-  it('refuses where a router leaves no endpoint if hints miss a zone; that can be forced', () => {
-    const config = {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'cilium-config', namespace: 'kube-system' },
-      data: { 'enable-service-topology': 'true', 'kube-proxy-replacement': 'true' },
-    };
-    const { refusals } = check([...web, cilium('v1.18.0'), config], evacuation(A));
-    expect(refusals).to.deep.equal([
-      {
-        reason: 'ConnectionsFail',
-        message: 'Cilium 1.18.0 on 3 Nodes leaves clients without endpoints if no hint names their zone.',
-        forcible: true,
-      },
-    ]);
+  describe('refuses, unless forced, where a router leaves no endpoint if hints miss a zone', () => {
+    const calico = (version: string) => [daemonSet('calico-node', `docker.io/calico/node:${version}`, CALICO), BPF];
+    const rows: readonly (readonly [title: string, version: string, refused: boolean, router: KubernetesObject[]])[] = [
+      ['Cilium', '1.17.9', false, cilium('v1.17.9')],
+      ['Cilium', '1.18.0', true, cilium('v1.18.0')],
+      ['Cilium', '1.18.1', false, cilium('v1.18.1')],
+      ['Calico eBPF', '3.25.2', false, calico('v3.25.2')],
+      ['Calico eBPF', '3.26.0', true, calico('v3.26.0')],
+      ['Calico eBPF', '3.30.9', true, calico('v3.30.9')],
+      ['Calico eBPF', '3.31.0', false, calico('v3.31.0')],
+    ];
+    for (const [title, version, refused, router] of rows) {
+      it(`${title} ${version}: ${refused ? 'refused' : 'not refused'}`, () => {
+        const { refusals } = check([...web, ...router], evacuation(A));
+        const message = `${title} ${version} on 3 Nodes leaves clients without endpoints if no hint names their zone.`;
+        expect(refusals).to.deep.equal(refused ? [{ reason: 'ConnectionsFail', message, forcible: true }] : []);
+      });
+    }
   });
 
   it('names Services that stay because a hint names eight zones at most; that can be forced', () => {
