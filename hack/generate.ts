@@ -2,40 +2,28 @@
 // `make generate`: writes the generated files and sections anew; with --check only says which are out of date.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { alertsReference } from './generate/alerts.ts';
 import { architectureFigure } from './generate/architecture-figure.ts';
 import { architecture } from './generate/architecture.ts';
 import { benchmarks } from './generate/benchmarks.ts';
 import { chartRegistration, chartValues } from './generate/chart.ts';
 import { closedLoopPage, closedLoopSummary, closedLoopSvg } from './generate/closed-loop.ts';
 import { commands } from './generate/commands.ts';
-import { configuration } from './generate/configuration.ts';
 import { dashboard } from './generate/dashboard.ts';
 import { definitions } from './generate/definitions.ts';
-import { evacuateScale, evacuateTraffic } from './generate/evacuate-traffic.ts';
-import { eventsReference } from './generate/events.ts';
 import { flowController } from './generate/flow-controller.ts';
-import { interplay } from './generate/interplay.ts';
 import { kep2004Figure, kep2004Page } from './generate/kep-2004.ts';
 import { krew } from './generate/krew.ts';
-import { load } from './generate/load.ts';
-import { loop } from './generate/loop.ts';
-import { metricsReference } from './generate/metrics.ts';
 import { partsFigure } from './generate/parts-figure.ts';
 import { admissionPolicies } from './generate/policies.ts';
 import { reasonsReference } from './generate/reasons.ts';
-import { routingConfig } from './generate/routing-config.ts';
-import { rules } from './generate/rules.ts';
-import { scale } from './generate/scale.ts';
-import { soak } from './generate/soak.ts';
+import { references } from './generate/references.ts';
+import { results } from './generate/results.ts';
 import { supportMatrix } from './generate/support-matrix.ts';
-import { traffic } from './generate/traffic.ts';
 import { trips, tripsFigure } from './generate/trips.ts';
 import type { Generator } from './generate/types.ts';
 
 const GENERATORS: readonly Generator[] = [
   admissionPolicies,
-  alertsReference,
   architecture,
   architectureFigure,
   benchmarks,
@@ -45,28 +33,17 @@ const GENERATORS: readonly Generator[] = [
   closedLoopSummary,
   closedLoopSvg,
   commands,
-  configuration,
   dashboard,
   ...definitions,
-  evacuateScale,
-  evacuateTraffic,
-  eventsReference,
   flowController,
-  interplay,
-  load,
-  loop,
   kep2004Figure,
   kep2004Page,
   krew,
-  metricsReference,
   partsFigure,
   reasonsReference,
-  routingConfig,
-  rules,
-  scale,
-  soak,
+  ...references,
+  ...results,
   supportMatrix,
-  traffic,
   trips,
   tripsFigure,
 ];

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The benchmark table of the README, from the last kept results of test/bench.
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Cell, WebhookResults } from '../../test/bench/webhook/types.ts';
+import { readResults } from './results.ts';
 import type { Generator } from './types.ts';
-
-const read = (name: string): unknown =>
-  JSON.parse(readFileSync(resolve(import.meta.dirname, '../../test/bench/results', name), 'utf8'));
 
 interface ReconcilerResults {
   readonly scale: { readonly shoots: number; readonly services: number; readonly etcds: number };
@@ -29,7 +25,7 @@ const rowOf = ({ endpoints, measurements: { webhook, go }, ratiosToGo }: Cell): 
 };
 
 const webhookTable = (): string[] => {
-  const { cells, environment, peer, connections, start } = read('webhook.json') as WebhookResults;
+  const { cells, environment, peer, connections, start } = readResults<WebhookResults>('bench', 'webhook');
   return [
     `Admission of a slice whose hints must all be written, one core, TLS, ${connections} connections, logging and metrics on, beside a`,
     `program on controller-runtime's admission server (${peer}) in the same run (${environment.date}; one run: on other and on busy machines it was 1.6 to 5.4, 5.1 to 10.4 and 5.5 to 9.4 times):`,
@@ -43,7 +39,7 @@ const webhookTable = (): string[] => {
 };
 
 const reconcilerLine = (): string => {
-  const { scale, phases, peakBytes } = read('reconciler.json') as ReconcilerResults;
+  const { scale, phases, peakBytes } = readResults<ReconcilerResults>('bench', 'reconciler');
   const flip = phases.find(({ name }) => name === 'on')?.counts ?? {};
   const of = (name: string) => rate(flip[name] ?? 0);
   const restart = phases.find(({ name }) => name === 'restart')?.counts ?? {};

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page and the figure about the closed loop on real traffic, from the last kept long run of the e2e suite.
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { describeMachine } from '../../test/bench/table.ts';
 import { hotZone, LONG, REACTED, REACTING } from '../../test/e2e/closed-loop-scenarios.ts';
 import { describeChanges, describeRun, formatRun, formatSummary } from '../../test/e2e/closed-loop-table.ts';
 import type { ClosedLoopResults, ScenarioRun } from '../../test/e2e/closed-loop-types.ts';
 import { closedLoopFigure } from './closed-loop-figure.ts';
+import { readResults } from './results.ts';
 import type { Generator } from './types.ts';
 
-const read = (): ClosedLoopResults =>
-  JSON.parse(
-    readFileSync(resolve(import.meta.dirname, '../../test/e2e/results/closed-loop.json'), 'utf8'),
-  ) as ClosedLoopResults;
+const read = (): ClosedLoopResults => readResults('e2e', 'closed-loop');
 
 const shown = ({ runs }: ClosedLoopResults): ScenarioRun => {
   const run = runs.find(({ scenario }) => scenario === hotZone(LONG).name);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the flow controller took in the last kept run of its benchmark.
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Environment } from '../../test/bench/environment.ts';
 import { describeMachine, markdownTable } from '../../test/bench/table.ts';
+import { readResults } from './results.ts';
 import type { Generator } from './types.ts';
 
 interface Results {
@@ -19,8 +18,6 @@ interface Results {
   }[];
 }
 
-const file = resolve(import.meta.dirname, '../../test/bench/results/flow-controller.json');
-
 const requestsOf = (requests: Readonly<Record<string, number>>): string =>
   Object.entries(requests)
     .map(([kind, count]) => `${kind} ${count.toLocaleString('en')}`)
@@ -30,7 +27,7 @@ export const flowController: Generator = {
   path: 'docs/development/benchmarks.md',
   section: 'flow-controller',
   render: () => {
-    const { environment, scale, phases } = JSON.parse(readFileSync(file, 'utf8')) as Results;
+    const { environment, scale, phases } = readResults<Results>('bench', 'flow-controller');
     const { services, endpointsPerService, namespaces } = scale;
     const rows = phases.map(({ phase, seconds, residentMiB, peakMiB, cores, requests }) => [
       phase,

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page and the figure about KEP-2004's evaluation, from the last kept results of test/bench/kep-2004.
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { kepMarkdown } from '../../test/bench/kep-2004/table.ts';
 import type { KepResults } from '../../test/bench/kep-2004/types.ts';
+import { readResults } from './results.ts';
 import type { Generator } from './types.ts';
 
-const read = (): KepResults =>
-  JSON.parse(
-    readFileSync(resolve(import.meta.dirname, '../../test/bench/results/kep-2004.json'), 'utf8'),
-  ) as KepResults;
+const read = (): KepResults => readResults('bench', 'kep-2004');
 
 const INTRODUCTION = `# The evaluation of KEP-2004, and the planner in it
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of the documentation that show the last kept runs of the suites and benchmarks.
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { markdownOf as loopTables } from '../../test/bench/loop/table.ts';
+import type { LoopResults } from '../../test/bench/loop/table.ts';
+import { markdownOf as rulesTables } from '../../test/bench/rules/table.ts';
+import type { RulesResults } from '../../test/bench/rules/table.ts';
+import { formatScale } from '../../test/e2e/evacuate-scale-figures.ts';
+import type { ScaleResults } from '../../test/e2e/evacuate-scale-figures.ts';
+import { formatDrills } from '../../test/e2e/evacuate-traffic-figures.ts';
+import type { DrillResults } from '../../test/e2e/evacuate-traffic-figures.ts';
+import { formatCounts } from '../../test/e2e/hints-counts.ts';
+import type { InterplayCount } from '../../test/e2e/hints-counts.ts';
+import { formatOutages } from '../../test/e2e/hints-outages.ts';
+import type { Outage } from '../../test/e2e/hints-outages.ts';
+import { formatLoad } from '../../test/e2e/load-types.ts';
+import type { LoadResults } from '../../test/e2e/load-types.ts';
+import { formatMatrices } from '../../test/e2e/matrix.ts';
+import type { Measurement } from '../../test/e2e/matrix.ts';
+import { formatScaleCost } from '../../test/e2e/scale-figures.ts';
+import type { ScaleCost } from '../../test/e2e/scale-figures.ts';
+import { formatSoak } from '../../test/e2e/soak-results.ts';
+import type { SoakEntry } from '../../test/e2e/soak-results.ts';
+import type { Generator } from './types.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** What `test/bench/results/NAME.json` or `test/e2e/results/NAME.json` holds, as the run that wrote it types it. */
+export const readResults = <T>(kind: 'bench' | 'e2e', name: string): T =>
+  JSON.parse(readFileSync(resolve(root, 'test', kind, 'results', `${name}.json`), 'utf8')) as T;
+
+/** A Service without the label costs what it costs without admission; the further sync shows what every one does. */
+const isTelling = ({ settings, event }: InterplayCount): boolean =>
+  settings !== 'none' && event !== 'next sync without a change';
+
+const interplay = (): string => {
+  const outages = readResults<readonly Outage[]>('e2e', 'outage');
+  const { services = 0, pods = 0 } = outages[0] ?? {};
+  return [
+    'PUTs by the EndpointSlice controller / versions stored, by what gives the hints:',
+    '',
+    formatCounts(readResults<readonly InterplayCount[]>('e2e', 'interplay').filter(isTelling)),
+    '',
+    `The webhook killed while all ${pods} Pods of ${services} Services are replaced; the Services have only the label:`,
+    '',
+    formatOutages(outages),
+  ].join('\n');
+};
+
+const BENCHMARKS = 'docs/development/benchmarks.md';
+const EVACUATION = 'docs/development/evacuation-on-real-traffic.md';
+const HOW_IT_WORKS = 'docs/concepts/how-it-works.md';
+
+export const results: readonly Generator[] = [
+  { path: BENCHMARKS, section: 'load', render: () => formatLoad(readResults<LoadResults>('e2e', 'load')) },
+  { path: BENCHMARKS, section: 'scale', render: () => formatScaleCost(readResults<ScaleCost>('e2e', 'scale')) },
+  {
+    path: 'docs/concepts/closed-loop.md',
+    section: 'loop',
+    render: () => loopTables(readResults<LoopResults>('bench', 'loop')),
+  },
+  {
+    path: 'docs/development/rules.md',
+    section: 'rules',
+    render: () => rulesTables(readResults<RulesResults>('bench', 'rules')),
+  },
+  {
+    path: EVACUATION,
+    section: 'clients',
+    render: () => formatDrills(readResults<DrillResults>('e2e', 'evacuate-traffic')),
+  },
+  { path: EVACUATION, section: 'scale', render: () => formatScale(readResults<ScaleResults>('e2e', 'evacuate-scale')) },
+  { path: HOW_IT_WORKS, section: 'interplay counts', render: interplay },
+  {
+    path: HOW_IT_WORKS,
+    section: 'traffic matrices',
+    render: () => formatMatrices(readResults<Measurement[]>('e2e', 'traffic')),
+  },
+  {
+    path: 'docs/development/testing.md',
+    section: 'soak',
+    render: () => formatSoak(readResults<SoakEntry[]>('e2e', 'soak')),
+  },
+];
