@@ -2,6 +2,7 @@
 // What the webhook has from a cluster: a client, the version, certificates, the registration and the planner's Lease.
 import { randomBytes } from 'node:crypto';
 import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/endpointslice-webhook.ts';
+import { defined } from '../../pkg/apis/defined.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import type { Carrier } from '../../pkg/hints/policy/index.ts';
 import { excludedNamespacesOf } from '../../pkg/hints/served-namespaces.ts';
@@ -49,7 +50,7 @@ interface Connection {
 }
 
 const connect = ({ config, kubeconfig, namespace, logger, clock }: SurroundingsOptions): Connection => {
-  const source = loadKubeConfig({ ...(kubeconfig === undefined ? {} : { kubeconfig }), clock });
+  const source = loadKubeConfig({ ...defined({ kubeconfig }), clock });
   const client = createClient({ config: source, userAgent: COMMANDS.endpointSliceWebhook, clock });
   return { config, client, namespace: namespace ?? source.namespace ?? 'default', clock, random: Math.random, logger };
 };

@@ -5,6 +5,7 @@ import { CONFIG_API_VERSION } from '../../pkg/apis/config/config-kind.ts';
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../pkg/apis/config/endpointslice-webhook.ts';
 import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/endpointslice-webhook.ts';
 import { loadConfiguration } from '../../pkg/apis/config/load.ts';
+import { defined } from '../../pkg/apis/defined.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { admissionOption, parsePort, parseWith, withCommonFlags, withLog, withPorts } from '../shared/flags.ts';
 import type { AdmissionFlags, CommonFlags, ParsedFlags } from '../shared/flags.ts';
@@ -71,14 +72,14 @@ export const configurationOf = (flags: Flags, text: string | undefined): Endpoin
   return {
     ...config,
     ...withCommonFlags(flags, config),
-    ...(flags.kubernetesVersion === undefined ? {} : { kubernetesVersion: flags.kubernetesVersion }),
+    ...defined({ kubernetesVersion: flags.kubernetesVersion }),
     admission: flags.admission ?? config.admission,
     server: { ...config.server, bindAddress, port },
-    certificates: { ...config.certificates, ...(flags.certDir === undefined ? {} : { directory: flags.certDir }) },
+    certificates: { ...config.certificates, ...defined({ directory: flags.certDir }) },
     flowController: { ...config.flowController, users: flags.flowControllerUser ?? config.flowController.users },
     settingsReconciler: {
       ...config.settingsReconciler,
-      ...(flags.settingsReconcilerUser === undefined ? {} : { user: flags.settingsReconcilerUser }),
+      ...defined({ user: flags.settingsReconcilerUser }),
     },
   };
 };

@@ -2,6 +2,7 @@
 // Flags that say which proxy routes, and with which of its options.
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
+import { defined } from '../../pkg/apis/defined.ts';
 import type { Stated } from '../../pkg/diagnosis/routers/types.ts';
 import { imageVersion } from '../../pkg/diagnosis/routers/image.ts';
 import type { RouterVersion } from '../../pkg/upstream/proxy/cilium.ts';
@@ -42,8 +43,7 @@ export const addProxyFlags = (command: Command): Command =>
 export const statedBy = (flags: ProxyFlags & VersionFlags): Stated => {
   const { proxy: kind, ciliumServiceTopology: serviceTopology, ciliumVersion, kubernetesVersion, featureGates } = flags;
   const cilium = {
-    ...(serviceTopology === undefined ? {} : { serviceTopology }),
-    ...(ciliumVersion === undefined ? {} : { ciliumVersion }),
+    ...defined({ serviceTopology, ciliumVersion }),
   };
   const proxy = (): Pick<Stated, 'proxy'> => {
     if (kind === undefined) return {};
@@ -53,7 +53,6 @@ export const statedBy = (flags: ProxyFlags & VersionFlags): Stated => {
   return {
     ...proxy(),
     cilium,
-    ...(kubernetesVersion === undefined ? {} : { version: kubernetesVersion }),
-    ...(featureGates === undefined ? {} : { gates: featureGates }),
+    ...defined({ version: kubernetesVersion, gates: featureGates }),
   };
 };

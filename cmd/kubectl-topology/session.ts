@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From flags to the snapshot that a command works on. The cluster's client is loaded only where a cluster is asked.
+import { defined } from '../../pkg/apis/defined.ts';
 import { NAMESPACES } from '../../pkg/apis/resources.ts';
 import { itemsOf } from '../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot, CollectionName } from '../../pkg/diagnosis/snapshot.ts';
@@ -27,10 +28,7 @@ export const connect = async ({ kubeconfig, context, namespace }: InputFlags): P
     import('../../pkg/kubernetes/client.ts'),
     import('../../pkg/kubernetes/kubeconfig.ts'),
   ]);
-  const config = loadKubeConfig({
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(context === undefined ? {} : { context }),
-  });
+  const config = loadKubeConfig(defined({ kubeconfig, context }));
   const client = createClient({ config, userAgent: `kubectl-topology (${process.platform})` });
   return { client, namespace: namespace ?? config.namespace ?? 'default' };
 };
@@ -88,7 +86,7 @@ const fromCluster = (
       service,
       needs,
       signal: io.signal,
-      ...(onProgress === undefined ? {} : { onProgress }),
+      ...defined({ onProgress }),
     };
     return { snapshot: await readCluster(client, options), namespace: within };
   });

@@ -2,6 +2,7 @@
 // Flags of `simulate`: demand, what-ifs, and on what to fail; and the options that follow from them.
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
+import { defined } from '../../pkg/apis/defined.ts';
 import { VERDICT_REASONS } from '../../pkg/diagnosis/simulate/reasons.ts';
 import type { SimulateOptions, SimulationReport } from '../../pkg/diagnosis/simulate/types.ts';
 import { REASONS } from '../../pkg/upstream/reasons.ts';
@@ -140,15 +141,17 @@ export const simulateOptions = async (flags: SimulateFlags, port: string | undef
   const { maxOverload, replicas, nodeCpu, gbPerDay } = flags;
   return {
     ...statedBy(flags),
-    ...(port === undefined ? {} : { port }),
-    ...(addressType === undefined ? {} : { family: addressType }),
-    ...(weights === undefined ? {} : { weights }),
-    ...(demand === undefined ? {} : { demand }),
-    ...(capacity === undefined ? {} : { capacity }),
-    ...(targetUtilization === undefined ? {} : { targetUtilization }),
-    ...(maxOverload === undefined ? {} : { maxOverload }),
-    ...(replicas === undefined ? {} : { replicas }),
-    ...(nodeCpu === undefined ? {} : { nodeCpu }),
+    ...defined({
+      port,
+      family: addressType,
+      weights,
+      demand,
+      capacity,
+      targetUtilization,
+      maxOverload,
+      replicas,
+      nodeCpu,
+    }),
     ...(gbPerDay === undefined ? {} : { gigabytesPerDay: gbPerDay, prices: await readPrices(flags.prices) }),
   };
 };

@@ -2,6 +2,7 @@
 // `audit --without ZONE`: the flags of the question, what it reads, and its answer.
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
+import { defined } from '../../pkg/apis/defined.ts';
 import type { ClusterSnapshot, CollectionName } from '../../pkg/diagnosis/snapshot.ts';
 import { itemsOf } from '../../pkg/diagnosis/snapshot.ts';
 import { survival, unknownZone } from '../../pkg/diagnosis/survival/survival.ts';
@@ -96,10 +97,8 @@ export const refuseUnknownZone = (snapshot: ClusterSnapshot, zones: readonly str
   if (stranger !== undefined) throw new UsageError(stranger);
 };
 
-export const limitsOf = ({ maxUtilization, maxOverload }: LimitFlags): Pick<SurvivalOptions, keyof LimitFlags> => ({
-  ...(maxUtilization === undefined ? {} : { maxUtilization }),
-  ...(maxOverload === undefined ? {} : { maxOverload }),
-});
+export const limitsOf = ({ maxUtilization, maxOverload }: LimitFlags): Pick<SurvivalOptions, keyof LimitFlags> =>
+  defined({ maxUtilization, maxOverload });
 
 const EXCLUDED = ['failOn', 'gbPerDay', 'prices', 'reverse'] as const;
 
@@ -122,8 +121,7 @@ export const answerWithout = async (
     now: io.now(),
     ...statedBy(flags),
     ...limitsOf(flags),
-    ...(measured === undefined ? {} : { measured }),
-    ...(namespace === undefined ? {} : { namespace }),
+    ...defined({ measured, namespace }),
   });
   await print(io, flags.output, report, (wide) =>
     renderSurvival(report, { wide, color: wantsColor(io), columns: io.out.columns }),

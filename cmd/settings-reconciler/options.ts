@@ -5,6 +5,7 @@ import { ConfigError } from '../../pkg/apis/config/config-error.ts';
 import { loadConfiguration } from '../../pkg/apis/config/load.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../pkg/apis/config/settings-reconciler.ts';
 import type { SettingsReconcilerConfiguration } from '../../pkg/apis/config/settings-reconciler.ts';
+import { defined } from '../../pkg/apis/defined.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { withControllerFlags, withRunning, withServing } from '../shared/controller-flags.ts';
 import type { ControllerFlags } from '../shared/controller-flags.ts';
@@ -88,7 +89,7 @@ export const configurationOf = (flags: Flags, text: string, env: Environment): S
     admission: flags.admission ?? config.admission,
     kubernetesVersion: {
       ...kubernetesVersion,
-      ...(flags.kubernetesVersion === undefined ? {} : { override: flags.kubernetesVersion }),
+      ...defined({ override: flags.kubernetesVersion }),
     },
   };
 };

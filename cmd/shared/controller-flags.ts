@@ -3,6 +3,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { LeaderElectionConfiguration } from '../../pkg/apis/config/common.ts';
+import { defined } from '../../pkg/apis/defined.ts';
 import { withCommonFlags, withLog, withPorts } from './flags.ts';
 import type { CommonFlags } from './flags.ts';
 import type { ControllerConfiguration } from './session.ts';
@@ -51,8 +52,7 @@ const elected = (
   config: LeaderElectionConfiguration,
 ): LeaderElectionConfiguration => ({
   ...config,
-  ...(leaderElect === undefined ? {} : { enabled: leaderElect }),
-  ...(leaderElectionNamespace === undefined ? {} : { namespace: leaderElectionNamespace }),
+  ...defined({ enabled: leaderElect, namespace: leaderElectionNamespace }),
 });
 
 /** The blocks that flags win over. */

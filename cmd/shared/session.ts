@@ -8,6 +8,7 @@ import type {
   LogConfiguration,
 } from '../../pkg/apis/config/common.ts';
 import type { InstallationConfiguration } from '../../pkg/apis/config/installation.ts';
+import { defined } from '../../pkg/apis/defined.ts';
 import { createInstallationOwner } from '../../pkg/installation/owner.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { systemClock } from '../../pkg/kubernetes/clock.ts';
@@ -61,7 +62,7 @@ export interface OpenOptions<C> {
  */
 export const openSession = <C extends ControllerConfiguration>(options: OpenOptions<C>): ControllerSession<C> => {
   const { command, config, kubeconfig, env } = options;
-  const source = loadKubeConfig(kubeconfig === undefined ? {} : { kubeconfig });
+  const source = loadKubeConfig(defined({ kubeconfig }));
   const own = env['LEADER_ELECTION_NAMESPACE'] ?? env['POD_NAMESPACE'] ?? source.namespace;
   return {
     config,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Composition root of the traffic-meter: caches that feed the directory, conntrack that feeds the ledger, ports that show it.
+import { defined } from '../../pkg/apis/defined.ts';
 import { TRAFFIC_METER } from '../../pkg/apis/names.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { systemClock } from '../../pkg/kubernetes/clock.ts';
@@ -51,7 +52,7 @@ const sourceOf = async ({ kubeconfig }: Flags, env: NodeJS.ProcessEnv): Promise<
   const own = kubeconfig === undefined ? inClusterSource({ env, clock: systemClock }) : undefined;
   if (own !== undefined) return own;
   const { loadKubeConfig } = await import('../../pkg/kubernetes/kubeconfig.ts');
-  return loadKubeConfig(kubeconfig === undefined ? {} : { kubeconfig });
+  return loadKubeConfig(defined({ kubeconfig }));
 };
 
 const open = async (flags: Flags, env: NodeJS.ProcessEnv): Promise<Opened> => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps the directory of addresses equal to the cluster: Services, EndpointSlices and Nodes, and of each only what it needs.
 import type { EndpointSlice, Node, Service } from '../../pkg/apis/core.ts';
+import { defined } from '../../pkg/apis/defined.ts';
 import type { KubernetesObject, ObjectMeta } from '../../pkg/apis/meta.ts';
 import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, NODES, SERVICES } from '../../pkg/apis/resources.ts';
@@ -17,9 +18,7 @@ const metaOf = ({ metadata = {} }: KubernetesObject, label?: string): ObjectMeta
   const { name, namespace, resourceVersion, labels } = metadata;
   const value = label === undefined ? undefined : labels?.[label];
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...defined({ name, namespace, resourceVersion }),
     ...(label === undefined || value === undefined ? {} : { labels: { [label]: value } }),
   };
 };

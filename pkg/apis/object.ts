@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How objects are named: by name, by reference and by key; what has no metadata has empty names.
-import type { KubernetesObject, ObjectRef } from './meta.ts';
+import { defined } from './defined.ts';
+import type { KubernetesObject, ObjectMeta, ObjectRef } from './meta.ts';
 
 type Named = Pick<KubernetesObject, 'metadata'>;
 
@@ -14,6 +15,10 @@ export const refOf = ({ metadata }: Named): Required<ObjectRef> => ({
 
 /** `namespace/name`, of a namespaced object: the key of caches and queues. */
 export const keyOf = ({ metadata }: Named): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+
+/** What caches keep of every object's metadata. */
+export const identityOf = ({ name, namespace, uid, resourceVersion, deletionTimestamp }: ObjectMeta): ObjectMeta =>
+  defined({ name, namespace, uid, resourceVersion, deletionTimestamp });
 
 /** The reference that a key stands for. */
 export const refOfKey = (key: string): Required<ObjectRef> => {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far an evacuation has got, from what became of each Service, and the status that says so.
+import { defined } from '../apis/defined.ts';
 import { sumBy } from '../apis/sum.ts';
 import type {
   ServiceLeft,
@@ -128,7 +129,7 @@ export const returningStatus = (evacuation: ZoneEvacuation, remaining: number, n
   return {
     ...common(evacuation),
     phase: remaining === 0 ? 'Returned' : 'Returning',
-    ...(startedAt === undefined ? {} : { startedAt }),
+    ...defined({ startedAt }),
     conditions: conditionsOf(
       evacuation,
       [

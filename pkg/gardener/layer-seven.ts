@@ -2,6 +2,7 @@
 // Whether a kube-apiserver is behind layer-7 load balancing (Gardener's IstioTLSTermination): routing by zone would then pin
 // each gateway to one instance, so such a Service is left alone.
 import type { Service } from '../apis/core.ts';
+import { defined } from '../apis/defined.ts';
 import type { StringMap } from '../apis/meta.ts';
 import { parseVersion } from '../routing/version.ts';
 
@@ -120,9 +121,11 @@ export const layerSevenOf =
     return decideLayerSeven({
       serviceName,
       mtlsServicePresent: services.some(({ metadata }) => metadata?.name === beside),
-      ...(shootAnnotations === undefined ? {} : { shootAnnotations }),
-      ...(featureGate === undefined ? {} : { featureGate }),
-      ...(gardener.version === undefined ? {} : { gardenerVersion: gardener.version }),
-      ...(gardener.layerSevenDefault === undefined ? {} : { configured: gardener.layerSevenDefault }),
+      ...defined({
+        shootAnnotations,
+        featureGate,
+        gardenerVersion: gardener.version,
+        configured: gardener.layerSevenDefault,
+      }),
     });
   };

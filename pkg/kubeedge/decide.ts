@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides the zone label of one Node from the NodeGroups of the cluster: what to write, or why nothing.
+import { defined } from '../apis/defined.ts';
 import type { NodeGroup } from '../apis/kubeedge.ts';
 import { ANNOTATION_GROUP_ZONE, ANNOTATION_TAKEOVER, COMMANDS, LABEL_ZONE } from '../apis/names.ts';
 import { nameOf } from '../apis/object.ts';
@@ -114,8 +115,7 @@ const kubeEdges = (one: Case, groups: readonly string[]): ZoneDecision =>
     `Node ${one.name}: KubeEdge's own controller wrote ${field} ${quote(one.zone)}${before(one)}. Nothing is written here, nor restored later`,
   );
 
-const previousOf = (previous: string | undefined): { previous?: string } =>
-  previous === undefined ? {} : { previous };
+const previousOf = (previous: string | undefined): { previous?: string } => defined({ previous });
 
 /** Gives the Node the group's name as its zone; what stands there now is remembered. */
 const assign = (

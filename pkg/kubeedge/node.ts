@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduces a Node to what decisions about its zone read: labels, our record, and who wrote the two labels that matter.
 import type { Node } from '../apis/core.ts';
+import { defined } from '../apis/defined.ts';
 import type { KubernetesObject, ObjectMeta } from '../apis/meta.ts';
 import { ANNOTATION_GROUP_ZONE, LABEL_BELONGING_TO, LABEL_ZONE } from '../apis/names.ts';
 
@@ -33,9 +34,7 @@ export const projectGroupNode = ({ metadata = {} }: Node): GroupNode => {
   const record = annotations?.[ANNOTATION_GROUP_ZONE];
   return {
     metadata: {
-      ...(name === undefined ? {} : { name }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...defined({ name, uid, resourceVersion }),
       labels: { ...labels },
       annotations: record === undefined ? {} : { [ANNOTATION_GROUP_ZONE]: record },
     },

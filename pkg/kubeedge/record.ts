@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The annotation on a Node that remembers which zone we gave it and which it had before, so that this one can come back.
+import { defined } from '../apis/defined.ts';
 import { isLabelValue } from './membership.ts';
 
 export interface ZoneRecord {
@@ -39,6 +40,6 @@ export const parseRecord = (text: string | undefined): ZoneRecord | undefined =>
 export const formatRecord = ({ zone, previous, losses, lostAt }: ZoneRecord): string =>
   JSON.stringify({
     zone,
-    ...(previous === undefined ? {} : { previous }),
+    ...defined({ previous }),
     ...(losses === 0 ? {} : { losses, lostAt }),
   });

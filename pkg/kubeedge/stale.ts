@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the Services whose slices still name the zone that a Node had before: a new label on a Node moves nothing that is stored.
 import type { EndpointSlice } from '../apis/core.ts';
+import { defined } from '../apis/defined.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_SERVICE_NAME } from '../apis/names.ts';
 
@@ -27,10 +28,7 @@ export const projectPlaces = ({ metadata = {}, endpoints }: EndpointSlice): Plac
   );
   return {
     metadata: {
-      ...(name === undefined ? {} : { name }),
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...defined({ name, namespace, uid, resourceVersion }),
     },
     service: followed ? (labels[LABEL_SERVICE_NAME] ?? '') : '',
     places: followed ? [...places.values()] : [],

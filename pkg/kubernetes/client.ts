@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client of the Kubernetes API: raw JSON over one pooled HTTP/2 connection.
+import { defined } from '../apis/defined.ts';
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
 import { asList, asObject } from './answers.ts';
@@ -41,7 +42,7 @@ const WATCH_GRACE_SECONDS = 15;
 
 const scopedRefOf = ({ metadata }: KubernetesObject): ObjectRef => ({
   name: metadata?.name ?? '',
-  ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
+  ...defined({ namespace: metadata?.namespace }),
 });
 
 const deleteBody = ({ dryRun, propagationPolicy, gracePeriodSeconds, preconditions }: DeleteOptions): unknown => ({
@@ -49,9 +50,7 @@ const deleteBody = ({ dryRun, propagationPolicy, gracePeriodSeconds, preconditio
   kind: 'DeleteOptions',
   // In the body, not the query: the server ignores query options of a DELETE that has a body.
   ...(dryRun === true ? { dryRun: ['All'] } : {}),
-  ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
-  ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
-  ...(preconditions === undefined ? {} : { preconditions }),
+  ...defined({ propagationPolicy, gracePeriodSeconds, preconditions }),
 });
 
 const createWatch = (exchange: Exchange, random: () => number): Client['watch'] =>

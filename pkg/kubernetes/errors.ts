@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two ways a request to the API server fails: it answered with an error status, or there was no usable answer.
+import { defined } from '../apis/defined.ts';
 import type { Status } from '../apis/meta.ts';
 
 /** What identifies the failed request; never its body and never its headers. */
@@ -133,7 +134,7 @@ export const apiErrorOf = (
     status: httpStatus,
     ...(typeof status?.reason === 'string' ? { reason: status.reason } : {}),
     ...(quotable && typeof status?.message === 'string' ? { message: status.message } : {}),
-    ...(delay === undefined ? {} : { retryAfterMs: delay }),
+    ...defined({ retryAfterMs: delay }),
   });
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records Kubernetes Events without ever getting in the way: repeats are counted on one Event, floods and failures are dropped.
+import { defined } from '../apis/defined.ts';
 import { EVENTS } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/types.ts';
 import { ApiError, isAlreadyExists, isNotFound } from './errors.ts';
@@ -115,7 +116,7 @@ const createComplaints = ({ logger, onDropped }: EventRecorderOptions) => {
       cause: reason,
       event: event.reason,
       object: event.regarding,
-      ...(error === undefined ? {} : { error }),
+      ...defined({ error }),
     };
     if (said.has(reason)) logger.debug('event dropped', fields);
     else logger.warn('event dropped; further ones for this cause are logged at debug level only', fields);

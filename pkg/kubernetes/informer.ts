@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps a cache of one resource equal to the server: list, watch, and recovery from everything that goes wrong between.
+import { defined } from '../apis/defined.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/types.ts';
@@ -138,7 +139,7 @@ const createTurns = <T extends KubernetesObject>(
   };
 
   const readAll = async (round: ListRound<T>, signal: AbortSignal): Promise<string> => {
-    const limit = pageSize === undefined ? {} : { limit: pageSize };
+    const limit = defined({ limit: pageSize });
     const newConnection = progress.doubted ? { newConnection: true } : {};
     let version = '';
     for await (const page of client.pages<T>(resource, { ...selection, ...limit, ...newConnection }, signal)) {
@@ -172,7 +173,7 @@ const createTurns = <T extends KubernetesObject>(
   };
 
   const follow = async (seen: { events: number }, signal: AbortSignal): Promise<void> => {
-    const from = progress.version === undefined ? {} : { resourceVersion: progress.version };
+    const from = defined({ resourceVersion: progress.version });
     for await (const event of client.watch<T>(resource, { ...selection, ...from, onOpen: prove }, signal)) {
       if (event.type !== 'BOOKMARK') cache.apply(event);
       progress.version = event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata?.resourceVersion;

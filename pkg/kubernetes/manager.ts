@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs controllers: their caches in every replica, their work in the one that leads, health and metrics in all; what controller-runtime's manager does.
 import type { EndpointConfiguration } from '../apis/config/common.ts';
+import { defined } from '../apis/defined.ts';
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
 import { countFailures, showStaleness } from '../telemetry/cache-metrics.ts';
@@ -159,7 +160,7 @@ export const createManager = (options: ManagerOptions): Manager => {
   // Outlives the controllers a little, so that the last events are sent.
   const eventsStop = new AbortController();
   const recording = { client: fenced, clock, logger, component, instance, onDropped: createEventMetrics(metrics) };
-  const queueSize = options.eventQueue === undefined ? {} : { queueSize: options.eventQueue };
+  const queueSize = defined({ queueSize: options.eventQueue });
   const events = createEventRecorder({ ...recording, ...queueSize }, eventsStop.signal);
   const everywhere: Task[] = [];
   const steps: Task[] = [];
@@ -178,8 +179,7 @@ export const createManager = (options: ManagerOptions): Manager => {
       clock,
       logger,
       hooks: hooks.controller(name),
-      ...(concurrency === undefined ? {} : { concurrency }),
-      ...(timeoutMs === undefined ? {} : { reconcileTimeoutMs: timeoutMs }),
+      ...defined({ concurrency, reconcileTimeoutMs: timeoutMs }),
     });
     leading.push(...follows.map((source) => (signal: AbortSignal) => source.run(signal)));
     leading.push(async (signal) => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows the continue tokens of a list, within limits, and lets the event loop breathe between two pages.
 import { setImmediate } from 'node:timers/promises';
+import { defined } from '../apis/defined.ts';
 import type { KubernetesObject, ObjectList } from '../apis/meta.ts';
 import { invalidAnswer } from './answers.ts';
 import type { RequestIdentity } from './errors.ts';
@@ -52,7 +53,7 @@ const fetchWithin = async <T extends KubernetesObject>(
   let { limit } = options;
   for (;;) {
     try {
-      return { page: await fetchPage({ ...options, ...(limit === undefined ? {} : { limit }) }, signal), limit };
+      return { page: await fetchPage({ ...options, ...defined({ limit }) }, signal), limit };
     } catch (error) {
       const size = limit ?? DEFAULT_PAGE_SIZE;
       if (!(error instanceof AnswerTooLongError) || size === 1) throw error;
@@ -86,6 +87,6 @@ export const pagesOf = async function* <T extends KubernetesObject>(
     signal?.throwIfAborted();
     // All pages over the connection of the first.
     const { newConnection: _opened, ...same } = options;
-    asked = { ...same, ...(limit === undefined ? {} : { limit }), continue: token };
+    asked = { ...same, ...defined({ limit }), continue: token };
   }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The indexed cache behind an informer.
+import { defined } from '../apis/defined.ts';
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import type { Indexers, Store } from './types.ts';
 
@@ -26,7 +27,7 @@ export const storeKeyOf = ({ namespace, name }: ObjectRef): string =>
 export const storeKeyOfObject = ({ metadata }: KubernetesObject): string =>
   storeKeyOf({
     name: metadata?.name ?? '',
-    ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
+    ...defined({ namespace: metadata?.namespace }),
   });
 
 /** One index: from value to the objects under it, and from object to its values, so that removal needs no indexer call. */

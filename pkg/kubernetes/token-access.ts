@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the bearer of a token may read a path here: asked of the API server, as kube-rbac-proxy and controller-runtime do.
 import { createHash } from 'node:crypto';
+import { defined } from '../apis/defined.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS } from '../apis/resources.ts';
 import { createLru } from './lru.ts';
@@ -61,7 +62,7 @@ export const createTokenAccess = ({ client, clock, audience, path }: TokenAccess
     const { status } = await client.create<TokenReview>(TOKEN_REVIEWS, {
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'TokenReview',
-      spec: { token, ...(audiences === undefined ? {} : { audiences }) },
+      spec: { token, ...defined({ audiences }) },
     });
     if (status?.authenticated !== true) return undefined;
     // An authenticator that knows no audiences vouches for the API server's own alone.
@@ -75,9 +76,7 @@ export const createTokenAccess = ({ client, clock, audience, path }: TokenAccess
       kind: 'SubjectAccessReview',
       spec: {
         user,
-        ...(uid === undefined ? {} : { uid }),
-        ...(groups === undefined ? {} : { groups }),
-        ...(extra === undefined ? {} : { extra }),
+        ...defined({ uid, groups, extra }),
         nonResourceAttributes: { path, verb: 'get' },
       },
     });

@@ -5,6 +5,7 @@ import { constants } from 'node:http2';
 import type { ClientHttp2Stream } from 'node:http2';
 import { Agent, Client, ProxyAgent, buildConnector, request } from 'undici';
 import type { Dispatcher } from 'undici';
+import { defined } from '../apis/defined.ts';
 import { abortable } from './abortable.ts';
 import { guardConnection } from './connection-guard.ts';
 import { sameTls } from './credentials.ts';
@@ -179,7 +180,7 @@ export const createTransport = (options: TransportOptions): Transport => {
         dispatcher: refusal === undefined ? agent : agent.compose(askFirst(refusal)),
         method,
         headers: { ...headers, ...credentials.headers },
-        ...(body === undefined ? {} : { body }),
+        ...defined({ body }),
         signal,
       });
       return abortable(answer, signal, (late) => late.body.destroy());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What authenticates queries to Prometheus: files that are read again when they change.
 import type { PrometheusSourceConfiguration } from '../apis/config/load-sources.ts';
+import { defined } from '../apis/defined.ts';
 import type { Credentials } from '../kubernetes/credentials.ts';
 import { createFileSource } from '../kubernetes/file-source.ts';
 import type { FileSource } from '../kubernetes/file-source.ts';
@@ -68,10 +69,7 @@ export const openCredentials = (
       return {
         headers: { ...headers, ...authorization() },
         tls: {
-          ...(ca === undefined ? {} : { ca }),
-          ...(cert === undefined ? {} : { cert }),
-          ...(key === undefined ? {} : { key }),
-          ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+          ...defined({ ca, cert, key, servername: tls.serverName }),
         },
       };
     },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes samples per Pod, or per pair of zones, of a vector; one that can be read in two ways is left out.
+import { defined } from '../apis/defined.ts';
 import type { Vector, VectorRow } from './prometheus-answer.ts';
 import { createProblems, sayMissing } from './problems.ts';
 import type { Problems } from './problems.ts';
@@ -147,7 +148,7 @@ export const readSamples = (vector: Vector, query: LoadQuery, options: SampleOpt
   const samples = timed({ ...vector, rows: asked }, kind, options, problems).map(({ row, ...sample }) => {
     const pod = row.pod ?? '';
     const latency = latencies.get(pod);
-    return { pod, ...sample, ...(latency === undefined ? {} : { latency }) };
+    return { pod, ...sample, ...defined({ latency }) };
   });
   sayMissing(problems, query.pods, new Set(samples.map(({ pod }) => pod)));
   return { kind, samples, problems: problems.sentences() };

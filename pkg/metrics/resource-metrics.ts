@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU of Pods from metrics.k8s.io/v1beta1: one list of a namespace serves all its Services for a while.
 import type { LabelSelector, LabelSelectorRequirement } from '../apis/admission.ts';
+import { defined } from '../apis/defined.ts';
 import type { Resource } from '../apis/resources.ts';
 import { createDeadline } from '../kubernetes/deadline.ts';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
@@ -135,7 +136,7 @@ export const createResourceMetrics = (options: ResourceMetricsOptions): LoadSour
     signal: AbortSignal,
   ): Promise<UsageTable> => {
     const builder = buildUsageTable(previous);
-    const selection = selector === undefined ? {} : { labelSelector: selector };
+    const selection = defined({ labelSelector: selector });
     let pages = 0;
     for await (const { items } of client.pages(POD_METRICS, { namespace, ...selection }, signal)) {
       pages += 1;

@@ -2,6 +2,7 @@
 // Demand as traffic-meters count it, whatever the hints in force: connections or megabytes a second by pair of zones, from the meters
 // themselves or from a Prometheus that scrapes them; with the CPU of the Pods, from which what one of them takes is learned.
 import type { TrafficMeterSourceConfiguration } from '../apis/config/load-sources.ts';
+import { defined } from '../apis/defined.ts';
 import { METER_NAMESPACE } from '../apis/names.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 import { bytesOf, hasZones } from '../traffic/measured.ts';
@@ -155,7 +156,7 @@ export const createTrafficSource = (options: TrafficSourceOptions): TrafficSourc
         cpuOf(cpu, query, signal),
       ]);
       const pods = load.kind === 'pods' ? load.samples : [];
-      const counts = { unit, pods, ...(nodes === undefined ? {} : { nodes }) };
+      const counts = { unit, pods, ...defined({ nodes }) };
       return { kind: 'zone-pairs', samples, counts, problems: [...problems, ...load.problems] };
     },
     close: traffic.close,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `applied` annotation: what was set on an object, written down on the object itself so that exactly that can be reverted.
+import { defined } from '../apis/defined.ts';
 import { isFields } from '../apis/fields.ts';
 import type { StringMap } from '../apis/meta.ts';
 import { isRoutingKey } from './slots.ts';
@@ -41,7 +42,7 @@ const readRecord = (value: unknown): AppliedRecord | undefined => {
     labels,
     annotations,
     removedAnnotations,
-    ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
+    ...defined({ trafficDistribution }),
   };
 };
 

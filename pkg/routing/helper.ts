@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library helpers that Gardener extensions import: they make a Service or Etcd route by zone, or undo it.
+import { defined } from '../apis/defined.ts';
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, LABEL_CONSIDER } from '../apis/names.ts';
 import type { StringMap } from '../apis/meta.ts';
 import { etcdSettings } from './etcd.ts';
@@ -44,8 +45,7 @@ const resetMaps = <M extends Maps>(maps: M, settings: RoutingSettings): M => {
   const annotations = resetMap(oldAnnotations, OWN_ANNOTATIONS, settings.annotations);
   return {
     ...rest,
-    ...(labels === undefined ? {} : { labels }),
-    ...(annotations === undefined ? {} : { annotations }),
+    ...defined({ labels, annotations }),
   } as M;
 };
 
@@ -54,7 +54,7 @@ const resetField = <F extends { trafficDistribution?: string }>(
   { trafficDistribution }: RoutingSettings,
 ): F => {
   const { trafficDistribution: _old, ...rest } = fields;
-  return { ...rest, ...(trafficDistribution === undefined ? {} : { trafficDistribution }) } as F;
+  return { ...rest, ...defined({ trafficDistribution }) } as F;
 };
 
 const hasSettings = ({ labels, annotations, trafficDistribution }: RoutingSettings): boolean =>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which mechanism keeps traffic in its zone on which Kubernetes version, and the settings it consists of.
+import { defined } from '../apis/defined.ts';
 import {
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
@@ -85,7 +86,7 @@ export const strategySettings = (version: KubernetesVersion, strategy: Strategy)
   return {
     labels: { [LABEL_STRATEGY]: strategy },
     annotations: annotationsFor(version, strategy),
-    ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
+    ...defined({ trafficDistribution }),
   };
 };
 

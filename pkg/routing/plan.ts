@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares one Service with the settings it should have (or no longer have) and plans the single patch that gets it there.
+import { defined } from '../apis/defined.ts';
 import { ANNOTATION_APPLIED } from '../apis/names.ts';
 import { formatApplied, parseApplied } from './applied.ts';
 import { withOldProxies } from './mechanism.ts';
@@ -78,7 +79,7 @@ const nextRecord = (record: AppliedRecord, decisions: readonly SlotDecision[]): 
     labels: Object.fromEntries(maps.labels),
     annotations: Object.fromEntries(maps.annotations),
     removedAnnotations: Object.fromEntries(maps.removed),
-    ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
+    ...defined({ trafficDistribution }),
   };
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One request to a webhook path, from its headers to its answer.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { defined } from '../apis/defined.ts';
 import type { Logger } from '../telemetry/types.ts';
 import { allowedText, patchedText, statusText } from './answer.ts';
 import type { Body } from './body.ts';
@@ -69,7 +70,7 @@ export const createReviewExchange = (route: AdmissionRoute, options: ExchangeOpt
     logger.warn('review not served; object allowed unchanged', {
       reason,
       problem: message,
-      ...(error === undefined ? {} : { error }),
+      ...defined({ error }),
     });
     return { status: 200, text: allowedText(uid, `${route.name}: nothing changed: ${message}`), outcome: 'unserved' };
   };

@@ -2,6 +2,7 @@
 // Brings the configuration in the cluster in line with the wanted one and keeps what others tightened in it.
 import { isDeepStrictEqual } from 'node:util';
 import type { LabelSelector, MutatingWebhook, MutatingWebhookConfiguration } from '../apis/admission.ts';
+import { defined } from '../apis/defined.ts';
 import { ANNOTATION_REGISTERED, ANNOTATION_WITHDRAWN, GROUP } from '../apis/names.ts';
 
 /** Defaults. */
@@ -85,7 +86,7 @@ const mergeWebhook = (
   const { matchConditions: _dropped, ...rest } = wanted;
   return {
     ...rest,
-    clientConfig: { ...wanted.clientConfig, ...(caBundle === undefined ? {} : { caBundle }) },
+    clientConfig: { ...wanted.clientConfig, ...defined({ caBundle }) },
     namespaceSelector: mergeSelector(wanted.namespaceSelector, current.namespaceSelector, ours.namespaceSelector),
     objectSelector: mergeSelector(wanted.objectSelector, current.objectSelector, ours.objectSelector),
     ...(conditions.length === 0 ? {} : { matchConditions: conditions }),

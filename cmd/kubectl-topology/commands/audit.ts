@@ -2,6 +2,7 @@
 // `kubectl topology audit`: all Services of a cluster, worst first, what crosses zones altogether, and what would be saved.
 import { Option } from 'commander';
 import type { Command } from 'commander';
+import { defined } from '../../../pkg/apis/defined.ts';
 import { audit as auditCluster } from '../../../pkg/diagnosis/audit/audit.ts';
 import { auditFindings } from '../../../pkg/diagnosis/audit/findings.ts';
 import { AUDIT_REASONS } from '../../../pkg/diagnosis/audit/reasons.ts';
@@ -122,8 +123,7 @@ export const audit = topologyCommand<Flags>({
     const report = auditCluster(snapshot, {
       now: io.now(),
       ...statedBy(flags),
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(bill === undefined ? {} : { bill }),
+      ...defined({ namespace, bill }),
     });
     const sorted = ordered(report, flags);
     const findings = auditFindings(sorted, flags.filename?.[0]);

@@ -2,6 +2,7 @@
 // `kubectl topology check`: rendered manifests without a cluster, where charts are written.
 import { Option } from 'commander';
 import type { Command } from 'commander';
+import { defined } from '../../../pkg/apis/defined.ts';
 import { check as checkManifests, findingKeyOf } from '../../../pkg/diagnosis/check/check.ts';
 import { SEVERITIES } from '../../../pkg/diagnosis/check/types.ts';
 import type { CheckReport, Place, Severity } from '../../../pkg/diagnosis/check/types.ts';
@@ -63,8 +64,7 @@ const read = async (io: Io, paths: readonly string[], flags: Flags): Promise<Che
   const { kubernetesVersion, ciliumVersion } = flags;
   return checkManifests(collector.snapshot(missingIn(collector.seen)), {
     placeOf: (key) => places.get(key),
-    ...(kubernetesVersion === undefined ? {} : { version: kubernetesVersion }),
-    ...(ciliumVersion === undefined ? {} : { ciliumVersion }),
+    ...defined({ version: kubernetesVersion, ciliumVersion }),
   });
 };
 

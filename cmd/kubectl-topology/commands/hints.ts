@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology hints`: what the control plane would store for these Nodes, Services and EndpointSlices.
+import { defined } from '../../../pkg/apis/defined.ts';
 import { hintsReport } from '../../../pkg/diagnosis/models/hints.ts';
 import type { HintsReport, ServiceHints } from '../../../pkg/diagnosis/models/hints.ts';
 import { serviceRefOf, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
@@ -84,8 +85,7 @@ export const hints = topologyCommand<Flags>({
       snapshot,
       {
         webhook: flags.webhook,
-        ...(flags.kubernetesVersion === undefined ? {} : { version: flags.kubernetesVersion }),
-        ...(flags.featureGates === undefined ? {} : { gates: flags.featureGates }),
+        ...defined({ version: flags.kubernetesVersion, gates: flags.featureGates }),
       },
       chosen,
     );

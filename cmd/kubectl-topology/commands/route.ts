@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology route`: which endpoints the clients of each node get, and by which rule.
 import { Option } from 'commander';
+import { defined } from '../../../pkg/apis/defined.ts';
 import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../../../pkg/diagnosis/models/lookup.ts';
 import { routesReport } from '../../../pkg/diagnosis/models/routes.ts';
 import type { RoutesReport } from '../../../pkg/diagnosis/models/routes.ts';
@@ -86,7 +87,7 @@ export const route = topologyCommand<Flags>({
       slices: slicesByService(itemsOf(snapshot.slices)).get(serviceKeyOfRef(serviceRefOf(service))) ?? [],
       routers,
       ...(flags.port === undefined ? {} : { port: findPort(service, flags.port) }),
-      ...(flags.addressType === undefined ? {} : { family: flags.addressType }),
+      ...defined({ family: flags.addressType }),
     });
     if (nodes.length === 0) io.err.write('warning: there are no Nodes, so there are no routes\n');
     await print(io, flags.output, report, (wide) => renderRoutes(report, wide));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology snapshot`: everything that the other commands need of a cluster, in one file, without secrets.
+import { defined } from '../../../pkg/apis/defined.ts';
 import { COLLECTIONS } from '../../../pkg/diagnosis/snapshot.ts';
 import { trafficDocument } from '../../../pkg/diagnosis/measured/document.ts';
 import { formatVersion } from '../../../pkg/routing/version.ts';
@@ -65,7 +66,7 @@ export const snapshot = topologyCommand<Flags>({
         needs: COLLECTIONS,
         keep: (object) => file.keep(object),
         signal: io.signal,
-        ...(onProgress === undefined ? {} : { onProgress }),
+        ...defined({ onProgress }),
       }),
     );
     const traffic = await readMeasured(read, flags, io);

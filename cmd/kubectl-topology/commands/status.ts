@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology status`: what is installed, whether it works, and what went wrong last, on one screen or as a bundle.
 import { InvalidArgumentError } from 'commander';
+import { defined } from '../../../pkg/apis/defined.ts';
 import type { StatusEvidence } from '../../../pkg/diagnosis/status/evidence.ts';
 import { status as statusOf } from '../../../pkg/diagnosis/status/status.ts';
 import type { StatusReport } from '../../../pkg/diagnosis/status/types.ts';
@@ -54,7 +55,7 @@ const fromCluster = async (flags: Flags, io: Io): Promise<StatusReport> => {
       probe,
       now: () => io.now(),
       keep: (object) => bundling?.keep(object),
-      ...(onProgress === undefined ? {} : { onProgress }),
+      ...defined({ onProgress }),
       signal: io.signal,
     });
     const report = reportOf(evidence, flags);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology evacuate ZONE` does: checks that the other zones can take over, makes the ZoneEvacuation, and shows how far it is.
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
+import { defined } from '../../../pkg/apis/defined.ts';
 import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { checkEvacuation } from '../../../pkg/diagnosis/survival/check.ts';
@@ -97,8 +98,7 @@ const check = async (
   return checkEvacuation(loaded.snapshot, asEvacuation(wish, namespaces), running, {
     now: io.now(),
     ...limitsOf(flags),
-    ...(measured === undefined ? {} : { measured }),
-    ...(namespace === undefined ? {} : { namespace }),
+    ...defined({ measured, namespace }),
   });
 };
 
@@ -210,11 +210,8 @@ const finalText = (evacuation: ZoneEvacuation): string => {
 };
 
 /** The meters themselves, without the scope of the evacuation. */
-const pathOf = ({ kubeconfig, context, meterNamespace }: EvacuateFlags): ClusterFlags & SourceFlags => ({
-  ...(kubeconfig === undefined ? {} : { kubeconfig }),
-  ...(context === undefined ? {} : { context }),
-  ...(meterNamespace === undefined ? {} : { meterNamespace }),
-});
+const pathOf = ({ kubeconfig, context, meterNamespace }: EvacuateFlags): ClusterFlags & SourceFlags =>
+  defined({ kubeconfig, context, meterNamespace });
 
 /** Where Nodes are not the person's to change, the zone is evacuated all the same. */
 const cordon = async (client: Client, zone: string, io: Io): Promise<void> => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows a ZoneEvacuation, or the slices that still show one, until what was asked for is done.
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
+import { defined } from '../../../pkg/apis/defined.ts';
 import { keyOf } from '../../../pkg/apis/object.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
@@ -30,7 +31,7 @@ const watchOnce = async ({ client, name, onState, signal }: FollowOptions): Prom
   const { resourceVersion } = first.metadata;
   const options = {
     fieldSelector: `metadata.name=${name}`,
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...defined({ resourceVersion }),
   };
   for await (const event of client.watch<ZoneEvacuation>(ZONE_EVACUATIONS, options, signal)) {
     if (event.type === 'DELETED') return event.object;

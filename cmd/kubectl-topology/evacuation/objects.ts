@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZoneEvacuations of a cluster: which there are, what a command makes, and what each is about.
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
+import { defined } from '../../../pkg/apis/defined.ts';
 import type { StringMap } from '../../../pkg/apis/meta.ts';
 import { apiVersionOf, NAMESPACES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
@@ -101,9 +102,9 @@ export const evacuationOf = ({
       // The command has checked it, with what it reads beside.
       capacityCheck: 'Skip',
       force,
-      ...(reason === undefined ? {} : { reason }),
+      ...defined({ reason }),
       ...(namespace === undefined ? {} : { namespaceSelector: { matchLabels: { [LABEL_NAMESPACE]: namespace } } }),
-      ...(selector === undefined ? {} : { serviceSelector: selector }),
+      ...defined({ serviceSelector: selector }),
     },
   };
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a snapshot from a cluster: paged lists over one connection; what may not be read is named and left out.
+import { defined } from '../../../pkg/apis/defined.ts';
 import { LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
 import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
@@ -50,9 +51,7 @@ export const listObjects = async (
   const { resource, fieldSelector, labelSelector } = source;
   const within = resource.namespaced && source.everywhere !== true ? (source.namespace ?? namespace) : undefined;
   const options: ListOptions = {
-    ...(within === undefined ? {} : { namespace: within }),
-    ...(fieldSelector === undefined ? {} : { fieldSelector }),
-    ...(labelSelector === undefined ? {} : { labelSelector }),
+    ...defined({ namespace: within, fieldSelector, labelSelector }),
   };
   try {
     await listOnce(client, source, options, take, signal);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads from files what a status is judged by: a bundle, or what `kubectl get -o yaml` printed.
+import { defined } from '../../../pkg/apis/defined.ts';
 import type { CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import { createStatusCollector } from '../../../pkg/diagnosis/status/collect.ts';
 import type { Observations, StatusEvidence, StatusObjects, Unseen } from '../../../pkg/diagnosis/status/evidence.ts';
@@ -68,7 +69,7 @@ export const statusFromFiles = async (options: FromFilesOptions): Promise<Status
   return {
     ...objects,
     ...facts,
-    ...(namespace === undefined ? {} : { namespace }),
+    ...defined({ namespace }),
     authorities: authoritiesOf(objects.registrations),
   };
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads from a cluster what a status is judged by; what may not be read is named and left out.
+import { defined } from '../../../pkg/apis/defined.ts';
 import { isFields } from '../../../pkg/apis/fields.ts';
 import { LEASES } from '../../../pkg/apis/resources.ts';
 import { FieldError } from '../../../pkg/diagnosis/project/fields.ts';
@@ -121,7 +122,7 @@ export const gatherStatus = async (options: GatherOptions): Promise<StatusEviden
     ...objects,
     now: now(),
     ...gitVersionOf(answer),
-    ...(namespace === undefined ? {} : { namespace }),
+    ...defined({ namespace }),
     serving,
     probes,
     unseen: listed,

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a bundle keeps beside the objects: when they were read, and what was found out by asking.
+import { defined } from '../../../pkg/apis/defined.ts';
 import type { Fields } from '../../../pkg/apis/fields.ts';
-import {
-  FieldError,
-  asFields,
-  defined,
-  listAt,
-  objectAt,
-  textAt,
-  wholeAt,
-} from '../../../pkg/diagnosis/project/fields.ts';
+import { FieldError, asFields, listAt, objectAt, textAt, wholeAt } from '../../../pkg/diagnosis/project/fields.ts';
 import type {
   CertificateFacts,
   Observations,

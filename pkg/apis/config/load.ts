@@ -4,6 +4,7 @@ import { Ajv } from 'ajv';
 import type { ErrorObject, SchemaObject } from 'ajv';
 import { LineCounter, parseDocument } from 'yaml';
 import type { Document } from 'yaml';
+import { defined } from '../defined.ts';
 import { ConfigError } from './config-error.ts';
 import type { ConfigProblem } from './config-error.ts';
 import { CONFIG_API_VERSION } from './config-kind.ts';
@@ -35,7 +36,7 @@ export const loadConfiguration = <T>(kind: ConfigKind<T>, text: string, file: st
   if (!validate(value)) throw new ConfigError(file, problemsOf(validate.errors ?? [], source));
   const crossField = (kind.check?.(value) ?? []).map(({ path, message, allowed }) => {
     const { line, column, path: resolved } = locate(source.document, source.lines, path);
-    return { line, column, field: renderPath(resolved), message, ...(allowed === undefined ? {} : { allowed }) };
+    return { line, column, field: renderPath(resolved), message, ...defined({ allowed }) };
   });
   if (crossField.length > 0) throw new ConfigError(file, crossField);
   return value;
@@ -105,7 +106,7 @@ const problemsOf = (errors: readonly ErrorObject[], { document, lines }: Source)
     const path = sentence.unknownKey === undefined ? place.path : [...place.path, sentence.unknownKey];
     const { message, allowed } = sentence;
     const { line, column } = position;
-    return [{ line, column, field: renderPath(path), message, ...(allowed === undefined ? {} : { allowed }) }];
+    return [{ line, column, field: renderPath(path), message, ...defined({ allowed }) }];
   });
   if (problems.length === 0) problems.push({ line: 1, column: 1, field: '', message: 'does not match the schema.' });
   return problems.sort((one, other) => one.line - other.line || one.column - other.column);

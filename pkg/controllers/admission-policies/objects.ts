@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects that are the policies of admission: which they should be, whose they are, and how one differs. Pure.
 import { isDeepStrictEqual } from 'node:util';
+import { defined } from '../../apis/defined.ts';
 import type { KubernetesObject, ObjectRef, OwnerReference } from '../../apis/meta.ts';
 import { COMMANDS } from '../../apis/names.ts';
 import { CONFIG_MAPS, MUTATING_ADMISSION_POLICIES, MUTATING_ADMISSION_POLICY_BINDINGS } from '../../apis/resources.ts';
@@ -59,7 +60,7 @@ export const titleOf = ({ resource, object: { metadata } }: Managed): string =>
 
 export const managedRef = ({ object: { metadata } }: Managed): ObjectRef => ({
   name: metadata?.name ?? '',
-  ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
+  ...defined({ namespace: metadata?.namespace }),
 });
 
 export const managedKey = ({ resource, object: { metadata } }: Managed): string =>
@@ -76,10 +77,9 @@ export const updateOf = (wanted: PolicyObject, current: PolicyObject): PolicyObj
     metadata: {
       ...current.metadata,
       labels: { ...current.metadata?.labels, ...wanted.metadata?.labels },
-      ...(ownerReferences === undefined ? {} : { ownerReferences }),
+      ...defined({ ownerReferences }),
     },
-    ...(wanted.spec === undefined ? {} : { spec: wanted.spec }),
-    ...(wanted.data === undefined ? {} : { data: wanted.data }),
+    ...defined({ spec: wanted.spec, data: wanted.data }),
   };
   if (isDeepStrictEqual(next, current)) return undefined;
   // Items of a list do not say what they are.

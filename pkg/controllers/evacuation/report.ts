@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the status of a ZoneEvacuation where it says something new, and records an event where it enters another phase.
 import { isDeepStrictEqual } from 'node:util';
+import { defined } from '../../apis/defined.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { apiVersionOf, ZONE_EVACUATIONS } from '../../apis/resources.ts';
 import type { ZoneEvacuation, ZoneEvacuationCondition, ZoneEvacuationStatus } from '../../apis/zone-evacuation.ts';
@@ -46,7 +47,7 @@ const announce = (
     detail: message,
   });
   const { kind } = ZONE_EVACUATIONS;
-  const regarding = { apiVersion: apiVersionOf(ZONE_EVACUATIONS), kind, name, ...(uid === undefined ? {} : { uid }) };
+  const regarding = { apiVersion: apiVersionOf(ZONE_EVACUATIONS), kind, name, ...defined({ uid }) };
   const { type, reason } = turn;
   options.events.record({ regarding, type, reason, message: `zone ${one.spec.zone}: ${message}` });
 };

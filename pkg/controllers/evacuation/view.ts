@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is read while a zone is evacuated, and only then: every slice of the cluster with its addresses, and the labels of namespaces.
 import type { Endpoint, EndpointSlice, Namespace } from '../../apis/core.ts';
+import { defined } from '../../apis/defined.ts';
 import type { ObjectMeta } from '../../apis/meta.ts';
 import { ANNOTATION_EVACUATED, LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import { ENDPOINT_SLICES, NAMESPACES } from '../../apis/resources.ts';
@@ -40,18 +41,16 @@ export const serviceKeyOf = ({ metadata }: EndpointSlice): string | undefined =>
 const projectEndpoint = ({ addresses, conditions, zone, targetRef, hints }: Endpoint): Endpoint => ({
   addresses: addresses.slice(0, 1),
   ...(conditions?.ready === undefined || conditions.ready === null ? {} : { conditions: { ready: conditions.ready } }),
-  ...(zone === undefined ? {} : { zone }),
+  ...defined({ zone }),
   ...(targetRef?.name === undefined ? {} : { targetRef: { name: targetRef.name } }),
-  ...(hints === undefined ? {} : { hints }),
+  ...defined({ hints }),
 });
 
 const projectMeta = ({ name, namespace, resourceVersion, labels, annotations }: ObjectMeta): ObjectMeta => {
   const service = labels?.[LABEL_SERVICE_NAME];
   const mark = annotations?.[ANNOTATION_EVACUATED];
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...defined({ name, namespace, resourceVersion }),
     ...(service === undefined ? {} : { labels: { [LABEL_SERVICE_NAME]: service } }),
     // That there are some decides how one is added.
     ...(annotations === undefined ? {} : { annotations: mark === undefined ? {} : { [ANNOTATION_EVACUATED]: mark } }),
@@ -61,11 +60,8 @@ const projectMeta = ({ name, namespace, resourceVersion, labels, annotations }: 
 /** What is read of a slice to evacuate it, and to end that. */
 export const projectSlice = ({ metadata, addressType, endpoints, ports }: EndpointSlice): EndpointSlice => ({
   metadata: projectMeta(metadata ?? {}),
-  ...(addressType === undefined ? {} : { addressType }),
-  ports: (ports ?? []).map(({ name, port }) => ({
-    ...(name === undefined ? {} : { name }),
-    ...(port === undefined ? {} : { port }),
-  })),
+  ...defined({ addressType }),
+  ports: (ports ?? []).map(({ name, port }) => defined({ name, port })),
   endpoints: (endpoints ?? []).map(projectEndpoint),
 });
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries out what Gardener asks of our Extensions, and keeps their condition current; thin I/O over pkg/gardener/extension.
+import { defined } from '../../apis/defined.ts';
 import type { Extension, ExtensionClass, ExtensionCondition, OperationType } from '../../apis/extension.ts';
 import type { Shoot } from '../../apis/gardener.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
@@ -86,7 +87,7 @@ export const createExtensionReconciler = (options: ExtensionReconcilerOptions): 
   ): Promise<ReadExtension> => {
     if (body === undefined) return before;
     const key = extensionNameOf(before);
-    const write = subresource === undefined ? {} : { subresource };
+    const write = defined({ subresource });
     return options.project(await client.patch<Extension>(EXTENSIONS, refOfKey(key), 'merge', body, write, signal));
   };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduces objects to the fields that the flow controller reads, before they are cached: a cluster has many Pods.
 import type { Node, Service } from '../../apis/core.ts';
+import { defined, picked } from '../../apis/defined.ts';
 import type { KubernetesObject, ObjectMeta, StringMap } from '../../apis/meta.ts';
 import {
   ANNOTATION_APPLIED,
@@ -12,6 +13,7 @@ import {
   LABEL_ZONE,
 } from '../../apis/names.ts';
 import type { PodCpu } from '../../flow/assemble/observation.ts';
+import { identityOf } from '../../apis/object.ts';
 import { unitsOf } from '../../apis/quantity.ts';
 import { routingMeta } from '../routers/clients.ts';
 
@@ -36,23 +38,6 @@ export interface FlowPod extends KubernetesObject {
   readonly cpu: PodCpu;
 }
 
-const identity = ({ name, namespace, uid, resourceVersion, deletionTimestamp }: ObjectMeta): ObjectMeta => ({
-  ...(name === undefined ? {} : { name }),
-  ...(namespace === undefined ? {} : { namespace }),
-  ...(uid === undefined ? {} : { uid }),
-  ...(resourceVersion === undefined ? {} : { resourceVersion }),
-  ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-});
-
-const keep = (map: StringMap | undefined, keys: readonly string[]): StringMap => {
-  const kept: StringMap = {};
-  for (const key of keys) {
-    const value = map?.[key];
-    if (value !== undefined) kept[key] = value;
-  }
-  return kept;
-};
-
 /** The sum over containers; null where one of them does not say, as HPA has it. Sidecars run as long as the Pod and count. */
 const sumOf = (pod: Pod, field: 'requests' | 'limits'): number | null => {
   const ofPod = unitsOf(pod.spec?.resources?.[field]?.['cpu']);
@@ -67,11 +52,8 @@ const sumOf = (pod: Pod, field: 'requests' | 'limits'): number | null => {
   return sum;
 };
 
-const podMeta = ({ name, namespace, resourceVersion }: ObjectMeta): ObjectMeta => ({
-  ...(name === undefined ? {} : { name }),
-  ...(namespace === undefined ? {} : { namespace }),
-  ...(resourceVersion === undefined ? {} : { resourceVersion }),
-});
+const podMeta = ({ name, namespace, resourceVersion }: ObjectMeta): ObjectMeta =>
+  defined({ name, namespace, resourceVersion });
 
 /** A function that reduces Pods; those with the same CPU share one object. */
 export const createPodProjection = (): ((pod: KubernetesObject) => FlowPod) => {
@@ -96,14 +78,14 @@ const honoredOf = (status: Service['status']): Pick<Service, 'status'> => {
 
 export const projectService = ({ metadata = {}, spec, status }: Service): Service => ({
   metadata: {
-    ...identity(metadata),
-    labels: keep(metadata.labels, SERVICE_LABELS),
-    annotations: keep(metadata.annotations, SERVICE_ANNOTATIONS),
+    ...identityOf(metadata),
+    labels: picked(metadata.labels, SERVICE_LABELS),
+    annotations: picked(metadata.annotations, SERVICE_ANNOTATIONS),
   },
   spec: {
-    ...(spec?.selector === undefined ? {} : { selector: spec.selector }),
+    ...defined({ selector: spec?.selector }),
     // What data planes look at before they follow hints.
-    ...(spec?.trafficDistribution === undefined ? {} : { trafficDistribution: spec.trafficDistribution }),
+    ...defined({ trafficDistribution: spec?.trafficDistribution }),
     ...(spec?.externalTrafficPolicy === 'Local' ? { externalTrafficPolicy: 'Local' } : {}),
   },
   ...honoredOf(status),
@@ -118,9 +100,9 @@ export const projectNode = ({ metadata = {}, status }: Node): Node => {
   const routing = routingMeta(metadata);
   return {
     metadata: {
-      ...identity(metadata),
+      ...identityOf(metadata),
       ...routing,
-      labels: { ...routing.labels, ...keep(metadata.labels, NODE_LABELS) },
+      labels: { ...routing.labels, ...picked(metadata.labels, NODE_LABELS) },
     },
     status: {
       nodeInfo: kubeletVersion === undefined ? {} : { kubeletVersion },

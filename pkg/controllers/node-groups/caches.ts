@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The caches behind NodeGroups, each reduced to what decisions read; apart from the groups' own they begin once there are groups.
 import type { Service } from '../../apis/core.ts';
+import { defined, picked } from '../../apis/defined.ts';
 import type { NodeGroup } from '../../apis/kubeedge.ts';
-import type { KubernetesObject, ObjectMeta, StringMap } from '../../apis/meta.ts';
+import type { KubernetesObject } from '../../apis/meta.ts';
 import {
   ANNOTATION_APPLIED,
   ANNOTATION_GROUP_SERVICE,
@@ -13,6 +14,7 @@ import {
   LABEL_MANAGED,
   LABEL_STRATEGY,
 } from '../../apis/names.ts';
+import { identityOf } from '../../apis/object.ts';
 import { DAEMON_SETS, ENDPOINT_SLICES, NODES, NODE_GROUPS, SERVICES } from '../../apis/resources.ts';
 import { projectGroupNode } from '../../kubeedge/node.ts';
 import type { GroupNode } from '../../kubeedge/node.ts';
@@ -44,24 +46,8 @@ export const slicesOf = ({ slices }: Pick<NodeGroupCaches, 'slices'>, service: s
 export const servicesOn = ({ slices }: Pick<NodeGroupCaches, 'slices'>, node: string): Set<string> =>
   new Set(slices.byIndex(INDEX_NODE, node).map(({ metadata, service }) => `${metadata?.namespace ?? ''}/${service}`));
 
-const identity = ({ name, namespace, uid, resourceVersion, deletionTimestamp }: ObjectMeta): ObjectMeta => ({
-  ...(name === undefined ? {} : { name }),
-  ...(namespace === undefined ? {} : { namespace }),
-  ...(uid === undefined ? {} : { uid }),
-  ...(resourceVersion === undefined ? {} : { resourceVersion }),
-  ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-});
-
-const keep = (map: StringMap | undefined, keys: readonly string[]): StringMap =>
-  Object.fromEntries(
-    keys.flatMap((key) => {
-      const value = map?.[key];
-      return value === undefined ? [] : [[key, value] as const];
-    }),
-  );
-
 const projectGroup = ({ metadata = {}, spec }: NodeGroup): NodeGroup => ({
-  metadata: { ...identity(metadata), annotations: keep(metadata.annotations, [ANNOTATION_TAKEOVER]) },
+  metadata: { ...identityOf(metadata), annotations: picked(metadata.annotations, [ANNOTATION_TAKEOVER]) },
   spec: { ...spec },
 });
 
@@ -76,12 +62,12 @@ const SERVICE_ANNOTATIONS = [
 
 export const projectService = ({ metadata = {}, spec }: Service): Service => ({
   metadata: {
-    ...identity(metadata),
-    labels: keep(metadata.labels, SERVICE_LABELS),
-    annotations: keep(metadata.annotations, SERVICE_ANNOTATIONS),
+    ...identityOf(metadata),
+    labels: picked(metadata.labels, SERVICE_LABELS),
+    annotations: picked(metadata.annotations, SERVICE_ANNOTATIONS),
   },
   spec: {
-    ...(spec?.type === undefined ? {} : { type: spec.type }),
+    ...defined({ type: spec?.type }),
     ...(spec?.clusterIP === 'None' ? { clusterIP: 'None' } : {}),
   },
 });
@@ -104,7 +90,7 @@ export const openNodeGroupCaches = (open: OpenCache): NodeGroupCaches => {
     }),
     meshes: open<KubernetesObject>(DAEMON_SETS, {
       selection: { labelSelector: EDGEMESH },
-      transform: ({ metadata = {} }) => ({ metadata: identity(metadata) }),
+      transform: ({ metadata = {} }) => ({ metadata: identityOf(metadata) }),
       after,
     }),
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports the zone decision of each Node: once as an event and a log line, always as a count.
+import { defined } from '../../apis/defined.ts';
 import type { NodeGroup } from '../../apis/kubeedge.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { NODE_GROUPS, apiVersionOf } from '../../apis/resources.ts';
@@ -39,7 +40,7 @@ const regardingNode = ({ metadata }: KubernetesObject): EventInput['regarding'] 
   apiVersion: 'v1',
   kind: 'Node',
   name: metadata?.name ?? '',
-  ...(metadata?.uid === undefined ? {} : { uid: metadata.uid }),
+  ...defined({ uid: metadata?.uid }),
 });
 
 export const createReports = ({ events, logger, group }: ReportsOptions): Reports => {
@@ -51,7 +52,7 @@ export const createReports = ({ events, logger, group }: ReportsOptions): Report
       apiVersion: apiVersionOf(NODE_GROUPS),
       kind: NODE_GROUPS.kind,
       name,
-      ...(uid === undefined ? {} : { uid }),
+      ...defined({ uid }),
     };
   };
 

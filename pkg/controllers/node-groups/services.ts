@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reconcile of one Service with KubeEdge's annotation: label, our annotation beside it, and an event that says how far it goes.
 import type { Service } from '../../apis/core.ts';
+import { defined } from '../../apis/defined.ts';
 import { SERVICES } from '../../apis/resources.ts';
 import { planServiceTopology } from '../../kubeedge/service-topology.ts';
 import type { ServiceTopologyReason, ServiceTopologyStatus } from '../../kubeedge/service-topology.ts';
@@ -60,7 +61,7 @@ export const createServiceTopology = (options: ServiceReconcilerOptions): Servic
     const { namespace = '', name = '', uid } = metadata ?? {};
     logger.info('topology of the Service decided', { service: `${namespace}/${name}`, reason });
     if (!REPORTED.has(reason)) return;
-    const regarding = { apiVersion: 'v1', kind: 'Service', namespace, name, ...(uid === undefined ? {} : { uid }) };
+    const regarding = { apiVersion: 'v1', kind: 'Service', namespace, name, ...defined({ uid }) };
     events.record({ regarding, type: ALARMING.has(reason) ? 'Warning' : 'Normal', reason, message });
   };
 

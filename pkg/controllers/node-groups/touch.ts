@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes Services whose endpoints are stored with a zone that their Node no longer has, until the EndpointSlice controller follows.
 import type { Service } from '../../apis/core.ts';
+import { defined } from '../../apis/defined.ts';
 import { ANNOTATION_TOUCHED } from '../../apis/names.ts';
 import { SERVICES } from '../../apis/resources.ts';
 import { nodesBehind } from '../../kubeedge/stale.ts';
@@ -75,7 +76,7 @@ export const createServiceResync = (options: TouchOptions): ServiceResync => {
     const { namespace = '', name = '', uid } = metadata ?? {};
     const message = `EndpointSlices of Service ${key} still name another zone for Node ${behind.join(', ')} than its label, after ${MAX_TOUCHES} writes of the Service; check whether kube-controller-manager runs`;
     logger.warn('EndpointSlices do not follow the new zone of a Node', { service: key, nodes: behind });
-    const regarding = { apiVersion: 'v1', kind: 'Service', namespace, name, ...(uid === undefined ? {} : { uid }) };
+    const regarding = { apiVersion: 'v1', kind: 'Service', namespace, name, ...defined({ uid }) };
     events.record({ regarding, type: 'Warning', reason: 'ZoneNotFollowing', message });
     return DONE;
   };

@@ -2,6 +2,7 @@
 // Reads now and then what shows who load-balances Services: DaemonSets of kube-system, Cilium's ConfigMap, Calico's switch, and
 // where no DaemonSet runs kube-proxy its static Pods, if these may be read.
 // What may not be read, or is not there, shows nothing; what cannot be read for a moment stays as it was read last.
+import { defined } from '../../apis/defined.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { CONFIG_MAPS, DAEMON_SETS, PODS } from '../../apis/resources.ts';
 import type { Resource } from '../../apis/resources.ts';
@@ -111,7 +112,7 @@ const partsOf = ({
 ];
 
 export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvidenceOptions): RouterEvidence => {
-  const parts = partsOf({ client, ...(pods === undefined ? {} : { pods }) });
+  const parts = partsOf({ client, ...defined({ pods }) });
   const known = new Map<string, readonly RouterObject[]>();
   const callbacks: (() => void)[] = [];
   let last: readonly RouterObject[] | undefined;

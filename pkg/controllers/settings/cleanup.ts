@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reverts everything that `applied` names, and the labels on namespaces: the last thing that is run before uninstalling.
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
+import { defined } from '../../apis/defined.ts';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
 import { ANNOTATION_TOUCHED, LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';
 import { ENDPOINT_SLICES, NAMESPACES, SERVICES } from '../../apis/resources.ts';
@@ -39,7 +40,7 @@ const TRIES = 5;
 
 const scopedRefOf = ({ metadata }: KubernetesObject): ObjectRef => ({
   name: metadata?.name ?? '',
-  ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
+  ...defined({ namespace: metadata?.namespace }),
 });
 
 const revertService = async (

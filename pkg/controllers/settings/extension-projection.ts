@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduces Extensions to what is read of them; of other extensions' nothing but the identity is kept.
+import { defined } from '../../apis/defined.ts';
 import type { Extension, ExtensionStatus } from '../../apis/extension.ts';
 import type { ObjectMeta } from '../../apis/meta.ts';
 import { ANNOTATION_OPERATION, EXTENSION_TYPE } from '../../apis/names.ts';
@@ -14,15 +15,12 @@ const projectMetadata = (metadata: ObjectMeta | undefined): ObjectMeta => {
   return {
     ...projectMeta(metadata),
     ...(operation === undefined ? {} : { annotations: { [ANNOTATION_OPERATION]: operation } }),
-    ...(metadata?.finalizers === undefined ? {} : { finalizers: metadata.finalizers }),
+    ...defined({ finalizers: metadata?.finalizers }),
   };
 };
 
-const projectStatus = ({ lastOperation, observedGeneration, conditions }: ExtensionStatus): ExtensionStatus => ({
-  ...(lastOperation === undefined ? {} : { lastOperation }),
-  ...(observedGeneration === undefined ? {} : { observedGeneration }),
-  ...(conditions === undefined ? {} : { conditions }),
-});
+const projectStatus = ({ lastOperation, observedGeneration, conditions }: ExtensionStatus): ExtensionStatus =>
+  defined({ lastOperation, observedGeneration, conditions });
 
 /** Reads the providerConfig on the way, so that it is read once for each change of the object. */
 export const createExtensionProjection =
@@ -38,7 +36,7 @@ export const createExtensionProjection =
     const reading = read(providerConfig);
     return {
       metadata: projectMetadata(metadata),
-      spec: { type, ...(given === undefined ? {} : { class: given }) },
+      spec: { type, ...defined({ class: given }) },
       status: projectStatus(status),
       reading: own === undefined ? reading : assessReading(reading, own),
     };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduces objects to the fields that decisions read before they enter the caches: memory is bounded by what is used.
+import { defined } from '../../apis/defined.ts';
 import type { EndpointSlice, Endpoint, Namespace, Node, Service } from '../../apis/core.ts';
 import type { Cluster, Etcd, Garden, Seed, Shoot } from '../../apis/gardener.ts';
 import type { ObjectMeta, StringMap } from '../../apis/meta.ts';
@@ -13,7 +14,6 @@ import {
   LABEL_SERVICE_NAME,
   LABEL_ZONE,
 } from '../../apis/names.ts';
-
 import { routingMeta } from '../routers/clients.ts';
 
 const KEPT_KEYS = new Set([
@@ -35,21 +35,12 @@ const keep = (map: StringMap | undefined): StringMap | undefined => {
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 };
 
-/** `{ field: value }`, or nothing where there is no value: exact optional properties stay absent. */
-const only = <K extends string, V>(field: K, value: V | undefined): { [P in K]?: V } =>
-  value === undefined ? {} : ({ [field]: value } as { [P in K]?: V });
-
 /** Identity, version and the labels and annotations that decisions read. */
-export const projectMeta = (meta: ObjectMeta | undefined): ObjectMeta => ({
-  ...only('name', meta?.name),
-  ...only('namespace', meta?.namespace),
-  ...only('uid', meta?.uid),
-  ...only('resourceVersion', meta?.resourceVersion),
-  ...only('generation', meta?.generation),
-  ...only('deletionTimestamp', meta?.deletionTimestamp),
-  ...only('labels', keep(meta?.labels)),
-  ...only('annotations', keep(meta?.annotations)),
-});
+export const projectMeta = (meta: ObjectMeta | undefined): ObjectMeta => {
+  const { name, namespace, uid, resourceVersion, generation, deletionTimestamp } = meta ?? {};
+  const [labels, annotations] = [keep(meta?.labels), keep(meta?.annotations)];
+  return defined({ name, namespace, uid, resourceVersion, generation, deletionTimestamp, labels, annotations });
+};
 
 /** Upper bound of labels that are kept of a Service, so that its author cannot grow our memory; selectors see these. */
 const MAX_LABELS = 64;
@@ -63,15 +54,15 @@ const labelled = (meta: ObjectMeta | undefined): ObjectMeta => {
 
 export const projectService = ({ metadata, spec }: Service): Service => ({
   metadata: labelled(metadata),
-  spec: {
-    ...only('trafficDistribution', spec?.trafficDistribution),
-    ...only('type', spec?.type),
+  spec: defined({
+    trafficDistribution: spec?.trafficDistribution,
+    type: spec?.type,
     // Only "None" (headless) means something here.
-    ...only('clusterIP', spec?.clusterIP === 'None' ? 'None' : undefined),
-    ...only('ipFamilies', spec?.ipFamilies),
+    clusterIP: spec?.clusterIP === 'None' ? 'None' : undefined,
+    ipFamilies: spec?.ipFamilies,
     // Cilium follows no hints then.
-    ...only('externalTrafficPolicy', spec?.externalTrafficPolicy === 'Local' ? 'Local' : undefined),
-  },
+    externalTrafficPolicy: spec?.externalTrafficPolicy === 'Local' ? 'Local' : undefined,
+  }),
 });
 
 /** Only identity and labels are read: an Etcd is never written, and what it asks for is its owner's. */
@@ -81,14 +72,11 @@ export const projectNamespace = ({ metadata }: Namespace): Namespace => ({ metad
 
 /** With the fields that show the data plane. */
 const placed = (meta: ObjectMeta | undefined): ObjectMeta => {
-  const [own, routing] = [projectMeta(meta), routingMeta(meta)];
+  const [own, { labels, annotations }] = [projectMeta(meta), routingMeta(meta)];
   return {
     ...own,
-    ...only('labels', routing.labels === undefined ? own.labels : { ...routing.labels, ...own.labels }),
-    ...only(
-      'annotations',
-      routing.annotations === undefined ? own.annotations : { ...routing.annotations, ...own.annotations },
-    ),
+    ...(labels && { labels: { ...labels, ...own.labels } }),
+    ...(annotations && { annotations: { ...annotations, ...own.annotations } }),
   };
 };
 
@@ -98,94 +86,80 @@ export const projectNode = ({ metadata, status }: Node): Node => {
     metadata: placed(metadata),
     status: {
       conditions: ready === undefined ? [] : [{ type: 'Ready', status: ready.status }],
-      nodeInfo: { ...only('kubeletVersion', status?.nodeInfo?.kubeletVersion) },
+      nodeInfo: defined({ kubeletVersion: status?.nodeInfo?.kubeletVersion }),
     },
   };
 };
 
 /** Setting and zones; the rest of a Seed is large and never read. */
 export const projectSeed = ({ metadata, spec, status }: Seed): Seed => {
+  const zones = spec?.provider?.zones;
   // Schemas of other API servers may let null through.
   const settings = spec?.settings ?? undefined;
   return {
     metadata: projectMeta(metadata),
-    spec: {
-      ...only('provider', spec?.provider?.zones === undefined ? undefined : { zones: spec.provider.zones }),
-      ...only('settings', settings && { ...only('topologyAwareRouting', settings.topologyAwareRouting) }),
-    },
-    status: { ...only('kubernetesVersion', status?.kubernetesVersion) },
+    spec: defined({
+      provider: zones === undefined ? undefined : { zones },
+      settings: settings && defined({ topologyAwareRouting: settings.topologyAwareRouting }),
+    }),
+    status: defined({ kubernetesVersion: status?.kubernetesVersion }),
   };
 };
 
 const projectShoot = ({ metadata, spec, status }: Shoot): Shoot => {
+  const { seedName, controlPlane } = spec ?? {};
   const workers = spec?.provider?.workers;
   // Only whether a worker pool hosts a control plane (self-hosted Shoot) is read.
   const provider = workers && {
-    workers: workers.flatMap(({ controlPlane }) => (controlPlane ? [{ controlPlane: {} }] : [])),
+    workers: workers.flatMap((worker) => (worker.controlPlane ? [{ controlPlane: {} }] : [])),
   };
+  const hibernation = spec?.hibernation?.enabled === true ? { enabled: true } : undefined;
+  const { technicalID, hibernated, observedGeneration, lastOperation: last } = status ?? {};
+  const lastOperation = last && defined({ type: last.type, state: last.state });
   return {
     metadata: projectMeta(metadata),
-    spec: {
-      ...only('seedName', spec?.seedName),
-      ...only('controlPlane', spec?.controlPlane),
-      ...only('provider', provider),
-      ...only('hibernation', spec?.hibernation?.enabled === true ? { enabled: true } : undefined),
-    },
-    status: {
-      ...only('technicalID', status?.technicalID),
-      ...only('hibernated', status?.hibernated),
-      ...only('seedName', status?.seedName),
-      ...only('observedGeneration', status?.observedGeneration),
-      ...only(
-        'lastOperation',
-        status?.lastOperation && {
-          ...only('type', status.lastOperation.type),
-          ...only('state', status.lastOperation.state),
-        },
-      ),
-    },
+    spec: defined({ seedName, controlPlane, provider, hibernation }),
+    status: defined({ technicalID, hibernated, seedName: status?.seedName, observedGeneration, lastOperation }),
   };
 };
 
 export const projectCluster = ({ metadata, spec }: Cluster): Cluster => ({
   metadata: projectMeta(metadata),
-  spec: {
-    ...only('seed', spec?.seed ? projectSeed(spec.seed) : undefined),
-    ...only('shoot', spec?.shoot ? projectShoot(spec.shoot) : undefined),
-  },
+  spec: defined({
+    seed: spec?.seed ? projectSeed(spec.seed) : undefined,
+    shoot: spec?.shoot ? projectShoot(spec.shoot) : undefined,
+  }),
 });
 
-export const projectGarden = ({ metadata, spec }: Garden): Garden => ({
-  metadata: projectMeta(metadata),
-  spec: {
-    runtimeCluster: {
-      ...only('provider', spec?.runtimeCluster?.provider && { ...only('zones', spec.runtimeCluster.provider.zones) }),
-      ...only('settings', spec?.runtimeCluster?.settings),
+export const projectGarden = ({ metadata, spec }: Garden): Garden => {
+  const { provider, settings } = spec?.runtimeCluster ?? {};
+  const controlPlane = spec?.virtualCluster?.controlPlane;
+  return {
+    metadata: projectMeta(metadata),
+    spec: {
+      runtimeCluster: defined({ provider: provider && defined({ zones: provider.zones }), settings }),
+      virtualCluster: defined({
+        controlPlane: controlPlane && defined({ highAvailability: controlPlane.highAvailability && {} }),
+      }),
     },
-    virtualCluster: {
-      ...only(
-        'controlPlane',
-        spec?.virtualCluster?.controlPlane && {
-          ...only('highAvailability', spec.virtualCluster.controlPlane.highAvailability && {}),
-        },
-      ),
-    },
-  },
-});
+  };
+};
 
 const NO_ADDRESSES: string[] = [];
 
 const projectEndpoint = ({ conditions, nodeName, zone, hints }: Endpoint): Endpoint => ({
   addresses: NO_ADDRESSES,
-  ...only('conditions', conditions?.ready === undefined ? undefined : { ready: conditions.ready }),
-  ...only('nodeName', nodeName),
-  ...only('zone', zone),
-  ...only('hints', hints),
+  ...defined({
+    conditions: conditions?.ready === undefined ? undefined : { ready: conditions.ready },
+    nodeName,
+    zone,
+    hints,
+  }),
 });
 
 /** Zones, readiness and hints; addresses are not read and would be most of the memory. */
 export const projectSlice = ({ metadata, addressType, endpoints }: EndpointSlice): EndpointSlice => ({
   metadata: projectMeta(metadata),
-  ...only('addressType', addressType),
+  ...defined({ addressType }),
   endpoints: (endpoints ?? []).map(projectEndpoint),
 });

@@ -2,6 +2,7 @@
 // The version of the API server as settings need it: tried on managed Services, resumed from the settings that they carry.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Service } from '../../apis/core.ts';
+import { defined } from '../../apis/defined.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
 import {
   ANNOTATION_APPLIED,
@@ -106,7 +107,7 @@ export const followVersion = ({ client, config, caches, clock, logger }: FollowV
     client,
     clock,
     logger,
-    ...(override === undefined ? {} : { override }),
+    ...defined({ override }),
     rereadMs: rereadSeconds * 1_000,
     stableMs: stableSeconds * 1_000,
     trial: (candidate, signal) => acceptsSettingsOf({ client, subject: subject(), version: candidate, logger }, signal),

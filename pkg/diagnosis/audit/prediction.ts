@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the connections of one Service go now, and where they would go if it were routed by zone.
 import type { Node } from '../../apis/core.ts';
+import { defined } from '../../apis/defined.ts';
 import { trafficOf, worstOverload } from '../../upstream/index.ts';
 import type { Traffic } from '../../upstream/index.ts';
 import { trafficsOf } from '../explain/balance.ts';
@@ -33,7 +34,7 @@ const byZone = ({ index, clientZones }: Facts, { endpoints }: FamilyFacts): Traf
     nodes: groups.flatMap((group) => group.slice(0, 1)),
     countOf: (node) => sizes.get(node) ?? 0,
     endpointsFor: (node) => zones.get(zoneOfNode(node)) ?? all,
-    ...(index.weights === undefined ? {} : { weights: index.weights }),
+    ...defined({ weights: index.weights }),
   });
 };
 

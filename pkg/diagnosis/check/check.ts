@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks manifests without a cluster: what their Services ask for, and whether the Pods behind them can be near their clients.
+import { defined } from '../../apis/defined.ts';
 import { byText } from '../../apis/order.ts';
 import type { Service } from '../../apis/core.ts';
 import { NEWEST_KNOWN_VERSION, formatVersion } from '../../routing/version.ts';
@@ -66,7 +67,7 @@ export const check = (manifests: Manifests, options: CheckOptions = {}): CheckRe
     const { kind, namespace, name } = object;
     for (const one of all) {
       const { remedy } = REMEDIES[one.reason];
-      findings.push({ ...one, kind, namespace, name, remedy, ...(place === undefined ? {} : { place }) });
+      findings.push({ ...one, kind, namespace, name, remedy, ...defined({ place }) });
     }
   };
   for (const { workload, replicas } of workloads) report(workload, spreadRules(workload, replicas));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What routing by zone does to traffic as predicted: how much stays, which hints send it elsewhere, who carries too much.
 import type { Node } from '../../apis/core.ts';
+import { defined } from '../../apis/defined.ts';
 import { inZoneShare, trafficOf, worstOverload } from '../../upstream/index.ts';
 import type { Traffic } from '../../upstream/index.ts';
 import { cause, counted, listed } from './cause.ts';
@@ -25,7 +26,7 @@ const trafficOn = ({ clientZones, index }: Facts, routes: readonly FamilyRoute[]
     nodes: clients.flatMap(({ nodes }) => nodes.slice(0, 1)),
     countOf: (node) => of(node)?.nodes.length ?? 0,
     endpointsFor: (node) => of(node)?.used ?? [],
-    ...(index.weights === undefined ? {} : { weights: index.weights }),
+    ...defined({ weights: index.weights }),
   });
 };
 

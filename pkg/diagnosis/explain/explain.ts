@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explains one Service: is routing by zone wanted, given, used and effective; and if not, the first cause and its remedy.
 import type { Service } from '../../apis/core.ts';
+import { defined } from '../../apis/defined.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Route } from '../../upstream/index.ts';
 import { leastCertain, routersReport } from '../routers/report.ts';
@@ -226,7 +227,7 @@ export const explain = (snapshot: ClusterSnapshot, service: Service, options: Ex
     given,
     used: usedReport(facts),
     effective,
-    ...(loop === undefined ? {} : { loop }),
+    ...defined({ loop }),
     bypasses: facts.bypasses,
     spread: spreadText(facts),
     causes,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Works out once what causes of one Service are looked for in.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
+import { defined } from '../../apis/defined.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { zoneWeights } from '../../flow/zone-weights.ts';
 import { HINT_STRATEGIES, strategyOf } from '../../hints/table.ts';
@@ -166,7 +167,7 @@ export const gatherFacts = (
   const { shares, readyNodes: nodes } = index;
   const slices = index.slices.get(serviceKeyOfRef(ref)) ?? [];
   const version = options.version ?? index.version;
-  const gates = options.gates === undefined ? {} : { gates: options.gates };
+  const gates = defined({ gates: options.gates });
   const families = familyFacts(service, slices);
   const endpoints = families.flatMap((family) => family.endpoints);
   const owners = ownersOf(index, service);

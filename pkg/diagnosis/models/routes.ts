@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which endpoints the clients of each node get, and by which rule: the report of `kubectl topology route`.
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
+import { defined } from '../../apis/defined.ts';
 import { nameOf } from '../../apis/object.ts';
 import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
 import { mergeEndpoints, routesFor } from '../../upstream/index.ts';
@@ -59,7 +60,7 @@ export const routesOf = (input: RoutesInput): Route[] => {
   const nodes = [...input.nodes].sort((a, b) => byText(a.metadata?.name ?? '', b.metadata?.name ?? ''));
   return nodes.flatMap((node) => {
     const { proxy, ...own } = routing(node);
-    const more = { ...(port === undefined ? {} : { port }), ...(merge === undefined ? {} : { merge }) };
+    const more = defined({ port, merge });
     return routesFor({ node, service, slices, family, ...own, ...more }, proxy);
   });
 };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Webhook configurations, policies and events, reduced to what shows whether hints are written and used.
 import type { LabelSelector } from '../../apis/admission.ts';
+import { defined } from '../../apis/defined.ts';
 import { EXTENSION_NAME } from '../../apis/names.ts';
 import type { EventSummary, PolicySummary, WebhookSummary } from '../snapshot.ts';
-import { asFields, asText, defined, listAt, objectAt, stringsAt, textAt } from './fields.ts';
+import { asFields, asText, listAt, objectAt, stringsAt, textAt } from './fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
 import type { Fields } from '../../apis/fields.ts';
 

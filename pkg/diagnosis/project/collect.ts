@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gathers objects of any kind, one by one, into a snapshot; of each it keeps what a diagnosis needs.
+import { defined } from '../../apis/defined.ts';
 import { GROUP } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
@@ -160,7 +161,7 @@ export const createCollector = (): Collector => {
       };
       // Each reader's type is that of its collection: the table above is the one place that pairs them.
       const collections = Object.fromEntries(COLLECTIONS.map((name) => [name, of(name)]));
-      return { ...(version === undefined ? {} : { version }), ...collections } as unknown as ClusterSnapshot;
+      return { ...defined({ version }), ...collections } as unknown as ClusterSnapshot;
     },
   };
 };

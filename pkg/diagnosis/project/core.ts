@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes and Services reduced to what the models look at.
 import type { Node, Service, ServicePort } from '../../apis/core.ts';
+import { defined } from '../../apis/defined.ts';
 import type { Condition } from '../../apis/meta.ts';
-import {
-  asFields,
-  asText,
-  booleanAt,
-  defined,
-  FieldError,
-  listAt,
-  objectAt,
-  stringsAt,
-  textAt,
-  wholeAt,
-} from './fields.ts';
+import { asFields, asText, booleanAt, FieldError, listAt, objectAt, stringsAt, textAt, wholeAt } from './fields.ts';
 import { metadataOf } from './metadata.ts';
 import type { Fields } from '../../apis/fields.ts';
 
@@ -55,7 +45,7 @@ export const nodeOf = (object: Fields): Node => ({
         conditions: listAt(status, 'conditions', conditionOf)?.filter(({ type }) => type === 'Ready'),
         allocatable: objectAt(status, 'allocatable', (inner) => {
           const cpu = quantityAt(inner, 'cpu');
-          return cpu === undefined ? {} : { cpu };
+          return defined({ cpu });
         }),
         nodeInfo: objectAt(status, 'nodeInfo', (info) => defined({ kubeletVersion: textAt(info, 'kubeletVersion') })),
       }),

@@ -99,10 +99,3 @@ export const stringsAt = (object: Fields, key: string): StringMap | undefined =>
     }
     return inner as StringMap;
   });
-
-/** Only the properties that are not undefined, for types whose properties are optional. */
-export const defined = <T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } => {
-  const copy = object as Record<string, unknown>;
-  for (const key in copy) if (copy[key] === undefined) delete copy[key];
-  return object as { [K in keyof T]: Exclude<T[K], undefined> };
-};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the loop of a FlowPolicy should run and how it does, as far as an explanation needs it.
+import { defined } from '../../apis/defined.ts';
 import type { FlowPolicyCondition, FlowPolicyZoneStatus } from '../../apis/flow-policy.ts';
 import { DEFAULT_LOOP_POLICY } from '../../flow/loop/policy.ts';
 import type { FlowLoopSummary } from '../snapshot.ts';
-import { asFields, booleanAt, defined, FieldError, listAt, objectAt, textAt, wholeAt } from './fields.ts';
+import { asFields, booleanAt, FieldError, listAt, objectAt, textAt, wholeAt } from './fields.ts';
 import type { Fields } from '../../apis/fields.ts';
 
 const HUNDRED = 100;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlowPolicies reduced to the demand that was observed, to what it is measured by, and to what the loop says of itself.
+import { defined } from '../../apis/defined.ts';
 import { unitsOf } from '../../apis/quantity.ts';
 import type { FlowPolicySummary } from '../snapshot.ts';
-import { asFields, defined, listAt, objectAt, textAt, wholeAt } from './fields.ts';
+import { asFields, listAt, objectAt, textAt, wholeAt } from './fields.ts';
 import { loopOf } from './flow-loop.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
 import type { Fields } from '../../apis/fields.ts';

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The metadata that a diagnosis needs.
+import { defined } from '../../apis/defined.ts';
 import type { ObjectMeta } from '../../apis/meta.ts';
-import { objectAt, requiredTextAt, stringsAt, textAt, defined, FieldError } from './fields.ts';
+import { objectAt, requiredTextAt, stringsAt, textAt, FieldError } from './fields.ts';
 import type { Fields } from '../../apis/fields.ts';
 
 /** Namespace of namespaced objects that name none, as kubectl reads files. */

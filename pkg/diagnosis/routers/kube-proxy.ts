@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // kube-proxy's own version and feature gates on one Node: its Pod's, else its DaemonSet's, never the kubelet's where either is seen.
+import { defined } from '../../apis/defined.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, compareVersions, formatVersion, parseVersion } from '../../routing/version.ts';
 import { FEATURE_GATES, isEnabled } from '../../upstream/features.ts';
@@ -148,7 +149,7 @@ export const kubeProxyAnswer = (input: KubeProxyInput): RouterAnswer => {
       ...(agent === undefined ? [] : imageEvidence(agent)),
       ...(config?.evidence ?? []),
     ],
-    behaviour: { ...behaviourAt(version, gates), ...(input.source === undefined ? {} : { source: input.source }) },
+    behaviour: { ...behaviourAt(version, gates), ...defined({ source: input.source }) },
     notes: skewNotes(node, version),
     routing: { proxy: { kind: 'kube-proxy' }, version, gates },
   };

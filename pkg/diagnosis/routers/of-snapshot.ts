@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who routes on the Nodes of a snapshot.
+import { defined } from '../../apis/defined.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { createRouters } from './routers.ts';
@@ -11,5 +12,5 @@ export const routersOf = ({ routers, nodes, version }: ClusterSnapshot, stated: 
     objects: itemsOf(routers),
     nodes: itemsOf(nodes),
     stated,
-    ...(version === undefined ? {} : { fallback: version }),
+    ...defined({ fallback: version }),
   });

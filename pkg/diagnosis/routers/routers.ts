@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who load-balances Services on each Node: the table of data planes applied to the objects of a snapshot.
+import { defined } from '../../apis/defined.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
 import { ciliumRule, isSince } from '../../upstream/proxy/cilium.ts';
@@ -135,7 +136,7 @@ const proxyOf = (
   const name = version === undefined ? plane.title : `${plane.title} ${versionText(version)}`;
   if (rule === 'unknown') return { kind: 'unknown', name: why };
   if (rule === 'cilium') {
-    return { kind: 'cilium', serviceTopology: on, ...(version === undefined ? {} : { ciliumVersion: version }) };
+    return { kind: 'cilium', serviceTopology: on, ...defined({ ciliumVersion: version }) };
   }
   return { kind: 'ruled', name, rule: on ? rule : IGNORES };
 };
@@ -166,7 +167,7 @@ const planeAnswer = (input: PlaneInput, context: Context): RouterAnswer => {
   const effective = rule === 'cilium' ? ciliumRule(version) : rule;
   const agent = agents[0] ?? shown;
   const noted = plane.note === undefined ? undefined : judge(plane, [plane.note.when], scope);
-  const gates = stated.gates === undefined ? {} : { gates: stated.gates };
+  const gates = defined({ gates: stated.gates });
   const routing: NodeRouting = {
     proxy: proxyOf(plane, rule, { on, version, why: why.join('; ') }),
     version: stated.version ?? kubeletOf(node) ?? fallback ?? NEWEST_KNOWN_VERSION,
@@ -239,7 +240,7 @@ const statedAnswer = (node: RouterNode, proxy: Proxy, { stated, fallback }: Cont
     evidence,
     behaviour: behaviourOf(rule, true, source),
     notes: [],
-    routing: { proxy, version, ...(stated.gates === undefined ? {} : { gates: stated.gates }) },
+    routing: { proxy, version, ...defined({ gates: stated.gates }) },
   };
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Works out once what all modes of one simulation share: the objects after the what-ifs, clients, demand, capacity, prices.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
+import { defined } from '../../apis/defined.ts';
 import type { Demand } from '../../flow/types.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
@@ -108,7 +109,7 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
   const { nodes, slices, whatIf } = applyWhatIfs(objects, options, { family, port });
   const clients = clientNodes(nodes);
   const policy = policyOf(snapshot, service);
-  const weighed = weigh(nodes, { ...options, ...(policy?.demand === undefined ? {} : { observed: policy.demand }) });
+  const weighed = weigh(nodes, { ...options, ...defined({ observed: policy?.demand }) });
   const observing = weighed.source === 'flowPolicy' ? policy : undefined;
   const given = observing === undefined ? options.demand : weighed.weights;
   const ready = readyForProxies(slices, { family, port });
@@ -151,7 +152,7 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
     whatIf,
     demand,
     given,
-    planWeights: weigh(nodes, options.weights === undefined ? {} : { weights: options.weights }).weights,
+    planWeights: weigh(nodes, defined({ weights: options.weights })).weights,
     capacity,
     targetUtilization,
     maxOverload,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One mode of a simulation: the Service with its settings, the hints that come of them, and where they lead.
 import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
+import { defined } from '../../apis/defined.ts';
 import { ANNOTATION_PLAN } from '../../apis/names.ts';
 import type { Plan } from '../../flow/types.ts';
 import { strategyOf } from '../../hints/table.ts';
@@ -67,7 +68,7 @@ export const hintsGiven = (service: Service, slices: readonly EndpointSlice[], c
   const families = finalHints(service, slices, {
     shares,
     version,
-    ...(frame.gates === undefined ? {} : { gates: frame.gates }),
+    ...defined({ gates: frame.gates }),
   });
   const own = families.find(({ family }) => family === frame.family);
   const { reason, message } = own ?? explained('NoEndpoints', { service: serviceKeyOfRef(serviceRefOf(service)) });

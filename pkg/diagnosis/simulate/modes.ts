@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ways to keep a Service's traffic in its zone, as settings of the Service, and which version knows them.
 import type { Service } from '../../apis/core.ts';
+import { defined } from '../../apis/defined.ts';
 import {
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
@@ -109,6 +110,6 @@ export const withSettings = (service: Service, settings: RoutingSettings): Servi
       labels: { ...withoutKeys(service.metadata?.labels, OWN_LABELS), ...labels },
       annotations: { ...withoutKeys(service.metadata?.annotations, OWN_ANNOTATIONS), ...annotations },
     },
-    spec: { ...spec, ...(trafficDistribution === undefined ? {} : { trafficDistribution }) },
+    spec: { ...spec, ...defined({ trafficDistribution }) },
   };
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes what is asked about: other numbers of ready endpoints in a zone, other CPU of Nodes.
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
+import { defined } from '../../apis/defined.ts';
 import { nameOf } from '../../apis/object.ts';
 import { nanoCpu } from '../../apis/quantity.ts';
 import { zoneOfNode } from '../models/lookup.ts';
@@ -120,7 +121,7 @@ const newEndpoints = ({ zone, count, existing, nodes, at, family, like }: NewEnd
       conditions: { ready: true, serving: true, terminating: false },
       nodeName,
       zone,
-      ...(like?.targetRef === undefined ? {} : { targetRef: like.targetRef }),
+      ...defined({ targetRef: like?.targetRef }),
     };
   });
 };
@@ -139,7 +140,7 @@ const hostSlice = ({ service, slices }: World, { family, port }: WhatIfOptions):
   const own = (service.spec?.ports ?? []).find(({ name = '' }) => name === port);
   const { namespace, name = '' } = service.metadata ?? {};
   return {
-    metadata: { ...(namespace === undefined ? {} : { namespace }), name: `${name}-what-if`, labels: {} },
+    metadata: { ...defined({ namespace }), name: `${name}-what-if`, labels: {} },
     addressType: family,
     ports: [{ name: port, port: own?.port ?? 80 }],
     endpoints: [],

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deployments, Pods and Leases of an installation reduced to what a status says of them.
+import { defined } from '../../apis/defined.ts';
 import { ANNOTATION_INSTALLATION } from '../../apis/names.ts';
-import { asFields, defined, listAt, objectAt, stringsAt, textAt, wholeAt } from '../project/fields.ts';
+import { asFields, listAt, objectAt, stringsAt, textAt, wholeAt } from '../project/fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from '../project/metadata.ts';
 import type { ComponentPod, DeployedComponent, LeaseFacts, Termination } from './evidence.ts';
 import type { Fields } from '../../apis/fields.ts';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a turn of the loop comes to in figures: for status, metrics and dry runs.
+import { defined } from '../../apis/defined.ts';
 import { hintsOf, sharingOf } from '../demand/in-force.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
 import { evaluatePlan } from '../evaluate.ts';
@@ -101,6 +102,6 @@ export const boundsOf = (observation: Observation, demand: Demand, policy: LoopP
     demand,
     targetUtilization,
     minEndpoints,
-    ...(cost === undefined ? {} : { cost }),
+    ...defined({ cost }),
   });
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Assembles an observation: endpoints from slices, capacity from Pods, load from a source, zones from Nodes.
+import { defined } from '../../apis/defined.ts';
 import type { CapacitySource } from '../loop/from-spec.ts';
 import type { CountedNode, MeasuredDemand, Observation, ObservedEndpoint } from '../loop/types.ts';
 import type { Demand } from '../types.ts';
@@ -90,7 +91,7 @@ const measuredOf = (load: Extract<Load, { kind: 'zone-pairs' }>): MeasuredDemand
   const to = sumsBy(load.samples, ({ destinationZone }) => destinationZone);
   const window = load.samples.reduce((longest, sample) => Math.max(longest, sample.window), 0);
   const { unit, nodes } = load.counts;
-  const counts = { unit, to, window, ...(nodes === undefined ? {} : { nodes }) };
+  const counts = { unit, to, window, ...defined({ nodes }) };
   return { demand: from, sampledAt: newest, counts };
 };
 
@@ -124,7 +125,7 @@ export const observationOf = (input: ObservationInput): ObservationResult => {
       capacity,
       load: sample?.load ?? null,
       sampledAt: sample?.sampledAt ?? null,
-      ...(sample?.latency === undefined ? {} : { latency: sample.latency }),
+      ...defined({ latency: sample?.latency }),
     });
   }
   if (without.length > 0) return { kind: 'no-capacity', endpoints: without };
@@ -134,9 +135,9 @@ export const observationOf = (input: ObservationInput): ObservationResult => {
     zones,
     endpoints: observed,
     clients: weights,
-    ...(input.clientPods === undefined ? {} : { clientPods: input.clientPods }),
+    ...defined({ clientPods: input.clientPods }),
     window: windowOf(load),
-    ...(measured === undefined ? {} : { measured }),
+    ...defined({ measured }),
   };
   return { kind: 'observation', observation };
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status of a FlowPolicy, and whether it says anything that the one before did not.
+import { defined } from '../../apis/defined.ts';
 import type { FlowPolicyCondition, FlowPolicyStatus, FlowPolicyZoneStatus } from '../../apis/flow-policy.ts';
 import { isZoneName, MAX_HINTS } from '../../hints/names.ts';
 import { hintsOf, nodesOf } from '../demand/in-force.ts';
@@ -108,7 +109,7 @@ const conditionsOf = ({ previous, findings, honored, generation, now }: StatusIn
       type,
       ...finding,
       lastTransitionTime: before?.status === finding.status ? before.lastTransitionTime : now,
-      ...(generation === undefined ? {} : { observedGeneration: generation }),
+      ...defined({ observedGeneration: generation }),
     };
   });
 
@@ -149,7 +150,7 @@ export const statusOf = (input: StatusInput): FlowPolicyStatus => {
   const { figures, bounds, plan, endpoints, generation, source } = input;
   const changes = changesOf(input) ?? [];
   return {
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    ...defined({ observedGeneration: generation }),
     ...(source === '' ? {} : { source }),
     endpoints: endpoints.length,
     ...(figures === undefined ? {} : figuresStatus(figures)),

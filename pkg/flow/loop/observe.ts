@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From an observation to what the loop believes: which samples count, and what they say about demand.
+import { defined } from '../../apis/defined.ts';
 import { sumOf } from '../../apis/sum.ts';
 import { coresPerUnit, learnFrom, remembered, steadyRate } from '../demand/arrivals.ts';
 import type { ZoneCpu } from '../demand/arrivals.ts';
@@ -48,7 +49,7 @@ interface Counted extends LoadSample {
  */
 const countedSamples = (observation: Observation, state: LoopState, { settleSeconds }: LoopPolicy): Counted[] => {
   const { clientPods } = observation;
-  const counted = clientPods === undefined ? {} : { clientPods };
+  const counted = defined({ clientPods });
   const inForce = { eras: state.eras, hintsOf: hintsOf(state.plan), plannedAt: state.plannedAt, ...counted };
   const { previous } = state;
   const before = previous === null ? undefined : { ...previous, hintsOf: hintsOf(previous.plan), ...counted };

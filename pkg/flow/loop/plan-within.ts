@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan for a demand that may be more than the target allows.
+import { defined } from '../../apis/defined.ts';
 import { sumOf } from '../../apis/sum.ts';
 import { evaluatePlan } from '../evaluate.ts';
 import { planHints } from '../planner.ts';
@@ -33,7 +34,7 @@ const levelsOf = ({ targetUtilization, upperUtilization }: Limits): number[] => 
  */
 export const planWithin = (limits: Limits, input: Pick<PlanInput, 'endpoints' | 'demand' | 'spreadInForce'>): Plan => {
   const { minEndpoints, worthwhileSaving, cost, effort } = limits;
-  const optional = { ...(cost === undefined ? {} : { cost }), ...(effort === undefined ? {} : { effort }) };
+  const optional = defined({ cost, effort });
   const demand = sumOf(Object.values(input.demand));
   const lost = Math.max(0, demand - sumOf(input.endpoints.map(({ capacity }) => capacity)));
   let plan: Plan | undefined;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Zones and endpoints of a Service as the loop knows them: what changed, and how clients were shared meanwhile.
+import { defined } from '../../apis/defined.ts';
 import { sharingOf } from '../demand/in-force.ts';
 import type { HintsInForce, HintsOf } from '../demand/in-force.ts';
 import type { Era, LoopPolicy, LoopState, Member, Observation, ObservedEndpoint } from './types.ts';
@@ -59,7 +60,7 @@ export const withEra = (
   const next: Era = {
     from: observation.time,
     ...sharingOf(observedZones(observation), readyOf(observation), plan),
-    ...(clientPods === undefined ? {} : { clientPods }),
+    ...defined({ clientPods }),
   };
   const last = eras.at(-1);
   const sameSharing =

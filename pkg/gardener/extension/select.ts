@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the configuration of an Extension changes in the selection of one Service, and holds while it is wrong. Pure.
+import { defined } from '../../apis/defined.ts';
 import { ANNOTATION_APPLIED } from '../../apis/names.ts';
 import type { Strategy } from '../../apis/names.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
@@ -42,7 +43,7 @@ const withConfig = (
   return {
     selection:
       selection.kind === 'none' ? { kind: 'configured', extension, field: fieldOf('services', index) } : selection,
-    ...(strategy === undefined ? {} : { strategy }),
+    ...defined({ strategy }),
   };
 };
 
@@ -68,7 +69,7 @@ export const configuredEtcdSelection = (
 ): Selection => {
   if (selection.kind !== 'catalogue' || governing?.reading.kind !== 'valid') return selection;
   const { namespace } = object.metadata ?? {};
-  const client = { metadata: { name: selection.entry.service, ...(namespace === undefined ? {} : { namespace }) } };
+  const client = { metadata: { name: selection.entry.service, ...defined({ namespace }) } };
   const index = governing.reading.config.exclude.findIndex((item) => item.name !== undefined && fits(item, client));
   return index < 0 ? selection : { kind: 'excludedBy', extension: governing.name, field: fieldOf('exclude', index) };
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How authority and server certificate are laid out in their two Secrets.
 import { isIP } from 'node:net';
+import { defined } from '../../apis/defined.ts';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
 import { readPair, readServingPair } from './pair.ts';
 import type { Pair } from './pair.ts';
@@ -83,9 +84,7 @@ export const readSecrets = (
   const previous = valid(readStored(secrets.authority, 'previous', onUnusable));
   const server = readStored(secrets.server, 'server', onUnusable);
   return {
-    ...(current === undefined ? {} : { current }),
-    ...(previous === undefined ? {} : { previous }),
-    ...(server === undefined ? {} : { server }),
+    ...defined({ current, previous, server }),
   };
 };
 
@@ -109,8 +108,7 @@ const serverFacts = (server: Pair, stored: StoredPairs, names: readonly string[]
 
 /** What the rotation decision needs to know. */
 export const factsOf = (stored: StoredPairs, names: readonly string[]): StoredFacts => ({
-  ...(stored.current === undefined ? {} : { current: stored.current }),
-  ...(stored.previous === undefined ? {} : { previous: stored.previous }),
+  ...defined({ current: stored.current, previous: stored.previous }),
   ...(stored.server === undefined ? {} : { server: serverFacts(stored.server, stored, names) }),
 });
 

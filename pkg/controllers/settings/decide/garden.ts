@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides the settings of the garden namespace, and of runtime extensions, from the Garden. Pure.
 import type { Service } from '../../../apis/core.ts';
+import { defined } from '../../../apis/defined.ts';
 import type { Etcd, Garden } from '../../../apis/gardener.ts';
 import { GARDENS, apiVersionOf } from '../../../apis/resources.ts';
 import { decideGardenRouting } from '../../../gardener/decide.ts';
@@ -35,7 +36,7 @@ export const decideGardenSettings = (snapshot: GardenSnapshot): NamespaceDecisio
     decision,
     regarding:
       components && name !== undefined
-        ? { apiVersion: apiVersionOf(GARDENS), kind: GARDENS.kind, name, ...(uid === undefined ? {} : { uid }) }
+        ? { apiVersion: apiVersionOf(GARDENS), kind: GARDENS.kind, name, ...defined({ uid }) }
         : { apiVersion: 'v1', kind: 'Namespace', name: namespace },
     source: garden === undefined ? 'none' : 'Garden',
     objects: decideObjects({

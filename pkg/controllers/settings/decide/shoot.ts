@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides the settings of everything in one shoot namespace from its Seed and Shoot. Pure.
 import type { Service } from '../../../apis/core.ts';
+import { defined } from '../../../apis/defined.ts';
 import type { Cluster, Etcd, Seed } from '../../../apis/gardener.ts';
 import { CLUSTERS, apiVersionOf } from '../../../apis/resources.ts';
 import { decideShootRouting } from '../../../gardener/decide.ts';
@@ -77,7 +78,7 @@ export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision 
         ? { apiVersion: 'v1', kind: 'Namespace' }
         : { apiVersion: apiVersionOf(CLUSTERS), kind: CLUSTERS.kind }),
       name: namespace,
-      ...(uid === undefined ? {} : { uid }),
+      ...defined({ uid }),
     },
     source: seed.source,
     objects: decideObjects({
