@@ -17,7 +17,7 @@ export const refOf = ({ metadata }: Named): Required<ObjectRef> => ({
 export const keyOf = ({ metadata }: Named): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
 /** What caches keep of every object's metadata. */
-export const identityOf = ({ name, namespace, uid, resourceVersion, deletionTimestamp }: ObjectMeta): ObjectMeta =>
+export const identityMeta = ({ name, namespace, uid, resourceVersion, deletionTimestamp }: ObjectMeta): ObjectMeta =>
   defined({ name, namespace, uid, resourceVersion, deletionTimestamp });
 
 /** The reference that a key stands for. */

@@ -13,7 +13,7 @@ import {
   LABEL_ZONE,
 } from '../../apis/names.ts';
 import type { PodCpu } from '../../flow/assemble/observation.ts';
-import { identityOf } from '../../apis/object.ts';
+import { identityMeta } from '../../apis/object.ts';
 import { unitsOf } from '../../apis/quantity.ts';
 import { routingMeta } from '../routers/clients.ts';
 
@@ -78,7 +78,7 @@ const honoredOf = (status: Service['status']): Pick<Service, 'status'> => {
 
 export const projectService = ({ metadata = {}, spec, status }: Service): Service => ({
   metadata: {
-    ...identityOf(metadata),
+    ...identityMeta(metadata),
     labels: picked(metadata.labels, SERVICE_LABELS),
     annotations: picked(metadata.annotations, SERVICE_ANNOTATIONS),
   },
@@ -100,7 +100,7 @@ export const projectNode = ({ metadata = {}, status }: Node): Node => {
   const routing = routingMeta(metadata);
   return {
     metadata: {
-      ...identityOf(metadata),
+      ...identityMeta(metadata),
       ...routing,
       labels: { ...routing.labels, ...picked(metadata.labels, NODE_LABELS) },
     },

@@ -14,7 +14,7 @@ import {
   LABEL_MANAGED,
   LABEL_STRATEGY,
 } from '../../apis/names.ts';
-import { identityOf } from '../../apis/object.ts';
+import { identityMeta } from '../../apis/object.ts';
 import { DAEMON_SETS, ENDPOINT_SLICES, NODES, NODE_GROUPS, SERVICES } from '../../apis/resources.ts';
 import { projectGroupNode } from '../../kubeedge/node.ts';
 import type { GroupNode } from '../../kubeedge/node.ts';
@@ -47,7 +47,7 @@ export const servicesOn = ({ slices }: Pick<NodeGroupCaches, 'slices'>, node: st
   new Set(slices.byIndex(INDEX_NODE, node).map(({ metadata, service }) => `${metadata?.namespace ?? ''}/${service}`));
 
 const projectGroup = ({ metadata = {}, spec }: NodeGroup): NodeGroup => ({
-  metadata: { ...identityOf(metadata), annotations: picked(metadata.annotations, [ANNOTATION_TAKEOVER]) },
+  metadata: { ...identityMeta(metadata), annotations: picked(metadata.annotations, [ANNOTATION_TAKEOVER]) },
   spec: { ...spec },
 });
 
@@ -62,7 +62,7 @@ const SERVICE_ANNOTATIONS = [
 
 export const projectService = ({ metadata = {}, spec }: Service): Service => ({
   metadata: {
-    ...identityOf(metadata),
+    ...identityMeta(metadata),
     labels: picked(metadata.labels, SERVICE_LABELS),
     annotations: picked(metadata.annotations, SERVICE_ANNOTATIONS),
   },
@@ -90,7 +90,7 @@ export const openNodeGroupCaches = (open: OpenCache): NodeGroupCaches => {
     }),
     meshes: open<KubernetesObject>(DAEMON_SETS, {
       selection: { labelSelector: EDGEMESH },
-      transform: ({ metadata = {} }) => ({ metadata: identityOf(metadata) }),
+      transform: ({ metadata = {} }) => ({ metadata: identityMeta(metadata) }),
       after,
     }),
   };
