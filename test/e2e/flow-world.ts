@@ -64,6 +64,8 @@ export const installDefinitions = async (client: Client): Promise<void> => {
   await installDefinition(client, metricsDefinition(), POD_METRICS);
 };
 
+const SOURCE = fileURLToPath(new URL(`../../cmd/${COMMANDS.flowController}/main.ts`, import.meta.url));
+
 /** Describes a replica of the command, with its Lease; its source of load keeps nothing back. By default it may do everything. */
 export const describeFlowController = async (
   bed: Bed,
@@ -71,6 +73,7 @@ export const describeFlowController = async (
   groups: readonly string[] = [mastersGroup],
   replica = 0,
   flags: readonly string[] = [],
+  program: readonly [string, ...string[]] = [process.execPath, SOURCE],
 ): Promise<{ controller: Component; ready(): Promise<void> }> => {
   const name = replica === 0 ? COMMANDS.flowController : `${COMMANDS.flowController}-${replica}`;
   const port = FIRST_PORT + 2 * replica;
@@ -84,10 +87,9 @@ export const describeFlowController = async (
     ...config,
   };
   writeFileSync(file, JSON.stringify(fields));
-  const source = fileURLToPath(new URL(`../../cmd/${COMMANDS.flowController}/main.ts`, import.meta.url));
   const controller = bed.program({
     name,
-    command: [process.execPath, source, '--config', file, ...flags],
+    command: [...program, '--config', file, ...flags],
     environment: {
       POD_NAMESPACE: ownNamespace,
       KUBECONFIG: await bed.kubeconfig({ user: FLOW_USER, groups }),

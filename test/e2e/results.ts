@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps what a suite measured as JSON, for the generated parts of the documentation.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Environment variable with the folder that results are written to; without it they are only printed. */
@@ -12,4 +12,10 @@ export const keepResults = (name: string, results: unknown): void => {
   if (folder === undefined) return;
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(results, undefined, 2)}\n`);
+};
+
+/** What `<name>.json` holds so far, for results that come in several runs. */
+export const keptResults = (name: string): unknown => {
+  const file = join(process.env[resultsVariable] ?? '', `${name}.json`);
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
 };

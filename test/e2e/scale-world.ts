@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clusters near the limits of Kubernetes, in steps: objects written straight to the API server, since no controller of it could keep up here.
+// Clusters near the limits of Kubernetes: objects put straight into etcd, since creating them through the API server takes longer than all that is measured.
 import { LABEL_ZONE } from '../../pkg/apis/names.ts';
+import type { Service } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import { ENDPOINT_SLICES, NAMESPACES, NODES, PODS, SERVICES } from '../../pkg/apis/resources.ts';
+import { NAMESPACES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { coresOf, namespaceOf, nodeZones, podName, podsOf, serviceObjects } from '../bench/flow-controller/world.ts';
 import type { Scale } from '../bench/flow-controller/world.ts';
 import { auditCluster } from '../fixtures/audit-cluster.ts';
 import { kubeProxy } from '../fixtures/core.ts';
 import type { Api } from './bed/api.ts';
-import { each } from './hints-support.ts';
+import { storeObjects } from './bed/etcd-objects.ts';
+import type { StoredObject } from './bed/etcd-objects.ts';
 import type { PodReading } from './metrics-api/index.ts';
 
 export interface Step {
@@ -17,7 +19,7 @@ export interface Step {
   readonly services: number;
 }
 
-const [ZONES, NAMESPACES_OF_TEAMS, CONCURRENCY] = [4, 50, 32];
+const [ZONES, NAMESPACES_OF_TEAMS] = [4, 50];
 export const ENDPOINTS_PER_SERVICE = 15;
 const METRICS_SECONDS = 15;
 /** First address of Services, in the bed's range; those before belong to the API server and to what suites expose. */
@@ -55,48 +57,68 @@ const proxyPod = ({ metadata: { name = '' } = {} }: KubernetesObject): Kubernete
   } as KubernetesObject;
 };
 
+/** Under the key of its resource; the API server keeps Nodes and Services under names of their own. */
+const stored = (folder: string, object: KubernetesObject): StoredObject => {
+  const { namespace, name = '' } = object.metadata ?? {};
+  return { key: [folder, ...(namespace === undefined ? [] : [namespace]), name].join('/'), object };
+};
+
+/** What the API server keeps of an address that a Service has. */
+const addressObject = (address: string, { metadata }: Service) => {
+  const { namespace = '', name = '' } = metadata ?? {};
+  const labels = {
+    'ipaddress.kubernetes.io/ip-family': 'IPv4',
+    'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io',
+  };
+  const spec = { parentRef: { group: '', resource: 'services', namespace, name } };
+  return { apiVersion: 'networking.k8s.io/v1', kind: 'IPAddress', metadata: { name: address, labels }, spec };
+};
+
+const ONE_FAMILY = { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack', internalTrafficPolicy: 'Cluster' };
+
+function* serviceEntries(step: Step, { pods: withPods, slices: withSlices }: Contents): Generator<StoredObject> {
+  for (const index of upTo(step.services)) {
+    const { service, slice, pods } = serviceObjects(scaleOf(step), index);
+    const number = FIRST_ADDRESS + index;
+    const clusterIP = `198.18.${number >> 8}.${number & 255}`;
+    const spec = { ...service.spec, ...ONE_FAMILY, sessionAffinity: 'None', clusterIP, clusterIPs: [clusterIP] };
+    yield stored('ipaddresses', addressObject(clusterIP, service));
+    const allocated: Service = { ...service, spec };
+    yield stored('services/specs', allocated);
+    if (withPods) for (const pod of pods) yield stored('pods', pod);
+    if (withSlices) yield stored('endpointslices', slice);
+  }
+}
+
+export interface Contents {
+  /** Of Services: only the flow-controller needs them. */
+  readonly pods: boolean;
+  /** False where the EndpointSlice controller makes them. */
+  readonly slices: boolean;
+}
+
 export interface ScaleWorld {
-  /** Brings the cluster to this size; steps only grow, and keep to the same Services. */
-  grow(step: Step): Promise<void>;
+  /** Makes the cluster; once. */
+  fill(): Promise<void>;
   /** Writes the status that the DaemonSet controller would: how many Nodes have the present kube-proxy. */
   rollOut(updated: number): Promise<void>;
   /** What every Pod of a namespace uses now, as a metrics server has it; the first `overloaded` Services ask for more than a zone has. */
   readings(namespace?: string): readonly PodReading[];
   overloaded: number;
+  /** `namespace/name` of a Service's slice. */
+  sliceOf(index: number): string;
 }
 
 const SET = '/apis/apps/v1/namespaces/kube-system/daemonsets';
 
-/**
- * @param client - Of an administrator.
- * @param withPods - Pods of Services take three quarters of the time; only the flow-controller needs them.
- */
-export const createScaleWorld = (client: Client, api: Api, withPods: boolean): ScaleWorld => {
-  let now: Step = { nodes: 0, services: 0 };
+/** @param client - Of an administrator. */
+export const createScaleWorld = (client: Client, api: Api, step: Step, contents: Contents): ScaleWorld => {
+  const scale = scaleOf(step);
   let read = { at: 0, all: new Map<string, readonly PodReading[]>() };
-  const known = new Set<string>();
-
-  const growNodes = async (step: Step): Promise<void> => {
-    const added = nodeObjects(step).filter(({ metadata }) => !known.has(metadata?.name ?? ''));
-    for (const { metadata } of added) known.add(metadata?.name ?? '');
-    await each(added, CONCURRENCY, (object) => client.create(NODES, object));
-    await each(added, CONCURRENCY, (object) => client.create(PODS, proxyPod(object)));
-  };
-
-  const growServices = (step: Step): Promise<void> =>
-    each(upTo(step.services).slice(now.services), CONCURRENCY, async (index) => {
-      const { service, slice, pods } = serviceObjects(scaleOf(step), index);
-      const number = FIRST_ADDRESS + index;
-      const clusterIP = `198.18.${number >> 8}.${number & 255}`;
-      await client.create(SERVICES, { ...service, spec: { ...service.spec, clusterIP } });
-      for (const pod of withPods ? pods : []) await client.create(PODS, pod);
-      await client.create(ENDPOINT_SLICES, slice);
-    });
 
   const measure = (overloaded: number): PodReading[] => {
-    const scale = scaleOf(now);
     const sampledAt = Date.now() / 1_000;
-    return upTo(now.services).flatMap((index) =>
+    return upTo(step.services).flatMap((index) =>
       podsOf(scale, index).map((pod) => ({
         namespace: namespaceOf(scale, index),
         pod: podName(index, pod),
@@ -110,19 +132,22 @@ export const createScaleWorld = (client: Client, api: Api, withPods: boolean): S
 
   const world: ScaleWorld = {
     overloaded: 0,
-    async grow(step) {
-      if (now.services === 0) {
-        for (const index of upTo(NAMESPACES_OF_TEAMS))
-          await client.create(NAMESPACES, { metadata: { name: `team-${index}` } });
-        await api.create(SET, kubeProxy());
-      }
-      await growNodes(step);
-      await growServices(step);
-      now = step;
+    async fill() {
+      for (const index of upTo(NAMESPACES_OF_TEAMS))
+        await client.create(NAMESPACES, { metadata: { name: `team-${index}` } });
+      await api.create(SET, kubeProxy());
+      const nodes = nodeObjects(step);
+      await storeObjects(nodes.map((node) => stored('minions', node)));
+      await storeObjects(nodes.map((node) => stored('pods', proxyPod(node))));
+      await storeObjects(serviceEntries(step, contents));
       await world.rollOut(step.nodes);
     },
+    sliceOf(index) {
+      const { namespace, name } = serviceObjects(scale, index).slice.metadata ?? {};
+      return `${namespace}/${name}`;
+    },
     async rollOut(updated) {
-      const { nodes } = now;
+      const { nodes } = step;
       const status = {
         currentNumberScheduled: nodes,
         desiredNumberScheduled: nodes,

@@ -49,8 +49,8 @@ interface Contest {
 }
 
 /** Every connection's answer is applied and compared before any time is taken; its length is the check under load. */
-const verifyAll = async (
-  server: RunningServer,
+export const verifyAll = async (
+  server: Pick<RunningServer, 'target'>,
   loads: readonly PreparedLoad[],
   scenario: Scenario,
 ): Promise<Shot[]> => {
