@@ -20,10 +20,10 @@ import { certificateCheck } from '../../pkg/webhook/certificates/holder.ts';
 import { createAdmissionMetrics } from '../../pkg/webhook/metrics.ts';
 import { admissionRoutes } from '../../pkg/webhook/routes.ts';
 import { startAdmissionServer } from '../../pkg/webhook/server.ts';
+import { createReviewCollector } from '../shared/collector.ts';
 import { untilSignal } from '../shared/exit.ts';
 import { runToExitCode } from '../shared/run.ts';
 import { createBatchedOutput } from './batched-output.ts';
-import { createGarbageCollector } from './collector.ts';
 import { configurationOf, parseFlags } from './options.ts';
 import type { Flags } from './options.ts';
 import { openFromFiles } from './surroundings.ts';
@@ -56,7 +56,7 @@ const listen = async (
     logger: limitLog({ logger, clock, about: ({ namespace }) => String(namespace), ...LOG_LIMIT }),
     monotonic: () => clock.monotonic(),
     draining: () => signal.aborted,
-    reclaim: createReclaim(createGarbageCollector()),
+    reclaim: createReclaim(createReviewCollector()),
   });
   const { bindAddress: address, port } = config.server;
   const server = await startAdmissionServer({ address, port, certificates, app, logger });

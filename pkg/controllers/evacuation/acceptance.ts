@@ -1,21 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a ZoneEvacuation can be done: zones and data planes, capacity of what remains, and whether admission keeps what is written.
-import type { Node } from '../../apis/core.ts';
-import { LABEL_ZONE } from '../../apis/names.ts';
+import type { EndpointSlice, Node } from '../../apis/core.ts';
+import { ANNOTATION_EVACUATED, LABEL_ZONE, NOWHERE } from '../../apis/names.ts';
+import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
 import { createRouters } from '../../diagnosis/routers/routers.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import { overloadOf } from '../../diagnosis/survival/overload.ts';
 import { refusalOf } from '../../evacuation/accept.ts';
 import type { AcceptInput, Refusal } from '../../evacuation/accept.ts';
+import { printMark } from '../../evacuation/mark.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
+import { ApiError } from '../../kubernetes/errors.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import type { Evacuations, Scope } from './evacuations.ts';
 import { inOrder, readTraffic } from './order.ts';
-import { keepsEvacuated } from './probe.ts';
 import { zonesOfNodes } from './services.ts';
 import type { View } from './view.ts';
+
+const ADDRESSES: Readonly<Record<string, string>> = { IPv4: '192.0.2.1', IPv6: '2001:db8::1' };
+
+/** True where there is no slice to try: then there is nothing to keep. */
+const keepsEvacuated = async (
+  zone: string,
+  subjects: readonly EndpointSlice[],
+  { client, logger }: { readonly client: Pick<Client, 'patch'>; readonly logger: Logger },
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const subject = subjects.find(({ addressType }) => ADDRESSES[addressType ?? ''] !== undefined);
+  if (subject === undefined) return true;
+  const { namespace = '', name = '' } = subject.metadata ?? {};
+  const mark = printMark({ out: new Map([[zone, 'all']]), cover: [], was: { usual: 'none', except: new Map() } });
+  const patch = {
+    metadata: { annotations: { [ANNOTATION_EVACUATED]: mark } },
+    endpoints: [{ addresses: [ADDRESSES[subject.addressType ?? '']], zone, conditions: {} }],
+  };
+  try {
+    const ref = { namespace, name };
+    const answer = await client.patch<EndpointSlice>(ENDPOINT_SLICES, ref, 'merge', patch, { dryRun: true }, signal);
+    return answer.endpoints?.[0]?.hints?.forZones?.[0]?.name === NOWHERE;
+  } catch (error) {
+    if (signal.aborted || !(error instanceof ApiError)) throw error;
+    logger.warn('cannot probe whether admission keeps evacuated slices', { error });
+    return false;
+  }
+};
 
 export interface AcceptanceOptions {
   readonly client: Client;

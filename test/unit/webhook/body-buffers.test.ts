@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createGarbageCollector } from '../../../cmd/endpointslice-webhook/collector.ts';
+import { createReviewCollector } from '../../../cmd/shared/collector.ts';
 import { createBodyBuffers, createReclaim } from '../../../pkg/webhook/body-buffers.ts';
 
 const KIB = 1024;
@@ -79,7 +79,7 @@ describe('reclaiming memory between reviews', () => {
   }
 
   it('the real collector frees what only the young generation holds', () => {
-    const collect = createGarbageCollector();
+    const collect = createReviewCollector();
     collect();
     const before = process.memoryUsage().heapUsed;
     let garbage: number[][] | undefined = Array.from({ length: 1_000 }, () =>
