@@ -2,12 +2,12 @@
 // The settings-reconciler as a process: flags, exit codes, dry run, cleanup, probes, and a stop that leaves nothing behind.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { LABEL_ROUTING } from '../../pkg/apis/names.ts';
-import { LEASES, NAMESPACES } from '../../pkg/apis/resources.ts';
-import type { Lease } from '../../pkg/apis/core.ts';
+import type { EndpointSlice, Lease } from '../../pkg/apis/core.ts';
+import { ANNOTATION_EVACUATED, LABEL_ROUTING, NOWHERE } from '../../pkg/apis/names.ts';
+import { ENDPOINT_SLICES, LEASES, NAMESPACES } from '../../pkg/apis/resources.ts';
 import { runInProcess } from '../fixtures/command-in-process.ts';
 import { startCommand } from '../fixtures/command-process.ts';
-import { node, service } from '../fixtures/core.ts';
+import { endpoint, node, service, slice } from '../fixtures/core.ts';
 import { cluster, etcd, namespace } from '../fixtures/gardener.ts';
 import { eventually } from './controller-bed.ts';
 import {
@@ -98,11 +98,23 @@ describe('the settings-reconciler command', () => {
     const lease = bed.sandbox.get<Lease>(LEASES, { namespace: 'default', name: 'settings-reconciler' });
     expect(lease?.spec?.holderIdentity, 'released').to.be.oneOf(['', undefined]);
 
+    // An evacuation that was not ended before its components were stopped.
+    const mark = JSON.stringify({ out: { 'eu-1a': true }, cover: [], was: 'own' });
+    const evacuated = slice({
+      metadata: { namespace: NS, annotations: { [ANNOTATION_EVACUATED]: mark } },
+      endpoints: [endpoint({ zone: 'eu-1a', hints: { forZones: [{ name: NOWHERE }] } })],
+    });
+    await bed.apply(evacuated);
+
     const cleaned = await run(...folder.flags, '--cleanup');
     expect(cleaned.code, cleaned.stderr).to.equal(0);
     expect(cleaned.stdout).to.equal(
-      'settings removed from 1 Service(s), marks from 1 Namespace(s) and 0 EndpointSlice(s)\n',
+      '1 evacuated EndpointSlice(s) returned\nsettings removed from 1 Service(s), marks from 1 Namespace(s) and 0 EndpointSlice(s)\n',
     );
+    const ref = { namespace: NS, name: evacuated.metadata?.name ?? '' };
+    const returned = bed.sandbox.get<EndpointSlice>(ENDPOINT_SLICES, ref);
+    expect(returned?.endpoints?.[0]?.hints).to.deep.equal({ forZones: [{ name: 'eu-1a' }] });
+    expect(returned?.metadata?.annotations ?? {}).to.deep.equal({});
     expect(bed.service(NS, 'vpa-webhook').spec?.trafficDistribution).to.equal(undefined);
     expect(bed.service(NS, 'vpa-webhook').metadata?.annotations ?? {}).to.deep.equal({});
     expect(bed.etcd(NS, 'etcd-main').metadata?.generation, 'never written').to.equal(1);
