@@ -127,6 +127,28 @@ describe('evacuations by several people, on several kube-proxies', function suit
     );
   });
 
+  it('lets who has the right to evacuate and the rights of `status` do both, and says what it takes to cordon', async () => {
+    const role = yamlBlocks('docs/usage/status.md').find((block) => block.includes('kind: ClusterRole')) ?? '';
+    const { metadata } = parse(role) as { metadata: { name: string } };
+    await bed().api.create(`${RBAC}/clusterroles`, parse(role) as object);
+    await bed().api.create(`${RBAC}/clusterrolebindings`, {
+      metadata: { name: metadata.name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: metadata.name },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'evacuator' }],
+    });
+    const access = ['--kubeconfig', await bed().kubeconfig({ user: 'evacuator' })];
+    const onCall = (...words: string[]): Promise<Ran> => runTopology([...words, ...access], { now: () => Date.now() });
+    const allowed = await waitFor(
+      'the check may read what it needs',
+      () => onCall('evacuate', ZONE, '--for', '1h', '--cordon'),
+      ({ err }) => !/forbidden/.test(err.replace(/warning: .*/, '')),
+    );
+    expect(allowed.code, allowed.out + allowed.err).to.equal(0);
+    expect(allowed.err).to.contain('warning: Nodes are not cordoned');
+    const back = await onCall('return', ZONE);
+    expect(back.code, back.out + back.err).to.equal(0);
+  });
+
   it("takes the object of the page's alert from an account that may do nothing else, and moves", async () => {
     const text = yamlBlocks(PAGE).find((block) => block.includes('kind: ZoneEvacuation')) ?? '';
     const receiver = await connectAs(bed(), 'evacuator', []);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows on real kube-proxies that an evacuated zone gets no new connections, however Services ask, and that all of it is taken back.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
@@ -9,6 +11,7 @@ import type { ZoneEvacuationSpec } from '../../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
+import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { restartWebhook, startWebhook } from '../commands.ts';
@@ -192,6 +195,23 @@ describe('evacuating a zone', () => {
     expect(status.status?.services?.moved).to.be.at.least(services.length);
   });
 
+  it('shows its columns to kubectl, has Events on it and on Services, and takes no other zone', async () => {
+    const kubeconfig = await bed().kubeconfig({ user: 'admin', groups: [mastersGroup] });
+    const kubectl = async (...words: string[]): Promise<string> =>
+      (await promisify(execFile)(bed().binaries('kubectl'), ['--kubeconfig', kubeconfig, ...words])).stdout;
+    const [titles = '', row = ''] = (await kubectl('get', 'zoneevacuations')).split('\n');
+    expect(titles.split(/ +/)).to.include.members(['NAME', 'ZONE', 'PHASE', 'MOVED', 'PENDING', 'LEFT', 'EXPIRES']);
+    expect(row).to.match(/^a +a +100 +Evacuated +\d+ +0 +\d+ +\S+Z +a test *$/);
+    await waitFor(
+      'Events on the evacuation and on a Service',
+      () =>
+        kubectl('get', 'events', '-A', '-o', 'custom-columns=O:.involvedObject.kind,N:.involvedObject.name,R:.reason'),
+      (events) => /ZoneEvacuation +a +ZoneEvacuated/.test(events) && /Service +plain +EvacuatedFromZone/.test(events),
+    );
+    const refusal = await client.patch(ZONE_EVACUATIONS, { name: 'a' }, 'merge', { spec: { zone: 'b' } }).catch(String);
+    expect(refusal).to.contain('cannot be changed: create another ZoneEvacuation');
+  });
+
   it('keeps clients elsewhere at home, and those of the zone spread over the others', async () => {
     const [inA, , inB] = nodes;
     const field = services[1]!;
@@ -310,10 +330,17 @@ describe('evacuating a zone', () => {
     await returned();
   });
 
-  it('ends by itself when its time is over', async function () {
+  it('ends by itself when its time is over, which may be raised meanwhile', async function () {
     this.timeout(180_000);
     await evacuate('short', { duration: '1m' });
-    await reaches('short', 'Evacuated');
+    const { metadata } = await reaches('short', 'Evacuated');
+    await client.patch(ZONE_EVACUATIONS, { name: 'short' }, 'merge', { spec: { duration: '1m10s' } });
+    const end70 = new Date(Date.parse(String(metadata.creationTimestamp)) + 70_000).toISOString().replace('.000', '');
+    await waitFor(
+      `it ends at ${end70}`,
+      () => client.get<StoredEvacuation>(ZONE_EVACUATIONS, { name: 'short' }),
+      ({ status }) => status?.phase === 'Evacuated' && status.expiresAt === end70,
+    );
     await reachesPhase(client, 'short', ['Returned'], { timeoutSeconds: 120 });
     await returned();
     await end('short');
