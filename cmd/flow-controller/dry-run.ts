@@ -13,11 +13,13 @@ import { loopFiguresOf } from '../../pkg/flow/assemble/figures.ts';
 import { differs } from '../../pkg/flow/assemble/patch.ts';
 import { describePlan } from '../../pkg/flow/assemble/status.ts';
 import { lookByLoad, planByWeight } from '../../pkg/flow/assemble/turn.ts';
+import type { FlowSlice } from '../../pkg/flow/assemble/slice.ts';
 import type { HintsInForce } from '../../pkg/flow/demand/in-force.ts';
 import { settingsFromSpec } from '../../pkg/flow/loop/from-spec.ts';
 import type { Demand } from '../../pkg/flow/types.ts';
 import { renderJson } from '../../pkg/report/json.ts';
 import { renderTable } from '../../pkg/report/table.ts';
+import { bytesText, fanOutOf } from '../../pkg/upstream/index.ts';
 import type { Session } from './session.ts';
 
 /** What would be done for one Service. */
@@ -38,6 +40,8 @@ export interface PlannedService {
   readonly inZoneShare: number | null;
   /** EndpointSlices that would be written; none while the policy says Observe. */
   readonly writes: number;
+  /** What the proxies of all Nodes together would receive because of them. */
+  readonly fanOutBytes: number;
 }
 
 /** One look has the time that a source needs. */
@@ -52,16 +56,23 @@ const without = (reason: string, message: string): Planned => ({
   demand: null,
   inZoneShare: null,
   writes: 0,
+  fanOutBytes: 0,
 });
 
 const readyIn = ({ slices }: Snapshot) => viewsOfEndpoints(slices).filter(({ ready }) => ready);
 
-const byWeight = (snapshot: Snapshot, { writable }: Extract<Ask, { kind: 'planned' }>): Planned => {
-  const { cutShort: _, ...plan } = planByWeight(snapshot.slices, snapshot.zones, undefined);
+/** What is written for a plan, and what proxies receive of it. */
+const writesOf = (slices: readonly FlowSlice[], plan: HintsInForce, proxies: number) => {
+  const sizes = slices.filter((slice) => differs(slice, plan)).map(({ bytes }) => bytes);
+  return { writes: sizes.length, fanOutBytes: fanOutOf(sizes, proxies).fanOutBytes };
+};
+
+const byWeight = (snapshot: Snapshot, { writable }: Extract<Ask, { kind: 'planned' }>, proxies: number): Planned => {
+  const { cutShort: _, unchanged: _before, ...plan } = planByWeight(snapshot.slices, snapshot.zones, undefined);
   return {
     ...without('Planned', describePlan(plan, readyIn(snapshot))),
     plan,
-    writes: writable.filter((slice) => differs(slice, plan)).length,
+    ...writesOf(writable, plan, proxies),
   };
 };
 
@@ -71,6 +82,7 @@ const byLoad = async (
   { writable }: Extract<Ask, { kind: 'planned' }>,
   loads: LoadReader,
   { clock }: Session,
+  proxies: number,
   signal: AbortSignal,
 ): Promise<Planned> => {
   const settings = settingsFromSpec(snapshot.policy?.spec ?? {});
@@ -91,7 +103,7 @@ const byLoad = async (
     plan,
     demand: known ? decision.demand : null,
     inZoneShare: known ? loopFiguresOf(observation, plan, decision.demand, settings.loop).inZoneShare : null,
-    writes: settings.mode === 'Observe' ? 0 : writable.filter((slice) => differs(slice, plan)).length,
+    ...writesOf(settings.mode === 'Observe' ? [] : writable, plan, proxies),
   };
 };
 
@@ -120,8 +132,9 @@ export const collectPlans = async (
     const common = { namespace, service, strategy: ask.strategy, endpoints: readyIn(snapshot).length };
     if (wrong !== undefined) found.push({ ...common, ...without('InvalidPolicy', wrong) });
     else if (ask.kind === 'refused') found.push({ ...common, ...without(ask.reason, ask.message) });
-    else if (ask.strategy === 'proportional') found.push({ ...common, ...byWeight(snapshot, ask) });
-    else found.push({ ...common, ...(await byLoad(key, snapshot, ask, loads, session, signal)) });
+    else if (ask.strategy === 'proportional')
+      found.push({ ...common, ...byWeight(snapshot, ask, snapshots.proxies()) });
+    else found.push({ ...common, ...(await byLoad(key, snapshot, ask, loads, session, snapshots.proxies(), signal)) });
   }
   return found;
 };
@@ -142,7 +155,7 @@ export const renderPlans = (plans: readonly PlannedService[], format: 'table' | 
   const summary = `${plans.length} Service(s) request a plan; ${writes} EndpointSlice(s) would be written. Nothing was written.\n`;
   if (plans.length === 0) return summary;
   const table = renderTable(
-    ['NAMESPACE', 'SERVICE', 'STRATEGY', 'ENDPOINTS', 'DEMAND', 'IN ZONE', 'WRITES', 'REASON', 'PLAN'],
+    ['NAMESPACE', 'SERVICE', 'STRATEGY', 'ENDPOINTS', 'DEMAND', 'IN ZONE', 'WRITES', 'FAN-OUT', 'REASON', 'PLAN'],
     plans.map((row) => [
       row.namespace,
       row.service,
@@ -151,6 +164,7 @@ export const renderPlans = (plans: readonly PlannedService[], format: 'table' | 
       demandText(row.demand),
       percent(row.inZoneShare),
       String(row.writes),
+      row.writes === 0 ? '-' : bytesText(row.fanOutBytes),
       row.reason,
       row.message,
     ]),

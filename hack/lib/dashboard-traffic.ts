@@ -98,6 +98,12 @@ export const CLOSED_LOOP: Row = {
       queries: one(rare('flow_slice_writes_total', 'cause'), '{{cause}}'),
     },
     {
+      title: 'Bytes a second to proxies because of slices written',
+      unit: 'bytes',
+      stacked: true,
+      queries: one(rate('flow_fan_out_bytes_total', 'cause'), '{{cause}}'),
+    },
+    {
       title: 'Readings of load by outcome',
       unit: 'ops',
       queries: one(rate('flow_load_reads_total', 'source, outcome'), '{{source}} {{outcome}}'),

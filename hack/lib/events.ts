@@ -174,6 +174,12 @@ const loop: EventGroup = {
     row('Warning', 'ConflictingMode', 'The Service asks for `Auto` and for a plan; once.', 'choose one of them'),
     row(
       'Warning',
+      'FanOutBudget',
+      'A plan that only keeps more traffic in its zone waits: proxies would receive more a minute than is allowed; once.',
+      'wait, or raise `fanOutMegabytesPerMinute` where the message says',
+    ),
+    row(
+      'Warning',
       'HintsNotFollowed',
       'The plan is written, and the data plane of some Nodes ignores it; once.',
       'configure the data plane as the message says; see [data planes](routers.md)',

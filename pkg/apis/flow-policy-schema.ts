@@ -145,6 +145,13 @@ export const FLOW_POLICY_SPEC_SCHEMA: SchemaObject = object(
     planInterval: duration(
       'Least time between two plans, unless zones or endpoints change, endpoints are saturated or demand jumps. Default 30s.',
     ),
+    fanOutMegabytesPerMinute: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 1_000_000,
+      description:
+        "What the proxies of all Nodes together may receive a minute, megabytes, as the size of the Service's EndpointSlices times the Nodes. Plans that only keep more traffic in its zone wait for it; those that take load away do not. Default: no limit.",
+    },
     metrics,
     clients: {
       type: 'array',

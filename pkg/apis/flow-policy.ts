@@ -16,6 +16,11 @@ export interface FlowPolicySpec {
   downDwell?: string;
   /** At least this long between two plans, unless zones or endpoints change, endpoints are saturated or demand jumps. Default 30s. */
   planInterval?: string;
+  /**
+   * What the proxies of all Nodes together may receive a minute because of plans that only keep more traffic in its zone, megabytes: the slices' size times
+   * the Nodes. Default: no limit.
+   */
+  fanOutMegabytesPerMinute?: number;
   metrics?: FlowPolicyMetrics;
   /** Services of the same namespace whose Pods are this one's clients: when they scale, demand is expected to follow. Default none. */
   clients?: string[];

@@ -2,22 +2,13 @@
 // Evacuations as text: the check before, the progress, what is left, and the list of all.
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import type { EvacuationCheck } from '../diagnosis/survival/check.ts';
-import type { WritesEstimate } from '../diagnosis/survival/writes.ts';
+import { bytesText } from '../upstream/index.ts';
+import type { WritesEstimate } from '../upstream/index.ts';
 import { countText } from './figures.ts';
 import { paintFor, wrapText } from './paint.ts';
 import { servicesText, sumText, unmovedText } from './survival.ts';
 import type { SurvivalStyle } from './survival.ts';
 import { clean, renderTable } from './table.ts';
-
-const KILO = 1000;
-
-/** `820 B`, `12 kB`, `3.4 MB`: powers of ten. */
-export const bytesText = (bytes: number): string => {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  let [value, unit] = [bytes, 0];
-  while (value >= KILO && unit < units.length - 1) [value, unit] = [value / KILO, unit + 1];
-  return `${value < 10 && unit > 0 ? value.toFixed(1).replace(/\.0$/, '') : Math.round(value)} ${units[unit] ?? ''}`;
-};
 
 const seconds = (value: number): string =>
   value < 10 ? value.toFixed(1).replace(/\.0$/, '') : String(Math.round(value));

@@ -35,5 +35,7 @@ export type { CiliumOptions } from './proxy/cilium.ts';
 export type { LinkerdOptions } from './proxy/linkerd.ts';
 export type { PartialHints } from './proxy/zone-filter.ts';
 export type { Route, RouteInput, TopologyMode } from './proxy/types.ts';
+export { bytesText, estimateWrites, fanOutOf, sliceBytes } from './fan-out.ts';
+export type { WritesEstimate } from './fan-out.ts';
 export { inZoneShare, trafficOf, worstOverload } from './traffic.ts';
 export type { Traffic, TrafficInput } from './traffic.ts';

@@ -18,6 +18,7 @@ const WITHOUT_FILE: Readonly<Record<string, string>> = {
   NotManaged: 'explain says why: NoSelector, or who wrote the slice',
   InsufficientNodeInformation: 'explain says more: NodeWithoutZone, NodeWithoutCpu, ControlPlaneNodes, NodesInOneZone',
   NoHints: 'what proxies do; explain says why there are none',
+  PlanWaits: 'nothing crosses because of it: topology-explain-loop.test.ts shows it',
   ZoneNotHinted: 'what proxies do; explain says why: PodsNotSpread or SingleEndpoint',
   ProxyMissedItsZone: 'objects cannot show it: any file with --crossing',
 };

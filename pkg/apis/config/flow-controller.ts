@@ -65,6 +65,13 @@ const schema = Type.Object({
   }),
   excludedNamespaces: namespaceList('Namespaces whose Services are never changed.'),
   metricSources: METRIC_SOURCES_SCHEMA,
+  fanOutMegabytesPerMinute: Type.Optional(
+    whole(
+      1,
+      1_000_000,
+      'What the proxies of all Nodes together may receive a minute because of plans, megabytes: EndpointSlices that are written, times Nodes. Plans that only keep more traffic in its zone wait for it. Default: no limit.',
+    ),
+  ),
   status,
   nodeGroups,
   trafficProof,

@@ -3,6 +3,7 @@
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import { createSpecCheck } from '../../apis/flow-policy-check.ts';
 import { planInStatus } from '../../flow/assemble/status.ts';
+import { bytesInMegabytes } from '../../flow/loop/from-spec.ts';
 import { limitLog } from '../../kubernetes/log-limit.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
@@ -14,6 +15,7 @@ import { followingOf } from '../../diagnosis/models/follow.ts';
 import { createClients } from '../routers/clients.ts';
 import type { RouterEvidence } from '../routers/evidence.ts';
 import type { FlowCaches } from './caches.ts';
+import { createFanOutBudget } from './fan-out.ts';
 import { createLoadReader } from './loads.ts';
 import { createFlowCounters, showFlow } from './metrics.ts';
 import { openInline, openWorker } from './plan-thread.ts';
@@ -26,7 +28,10 @@ import { createStatusWriter } from './status-writer.ts';
 import { flowWatches } from './watches.ts';
 
 export interface FlowControllerOptions {
-  readonly config: Pick<FlowControllerConfiguration, 'status' | 'namespaceSelector' | 'excludedNamespaces'>;
+  readonly config: Pick<
+    FlowControllerConfiguration,
+    'status' | 'namespaceSelector' | 'excludedNamespaces' | 'fanOutMegabytesPerMinute'
+  >;
   readonly client: Client;
   readonly caches: FlowCaches;
   readonly routers: Pick<RouterEvidence, 'objects' | 'onChange'>;
@@ -62,6 +67,8 @@ export const createFlowController = (options: FlowControllerOptions): Controller
     onPlanned: (_key, outcome, durationMs) => counters.planned(outcome, durationMs),
   });
   lifetime.addEventListener('abort', () => planning.close(), { once: true });
+  const limit = bytesInMegabytes(config.fanOutMegabytesPerMinute);
+  const fanOut = createFanOutBudget({ limit, proxies: snapshots.proxies, clock });
   const status = createStatusWriter({
     client,
     clock,
@@ -86,6 +93,8 @@ export const createFlowController = (options: FlowControllerOptions): Controller
     onOutcome: reporter.report,
     onForgotten: reporter.released,
     onWrite: counters.wrote,
+    onSend: (cause, slices) => counters.sent(cause, fanOut.sent(slices)),
+    fanOut,
     rememberedPlan: ({ policy }) => (policy?.status === undefined ? undefined : planInStatus(policy.status)),
   });
   showFlow(metrics, reporter);

@@ -18,6 +18,8 @@ export interface Memory {
   plan: HintsInForce | undefined;
   /** Why its plan is not all that a search could have found. */
   limited: PlanLimit | undefined;
+  /** Why a better plan waits. */
+  held: string | undefined;
   readonly strategy: PlannedStrategy;
 }
 
@@ -35,7 +37,7 @@ export const createMemories = (): Memories => {
     of(key, strategy) {
       const known = memories.get(key);
       if (known?.strategy === strategy) return known;
-      const fresh: Memory = { state: undefined, plan: undefined, limited: undefined, strategy };
+      const fresh: Memory = { state: undefined, plan: undefined, limited: undefined, held: undefined, strategy };
       memories.set(key, fresh);
       return fresh;
     },
@@ -50,11 +52,18 @@ const limitOf = (before: PlanLimit | undefined, { timedOut, cutShort, turn }: Pl
   return turn.decision === undefined || turn.decision.changed || before === 'PlanTimedOut' ? undefined : before;
 };
 
-/** Keeps what the next reconcile goes on from. */
-export const remember = (memory: Memory, planned: Planned): void => {
+/** As first said while it waits, whatever it would send by then; until new samples ask for no change. */
+const heldOf = (before: string | undefined, { turn }: Planned, held: string | undefined): string | undefined => {
+  if (held !== undefined) return before ?? held;
+  return turn.decision?.changed === false && turn.decision.rank === 0 ? before : undefined;
+};
+
+/** Keeps what the next reconcile goes on from; `held`: why its plan waits. */
+export const remember = (memory: Memory, planned: Planned, held: string | undefined): void => {
   memory.state = planned.turn.state;
   memory.plan = planned.turn.plan;
   memory.limited = limitOf(memory.limited, planned);
+  memory.held = heldOf(memory.held, planned, held);
 };
 
 /** More than clocks are corrected by in passing. */

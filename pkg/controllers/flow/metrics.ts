@@ -29,6 +29,8 @@ export interface FlowCounters {
   changed(reason: string, endpoints: number): void;
   /** EndpointSlices were written: for a plan, to reassert it, to revert it, or without effect. */
   wrote(cause: 'plan' | 'reassert' | 'takeback' | 'conflict', slices: number): void;
+  /** Proxies received so much because of writes, bytes. */
+  sent(cause: 'plan' | 'reassert' | 'takeback', bytes: number): void;
   /** A source of load was read. */
   read(source: string, outcome: string, durationMs: number): void;
   /** A plan was made, cut short, given up at the deadline, or failed. */
@@ -122,6 +124,11 @@ export const createFlowCounters = (metrics: Metrics): FlowCounters => {
     help: 'EndpointSlice writes by cause: new plan, reassertion, removal of a plan, and conflicts with other writers.',
     labels: ['cause'],
   });
+  const sent = metrics.counter({
+    name: 'flow_fan_out_bytes_total',
+    help: 'Bytes that proxies received because of EndpointSlice writes, by cause: size of the slices as JSON times ready Nodes.',
+    labels: ['cause'],
+  });
   const reads = metrics.counter({
     name: 'flow_load_reads_total',
     help: 'Load reads by source and outcome: success, or the reason of the failure.',
@@ -145,6 +152,7 @@ export const createFlowCounters = (metrics: Metrics): FlowCounters => {
       hints.inc(endpoints);
     },
     wrote: (cause, slices) => writes.inc({ cause }, slices),
+    sent: (cause, bytes) => sent.inc({ cause }, bytes),
     read(source, outcome, durationMs) {
       reads.inc({ source, outcome });
       seconds.observe({ source }, durationMs / 1_000);

@@ -4,14 +4,18 @@ import type { FlowPolicySpec } from '../../apis/flow-policy.ts';
 import { askOf } from '../../flow/assemble/ask.ts';
 import type { Ask } from '../../flow/assemble/ask.ts';
 import { differs } from '../../flow/assemble/patch.ts';
+import type { FlowSlice } from '../../flow/assemble/slice.ts';
+import type { Turn } from '../../flow/assemble/turn.ts';
 import type { HintsInForce } from '../../flow/demand/in-force.ts';
 import { settingsFromSpec } from '../../flow/loop/from-spec.ts';
+import type { FlowSettings } from '../../flow/loop/from-spec.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { PlannedStrategy } from '../../routing/strategy.ts';
 import { createPlanWriter } from './apply.ts';
 import type { PlanWriterOptions } from './apply.ts';
 import { createLabelWriter, labelPlan } from './label.ts';
 import { createLeaving } from './leave.ts';
+import type { FanOutBudget } from './fan-out.ts';
 import type { LoadReader } from './loads.ts';
 import { createMemories, jobOf, loopTime, remember } from './memory.ts';
 import type { Planning } from './planning.ts';
@@ -38,6 +42,9 @@ export interface FlowReconcilerOptions {
   /** The Service no longer asks for anything; undefined: it is gone. */
   onForgotten(key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void>;
   onWrite?: PlanWriterOptions['onWrite'];
+  onSend?: PlanWriterOptions['onSend'];
+  /** What has to wait so that proxies do not receive too much. */
+  fanOut: Pick<FanOutBudget, 'held' | 'forget'>;
   /** A plan that a FlowPolicy's status still holds, for slices that lost theirs. */
   rememberedPlan(snapshot: Snapshot): HintsInForce | undefined;
 }
@@ -65,9 +72,24 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
   const timeOf = loopTime(clock);
 
   const forget = async (key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void> => {
-    for (const part of [memories, loads, writer, planning]) part.forget(key);
+    for (const part of [memories, loads, writer, planning, options.fanOut]) part.forget(key);
     await onForgotten(key, snapshot, signal);
   };
+
+  /** Why a plan waits that only keeps more traffic in its zone. */
+  const heldBack = (
+    key: string,
+    { plan: wanted, unchanged }: Turn,
+    writable: readonly FlowSlice[],
+    { fanOutPerMinute }: FlowSettings,
+  ): string | undefined =>
+    unchanged === undefined
+      ? undefined
+      : options.fanOut.held(
+          key,
+          writable.filter((slice) => differs(slice, wanted)),
+          fanOutPerMinute,
+        );
 
   /** Asks for a plan, applies it, and reports what came of it. */
   const plan = async (
@@ -85,15 +107,18 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     signal.throwIfAborted();
     // It takes a while; the reconcile goes on when the answer is there.
     if (planned === undefined) return { kind: 'requeue', afterMs: QUIET_MS };
-    remember(memory, planned);
-    const { turn, bounds } = planned;
     const enforce = settings.mode === 'Enforce';
+    // Nothing is waited for between this and the first write: no other Service's plan comes in between.
+    const held = enforce ? heldBack(key, planned.turn, writable, settings) : undefined;
+    const turn = held === undefined ? planned.turn : { ...planned.turn, ...planned.turn.unchanged };
+    const { bounds } = planned;
+    remember(memory, { ...planned, turn }, held);
     const applied = enforce
       ? await writer.apply(key, turn.plan, writable, signal)
       : { retryMs: undefined, inForce: false };
     // Slices that another writer made, without the label: proxies look at them too.
     const others = snapshot.slices.some((slice) => !writable.includes(slice) && differs(slice, turn.plan));
-    const found = { time: timeOf(), turn, bounds, limited: memory.limited, load };
+    const found = { time: timeOf(), turn, bounds, limited: memory.limited, held: memory.held, load };
     const inForce = applied.inForce && !others;
     const losing = enforce && writer.isLosing(key);
     await onOutcome({ key, strategy, snapshot, settings, refused: undefined, ...found, inForce, losing }, signal);

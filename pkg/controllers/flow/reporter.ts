@@ -52,6 +52,7 @@ interface Known {
 /** Reasons that become Warning events; the others appear only in the status. */
 const WARNINGS = new Set([
   'ConflictingMode',
+  'FanOutBudget',
   'HintsNotFollowed',
   'InvalidPolicy',
   'MetricsLost',
@@ -171,7 +172,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
 
   return {
     async report(outcome, signal) {
-      const { key, strategy, settings, time, refused, turn, load, inForce, losing, limited } = outcome;
+      const { key, strategy, settings, time, refused, turn, load, inForce, losing, limited, held } = outcome;
       const figures = figuresIn(outcome);
       const { source = '', problem } = load ?? {};
       const findings = loopFindingsOf({
@@ -186,6 +187,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
         losing,
         following: options.following(outcome.snapshot.service),
         limited,
+        held,
         evacuated: outcome.snapshot.slices.some(({ cover }) => cover !== undefined),
         figures,
       });

@@ -4,7 +4,7 @@ import type { FlowControllerConfiguration } from '../../apis/config/flow-control
 import type { Node } from '../../apis/core.ts';
 import { keyOf } from '../../apis/object.ts';
 import { viewsOfEndpoints } from '../../flow/assemble/endpoints.ts';
-import { clientZonesOf } from '../../flow/assemble/nodes.ts';
+import { clientZonesOf, countReady } from '../../flow/assemble/nodes.ts';
 import type { ClientZones } from '../../flow/assemble/nodes.ts';
 import type { PodCpu } from '../../flow/assemble/observation.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
@@ -25,6 +25,8 @@ export interface Snapshots {
   foreign(key: string): Snapshot | undefined;
   /** Keys of all served Services. */
   services(): string[];
+  /** Proxies that watch slices: one on each ready Node. */
+  proxies(): number;
 }
 
 /** `namespace/name` as two. */
@@ -59,11 +61,13 @@ export const createSnapshots = (
   }: Pick<FlowControllerConfiguration, 'namespaceSelector' | 'excludedNamespaces'>,
 ): Snapshots => {
   let zones: ClientZones | undefined;
+  let proxies: number | undefined;
   // Asked in every turn: thousands of Nodes are not to be listed for it.
   let anyNode = false;
   nodes.onChange((...change) => {
     if (!isRelevant(...change)) return;
     zones = undefined;
+    proxies = undefined;
     anyNode = false;
   });
   const isOurs = (namespace: string): boolean =>
@@ -99,6 +103,7 @@ export const createSnapshots = (
         .list()
         .filter(({ metadata }) => isOurs(metadata?.namespace ?? ''))
         .map(keyOf),
+    proxies: () => (proxies ??= countReady(nodes.list())),
   };
 };
 

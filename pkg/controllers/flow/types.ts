@@ -43,6 +43,8 @@ export interface Outcome {
   readonly bounds?: Bounds | undefined;
   /** The plan in force is what was found until its search was ended. */
   readonly limited?: PlanLimit | undefined;
+  /** Why a better plan waits. */
+  readonly held?: string | undefined;
   readonly load: KnownLoad | undefined;
   /** The slices carry the plan, as far as is known. */
   readonly inForce: boolean;

@@ -218,6 +218,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix>>> = {
   ],
   LoadNotObserved: showPolicy,
   PlanNotInForce: showPolicy,
+  PlanWaits: showPolicy,
   PlanSpread: showPolicy,
   NoEndpoints: showLabels,
   NoReadyEndpoints: showPods,

@@ -101,6 +101,12 @@ export const DIAGNOSIS_REASONS = {
     remedy:
       'Do what the condition says; each of its reasons is in "Keep traffic in its zone as far as load allows" (docs/usage/load-aware.md).',
   },
+  PlanWaits: {
+    sentence:
+      'The flow-controller has a plan that keeps more traffic in its zone, and waits: proxies would receive more a minute than its budget allows.',
+    remedy:
+      'Wait, or raise `fanOutMegabytesPerMinute` where the message says: in the FlowPolicy or in the configuration of the flow-controller.',
+  },
   PlanSpread: {
     sentence:
       'The flow-controller writes no hints on purpose: with this load every zone has to use every endpoint, so traffic crosses zones as planned.',

@@ -5,14 +5,14 @@ import { byText } from '../../apis/order.ts';
 import { decideInOrder } from '../../evacuation/decide.ts';
 import type { Leave } from '../../evacuation/decide.ts';
 import { MAX_HINTS } from '../../hints/names.ts';
+import { estimateWrites } from '../../upstream/index.ts';
+import type { WritesEstimate } from '../../upstream/index.ts';
 import { isNodeReady, serviceKeyOfRef, serviceRefOf, slicesByService, zoneOfNode } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { survival, zonesOf } from './survival.ts';
 import type { SurvivalOptions, SurvivalReport } from './types.ts';
 import { evacuatedSlices } from './unmoved.ts';
-import { estimateWrites } from './writes.ts';
-import type { WritesEstimate } from './writes.ts';
 
 /** An evacuation as far as the check looks at it. */
 export interface Evacuation extends Leave {

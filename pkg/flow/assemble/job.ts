@@ -36,8 +36,15 @@ export interface PlanAnswer {
 }
 
 const byWeight = ({ slices, zones, planned }: Extract<PlanJob, { kind: 'weight' }>, effort?: number): PlanAnswer => {
-  const { cutShort, ...plan } = planByWeight(slices, zones, planned, effort);
-  const turn = { plan, state: undefined, decision: undefined, observation: undefined, withoutCapacity: [] };
+  const { cutShort, unchanged, ...plan } = planByWeight(slices, zones, planned, effort);
+  const nothing = { state: undefined, decision: undefined };
+  const turn = {
+    plan,
+    ...nothing,
+    observation: undefined,
+    withoutCapacity: [],
+    ...(unchanged === undefined ? {} : { unchanged: { plan: unchanged, ...nothing } }),
+  };
   return { turn, bounds: undefined, cutShort };
 };
 

@@ -25,3 +25,5 @@ export const clientZonesOf = (nodes: readonly Node[]): ClientZones => {
   const weights = known.kind === 'known' ? known.weights : Object.fromEntries(zones.map((zone) => [zone, 1]));
   return { zones, weights: Object.fromEntries(zones.map((zone) => [zone, amountOf(weights, zone)])) };
 };
+
+export const countReady = (nodes: readonly Node[]): number => nodes.filter(isReady).length;

@@ -13,6 +13,7 @@ import {
 import type { EvacuationMark } from '../../evacuation/mark.ts';
 import { parseMark } from '../../evacuation/mark.ts';
 import { isLeaving } from '../../evacuation/slice.ts';
+import { sliceBytes } from '../../upstream/index.ts';
 
 export interface FlowSliceEndpoint {
   /** Name of the Pod behind it; empty where there is none. */
@@ -46,6 +47,8 @@ export interface FlowSlice extends KubernetesObject {
   /** While a zone is evacuated: zones that its mark is about. */
   readonly evacuated?: readonly string[];
   readonly addressType: string;
+  /** As every proxy receives it with a write, about. */
+  readonly bytes: number;
   /** In the order of the slice. */
   readonly endpoints: readonly FlowSliceEndpoint[];
 }
@@ -87,7 +90,8 @@ export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) =
       hinted: hints !== undefined && hints !== null,
     };
   };
-  return ({ metadata = {}, addressType, endpoints }) => {
+  return (slice) => {
+    const { metadata = {}, addressType, endpoints } = slice;
     const { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp } = metadata;
     const evacuated = parseMark(annotations?.[ANNOTATION_EVACUATED]);
     return {
@@ -103,6 +107,7 @@ export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) =
       mark: annotations?.[ANNOTATION_PLAN],
       annotated: annotations !== undefined && annotations !== null,
       addressType: addressType ?? 'IPv4',
+      bytes: sliceBytes(slice),
       ...(evacuated === undefined
         ? {}
         : { cover: pooled(evacuated.cover), evacuated: pooled([...evacuated.out.keys()].sort()) }),

@@ -5,10 +5,10 @@ import { withLatencies } from '../demand/learned-capacity.ts';
 import type { LatencySample } from '../demand/learned-capacity.ts';
 import type { FlowSettings } from '../loop/from-spec.ts';
 import { withNodeHints } from '../loop/node-hints.ts';
-import { initialState, step } from '../loop/step.ts';
-import { withEra } from '../loop/topology.ts';
-import type { LoopDecision, LoopState, Observation } from '../loop/types.ts';
-import { planProportional } from '../proportional.ts';
+import { figuresUnder, initialState, step } from '../loop/step.ts';
+import { readyOf, withEra } from '../loop/topology.ts';
+import type { LoopDecision, LoopPolicy, LoopState, Observation } from '../loop/types.ts';
+import { isOverLimit, planProportional } from '../proportional.ts';
 import type { Demand, Plan } from '../types.ts';
 import { viewsOfEndpoints, hintsInForce, planOnSlices } from './endpoints.ts';
 import type { ClientZones } from './nodes.ts';
@@ -46,6 +46,8 @@ export interface Turn {
   readonly observation: Observation | undefined;
   /** Ready endpoints that do not say what they can serve, in name order. */
   readonly withoutCapacity: readonly string[];
+  /** Where all that the change does is keep more traffic in its zone: the turn without it, for a change that has to wait. */
+  readonly unchanged?: Pick<Turn, 'plan' | 'state' | 'decision'>;
 }
 
 const OWN_ZONES: HintsInForce = { spread: false, endpoints: [] };
@@ -62,13 +64,58 @@ const withPlan = (state: LoopState, plan: HintsInForce, observation: Observation
   eras: withEra([], observation, plan, -Infinity),
 });
 
+/** What was counted, and not what was decided: the plan before stays, and samples go on to be compared with it. */
+const withoutChange = (
+  before: LoopState,
+  state: LoopState,
+  plan: HintsInForce,
+  { holdAfterSeconds }: LoopPolicy,
+  observation: Observation,
+): LoopState => ({
+  ...state,
+  plan,
+  plannedAt: before.plannedAt,
+  previous: before.previous,
+  eras: withEra(before.eras, observation, plan, observation.time - holdAfterSeconds),
+  high: before.high,
+});
+
+/** The turn as if the change that it decided on had not been worth it. */
+const unchangedTurn = (
+  before: LoopState,
+  { state, decision }: ReturnType<typeof step>,
+  { loop }: FlowSettings,
+  observation: Observation,
+): NonNullable<Turn['unchanged']> => {
+  const { plan, quickAt } = before;
+  const { saves: _, ...rest } = decision;
+  const { inZoneShare } = figuresUnder(plan, readyOf(observation), decision.demand, loop);
+  const nodes =
+    state.nodes === undefined ? {} : { nodes: { ...state.nodes, plannedAt: before.nodes?.plannedAt ?? null } };
+  return {
+    plan,
+    state: { ...withoutChange(before, state, plan, loop, observation), quickAt, ...nodes },
+    decision: {
+      ...rest,
+      changed: false,
+      reason: 'Steady',
+      spread: plan.spread,
+      endpoints: plan.endpoints,
+      inZoneShare,
+    },
+  };
+};
+
 const enforced = (input: TurnInput, observation: Observation): Turn => {
   const { settings, slices, state, remembered } = input;
   const adopted = { ...initialState(observation), plan: planOnSlices(slices, remembered) };
   const lost = state !== undefined && slices.some((slice) => differs(slice, state.plan));
   const before = lost ? withPlan(state, state.plan, observation) : (state ?? adopted);
   const next = withNodeHints(settings.loop, before, step(settings.loop, before, observation), observation);
-  return { plan: next.state.plan, state: next.state, decision: next.decision, observation, withoutCapacity: [] };
+  const turn = { plan: next.state.plan, state: next.state, decision: next.decision, observation, withoutCapacity: [] };
+  return next.decision.saves === true
+    ? { ...turn, unchanged: unchangedTurn(before, next, settings, observation) }
+    : turn;
 };
 
 /** What would be planned, while what is in force is what the slices say. */
@@ -78,16 +125,8 @@ const observed = (input: TurnInput, observation: Observation): Turn => {
   const known = input.state ?? { ...initialState(observation), plan: actual };
   const before = samePlan(known.plan, actual) ? known : withPlan(known, actual, observation);
   const { state, decision } = step(settings.loop, before, observation);
-  const oldest = observation.time - settings.loop.holdAfterSeconds;
   const kept: LoopState = decision.changed
-    ? {
-        ...state,
-        plan: actual,
-        plannedAt: before.plannedAt,
-        previous: before.previous,
-        eras: withEra(before.eras, observation, actual, oldest),
-        high: before.high,
-      }
+    ? withoutChange(before, state, actual, settings.loop, observation)
     : { ...state, plan: actual };
   // New samples that ask for no change say that what is in force will do; without any the proposal stands.
   const proposal = decision.rank > 0 ? actual : (input.proposed ?? actual);
@@ -176,7 +215,7 @@ export const planByWeight = (
   { weights }: ClientZones,
   planned: HintsInForce | undefined,
   effort?: number,
-): HintsInForce & Pick<Plan, 'cutShort'> => {
+): HintsInForce & Pick<Plan, 'cutShort'> & { readonly unchanged?: HintsInForce } => {
   const current = planned ?? planOnSlices(slices);
   const known = new Map(current.endpoints.map(({ name, forZones }) => [name, forZones]));
   const endpoints = viewsOfEndpoints(slices)
@@ -190,5 +229,7 @@ export const planByWeight = (
   };
   const tolerated = planProportional({ ...input, ...TOLERATED });
   const plan = tolerated.changes === 0 ? tolerated : planProportional({ ...input, ...WANTED });
-  return { spread: plan.spread, endpoints: plan.spread ? [] : plan.endpoints, cutShort: plan.cutShort };
+  const { spread, cutShort } = plan;
+  const found = { spread, endpoints: spread ? [] : plan.endpoints, cutShort };
+  return plan === tolerated || isOverLimit({ ...input, ...TOLERATED }) ? found : { ...found, unchanged: current };
 };

@@ -94,7 +94,12 @@ const nodesFor = (
   { decision }: Stepped,
   memory: NodeMemory,
   input: NodeStepsInput,
-): { readonly nodes: (name: string) => readonly string[]; readonly planned: boolean } => {
+): {
+  readonly nodes: (name: string) => readonly string[];
+  readonly planned: boolean;
+  /** Load is too high under those in force. */
+  readonly high: boolean;
+} => {
   const old = nodesOf(before.plan);
   const current = nodeFigures(input, old);
   const inForce = !decision.changed && input.endpoints.every(({ name }) => old(name).length > 0);
@@ -102,16 +107,16 @@ const nodesFor = (
   const patience = high ? policy.planIntervalSeconds : policy.downDwellSeconds;
   const kept = inForce ? old : () => [];
   const anew = decision.changed || decision.reason === 'TopologyChanged';
-  if (!anew && decision.time - (memory.plannedAt ?? -Infinity) < patience) return { nodes: kept, planned: false };
+  if (!anew && decision.time - (memory.plannedAt ?? -Infinity) < patience) return { nodes: kept, planned: false, high };
   const steps = planNodeSteps(input);
   const zones = nodeFigures(input, () => []);
   const compared = inForce ? current : zones;
   const total = input.nodes.reduce((sum, { demand }) => sum + demand, 0);
-  if (steps === undefined) return { nodes: inForce && !high ? old : () => [], planned: true };
+  if (steps === undefined) return { nodes: inForce && !high ? old : () => [], planned: true, high };
   const saves = compared.crossZoneCost - steps.crossZoneCost > policy.worthwhileSaving * total;
-  if (!saves && !(inForce && high)) return { nodes: kept, planned: true };
+  if (!saves && !(inForce && high)) return { nodes: kept, planned: true, high };
   const found = new Map(steps.endpoints.map(({ name, forNodes }) => [name, forNodes]));
-  return { nodes: (name) => found.get(name) ?? [], planned: true };
+  return { nodes: (name) => found.get(name) ?? [], planned: true, high };
 };
 
 /** The step's answer with hints for Nodes where the policy asks for them and the source shows the demand of each Node's clients. */
@@ -128,7 +133,7 @@ export const withNodeHints = (
   const input = memory === undefined ? undefined : inputOf(policy, bare, decision, memory, observation);
   if (memory === undefined || input === undefined || bare.plan.spread || !isCounted(state))
     return { state: bare, decision };
-  const { nodes, planned } = nodesFor(policy, before, next, memory, input);
+  const { nodes, planned, high } = nodesFor(policy, before, next, memory, input);
   const any = input.endpoints.every(({ name }) => nodes(name).length > 0);
   const old = nodesOf(before.plan);
   const same = input.endpoints.every(({ name }) => (any ? nodes(name) : []).join() === old(name).join());
@@ -138,7 +143,7 @@ export const withNodeHints = (
     decision: {
       ...decision,
       changed: decision.changed || !same,
-      reason: decision.changed || same ? decision.reason : 'NodesChanged',
+      ...(decision.changed || same ? {} : { reason: 'NodesChanged', ...(any && !high ? { saves: true } : {}) }),
       endpoints: plan.endpoints,
       ...(any ? { inZoneShare: nodeFigures(input, nodes).inZoneShare } : {}),
     },

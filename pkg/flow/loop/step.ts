@@ -32,7 +32,7 @@ export const initialState = ({ time }: Observation): LoopState => ({
 });
 
 /** What a plan does to a demand. */
-const figuresUnder = (
+export const figuresUnder = (
   plan: HintsInForce,
   endpoints: readonly FlowEndpoint[],
   demand: Demand,
@@ -96,7 +96,7 @@ const decisionOf = (
   policy: LoopPolicy,
   observation: Observation,
   observed: Observed,
-  { plan, reason, cutShort }: Choice,
+  { plan, reason, cutShort, saves }: Choice,
   changed: boolean,
 ): LoopDecision => {
   const demand = believedOf(observed);
@@ -108,6 +108,7 @@ const decisionOf = (
     demand,
     inZoneShare: figuresUnder(plan, readyOf(observation), demand, policy).inZoneShare,
     reason,
+    ...(changed && saves === true ? { saves } : {}),
     cutShort,
     rank: observed.rank,
     condition: observed.condition,

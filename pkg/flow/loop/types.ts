@@ -218,6 +218,8 @@ export interface LoopDecision {
   /** Predicted fraction of the demand that stays in its zone. */
   readonly inZoneShare: number;
   readonly reason: LoopReason;
+  /** All that the change does is keep more traffic in its zone: it may wait. */
+  readonly saves?: true;
   /** The search for a plan ended where its effort did: a better one might be found with more. */
   readonly cutShort: boolean;
   /** How many zones' demand the last samples could separate; 0 where none were new. */

@@ -182,6 +182,7 @@ describe('chart, values', () => {
       sourcesSecretName: 'prometheus-token',
       podLabels: { 'networking.gardener.cloud/to-prometheus': 'allowed' },
       createPolicies: false,
+      fanOutMegabytesPerMinute: 5_000,
     };
     const objects = documents(await helm().template({ flowController }));
     const named = (kind: string): Rendered | undefined =>

@@ -20,6 +20,7 @@ export const FLOW_POLICY_SPEC: FlowPolicySpec = {
   upDwell: '30s',
   downDwell: '5m',
   planInterval: '30s',
+  fanOutMegabytesPerMinute: 100,
   metrics: {
     source: 'prometheus',
     query: 'sum by (namespace, pod) (rate(requests_total{namespace="$namespace", service=~"$service"}[1m]))',

@@ -23,6 +23,12 @@ const wrong: { name: string; spec: object; field: string; says: RegExp }[] = [
     field: 'spec.targetUtilizationPercent',
     says: /above/,
   },
+  {
+    name: 'a budget of nothing',
+    spec: { fanOutMegabytesPerMinute: 0 },
+    field: 'spec.fanOutMegabytesPerMinute',
+    says: /allowed: 1 to/,
+  },
   { name: 'no duration', spec: { upDwell: 'soon' }, field: 'spec.upDwell', says: /must match/ },
   { name: 'less than a second', spec: { planInterval: '500ms' }, field: 'spec.planInterval', says: /at least 1s/ },
   {

@@ -16,6 +16,7 @@ const plan = (more: Partial<PlannedService> = {}): PlannedService => ({
   demand: { a: 0.51234, b: 1 },
   inZoneShare: 0.876,
   writes: 2,
+  fanOutBytes: 3_400_000,
   ...more,
 });
 
@@ -24,9 +25,9 @@ describe('the plans of a dry run', () => {
     const unknown = plan({ service: 'api', reason: 'NotInstalled', demand: null, inZoneShare: null, writes: 0 });
     const text = renderPlans([plan(), unknown], 'table');
     expect(text).to.match(
-      /^shop +web +load-aware +3 +a 0\.512, b 1 +88 % +2 +Planned +every endpoint serves its own zone$/m,
+      /^shop +web +load-aware +3 +a 0\.512, b 1 +88 % +2 +3\.4 MB +Planned +every endpoint serves its own zone$/m,
     );
-    expect(text).to.match(/^shop +api +load-aware +3 +- +- +0 +NotInstalled +/m);
+    expect(text).to.match(/^shop +api +load-aware +3 +- +- +0 +- +NotInstalled +/m);
     expect(text).to.match(
       /2 Service\(s\) request a plan; 2 EndpointSlice\(s\) would be written\. Nothing was written\.\n$/,
     );

@@ -6,6 +6,7 @@ import type { Node } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
 import type { FlowCaches } from '../../../../pkg/controllers/flow/caches.ts';
+import { createFanOutBudget } from '../../../../pkg/controllers/flow/fan-out.ts';
 import type { LoadReader } from '../../../../pkg/controllers/flow/loads.ts';
 import type { Planning } from '../../../../pkg/controllers/flow/planning.ts';
 import { createFlowReconciler } from '../../../../pkg/controllers/flow/reconciler.ts';
@@ -32,6 +33,7 @@ const slice: FlowSlice = {
   mark: 'zones',
   annotated: true,
   addressType: 'IPv4',
+  bytes: 1_000,
   endpoints: [{ pod: 'web-0', address: '192.0.2.1', zone: 'a', ready: true, forZones: ['a', 'b'], hinted: true }],
 };
 
@@ -92,6 +94,7 @@ describe('the loop in trouble', () => {
       client,
       loads,
       planning: planning as Planning,
+      fanOut: createFanOutBudget({ limit: undefined, proxies: () => 0, clock }),
       clock,
       random: () => 0,
       checkSpec: () => undefined,

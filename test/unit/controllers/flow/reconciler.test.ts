@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { Service } from '../../../../pkg/apis/core.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP } from '../../../../pkg/apis/names.ts';
+import { createFanOutBudget } from '../../../../pkg/controllers/flow/fan-out.ts';
 import { createLoadReader } from '../../../../pkg/controllers/flow/loads.ts';
 import { openInline } from '../../../../pkg/controllers/flow/plan-thread.ts';
 import { createPlanning } from '../../../../pkg/controllers/flow/planning.ts';
@@ -50,6 +51,7 @@ describe('the label of a Service that asks for a plan', () => {
       client,
       loads: createLoadReader({ sources: new Map(), clock, lifetime: signal }),
       planning: createPlanning({ open: openInline, clock }),
+      fanOut: createFanOutBudget({ limit: undefined, proxies: () => 0, clock }),
       clock,
       random: () => 0,
       checkSpec: () => undefined,

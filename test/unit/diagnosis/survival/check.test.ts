@@ -6,7 +6,7 @@ import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { checkEvacuation } from '../../../../pkg/diagnosis/survival/check.ts';
 import type { Evacuation, EvacuationCheck } from '../../../../pkg/diagnosis/survival/check.ts';
-import { estimateWrites } from '../../../../pkg/diagnosis/survival/writes.ts';
+import { estimateWrites } from '../../../../pkg/upstream/index.ts';
 import { BPF, CALICO, CILIUM, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';

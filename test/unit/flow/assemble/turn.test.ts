@@ -125,6 +125,52 @@ describe('a turn by load', () => {
   });
 });
 
+describe('a turn whose change only saves crossing', () => {
+  const SHARED = sliceWith({ a: ['a'], b: ['a', 'b'] });
+  const settings = settingsFromSpec({ upDwell: '1s', planInterval: '1s', downDwell: '20s' });
+  const turnAt = (time: number, { state, plan }: Pick<Turn, 'state' | 'plan'>, cores: Record<string, number>): Turn =>
+    turnByLoad(input({ settings, slices: [SHARED], time, load: load(time, cores), state, proposed: plan }));
+  /** Ten turns of which each change waits. */
+  const waiting = (): Turn[] => {
+    const all = [turnByLoad(input({ settings, slices: [SHARED] }))];
+    for (let time = 10; time <= 100; time += 10) {
+      const last = all.at(-1);
+      all.push(turnAt(time, { ...(last as Turn), ...last?.unchanged }, { a: 0.1, b: 0.2 }));
+    }
+    return all;
+  };
+
+  it('has one without it, which keeps plan, estimate and everything that samples are compared with', () => {
+    const last = waiting().at(-1);
+    expect(last?.decision).to.deep.include({ changed: true, reason: 'Returned' });
+    expect(last?.plan.endpoints.map(({ forZones }) => forZones.join())).to.deep.equal(['a', 'b']);
+    const { state, plan, decision } = last?.unchanged ?? {};
+    expect(plan?.endpoints).to.deep.include({ name: 'b1', forZones: ['a', 'b'] });
+    expect(decision).to.deep.include({ changed: false, reason: 'Steady' });
+    expect(decision?.inZoneShare, 'of the plan in force').to.be.below(1);
+    expect(state).to.deep.include({ plan, plannedAt: null, quickAt: null });
+    expect(state?.belief).to.deep.equal(last?.state?.belief);
+    expect(state?.sampled).to.deep.equal(last?.state?.sampled);
+  });
+
+  it('asks for it again with each sample, and no more once demand needs the plan in force', () => {
+    const all = waiting();
+    const asked = all.map(({ unchanged }) => unchanged !== undefined);
+    expect(asked.slice(asked.indexOf(true)), 'from the first time on').not.to.include(false);
+    const last = all.at(-1) as Turn;
+    let [turn, time] = [{ ...last, ...last.unchanged }, 110];
+    for (; time <= 150; time += 10) turn = turnAt(time, { ...turn, ...turn.unchanged }, { a: 0.6, b: 0.65 });
+    expect(turn.unchanged).to.equal(undefined);
+    expect(turn.plan.endpoints).to.deep.include({ name: 'b1', forZones: ['a', 'b'] });
+  });
+
+  it('is none that takes load away', () => {
+    const changed = turns(4, { a: 0.85, b: 0.1 }, {}).find(({ decision }) => decision?.changed === true);
+    expect(changed?.decision?.reason).to.be.oneOf(['Overloaded', 'Saturated']);
+    expect(changed).not.to.have.property('unchanged');
+  });
+});
+
 describe('a turn that only observes', () => {
   it('goes on learning under the hints that are there, and keeps its proposal', () => {
     const all = turns(6, { a: 0.55, b: 0.55 }, { settings: observeOnly, slices: [BARE] });
@@ -188,6 +234,13 @@ describe('a plan by weight', () => {
     const after = planByWeight([flowSlice(many.slice(1))], zones, before);
     expect(after.endpoints).to.deep.equal(before.endpoints.filter(({ name }) => name !== 'p0'));
     expect(planByWeight([flowSlice(many)], zones, after).endpoints).to.deep.equal(before.endpoints);
+  });
+
+  it('says what it would replace where that keeps to the limit, and not where it is overloaded', () => {
+    const even = { zones: ['a', 'b'], weights: { a: 1, b: 1 } };
+    const none = { spread: true, endpoints: [] };
+    expect(planByWeight([four], even, none)).to.deep.include({ spread: false, unchanged: none });
+    expect(planByWeight([four], { ...even, weights: { a: 9, b: 1 } }, undefined)).not.to.have.property('unchanged');
   });
 
   it('is own zones without any weight', () => {

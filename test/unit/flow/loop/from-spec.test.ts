@@ -15,6 +15,7 @@ describe('the settings of a FlowPolicy', () => {
       source: undefined,
       query: undefined,
       intervalSeconds: undefined,
+      fanOutPerMinute: undefined,
     });
   });
 
@@ -26,6 +27,7 @@ describe('the settings of a FlowPolicy', () => {
       upDwell: '1m30s',
       downDwell: '1h',
       planInterval: '2s',
+      fanOutMegabytesPerMinute: 5,
       metrics: { source: 'prometheus', query: 'q', interval: '5s' },
       capacity: { from: 'Value', value: '250m' },
       idle: '10m',
@@ -41,6 +43,7 @@ describe('the settings of a FlowPolicy', () => {
       source: 'prometheus',
       query: 'q',
       intervalSeconds: 5,
+      fanOutPerMinute: 5_000_000,
     });
     const { cost, ...numbers } = loop;
     expect(numbers).to.deep.equal({

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an evacuation costs the control plane: slices that are written, what of them every proxy receives, and the answers of the
-// EndpointSlice controller.
-import type { EndpointSlice } from '../../apis/core.ts';
-import { isControllerSlice } from '../../upstream/index.ts';
+// What writes of EndpointSlices cost the control plane: what every proxy receives of them, and the answers of the EndpointSlice
+// controller. The only estimate of it: evacuations show it, and the closed loop keeps to a budget of it.
+import type { EndpointSlice } from '../apis/core.ts';
+import { isControllerSlice } from './controller/sync.ts';
 
-export interface WritesEstimate {
+/** Of a slice as JSON without managed fields; proxies that read protobuf receive less. */
+export const sliceBytes = ({ metadata, ...rest }: EndpointSlice): number =>
+  JSON.stringify({ ...rest, metadata: { ...metadata, managedFields: undefined } }).length;
+
+export interface FanOut {
   /** Slices that are written, once each. */
   readonly slices: number;
   /** Of these as JSON, as far as they are known here: about what they are in storage without managed fields. */
@@ -13,6 +17,15 @@ export interface WritesEstimate {
   readonly proxies: number;
   /** To all proxies together; kube-proxy reads protobuf, which is smaller. */
   readonly fanOutBytes: number;
+}
+
+/** `sizes`: of the slices that are written, each as `sliceBytes` counts it. */
+export const fanOutOf = (sizes: readonly number[], proxies: number): FanOut => {
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  return { slices: sizes.length, bytes, proxies, fanOutBytes: bytes * proxies };
+};
+
+export interface WritesEstimate extends FanOut {
   /**
    * The EndpointSlice controller answers each write of another author with one PUT a second later, which changes nothing and so
    * reaches no watch (pkg/controller/endpointslice of kubernetes/kubernetes; seen on 1.36.3).
@@ -29,8 +42,6 @@ export interface WritesEstimate {
 /** Default of --kube-api-qps of kube-controller-manager; Gardener sets 100 for Shoots. */
 export const CONTROLLER_REQUESTS_PER_SECOND = 20;
 
-const ENCODER = new TextEncoder();
-
 /** `slices`: those that would be written, as they would be. */
 export const estimateWrites = (
   slices: readonly EndpointSlice[],
@@ -39,13 +50,19 @@ export const estimateWrites = (
     requestsPerSecond = CONTROLLER_REQUESTS_PER_SECOND,
   }: { readonly proxies: number; readonly requestsPerSecond?: number },
 ): WritesEstimate => {
-  const bytes = slices.reduce((sum, slice) => sum + ENCODER.encode(JSON.stringify(slice)).length, 0);
   const puts = slices.filter(isControllerSlice).length;
   return {
-    slices: slices.length,
-    bytes,
-    proxies,
-    fanOutBytes: bytes * proxies,
+    ...fanOutOf(slices.map(sliceBytes), proxies),
     echo: { puts, requestsPerSecond, seconds: puts / requestsPerSecond },
   };
+};
+
+const KILO = 1000;
+
+/** `820 B`, `12 kB`, `3.4 MB`: powers of ten. */
+export const bytesText = (bytes: number): string => {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let [value, unit] = [bytes, 0];
+  while (value >= KILO && unit < units.length - 1) [value, unit] = [value / KILO, unit + 1];
+  return `${value < 10 && unit > 0 ? value.toFixed(1).replace(/\.0$/, '') : Math.round(value)} ${units[unit] ?? ''}`;
 };
