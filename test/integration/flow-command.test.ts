@@ -90,8 +90,12 @@ describe('the flow-controller command', function onSandbox() {
     bed.sandbox.clearRequests();
     const table = await run(...folder.flags, '--dry-run');
     expect(table.code, table.stderr).to.equal(0);
-    expect(table.stdout).to.match(/^NAMESPACE +SERVICE +STRATEGY +ENDPOINTS +DEMAND +IN ZONE +WRITES +FAN-OUT +REASON +PLAN$/m);
-    expect(table.stdout).to.match(/^shop +web +load-aware +2 +a \S+, b \S+ +\d+ % +\d+ +(-|\d[\d.]* k?B) +Planned +\S/m);
+    expect(table.stdout).to.match(
+      /^NAMESPACE +SERVICE +STRATEGY +ENDPOINTS +DEMAND +IN ZONE +WRITES +FAN-OUT +REASON +PLAN$/m,
+    );
+    expect(table.stdout).to.match(
+      /^shop +web +load-aware +2 +a \S+, b \S+ +\d+ % +\d+ +(-|\d[\d.]* k?B) +Planned +\S/m,
+    );
     const json = await run(...folder.flags, '--dry-run', '-o', 'json');
     const [plan] = JSON.parse(json.stdout) as {
       plan: { endpoints: { name: string; forZones: string[] }[] };
