@@ -2,6 +2,8 @@
 // Reads what client-node leaves out of a kubeconfig: token files (Gardener uses them), full impersonation, plug-in input.
 import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { isFields } from '../apis/fields.ts';
+import type { Fields } from '../apis/fields.ts';
 
 /** One kubeconfig file as it was read. */
 export interface KubeconfigFile {
@@ -22,8 +24,7 @@ interface Named {
   [key: string]: unknown;
 }
 
-const record = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+const record = (value: unknown): Fields => (isFields(value) ? value : {});
 
 const strings = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
