@@ -45,6 +45,19 @@ const resourceParts = (parts: readonly string[]): Pick<Route, 'plural' | 'namesp
   return { plural: third, namespace: second, name: fourth, subresource: fifth };
 };
 
+/** The route of a request that names no resource. */
+export const NO_RESOURCE: Route = {
+  verb: 'raw',
+  group: '',
+  version: '',
+  plural: '',
+  namespace: '',
+  name: '',
+  subresource: '',
+  path: '/',
+  query: {},
+};
+
 /** Parses the request target. Throws URIError on broken percent encoding. */
 export const parseRoute = (method: string, target: string): Route => {
   const [path = '', search = ''] = target.split('?', 2);
@@ -53,17 +66,7 @@ export const parseRoute = (method: string, target: string): Route => {
     .split('/')
     .filter((part) => part !== '')
     .map((part) => decodeURIComponent(part));
-  const raw = {
-    verb: 'raw',
-    group: '',
-    version: '',
-    plural: '',
-    namespace: '',
-    name: '',
-    subresource: '',
-    path,
-    query,
-  };
+  const raw = { ...NO_RESOURCE, path, query };
   const core = parts[0] === 'api';
   const head = core ? 2 : 3;
   if ((!core && parts[0] !== 'apis') || parts.length <= head) return raw;

@@ -6,7 +6,7 @@ import { toStatus, type Exchange } from './exchange.ts';
 import { describeOpenApi } from './openapi.ts';
 import { faultStatus, type FaultTable } from './faults.ts';
 import type { Call } from './handlers.ts';
-import { parseRoute, type Route } from './route.ts';
+import { NO_RESOURCE, parseRoute, type Route } from './route.ts';
 import type { Registry } from './served-resource.ts';
 import type { SandboxRequest } from './types.ts';
 import type { Users } from './users.ts';
@@ -32,18 +32,6 @@ const routeOf = (exchange: Exchange): Route => {
   } catch {
     throw badRequest('the path is not properly encoded');
   }
-};
-
-const EMPTY_ROUTE: Route = {
-  verb: 'raw',
-  group: '',
-  version: '',
-  plural: '',
-  namespace: '',
-  name: '',
-  subresource: '',
-  path: '/',
-  query: {},
 };
 
 export const createRouter = ({ registry, users, faults, handle, version, log }: RouterDependencies) => {
@@ -106,7 +94,7 @@ export const createRouter = ({ registry, users, faults, handle, version, log }: 
     });
 
   return async (exchange: Exchange): Promise<void> => {
-    let route = EMPTY_ROUTE;
+    let route = NO_RESOURCE;
     const actor = users.authenticate(exchange.header('authorization'));
     const user = actor?.username ?? 'system:anonymous';
     try {
