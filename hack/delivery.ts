@@ -11,7 +11,6 @@ import { layImage } from './delivery/image.ts';
 import type { Descriptor } from './lib/oci.ts';
 
 const root = resolve(import.meta.dirname, '..');
-/** The registry of the examples. */
 const PLACEHOLDER = 'registry.example.com';
 const USAGE =
   'usage: hack/node hack/delivery.ts --registry REGISTRY --base FOLDER [--conntrack FOLDER]\n' +

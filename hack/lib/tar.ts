@@ -12,7 +12,6 @@ export interface PackedFile {
   readonly mode: number;
 }
 
-/** A .tar. */
 export const tarOf = async (files: readonly PackedFile[]): Promise<Buffer> => {
   const archive = pack();
   for (const { name, content, mode } of files) archive.entry({ name, mode, mtime: new Date(0) }, content);

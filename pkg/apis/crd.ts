@@ -13,7 +13,6 @@ export const column = (name: string, type: string, jsonPath: string, description
   ...(priority === 0 ? {} : { priority }),
 });
 
-/** The path of a field of the condition of this type. */
 export const conditionPath = (type: string, field: string): string =>
   `.status.conditions[?(@.type=="${type}")].${field}`;
 

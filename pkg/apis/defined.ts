@@ -13,6 +13,5 @@ export const defined = <T extends object>(object: T): Defined<T> => {
   return copy as Defined<T>;
 };
 
-/** Of a map, what it has of the keys. */
 export const picked = (map: StringMap | undefined, keys: readonly string[]): StringMap =>
   Object.fromEntries(keys.flatMap((key) => (map?.[key] === undefined ? [] : [[key, map[key]]])));

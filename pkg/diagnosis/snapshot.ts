@@ -182,7 +182,6 @@ export interface ClusterSnapshot {
   readonly evacuations: Collection<EvacuationSummary>;
 }
 
-/** Names of the collections. */
 export type CollectionName = Exclude<keyof ClusterSnapshot, 'version' | 'traffic'>;
 
 /** Of Nodes, Services and slices there is no answer without. */

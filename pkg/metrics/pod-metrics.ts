@@ -58,7 +58,6 @@ const coresOfContainers = (containers: unknown): number | undefined => {
 /** metrics-server's is a minute at most; a plan by the longest window of all Pods must not be misled by one. */
 const MAX_WINDOW_SECONDS = 3_600;
 
-/** Reads an item of a PodMetricsList. */
 export const readPodMetrics = (item: unknown): PodUsage | Unusable => {
   const metadata = isFields(item) ? item['metadata'] : undefined;
   const pod = isFields(metadata) ? metadata['name'] : undefined;

@@ -45,7 +45,6 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** A plain-text answer. */
 export const plainText = (status: number, body: string): Answer => ({
   status,
   contentType: 'text/plain; charset=utf-8',

@@ -5,7 +5,6 @@ import type { LabelSelector, MutatingWebhook, MutatingWebhookConfiguration } fro
 import { defined } from '../apis/defined.ts';
 import { ANNOTATION_REGISTERED, ANNOTATION_WITHDRAWN, GROUP } from '../apis/names.ts';
 
-/** Defaults. */
 const DEFAULT_TIMEOUT_SECONDS = 5;
 
 /** The narrowing parts of our last write, by webhook name. */

@@ -168,7 +168,6 @@ export type TrafficMeterSourceConfiguration = Omit<
 export type MetricSourceConfiguration =
   ResourceMetricsSourceConfiguration | PrometheusSourceConfiguration | TrafficMeterSourceConfiguration;
 
-/** Schema of `metricSources`. */
 export const METRIC_SOURCES_SCHEMA = Type.Unsafe<MetricSourceConfiguration[]>({
   type: 'array',
   items: source,

@@ -24,7 +24,6 @@ export interface View {
   ready(): boolean;
   /** Of one Service, by `namespace/name`. */
   slicesOf(service: string): EndpointSlice[];
-  /** Labels of a namespace. */
   labelsOf(namespace: string): ObjectMeta['labels'];
   onSlice(handler: ChangeHandler<EndpointSlice>): void;
   run(signal: AbortSignal): Promise<void>;

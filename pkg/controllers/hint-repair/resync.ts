@@ -10,7 +10,6 @@ import type { Client, Clock, EventInput, EventRecorder, Reconciler, Result } fro
 import type { Logger } from '../../telemetry/types.ts';
 import { needsResync } from './select.ts';
 
-/** What the resyncs are for. */
 export interface ResyncTask {
   /** Whether one more write of the slice would change its hints, if admission works. */
   needsResync(slice: EndpointSlice): boolean;
