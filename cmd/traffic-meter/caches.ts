@@ -4,6 +4,7 @@ import type { EndpointSlice, Node, Service } from '../../pkg/apis/core.ts';
 import { defined } from '../../pkg/apis/defined.ts';
 import type { KubernetesObject, ObjectMeta } from '../../pkg/apis/meta.ts';
 import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../../pkg/apis/names.ts';
+import { zoneOfNode } from '../../pkg/apis/readings.ts';
 import { ENDPOINT_SLICES, NODES, SERVICES } from '../../pkg/apis/resources.ts';
 import type { Resource } from '../../pkg/apis/resources.ts';
 import { createInformer } from '../../pkg/kubernetes/informer.ts';
@@ -57,8 +58,6 @@ export type DirectoryCache = Pick<
   'resource' | 'hasSynced' | 'stalenessMs' | 'waitForSync' | 'run'
 >;
 
-const zoneOf = ({ metadata }: Node): string => metadata?.labels?.[LABEL_ZONE] ?? '';
-
 /** Informers that feed the directory and the book of hints; nothing is requested before they run. */
 export const createDirectoryCaches = (
   directory: Directory,
@@ -72,7 +71,7 @@ export const createDirectoryCaches = (
       bare: bareNode,
       set(node) {
         directory.setNode(node);
-        hints.setNodeZone(node.metadata?.name ?? '', zoneOf(node), now());
+        hints.setNodeZone(node.metadata?.name ?? '', zoneOfNode(node), now());
       },
       remove: (node) => directory.removeNode(node),
     }),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The meter's clockwork: follows flows, settles them every other second, reads the whole table now and then, and starts again
 // what ended.
+import { errorText } from '../../pkg/apis/error-text.ts';
 import { sleep } from '../../pkg/kubernetes/sleep.ts';
 import type { Clock } from '../../pkg/kubernetes/types.ts';
 import type { Logger } from '../../pkg/telemetry/types.ts';
@@ -50,7 +51,7 @@ export const createMeter = (options: MeterOptions): Meter => {
         pauseMs = await once();
       } catch (error) {
         if (signal.aborted) return;
-        problems.set(part, error instanceof Error ? error.message : String(error));
+        problems.set(part, errorText(error));
         logger.warn('conntrack failed', { part, error });
       }
       await sleep(clock, pauseMs, signal).catch(() => undefined);

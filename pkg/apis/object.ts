@@ -13,6 +13,12 @@ export const refOf = ({ metadata }: Named): Required<ObjectRef> => ({
   name: metadata?.name ?? '',
 });
 
+/** Without a namespace where the object has none. */
+export const scopedRefOf = ({ metadata }: Named): ObjectRef => ({
+  name: metadata?.name ?? '',
+  ...defined({ namespace: metadata?.namespace }),
+});
+
 /** `namespace/name`, of a namespaced object: the key of caches and queues. */
 export const keyOf = ({ metadata }: Named): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 

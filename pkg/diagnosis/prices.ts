@@ -2,7 +2,7 @@
 // What traffic between zones and regions costs: tables of prices, built in or given, and the bill of a traffic matrix.
 import type { Node } from '../apis/core.ts';
 import { LABEL_REGION } from '../apis/names.ts';
-import { zoneOfNode } from './models/lookup.ts';
+import { zoneOfNode } from '../apis/readings.ts';
 import { FieldError, asFields, asText, listAt, objectAt, requiredTextAt, stringsAt, textAt } from './project/fields.ts';
 import type { Fields } from '../apis/fields.ts';
 

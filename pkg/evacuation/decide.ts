@@ -2,6 +2,7 @@
 // One Service while zones are evacuated: which endpoints leave, and which zones those that stay have to serve.
 import type { Endpoint, EndpointSlice } from '../apis/core.ts';
 import { ANNOTATION_EVACUATED } from '../apis/names.ts';
+import { isEndpointReady } from '../apis/readings.ts';
 import { MAX_HINTS } from '../hints/names.ts';
 import type { EvacuationMark, Leaving } from './mark.ts';
 import { parseMark } from './mark.ts';
@@ -42,8 +43,6 @@ interface Seen {
   readonly zones: readonly string[];
 }
 
-const isReady = ({ conditions }: Endpoint): boolean => conditions?.ready !== false;
-
 const groupOf = ({ addressType, ports }: EndpointSlice): string =>
   JSON.stringify([addressType, (ports ?? []).map(({ name, port }) => `${name ?? ''}=${port ?? ''}`).sort()]);
 
@@ -65,7 +64,7 @@ export const markedSlices = (slices: readonly EndpointSlice[]): Map<string, numb
 const seenIn = (slice: EndpointSlice): Seen[] => {
   const mark = markOf(slice);
   const group = groupOf(slice);
-  return (slice.endpoints ?? []).filter(isReady).map((endpoint) => ({
+  return (slice.endpoints ?? []).filter(isEndpointReady).map((endpoint) => ({
     endpoint,
     name: endpoint.targetRef?.name ?? endpoint.addresses[0] ?? '',
     group,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an evacuated slice says in its annotation: enough to keep it evacuated, and to undo that, without looking elsewhere.
 import { isZoneName, MAX_HINTS } from '../hints/names.ts';
-import { isFields } from '../apis/fields.ts';
+import { isFields, parseJson } from '../apis/fields.ts';
 import type { Fields } from '../apis/fields.ts';
 import { parseBase } from './base-hints.ts';
 
@@ -36,14 +36,6 @@ export const printMark = ({ out, cover, was }: EvacuationMark): string =>
     ...(was.except.size === 0 ? {} : { except: Object.fromEntries([...was.except].sort(byName)) }),
   });
 
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
 const leavingOf = (value: unknown): Leaving | undefined => {
   if (value === true) return 'all';
   return Array.isArray(value) && value.every((address) => typeof address === 'string') ? new Set(value) : undefined;
@@ -70,7 +62,7 @@ const exceptOf = (value: unknown): ReadonlyMap<string, string> | undefined => {
 
 /** Undefined where there is none, or none that we could have written: the owner of a slice may write anything there. */
 export const parseMark = (text: unknown): EvacuationMark | undefined => {
-  const value = typeof text === 'string' ? parsed(text) : undefined;
+  const value = typeof text === 'string' ? parseJson(text) : undefined;
   if (!isFields(value)) return undefined;
   const { cover, was: usual }: Fields = value;
   const out = outOf(value['out']);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What became of Services under the evacuations of zones.
 import type { EndpointSlice } from '../apis/core.ts';
+import { isEndpointReady } from '../apis/readings.ts';
 import type { OrderedDecision } from './decide.ts';
 import { isLeaving } from './slice.ts';
 
@@ -22,7 +23,7 @@ export type Outcomes = ReadonlyMap<string, ReadonlyMap<string, Outcome>>;
 const inZone = (slices: readonly EndpointSlice[], zone: string) =>
   slices
     .flatMap(({ endpoints }) => endpoints ?? [])
-    .filter((endpoint) => endpoint.zone === zone && endpoint.conditions?.ready !== false);
+    .filter((endpoint) => endpoint.zone === zone && isEndpointReady(endpoint));
 
 /** @param settled - the slices are as decided. Undefined: the Service has nothing in the zone. */
 export const outcomeIn = (

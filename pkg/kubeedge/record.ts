@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The annotation on a Node that remembers which zone we gave it and which it had before, so that this one can come back.
 import { defined } from '../apis/defined.ts';
+import { parseJson } from '../apis/fields.ts';
 import { isLabelValue } from './membership.ts';
 
 export interface ZoneRecord {
@@ -13,14 +14,6 @@ export interface ZoneRecord {
   /** The last time that it was written again, seconds since 1970. */
   readonly lostAt?: number;
 }
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
 
 /** Undefined without an annotation, and for one that says nothing that could be acted upon. */
 export const parseRecord = (text: string | undefined): ZoneRecord | undefined => {

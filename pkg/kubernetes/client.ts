@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client of the Kubernetes API: raw JSON over one pooled HTTP/2 connection.
 import { defined } from '../apis/defined.ts';
-import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
+import type { KubernetesObject } from '../apis/meta.ts';
+import { scopedRefOf } from '../apis/object.ts';
 import type { Resource } from '../apis/resources.ts';
 import { asList, asObject } from './answers.ts';
 import { systemClock } from './clock.ts';
@@ -39,11 +40,6 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 
 // The server ends a watch at timeoutSeconds itself; later than this, the connection is dead without saying so.
 const WATCH_GRACE_SECONDS = 15;
-
-const scopedRefOf = ({ metadata }: KubernetesObject): ObjectRef => ({
-  name: metadata?.name ?? '',
-  ...defined({ namespace: metadata?.namespace }),
-});
 
 const deleteBody = ({ dryRun, propagationPolicy, gracePeriodSeconds, preconditions }: DeleteOptions): unknown => ({
   apiVersion: 'v1',

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One request and its answer: authentication, deadline, error mapping, and the few retries that are safe.
 import type { Dispatcher } from 'undici';
+import { parseJson } from '../apis/fields.ts';
 import { abortable } from './abortable.ts';
 import { createGrowingBuffer } from './growing-buffer.ts';
 import { SILENT_CONNECTION } from './connection-guard.ts';
@@ -71,14 +72,6 @@ export interface Exchange {
 const header = (answer: Dispatcher.ResponseData, name: string): string | undefined => {
   const value = answer.headers[name];
   return Array.isArray(value) ? value[0] : value;
-};
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };
 
 const describe = (error: unknown): string => {
@@ -167,7 +160,7 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     throw apiErrorOf(
       identityOf(call),
       answer.statusCode,
-      parsed(await abortable(textOf(answer.body, identityOf(call)), deadline.signal)),
+      parseJson(await abortable(textOf(answer.body, identityOf(call)), deadline.signal)),
       retryAfterMs,
     );
   };
@@ -219,7 +212,7 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     text,
     async json<T>(call: Call, signal?: AbortSignal) {
       const body = await text(call, signal);
-      const value = parsed(body);
+      const value = parseJson(body);
       if (value !== undefined) return value as T;
       const message = `the answer (${body.length} characters) is not JSON`;
       throw new ConnectionError({ ...identityOf(call), reason: 'InvalidResponse', message });

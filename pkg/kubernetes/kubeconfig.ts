@@ -5,6 +5,7 @@ import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 import type { Cluster, User } from '@kubernetes/client-node';
 import { parse } from 'yaml';
+import { errorText } from '../apis/error-text.ts';
 import { systemClock } from './clock.ts';
 import type { Credentials, KubeConfigSource, TlsMaterial } from './credentials.ts';
 import { createFileSource } from './file-source.ts';
@@ -58,8 +59,7 @@ const MAX_LISTED = 20;
 const FALLBACK_SERVER = 'http://localhost:8080';
 
 /** The YAML parsers quote the lines around a fault, and those may hold a token: only the first line is kept. */
-const firstLineOf = (error: unknown): string =>
-  ((error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '').slice(0, 300);
+const firstLineOf = (error: unknown): string => (errorText(error).split('\n', 1)[0] ?? '').slice(0, 300);
 
 const parseRules = (path: string | undefined, sources: readonly FileSource[], where: string) => {
   const config = new KubeConfig();

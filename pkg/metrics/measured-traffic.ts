@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where measured traffic is read: from the meters' Pods through the API server, or from a Prometheus, by whatever has its names.
+import { errorText } from '../apis/error-text.ts';
 import { METER_AUDIENCE, METER_READER, METER_TOKEN_HEADER, TRAFFIC_METER } from '../apis/names.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { PODS, tokenOf } from '../apis/resources.ts';
@@ -51,8 +52,6 @@ const wayTo = ({ metadata, spec }: MeterPod): Way | undefined => {
 };
 
 const nodeOf = ({ metadata, spec }: MeterPod): string => spec?.nodeName ?? metadata?.name ?? '';
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 interface TokenRequest extends KubernetesObject {
   readonly spec: { readonly audiences: readonly string[]; readonly expirationSeconds: number };
@@ -118,7 +117,7 @@ export const createMeterReader = ({ client, namespace, now }: MeterReaderOptions
       return readMeter(nodeOf(pod), text) ?? 'it has not started counting';
     } catch (error) {
       signal.throwIfAborted();
-      return reasonOf(error).replaceAll(way.path, 'its metrics');
+      return errorText(error).replaceAll(way.path, 'its metrics');
     }
   };
 

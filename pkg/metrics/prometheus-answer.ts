@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads what Prometheus' `/api/v1/query` answers, whatever it really is: rows of labels and a number, or a LoadError.
-import { isFields } from '../apis/fields.ts';
+import { isFields, parseJson } from '../apis/fields.ts';
 import type { Fields } from '../apis/fields.ts';
 import { createProblems, quoted } from './problems.ts';
 import { LoadError } from './types.ts';
@@ -36,14 +36,6 @@ export interface Vector {
   readonly rows: readonly VectorRow[];
   readonly problems: readonly string[];
 }
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
 
 /** Longest message of the server that is passed on: PromQL errors say where the query is wrong. */
 const MAX_MESSAGE = 300;
@@ -91,7 +83,7 @@ export const failureOf = (status: number, body: string): LoadError => {
   if (status >= 300 && status < 400) {
     return new LoadError('BadAnswer', `status ${status}: redirects are not followed, the url has to be the last one`);
   }
-  const answer = parsed(body);
+  const answer = parseJson(body);
   const own = isFields(answer) && answer['status'] === 'error' ? answer : {};
   const type = typeof own['errorType'] === 'string' ? BY_ERROR_TYPE[own['errorType']] : undefined;
   return new LoadError(type ?? reasonOfStatus(status), `status ${status}${messageOf(own)}`);
@@ -163,7 +155,7 @@ const sayWarnings = (answer: Fields, say: (sentence: string) => void): void => {
 };
 
 const resultOf = (body: string): { answer: Fields; result: readonly unknown[] } => {
-  const answer = parsed(body);
+  const answer = parseJson(body);
   if (!isFields(answer)) throw new LoadError('BadAnswer', `the answer (${body.length} characters) is no JSON object`);
   if (answer['status'] === 'error') throw failureOf(200, body);
   const { data } = answer;

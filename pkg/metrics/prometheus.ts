@@ -2,6 +2,7 @@
 // Load from instant queries to Prometheus: one sample per Pod, or one per pair of zones.
 import type { PrometheusSourceConfiguration } from '../apis/config/load-sources.ts';
 import { PROMETHEUS_DEFAULTS } from '../apis/config/load-sources.ts';
+import { errorText } from '../apis/error-text.ts';
 import type { Clock } from '../kubernetes/types.ts';
 import { readVector } from './prometheus-answer.ts';
 import type { Vector } from './prometheus-answer.ts';
@@ -49,7 +50,7 @@ const latenciesOf = async (answer: Promise<Answer>, signal: AbortSignal): Promis
     return (await answer).vector;
   } catch (error) {
     signal.throwIfAborted();
-    return { rows: [], problems: [error instanceof Error ? error.message : String(error)] };
+    return { rows: [], problems: [errorText(error)] };
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `applied` annotation: what was set on an object, written down on the object itself so that exactly that can be reverted.
 import { defined } from '../apis/defined.ts';
-import { isFields } from '../apis/fields.ts';
+import { isFields, parseJson } from '../apis/fields.ts';
 import type { StringMap } from '../apis/meta.ts';
 import { isRoutingKey } from './slots.ts';
 import type { AppliedRecord } from './types.ts';
@@ -20,14 +20,6 @@ const readMap = (value: unknown, section: 'labels' | 'annotations'): StringMap |
   const entries = Object.entries(value);
   if (!entries.every((entry): entry is [string, string] => typeof entry[1] === 'string')) return undefined;
   return Object.fromEntries(entries.filter(([key]) => isRoutingKey(section, key)));
-};
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };
 
 const readRecord = (value: unknown): AppliedRecord | undefined => {

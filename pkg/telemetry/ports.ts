@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two ports of every long-running command: health for the kubelet, metrics for Prometheus.
 import type { EndpointConfiguration } from '../apis/config/common.ts';
+import { errorText } from '../apis/error-text.ts';
 import { startHttpServer, plainText } from './http.ts';
 import type { Answer, Route, RunningServer, SecureServing } from './http.ts';
 import type { Metrics } from './metrics.ts';
@@ -23,7 +24,7 @@ const runCheck = (check: HealthCheck): string | undefined => {
   try {
     return check.check();
   } catch (error) {
-    return `check failed: ${error instanceof Error ? error.message : String(error)}`;
+    return `check failed: ${errorText(error)}`;
   }
 };
 

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small readings of objects that several models share.
-import type { Endpoint, EndpointSlice, Node, Service } from '../apis/core.ts';
+import type { Endpoint, EndpointSlice, Service } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
-import { LABEL_ZONE } from '../apis/names.ts';
 
 /** `namespace/name`, or the name alone. */
 export const fullName = ({ metadata }: KubernetesObject): string =>
   [metadata?.namespace, metadata?.name].filter((part) => part !== undefined && part !== '').join('/');
-
-export const nodeNameOf = ({ metadata }: Node): string => metadata?.name ?? '';
-
-/** The node's zone; empty if it has no label. */
-export const zoneOf = ({ metadata }: Node): string => metadata?.labels?.[LABEL_ZONE] ?? '';
 
 /** The slice's endpoints; the API server may send `null` for none. */
 export const endpointsOf = ({ endpoints }: EndpointSlice): readonly Endpoint[] => endpoints ?? [];

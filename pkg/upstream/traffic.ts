@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What routes mean for traffic: which share of all connections goes from zone to zone, and how unevenly endpoints are loaded.
 import type { Node } from '../apis/core.ts';
-import { nodeNameOf, zoneOf } from './names.ts';
+import { nameOf } from '../apis/object.ts';
+import { zoneOfNode } from '../apis/readings.ts';
 import type { ProxyEndpoint } from './proxy/endpoints.ts';
 import { byText } from '../apis/order.ts';
 
@@ -35,9 +36,9 @@ const add = (map: Map<string, number>, key: string, amount: number): void =>
 /** Share of all connections that starts on each node. */
 const nodeShares = ({ nodes, weights, countOf = () => 1 }: TrafficInput): { node: Node; share: number }[] => {
   const size = new Map<string, number>();
-  for (const node of nodes) add(size, zoneOf(node), countOf(node));
+  for (const node of nodes) add(size, zoneOfNode(node), countOf(node));
   const weightOf = (node: Node): number =>
-    countOf(node) * (weights === undefined ? 1 : (weights[zoneOf(node)] ?? 0) / (size.get(zoneOf(node)) ?? 1));
+    countOf(node) * (weights === undefined ? 1 : (weights[zoneOfNode(node)] ?? 0) / (size.get(zoneOfNode(node)) ?? 1));
   const total = nodes.reduce((sum, node) => sum + weightOf(node), 0);
   return total <= 0 ? [] : nodes.map((node) => ({ node, share: weightOf(node) / total }));
 };
@@ -46,13 +47,13 @@ const nodeShares = ({ nodes, weights, countOf = () => 1 }: TrafficInput): { node
 export const trafficOf = (input: TrafficInput): Traffic => {
   const { endpointsFor } = input;
   // In name order, so that sums of doubles do not depend on the order of the input.
-  const sorted = [...input.nodes].sort((a, b) => byText(nodeNameOf(a), nodeNameOf(b)));
+  const sorted = [...input.nodes].sort((a, b) => byText(nameOf(a), nameOf(b)));
   const matrix = new Map<string, Map<string, number>>();
   const endpoints = new Map<string, number>();
   let lost = 0;
   for (const { node, share } of nodeShares({ ...input, nodes: sorted })) {
-    const row = matrix.get(zoneOf(node)) ?? new Map<string, number>();
-    matrix.set(zoneOf(node), row);
+    const row = matrix.get(zoneOfNode(node)) ?? new Map<string, number>();
+    matrix.set(zoneOfNode(node), row);
     const used = endpointsFor(node);
     if (used.length === 0) lost += share;
     for (const { key, zone } of used) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology plan`: the hints that the planner gives a Service at a demand or by weights, and what they lead to.
-import { serviceKeyOfRef, serviceRefOf, slicesByService, zoneOfNode } from '../../../pkg/diagnosis/models/lookup.ts';
+import { zoneOfNode } from '../../../pkg/apis/readings.ts';
+import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../../../pkg/diagnosis/models/lookup.ts';
 import type { PlanOptions, PlanReport, WeightedPlanOptions } from '../../../pkg/diagnosis/models/plan.ts';
 import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot } from '../../../pkg/diagnosis/snapshot.ts';

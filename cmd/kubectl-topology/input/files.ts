@@ -3,6 +3,7 @@
 import { constants } from 'node:buffer';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorText } from '../../../pkg/apis/error-text.ts';
 import type { Fields } from '../../../pkg/apis/fields.ts';
 import { isTraffic, parseTraffic } from '../../../pkg/diagnosis/measured/document.ts';
 import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
@@ -28,7 +29,7 @@ export const fileErrorText = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ENOENT') return 'no such file or folder';
   if (code === 'EACCES') return 'permission denied';
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 };
 
 interface TextFile {

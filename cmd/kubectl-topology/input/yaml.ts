@@ -4,6 +4,7 @@
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 import { LineCounter, parseDocument } from 'yaml';
 import { locate, positionOfOffset } from '../../../pkg/apis/config/positions.ts';
+import { errorText } from '../../../pkg/apis/error-text.ts';
 import { asFields, FieldError } from '../../../pkg/diagnosis/project/fields.ts';
 import { InputError } from '../errors.ts';
 import { takeAll } from './items.ts';
@@ -62,7 +63,7 @@ const parseWithPositions = ({ text, line: before }: Part, file: string): { objec
     const object: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
     return { object, at: (path) => shifted(locate(document, lines, path)) };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorText(error);
     throw new InputError(file, shifted({ line: 1, column: 1 }), `not valid YAML: ${message}`);
   }
 };

@@ -2,7 +2,15 @@
 // What a bundle keeps beside the objects: when they were read, and what was found out by asking.
 import { defined } from '../../../pkg/apis/defined.ts';
 import type { Fields } from '../../../pkg/apis/fields.ts';
-import { FieldError, asFields, listAt, objectAt, textAt, wholeAt } from '../../../pkg/diagnosis/project/fields.ts';
+import {
+  asFields,
+  FieldError,
+  listAt,
+  objectAt,
+  textAt,
+  textIn,
+  wholeAt,
+} from '../../../pkg/diagnosis/project/fields.ts';
 import type {
   CertificateFacts,
   Observations,
@@ -18,8 +26,6 @@ export const observationsObject = (evidence: StatusEvidence): object => {
   const { now, serverVersion, serving, probes, unseen } = evidence;
   return { apiVersion: STATUS_API_VERSION, kind: OBSERVATIONS_KIND, now, serverVersion, serving, probes, unseen };
 };
-
-const textIn = (fields: Fields, key: string): string => textAt(fields, key) ?? '';
 
 const certificateOf = (fields: Fields): CertificateFacts => ({
   notAfter: wholeAt(fields, 'notAfter') ?? 0,

@@ -5,6 +5,7 @@ import type { ErrorObject, SchemaObject } from 'ajv';
 import { LineCounter, parseDocument } from 'yaml';
 import type { Document } from 'yaml';
 import { defined } from '../defined.ts';
+import { errorText } from '../error-text.ts';
 import { ConfigError } from './config-error.ts';
 import type { ConfigProblem } from './config-error.ts';
 import { CONFIG_API_VERSION } from './config-kind.ts';
@@ -68,7 +69,7 @@ const valueOf = ({ file, document }: Source): unknown => {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    const message = `not valid YAML: ${error instanceof Error ? error.message : String(error)}.`;
+    const message = `not valid YAML: ${errorText(error)}.`;
     throw new ConfigError(file, [{ line: 1, column: 1, field: '', message }]);
   }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says whether a Service that should route by zone really does: hints on every ready endpoint, every client zone served. Pure.
 import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
+import { isEndpointReady } from '../../apis/readings.ts';
 import { followingOf } from '../../diagnosis/models/follow.ts';
 import type { Clients } from '../../diagnosis/models/follow.ts';
 import { markOf } from '../../evacuation/decide.ts';
@@ -45,7 +46,6 @@ const ineffective = (reason: IneffectiveReason, message: string): Effectiveness 
 });
 
 /** Absent means ready, as upstream's consumers read it. */
-const isReady = ({ conditions }: Endpoint): boolean => conditions?.ready !== false;
 
 const hintedZones = ({ hints }: Endpoint): string[] => (hints?.forZones ?? []).map(({ name }) => name);
 
@@ -56,7 +56,7 @@ const assessFamily = (
   input: AssessInput,
 ): Effectiveness | undefined => {
   const { name, clientZones } = input;
-  const ready = endpoints.filter(isReady);
+  const ready = endpoints.filter(isEndpointReady);
   if (ready.length === 0) return ineffective('NoReadyEndpoints', `Service ${name} has no ready ${family} endpoint`);
   const unhinted = ready.filter((endpoint) => hintedZones(endpoint).length === 0);
   const zoneless = unhinted.filter(({ zone }) => zone === undefined || zone === '');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of one Service that routes by zone: endpoints with hints, and the share of connections predicted to stay in their zone. Pure.
 import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
+import { isEndpointReady } from '../../apis/readings.ts';
 import { firstFamilyOf } from '../../diagnosis/models/lookup.ts';
 import type { Clients } from '../../diagnosis/models/follow.ts';
 import { inZoneShare, routeFor, trafficOf } from '../../upstream/index.ts';
@@ -18,7 +19,6 @@ export interface ServiceFigures {
   readonly inZone: number | undefined;
 }
 
-const isReady = ({ conditions }: Endpoint): boolean => conditions?.ready !== false;
 const isHinted = ({ hints }: Endpoint): boolean => (hints?.forZones ?? []).length > 0;
 
 /** Addresses and ports do not matter here, and caches do not keep them. */
@@ -68,7 +68,7 @@ export const serviceFiguresOf = (
   slices: readonly EndpointSlice[],
   clients: readonly Clients[],
 ): ServiceFigures => {
-  const ready = slices.flatMap(({ endpoints }) => endpoints ?? []).filter(isReady);
+  const ready = slices.flatMap(({ endpoints }) => endpoints ?? []).filter(isEndpointReady);
   const hinted = ready.filter(isHinted).length;
   const inZone = service === undefined ? undefined : predict(service, slices, clients);
   return { hinted, unhinted: ready.length - hinted, inZone };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads what clients measure by zone while one is evacuated: from a Prometheus, by queries of the configuration, and from the traffic-meters.
 import type { EvacuationConfiguration, MeasurementConfiguration } from '../../apis/config/settings-reconciler.ts';
+import { errorText } from '../../apis/error-text.ts';
 import { measuredCondition } from '../../evacuation/measured.ts';
 import type { Arrivals, MeasuredCondition, Measurement } from '../../evacuation/measured.ts';
 import { isZoneName } from '../../hints/names.ts';
@@ -37,8 +38,6 @@ export interface Measuring {
 
 type Found = Measurement['found'];
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /** One value for each zone, whatever the server answers. */
 const byZone = (body: string, zoneLabel: string): Found => {
   const { rows, problems } = readLabelled(body);
@@ -65,7 +64,7 @@ const measure = async (
     return { name, unit, found: byZone(await ask(query, signal), zoneLabel) };
   } catch (error) {
     signal.throwIfAborted();
-    return { name, unit, found: { failure: reasonOf(error) } };
+    return { name, unit, found: { failure: errorText(error) } };
   }
 };
 
@@ -82,7 +81,7 @@ const createMeters = ({ client, clock, config }: MeasuringOptions) => {
       return isFirst ? undefined : averageBetween(pairs, notes);
     } catch (error) {
       signal.throwIfAborted();
-      return { failure: reasonOf(error) };
+      return { failure: errorText(error) };
     }
   };
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the load of Services, each at its own interval, whatever else makes the reconciler look at it in between.
+import { errorText } from '../../apis/error-text.ts';
 import type { Load } from '../../flow/assemble/observation.ts';
 import type { FlowSettings } from '../../flow/loop/from-spec.ts';
 import { createDeadline } from '../../kubernetes/deadline.ts';
@@ -86,7 +87,7 @@ const cadenceOf = (
 const problemOf = (error: unknown): LoadProblem =>
   error instanceof LoadError
     ? { reason: error.reason, message: error.message }
-    : { reason: 'Unreachable', message: error instanceof Error ? error.message : String(error) };
+    : { reason: 'Unreachable', message: errorText(error) };
 
 /** A partial reading is reported, and still used. */
 const partialOf = ({ problems }: LoadReading): LoadProblem | undefined =>

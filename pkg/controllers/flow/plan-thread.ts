@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread that plans: a worker of Node.js from the command's own file, or none at all, for tests and dry runs.
 import { parentPort, Worker } from 'node:worker_threads';
+import { errorText } from '../../apis/error-text.ts';
 import { answerJob } from '../../flow/assemble/job.ts';
 import type { PlanReply, PlanRequest, PlanThread, PlanThreadEvents } from './planning.ts';
 
@@ -8,7 +9,7 @@ const replyTo = ({ id, job, effort }: PlanRequest): PlanReply => {
   try {
     return { id, answer: answerJob(job, effort) };
   } catch (error) {
-    return { id, error: error instanceof Error ? error.message : String(error) };
+    return { id, error: errorText(error) };
   }
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reverts everything that `applied` names, and the labels on namespaces: the last thing that is run before uninstalling.
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
-import { defined } from '../../apis/defined.ts';
-import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
+import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_TOUCHED, LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';
+import { scopedRefOf } from '../../apis/object.ts';
 import { ENDPOINT_SLICES, NAMESPACES, SERVICES } from '../../apis/resources.ts';
 import type { Resource } from '../../apis/resources.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
@@ -37,11 +37,6 @@ export interface CleanupReport {
 
 /** An owner that writes at the same moment makes a write conflict; it will not do so many times in a row. */
 const TRIES = 5;
-
-const scopedRefOf = ({ metadata }: KubernetesObject): ObjectRef => ({
-  name: metadata?.name ?? '',
-  ...defined({ namespace: metadata?.namespace }),
-});
 
 const revertService = async (
   first: Service,

@@ -2,12 +2,12 @@
 // Silent failures of a whole cluster: what stops routing by zone although Services and slices look right.
 import type { EndpointSlice } from '../../apis/core.ts';
 import { nameOf } from '../../apis/object.ts';
+import { zoneOfNode } from '../../apis/readings.ts';
 import { REASONS } from '../../upstream/index.ts';
 import type { Finding, Severity } from '../check/types.ts';
 import { counted, listed } from '../explain/cause.ts';
 import { DIAGNOSIS_REASONS } from '../explain/reasons.ts';
 import type { SnapshotIndex } from '../explain/types.ts';
-import { zoneOfNode } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { AUDIT_REASONS } from './reasons.ts';

@@ -2,11 +2,11 @@
 // Where the connections of one Service go now, and where they would go if it were routed by zone.
 import type { Node } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';
+import { zoneOfNode } from '../../apis/readings.ts';
 import { trafficOf, worstOverload } from '../../upstream/index.ts';
 import type { Traffic } from '../../upstream/index.ts';
 import { trafficsOf } from '../explain/balance.ts';
 import type { Facts, FamilyFacts } from '../explain/types.ts';
-import { zoneOfNode } from '../models/lookup.ts';
 import type { TrafficShares } from '../prices.ts';
 import { meanMatrix } from './matrix.ts';
 

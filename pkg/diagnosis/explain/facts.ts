@@ -3,6 +3,7 @@
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';
 import type { StringMap } from '../../apis/meta.ts';
+import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
 import { zoneWeights } from '../../flow/zone-weights.ts';
 import { HINT_STRATEGIES, strategyOf } from '../../hints/table.ts';
 import type { HintStrategy } from '../../hints/types.ts';
@@ -10,15 +11,7 @@ import { effectiveStrategy } from '../../routing/strategy.ts';
 import { hintRequest, zoneShares } from '../../upstream/index.ts';
 import { bypassIndex, bypassesOf } from '../bypasses/find.ts';
 import { finalHints } from '../models/hints.ts';
-import {
-  controlPlaneVersion,
-  familiesOf,
-  isNodeReady,
-  serviceKeyOfRef,
-  serviceRefOf,
-  slicesByService,
-  zoneOfNode,
-} from '../models/lookup.ts';
+import { controlPlaneVersion, familiesOf, serviceKeyOfRef, serviceRefOf, slicesByService } from '../models/lookup.ts';
 import { groupNodes, groupRoutesOf } from '../models/routes.ts';
 import type { GroupRoutesInput } from '../models/routes.ts';
 import { routersOf } from '../routers/of-snapshot.ts';

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that fix a cause, or show what has to be fixed, for this Service, this version and these data planes.
 import { GROUP, LABEL_SERVICE_NAME, LABEL_STRATEGY, LABEL_ZONE } from '../../apis/names.ts';
+import { zoneOfNode } from '../../apis/readings.ts';
 import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { atLeast } from '../../routing/version.ts';
-import { zoneOfNode } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import { annotate, ask, distributionFor, patchServiceCommand, target, useField } from './asking.ts';
 import { evacuatedZones } from './evacuated.ts';

@@ -2,10 +2,10 @@
 // Causes for hints that are asked for and are not there.
 import type { EndpointSlice } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
+import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { allocate, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
-import { isNodeReady, zoneOfNode } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import { cause, counted, firstOfEach, listed } from './cause.ts';
 import { isControlPlane, readyEndpoints } from './facts.ts';

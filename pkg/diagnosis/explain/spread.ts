@@ -2,7 +2,7 @@
 // Causes in where Pods run: zones with clients and without endpoints, and what should have spread them.
 import type { Node } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
-import { zoneOfNode } from '../models/lookup.ts';
+import { zoneOfNode } from '../../apis/readings.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Workload } from '../snapshot.ts';
 import { cause, counted, listed } from './cause.ts';

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the data planes of a cluster follow the hints of a Service, once all of them are there; who was not recognised is not vouched for.
 import type { Node, Service } from '../../apis/core.ts';
+import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
 import { routeFor } from '../../upstream/index.ts';
 import type { ProxyEndpoint } from '../../upstream/index.ts';
 import { readsPreferCloseOnly } from '../../upstream/proxy/cilium.ts';
-import { isNodeReady, zoneOfNode } from './lookup.ts';
 import { PLANES, isAgent } from '../routers/planes.ts';
 import { createRouters, versionOf } from '../routers/routers.ts';
 import type { RouterAnswer, RouterObject } from '../routers/types.ts';

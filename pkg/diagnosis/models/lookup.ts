@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds what belongs together in a snapshot: slices of a Service, versions of components, zones of Nodes.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../../apis/names.ts';
+import { LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import { byText } from '../../apis/order.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION, compareVersions, parseVersion } from '../../routing/version.ts';
@@ -62,11 +62,6 @@ export const controlPlaneVersion = (
   const kubelets = itemsOf(snapshot.nodes).flatMap((node) => kubeletVersion(node) ?? []);
   return kubelets.sort(compareVersions).at(-1) ?? NEWEST_KNOWN_VERSION;
 };
-
-export const zoneOfNode = ({ metadata }: Node): string => metadata?.labels?.[LABEL_ZONE] ?? '';
-
-export const isNodeReady = ({ status }: Node): boolean =>
-  (status?.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True');
 
 /** addressTypes that proxies route; they leave FQDN alone. */
 const PROXIED: ReadonlySet<string> = new Set(['IPv4', 'IPv6']);

@@ -3,13 +3,14 @@
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';
 import { nameOf } from '../../apis/object.ts';
+import { zoneOfNode } from '../../apis/readings.ts';
 import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
 import { mergeEndpoints, routesFor } from '../../upstream/index.ts';
 import type { MergeEndpoints, ProxyEndpoint, Reason, Route, TopologyMode } from '../../upstream/index.ts';
 import { routersReport } from '../routers/report.ts';
 import type { RoutersReport } from '../routers/report.ts';
 import type { Certainty, NodeRouting, RouterName, Routers } from '../routers/types.ts';
-import { firstFamilyOf, kubeletVersion, zoneOfNode } from './lookup.ts';
+import { firstFamilyOf, kubeletVersion } from './lookup.ts';
 import { byText } from '../../apis/order.ts';
 
 export interface RouteReport {

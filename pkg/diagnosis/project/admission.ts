@@ -4,7 +4,7 @@ import type { LabelSelector } from '../../apis/admission.ts';
 import { defined } from '../../apis/defined.ts';
 import { EXTENSION_NAME } from '../../apis/names.ts';
 import type { EventSummary, PolicySummary, WebhookSummary } from '../snapshot.ts';
-import { asFields, asText, listAt, objectAt, stringsAt, textAt } from './fields.ts';
+import { asFields, asText, fieldsAt, listAt, objectAt, stringsAt, textAt } from './fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
 import type { Fields } from '../../apis/fields.ts';
 
@@ -72,8 +72,7 @@ export const policyOf = (object: Fields): PolicySummary => {
 /** An event about a Service; undefined for any other. Reads core/v1 and events.k8s.io/v1. */
 export const eventOf = (object: Fields): EventSummary | undefined => {
   const { namespace = DEFAULT_NAMESPACE } = metadataOf(object, true);
-  const regarding =
-    objectAt(object, 'involvedObject', (inner) => inner) ?? objectAt(object, 'regarding', (inner) => inner) ?? {};
+  const regarding = objectAt(object, 'involvedObject', (inner) => inner) ?? fieldsAt(object, 'regarding');
   if (regarding['kind'] !== 'Service') return undefined;
   const series = objectAt(object, 'series', (inner) => textAt(inner, 'lastObservedTime'));
   const lastSeen = textAt(object, 'lastTimestamp') ?? series ?? textAt(object, 'eventTime') ?? '';

@@ -3,7 +3,7 @@
 import { expiryOf } from '../../evacuation/active.ts';
 import type { Fields } from '../../apis/fields.ts';
 import type { EvacuationSummary } from '../snapshot.ts';
-import { asFields, listAt, objectAt, textAt, wholeAt } from './fields.ts';
+import { asFields, fieldsAt, listAt, objectAt, textAt, wholeAt } from './fields.ts';
 import { metadataOf } from './metadata.ts';
 
 const countsOf = (services: Fields): string =>
@@ -17,7 +17,7 @@ const measuredIn = (status: Fields): string =>
 /** Undefined where it was deleted and is on its way out. */
 export const evacuationOf = (object: Fields): EvacuationSummary | undefined => {
   const { name } = metadataOf(object, false);
-  const spec = objectAt(object, 'spec', (inner) => inner) ?? {};
+  const spec = fieldsAt(object, 'spec');
   const { creationTimestamp = '', deletionTimestamp } =
     objectAt(object, 'metadata', (inner) => ({
       creationTimestamp: textAt(inner, 'creationTimestamp'),
@@ -25,7 +25,7 @@ export const evacuationOf = (object: Fields): EvacuationSummary | undefined => {
     })) ?? {};
   if (deletionTimestamp !== undefined) return undefined;
   const until = expiryOf({ metadata: { creationTimestamp }, spec: { duration: textAt(spec, 'duration') ?? '' } });
-  const status = objectAt(object, 'status', (inner) => inner) ?? {};
+  const status = fieldsAt(object, 'status');
   return {
     name,
     zone: textAt(spec, 'zone') ?? '',

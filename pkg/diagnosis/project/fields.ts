@@ -99,3 +99,9 @@ export const stringsAt = (object: Fields, key: string): StringMap | undefined =>
     }
     return inner as StringMap;
   });
+
+/** The object at the key; empty where there is none. */
+export const fieldsAt = (object: Fields, key: string): Fields => objectAt(object, key, (inner) => inner) ?? {};
+
+/** The text at the key; empty where there is none. */
+export const textIn = (object: Fields, key: string): string => textAt(object, key) ?? '';

@@ -6,7 +6,7 @@ import type { FlowPolicyCondition, FlowPolicyZoneStatus } from '../../apis/flow-
 import { unitsOf } from '../../apis/quantity.ts';
 import { DEFAULT_LOOP_POLICY } from '../../flow/loop/policy.ts';
 import type { FlowLoopSummary, FlowPolicySummary } from '../snapshot.ts';
-import { FieldError, asFields, booleanAt, listAt, objectAt, textAt, wholeAt } from './fields.ts';
+import { asFields, booleanAt, FieldError, fieldsAt, listAt, objectAt, textAt, textIn, wholeAt } from './fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
 
 const HUNDRED = 100;
@@ -16,8 +16,6 @@ const oneOf = <T extends string>(fields: Fields, key: string, values: readonly T
   if (found === undefined) throw new FieldError([key], values.join(' or '), fields[key]);
   return found;
 };
-
-const textIn = (fields: Fields, key: string): string => textAt(fields, key) ?? '';
 
 const conditionOf = (item: unknown): Pick<FlowPolicyCondition, 'type' | 'status' | 'reason' | 'message'> => {
   const fields = asFields(item);
@@ -47,8 +45,8 @@ const changeOf = (item: unknown): NonNullable<FlowLoopSummary['lastChange']> => 
 
 /** `object`: the whole FlowPolicy. @throws FieldError where a field is not what the API has there. */
 const loopOf = (object: Fields): FlowLoopSummary => {
-  const spec = objectAt(object, 'spec', (inner) => inner) ?? {};
-  const status = objectAt(object, 'status', (inner) => inner) ?? {};
+  const spec = fieldsAt(object, 'spec');
+  const status = fieldsAt(object, 'status');
   return {
     mode: textAt(spec, 'mode') === 'Observe' ? 'Observe' : 'Enforce',
     targetPercent:
@@ -89,7 +87,7 @@ const inCores = (spec: Fields, from: string): boolean =>
 
 export const flowPolicyOf = (object: Fields): FlowPolicySummary => {
   const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
-  const spec = objectAt(object, 'spec', (inner) => inner) ?? {};
+  const spec = fieldsAt(object, 'spec');
   const capacityFrom = objectAt(spec, 'capacity', (inner) => textAt(inner, 'from')) ?? 'Requests';
   const value = objectAt(spec, 'capacity', (inner) => unitsOf(textAt(inner, 'value')));
   const percent = wholeAt(spec, 'targetUtilizationPercent');

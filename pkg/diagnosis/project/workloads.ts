@@ -7,7 +7,7 @@ import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
 import type { Autoscaler, PodSummary, SpreadConstraint, Toleration, Workload } from '../snapshot.ts';
 import { matchesSelector } from '../../routing/label-selector.ts';
 import { selectorOf } from './admission.ts';
-import { asFields, listAt, objectAt, stringsAt, textAt, wholeAt } from './fields.ts';
+import { asFields, fieldsAt, listAt, objectAt, stringsAt, textAt, wholeAt } from './fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
 import type { Fields } from '../../apis/fields.ts';
 import { isFields } from '../../apis/fields.ts';
@@ -125,8 +125,8 @@ export const workloadOf = (object: Fields): Workload => {
   const spec = isFields(object['spec']) ? object['spec'] : {};
   const template = objectAt(object, 'spec', (inner) => objectAt(inner, 'template', (own) => own)) ?? {};
   const podLabels = objectAt(template, 'metadata', (inner) => stringsAt(inner, 'labels')) ?? {};
-  const podSpec = objectAt(template, 'spec', (inner) => inner) ?? {};
-  const affinity = objectAt(podSpec, 'affinity', (inner) => inner) ?? {};
+  const podSpec = fieldsAt(template, 'spec');
+  const affinity = fieldsAt(podSpec, 'affinity');
   const selected = stringsAt(podSpec, 'nodeSelector')?.[LABEL_ZONE];
   const allowedZones = selected === undefined ? affinityZones(affinity) : [selected];
   return {
@@ -146,7 +146,7 @@ export const workloadOf = (object: Fields): Workload => {
 export const autoscalerOf = (object: Fields): Autoscaler => {
   const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
   const kind = textAt(object, 'kind') ?? '';
-  const spec = objectAt(object, 'spec', (inner) => inner) ?? {};
+  const spec = fieldsAt(object, 'spec');
   const target = objectAt(spec, kind === 'VerticalPodAutoscaler' ? 'targetRef' : 'scaleTargetRef', (inner) => ({
     kind: textAt(inner, 'kind') ?? 'Deployment',
     name: textAt(inner, 'name') ?? '',

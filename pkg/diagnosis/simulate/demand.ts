@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How clients are spread over the zones: as given, or by Nodes; and what endpoints can serve.
 import type { Node } from '../../apis/core.ts';
+import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
 import type { Demand } from '../../flow/types.ts';
 import { zoneWeights } from '../../flow/zone-weights.ts';
-import { isNodeReady, zoneOfNode } from '../models/lookup.ts';
 import { isControlPlane } from '../explain/facts.ts';
 import { SimulationError, hintFor } from './what-if.ts';
 import type { DemandReport, Weights } from './types.ts';

@@ -4,7 +4,7 @@ import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts'
 import { defined } from '../../apis/defined.ts';
 import { nameOf } from '../../apis/object.ts';
 import { nanoCpu } from '../../apis/quantity.ts';
-import { zoneOfNode } from '../models/lookup.ts';
+import { isEndpointReady, zoneOfNode } from '../../apis/readings.ts';
 import { nearest } from '../nearest.ts';
 import type { RefusalReason, WhatIfReport } from './types.ts';
 import { byText } from '../../apis/order.ts';
@@ -34,8 +34,6 @@ export interface WhatIfOptions {
   readonly replicas?: Readonly<Record<string, number>>;
   readonly nodeCpu?: Readonly<Record<string, number>>;
 }
-
-const isReady = ({ conditions }: Endpoint): boolean => conditions?.ready !== false;
 
 /** `; did you mean "b"?`, or what there is. */
 export const hintFor = (name: string, known: readonly string[]): string => {
@@ -154,7 +152,7 @@ const readyByZone = (slices: readonly EndpointSlice[], family: string): Map<stri
   const found = new Map<string, Endpoint>();
   for (const { addressType = 'IPv4', endpoints } of slices) {
     if (addressType !== family) continue;
-    for (const endpoint of endpoints ?? []) if (isReady(endpoint)) found.set(addressOf(endpoint), endpoint);
+    for (const endpoint of endpoints ?? []) if (isEndpointReady(endpoint)) found.set(addressOf(endpoint), endpoint);
   }
   return Map.groupBy(
     [...found.values()].sort((a, b) => byText(addressOf(a), addressOf(b))),
@@ -204,7 +202,9 @@ export const changeReplicas = (
   return {
     changes: Object.fromEntries(changes),
     slices: slices.map(bare).map((slice, index) => {
-      const kept = (slice.endpoints ?? []).filter((endpoint) => !isReady(endpoint) || !gone.has(addressOf(endpoint)));
+      const kept = (slice.endpoints ?? []).filter(
+        (endpoint) => !isEndpointReady(endpoint) || !gone.has(addressOf(endpoint)),
+      );
       return { ...slice, endpoints: slices[index] === host ? [...kept, ...added] : kept };
     }),
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cluster of an installation: its version, what follows from that, and the Nodes.
 import type { Node } from '../../apis/core.ts';
-import { zoneOfNode } from '../models/lookup.ts';
+import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
 import { mechanismOf } from '../../routing/mechanism.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { formatVersion, InvalidVersionError, parseVersion } from '../../routing/version.ts';
@@ -29,12 +29,9 @@ const countsOf = (nodes: readonly Node[], valueOf: (node: Node) => string): Reco
   );
 };
 
-export const isReady = ({ status }: Node): boolean =>
-  status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') ?? false;
-
 const nodesOf = ({ nodes }: ClusterSnapshot): ClusterStatus['nodes'] => {
   if (nodes.kind === 'unknown') return null;
-  const ready = nodes.items.filter(isReady);
+  const ready = nodes.items.filter(isNodeReady);
   return {
     count: nodes.items.length,
     ready: ready.length,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Installations of the chart: which components each has, how they run, and who leads.
+import { zoneOfNode } from '../../apis/readings.ts';
 import { itemsOf } from '../snapshot.ts';
-import { zoneOfNode } from '../models/lookup.ts';
 import type { ComponentPod, DeployedComponent, StatusEvidence } from './evidence.ts';
 import { leasesOf, leaseStatus, leaseUsesOf } from './leases.ts';
 import type { ComponentStatus, InstallationStatus, WebhookStatus } from './types.ts';

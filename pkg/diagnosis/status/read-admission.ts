@@ -3,7 +3,7 @@
 import { COMMANDS, EXTENSION_NAME, EXTENSION_TYPE, GROUP } from '../../apis/names.ts';
 import { CARRIER_NAME } from '../../hints/policy/index.ts';
 import { selectorOf, webhooksOf } from '../project/admission.ts';
-import { asFields, asText, listAt, objectAt, stringsAt, textAt, wholeAt } from '../project/fields.ts';
+import { asFields, asText, fieldsAt, listAt, objectAt, stringsAt, textAt, wholeAt } from '../project/fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from '../project/metadata.ts';
 import type {
   ConfigFacts,
@@ -19,8 +19,6 @@ import { isOfChart } from './read-workloads.ts';
 import type { Fields } from '../../apis/fields.ts';
 import { isFields } from '../../apis/fields.ts';
 
-const section = (object: Fields, key: string): Fields => objectAt(object, key, (inner) => inner) ?? {};
-
 const DEFAULT_TIMEOUT_SECONDS = 10;
 
 /** The entries of a configuration that belong to this project, by their names. */
@@ -34,14 +32,14 @@ export const registrationsOf = (object: Fields): RegistrationEntry[] => {
 };
 
 const warningsOf = (object: Fields): string[] =>
-  objectAt(section(object, 'status'), 'typeChecking', (checking) =>
+  objectAt(fieldsAt(object, 'status'), 'typeChecking', (checking) =>
     listAt(checking, 'expressionWarnings', (item) => textAt(asFields(item), 'warning') ?? ''),
   ) ?? [];
 
 /** A policy of this project or its binding; undefined for other writers'. */
 export const policyFactsOf = (object: Fields, kind: PolicyFacts['kind']): PolicyFacts | undefined => {
   if (!isOfChart(object, EXTENSION_NAME)) return undefined;
-  const constraints = section(section(object, 'spec'), 'matchConstraints');
+  const constraints = fieldsAt(fieldsAt(object, 'spec'), 'matchConstraints');
   return {
     kind,
     name: metadataOf(object, false).name,
@@ -53,7 +51,8 @@ export const policyFactsOf = (object: Fields, kind: PolicyFacts['kind']): Policy
 /** Reads the YAML in a ConfigMap; undefined where it is none. */
 export type ParseYaml = (text: string) => unknown;
 
-const fieldsAt = (object: unknown, key: string): Fields => {
+/** Of a configuration, which nothing has checked: empty where it is no object. */
+const sectionIn = (object: unknown, key: string): Fields => {
   const value = isFields(object) ? object[key] : undefined;
   return isFields(value) ? value : {};
 };
@@ -73,7 +72,7 @@ const KEEPING: KeepingFacts = { keep: 'auto', label: 'true' };
 const keepingOf = (component: string, config: unknown): { keeping?: KeepingFacts } => {
   if (component !== COMMANDS.settingsReconciler || !isFields(config)) return {};
   const { keep } = config;
-  const { routingLabel } = fieldsAt(config, 'installation');
+  const { routingLabel } = sectionIn(config, 'installation');
   return {
     keeping: {
       keep: typeof keep === 'string' ? keep : KEEPING.keep,
@@ -89,24 +88,24 @@ export const configOf = (object: Fields, parse: ParseYaml): ConfigFacts | undefi
   if (name === CARRIER_NAME) return { namespace, name, carrier: data['carrier'] ?? '', leases: [] };
   if (!COMPONENTS.has(name) || !isOfChart(object, EXTENSION_NAME)) return undefined;
   const config = parse(data['config.yaml'] ?? '');
-  const modes = Object.keys(fieldsAt(config, 'modes')).sort();
-  const claim = fieldsAt(fieldsAt(config, 'installation'), 'claim');
+  const modes = Object.keys(sectionIn(config, 'modes')).sort();
+  const claim = sectionIn(sectionIn(config, 'installation'), 'claim');
   return {
     namespace,
     name,
     ...(modes.length === 0 ? {} : { modes }),
     ...keepingOf(name, config),
     leases: [
-      ...leaseUse(fieldsAt(config, 'leaderElection'), { component: name, purpose: 'leader', namespace }),
+      ...leaseUse(sectionIn(config, 'leaderElection'), { component: name, purpose: 'leader', namespace }),
       ...leaseUse(claim, { component: name, purpose: 'claim', namespace }),
     ],
   };
 };
 
 export const extensionOf = (object: Fields): ExtensionFacts | undefined => {
-  if (textAt(section(object, 'spec'), 'type') !== EXTENSION_TYPE) return undefined;
+  if (textAt(fieldsAt(object, 'spec'), 'type') !== EXTENSION_TYPE) return undefined;
   const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
-  const status = section(object, 'status');
+  const status = fieldsAt(object, 'status');
   const conditions = (listAt(status, 'conditions', asFields) ?? []).map((condition) => ({
     type: textAt(condition, 'type') ?? '',
     status: textAt(condition, 'status') ?? '',
@@ -115,8 +114,8 @@ export const extensionOf = (object: Fields): ExtensionFacts | undefined => {
   return {
     namespace,
     name,
-    lastError: textAt(section(status, 'lastError'), 'description') ?? '',
-    state: textAt(section(status, 'lastOperation'), 'state') ?? '',
+    lastError: textAt(fieldsAt(status, 'lastError'), 'description') ?? '',
+    state: textAt(fieldsAt(status, 'lastOperation'), 'state') ?? '',
     conditions: conditions.filter(({ status: state }) => state !== 'True'),
   };
 };
@@ -135,10 +134,10 @@ const isAboutOurs = (about: Fields): boolean =>
 /** A Warning that one of our components wrote, or that is about its Pods; undefined for all others. */
 export const warningOf = (object: Fields): WarningEvent | undefined => {
   if (textAt(object, 'type') !== 'Warning') return undefined;
-  const source = textAt(object, 'reportingComponent') || textAt(section(object, 'source'), 'component') || '';
-  const about = objectAt(object, 'involvedObject', (inner) => inner) ?? section(object, 'regarding');
+  const source = textAt(object, 'reportingComponent') || textAt(fieldsAt(object, 'source'), 'component') || '';
+  const about = objectAt(object, 'involvedObject', (inner) => inner) ?? fieldsAt(object, 'regarding');
   if (!OURS.has(source) && !isAboutOurs(about)) return undefined;
-  const series = textAt(section(object, 'series'), 'lastObservedTime');
+  const series = textAt(fieldsAt(object, 'series'), 'lastObservedTime');
   const name = [textAt(about, 'namespace'), textAt(about, 'name')].filter((part) => part !== undefined && part !== '');
   return {
     namespace: metadataOf(object, true).namespace ?? DEFAULT_NAMESPACE,
@@ -146,7 +145,7 @@ export const warningOf = (object: Fields): WarningEvent | undefined => {
     reason: textAt(object, 'reason') ?? '',
     message: textAt(object, 'message') ?? textAt(object, 'note') ?? '',
     source,
-    count: wholeAt(section(object, 'series'), 'count') ?? wholeAt(object, 'count') ?? 1,
+    count: wholeAt(fieldsAt(object, 'series'), 'count') ?? wholeAt(object, 'count') ?? 1,
     lastSeen: textAt(object, 'lastTimestamp') ?? series ?? textAt(object, 'eventTime') ?? '',
   };
 };

@@ -2,7 +2,7 @@
 // Deployments, Pods and Leases of an installation reduced to what a status says of them.
 import { defined } from '../../apis/defined.ts';
 import { ANNOTATION_INSTALLATION } from '../../apis/names.ts';
-import { asFields, listAt, objectAt, stringsAt, textAt, wholeAt } from '../project/fields.ts';
+import { asFields, fieldsAt, listAt, objectAt, stringsAt, textAt, wholeAt } from '../project/fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from '../project/metadata.ts';
 import type { ComponentPod, DeployedComponent, LeaseFacts, Termination } from './evidence.ts';
 import type { Fields } from '../../apis/fields.ts';
@@ -11,8 +11,6 @@ export const LABEL_NAME = 'app.kubernetes.io/name';
 const LABEL_INSTANCE = 'app.kubernetes.io/instance';
 const LABEL_COMPONENT = 'app.kubernetes.io/component';
 const LABEL_VERSION = 'app.kubernetes.io/version';
-
-const section = (object: Fields, key: string): Fields => objectAt(object, key, (inner) => inner) ?? {};
 
 const itemsAt = (object: Fields, key: string): Fields[] => listAt(object, key, asFields) ?? [];
 
@@ -41,8 +39,8 @@ const problemsOf = (status: Fields): string[] =>
   });
 
 export const deploymentOf = (object: Fields): DeployedComponent => {
-  const [spec, status] = [section(object, 'spec'), section(object, 'status')];
-  const [container] = itemsAt(section(section(spec, 'template'), 'spec'), 'containers');
+  const [spec, status] = [fieldsAt(object, 'spec'), fieldsAt(object, 'status')];
+  const [container] = itemsAt(fieldsAt(fieldsAt(spec, 'template'), 'spec'), 'containers');
   return {
     ...identityOf(object),
     image: container === undefined ? '' : (textAt(container, 'image') ?? ''),
@@ -67,7 +65,7 @@ const waitingOf = (container: Fields): string =>
 
 export const componentPodOf = (object: Fields): ComponentPod => {
   const { namespace, name, instance, component } = identityOf(object);
-  const status = section(object, 'status');
+  const status = fieldsAt(object, 'status');
   const containers = itemsAt(status, 'containerStatuses');
   const ended = containers.map(terminationOf).filter((end) => end !== undefined);
   return {
@@ -75,7 +73,7 @@ export const componentPodOf = (object: Fields): ComponentPod => {
     name,
     instance,
     component,
-    nodeName: textAt(section(object, 'spec'), 'nodeName') ?? '',
+    nodeName: textAt(fieldsAt(object, 'spec'), 'nodeName') ?? '',
     ready: itemsAt(status, 'conditions').some(({ type, status: state }) => type === 'Ready' && state === 'True'),
     restarts: containers.reduce((sum, container) => sum + (wholeAt(container, 'restartCount') ?? 0), 0),
     waiting: containers.map(waitingOf).find((reason) => reason !== '' && reason !== 'ContainerCreating') ?? '',
@@ -88,7 +86,7 @@ const DEFAULT_DURATION_SECONDS = 15;
 
 export const leaseOf = (object: Fields): LeaseFacts => {
   const { namespace = DEFAULT_NAMESPACE, name, annotations = {} } = metadataOf(object, true);
-  const spec = section(object, 'spec');
+  const spec = fieldsAt(object, 'spec');
   const renewedAt = Date.parse(textAt(spec, 'renewTime') ?? '');
   return {
     namespace,

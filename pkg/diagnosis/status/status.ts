@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Judges installations of the chart: what runs, who leads, whether admission acts, and what went wrong last.
 import { EXTENSION_NAME, GROUP } from '../../apis/names.ts';
+import { isNodeReady } from '../../apis/readings.ts';
 import { markOf } from '../../evacuation/decide.ts';
-import { isNodeReady } from '../models/lookup.ts';
 import { routersOf } from '../routers/of-snapshot.ts';
 import { routersReport } from '../routers/report.ts';
 import { itemsOf } from '../snapshot.ts';

@@ -2,6 +2,7 @@
 // The registration of a webhook: entries, who answers, and how long its certificates are valid.
 import { LABEL_SERVICE_NAME } from '../../apis/names.ts';
 
+import { isEndpointReady } from '../../apis/readings.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import type { CertificateFacts, RegistrationEntry, StatusEvidence } from './evidence.ts';
 import type { CertificateStatus, WebhookStatus } from './types.ts';
@@ -23,7 +24,7 @@ const readyEndpoints = ({ slices }: ClusterSnapshot, service: NonNullable<Webhoo
         metadata?.namespace === service.namespace && metadata.labels?.[LABEL_SERVICE_NAME] === service.name,
     )
     .flatMap(({ endpoints }) => endpoints ?? [])
-    .filter(({ conditions }) => conditions?.ready !== false)
+    .filter(isEndpointReady)
     .map(({ addresses: own, targetRef }) => targetRef?.name ?? own.join());
   return new Set(addresses).size;
 };

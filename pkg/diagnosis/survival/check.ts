@@ -2,12 +2,13 @@
 // The check before a zone is evacuated: together with the evacuations that run already, can the other zones take over?
 import type { Service } from '../../apis/core.ts';
 import { byText } from '../../apis/order.ts';
+import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
 import { decideInOrder } from '../../evacuation/decide.ts';
 import type { Leave } from '../../evacuation/decide.ts';
 import { MAX_HINTS } from '../../hints/names.ts';
 import { estimateWrites } from '../../upstream/index.ts';
 import type { WritesEstimate } from '../../upstream/index.ts';
-import { isNodeReady, serviceKeyOfRef, serviceRefOf, slicesByService, zoneOfNode } from '../models/lookup.ts';
+import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { survival, zonesOf } from './survival.ts';

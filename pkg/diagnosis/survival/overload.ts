@@ -2,6 +2,7 @@
 // Which Services an evacuation would overload, or leave without endpoints together with others that run, by what a controller has in its
 // caches. `kubectl topology evacuate` sees more: routers, Pods, measured clients.
 import type { EndpointSlice } from '../../apis/core.ts';
+import { isEndpointReady } from '../../apis/readings.ts';
 import { sumOf } from '../../apis/sum.ts';
 import { decideInOrder, markOf } from '../../evacuation/decide.ts';
 import type { Leave, ServiceDecision } from '../../evacuation/decide.ts';
@@ -48,7 +49,7 @@ interface Seen {
 const seenIn = (slices: readonly EndpointSlice[], before: ServiceDecision, decision: ServiceDecision): Seen[] =>
   slices.flatMap((slice) => {
     const mark = markOf(slice);
-    const ready = (slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
+    const ready = (slice.endpoints ?? []).filter(isEndpointReady);
     return ready.map((endpoint) => ({
       zone: endpoint.zone ?? '',
       left: before.kind === 'moved' && isLeaving(endpoint, before),

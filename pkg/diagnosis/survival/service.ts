@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One Service without a zone: which endpoints are left, what the busiest of them gets, and how many more it takes.
+import { zoneOfNode } from '../../apis/readings.ts';
 import { sumBy, sumOf } from '../../apis/sum.ts';
 import type { Leave } from '../../evacuation/decide.ts';
 import type { MeasuredFlow } from '../../traffic/measured.ts';
@@ -10,7 +11,7 @@ import { readyForProxies } from '../simulate/outcome.ts';
 import { capacityOf } from '../simulate/capacity.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { FlowPolicySummary } from '../snapshot.ts';
-import { serviceKeyOfRef, zoneOfNode } from '../models/lookup.ts';
+import { serviceKeyOfRef } from '../models/lookup.ts';
 import { peakOf, replicasToAdd, ROUNDING } from './load.ts';
 import type { ZoneLoad } from './load.ts';
 import type { Answer } from './reasons.ts';

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers whether the Services of a cluster survive the loss of a zone: N−1 of each, worst first, and what hints would not move.
 import { byText } from '../../apis/order.ts';
+import { zoneOfNode } from '../../apis/readings.ts';
 import { sumBy, sumOf } from '../../apis/sum.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { unseenOf } from '../explain/explain.ts';
 import { gatherFacts, indexSnapshot } from '../explain/facts.ts';
 import type { SnapshotIndex } from '../explain/types.ts';
-import { serviceRefOf, sortedServices, zoneOfNode } from '../models/lookup.ts';
+import { serviceRefOf, sortedServices } from '../models/lookup.ts';
 import { nearest } from '../nearest.ts';
 import { routersReport } from '../routers/report.ts';
 import { itemsOf } from '../snapshot.ts';

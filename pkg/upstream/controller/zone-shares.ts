@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Share of the cluster's CPU by zone, from its Nodes; after topologycache.SetNodes of kubernetes/endpointslice.
 import type { Node } from '../../apis/core.ts';
-import { nodeNameOf, zoneOf } from '../names.ts';
+import { nameOf } from '../../apis/object.ts';
+import { zoneOfNode } from '../../apis/readings.ts';
 import { milliFromNano, nanoCpu } from '../../apis/quantity.ts';
 import { byText } from '../../apis/order.ts';
 
@@ -44,17 +45,17 @@ const listed = (names: readonly string[]): string => [...names].sort(byText).sli
 export const zoneShares = (nodes: readonly Node[]): ZoneShares => {
   const candidates = nodes.filter((node) => counts(node));
   const cpuOf = ({ status }: Node): bigint => nanoCpu(status?.allocatable?.['cpu']);
-  const zoneless = candidates.filter((node) => zoneOf(node) === '').map((node) => nodeNameOf(node));
+  const zoneless = candidates.filter((node) => zoneOfNode(node) === '').map((node) => nameOf(node));
   if (zoneless.length > 0) {
     return unknown('NodeWithoutZone', zoneless, `${zoneless.length} ready Nodes have no zone (${listed(zoneless)})`);
   }
-  const powerless = candidates.filter((node) => cpuOf(node) === 0n).map((node) => nodeNameOf(node));
+  const powerless = candidates.filter((node) => cpuOf(node) === 0n).map((node) => nameOf(node));
   if (powerless.length > 0) {
     const message = `${powerless.length} ready Nodes have no allocatable CPU (${listed(powerless)})`;
     return unknown('NodeWithoutCpu', powerless, message);
   }
   const nano = new Map<string, bigint>();
-  for (const node of candidates) nano.set(zoneOf(node), (nano.get(zoneOf(node)) ?? 0n) + cpuOf(node));
+  for (const node of candidates) nano.set(zoneOfNode(node), (nano.get(zoneOfNode(node)) ?? 0n) + cpuOf(node));
   if (nano.size < 2) {
     return unknown('FewerThanTwoZones', [], `ready worker Nodes are in ${nano.size} zones, and two are needed`);
   }

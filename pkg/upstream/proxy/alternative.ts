@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the models of all data planes but kube-proxy share: merging, Services that are not theirs, and the policy that keeps traffic on the node.
-import { nodeNameOf } from '../names.ts';
+import { nameOf } from '../../apis/object.ts';
 import type { Reason } from '../reasons.ts';
 import { mergeEndpoints } from './endpoints.ts';
 import type { ProxyEndpoint } from './endpoints.ts';
@@ -26,7 +26,7 @@ export const alternativeRoute = (input: RouteInput, alternative: Alternative): R
   const { terminatingFallback, choose, router = '' } = alternative;
   const cause = whyNotProxied(input.service);
   if (cause !== undefined) return buildRoute(input, { reason: 'NotProxied', cause });
-  const nodeName = nodeNameOf(input.node);
+  const nodeName = nameOf(input.node);
   const { merge = mergeEndpoints } = input;
   const endpoints = merge(input.slices, {
     port: portOf(input).name,

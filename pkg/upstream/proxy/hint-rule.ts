@@ -2,7 +2,8 @@
 // How a data plane other than kube-proxy decides whether it follows hints: its rule as data, and the one model that applies it.
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import type { Service } from '../../apis/core.ts';
-import { nodeNameOf, zoneOf } from '../names.ts';
+import { nameOf } from '../../apis/object.ts';
+import { zoneOfNode } from '../../apis/readings.ts';
 import { alternativeRoute } from './alternative.ts';
 import type { Chosen } from './alternative.ts';
 import type { ProxyEndpoint } from './endpoints.ts';
@@ -61,7 +62,7 @@ export const isOptedIn = ({ metadata, spec }: Service, optIn: OptIn): boolean =>
 };
 
 const onNode = (input: RouteInput, rule: HintRule, ready: readonly ProxyEndpoint[]): readonly ProxyEndpoint[] => {
-  const name = nodeNameOf(input.node);
+  const name = nameOf(input.node);
   if (name === '' || rule.sameNode === undefined) return [];
   if (rule.sameNode === 'hints') return ready.filter(({ nodeHints }) => nodeHints.has(name));
   return input.service.spec?.trafficDistribution === 'PreferSameNode'
@@ -83,7 +84,7 @@ export const applyRule = (
   }
   const starting = all.some((item) => !item.ready && !item.terminating && item.zoneHints.size === 0);
   if (rule.startingCounts === true && starting) return { list: ready, mode: '', reason: 'EndpointWithoutHint' };
-  const chosen = filterByZone(ready, zoneOf(input.node), rule.partial);
+  const chosen = filterByZone(ready, zoneOfNode(input.node), rule.partial);
   return rule.unmatched === 'none' && chosen.reason === 'ZoneNotHinted'
     ? { list: [], mode: '', reason: 'NoBackendForZone' }
     : chosen;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // kube-proxy's choice of endpoints on one node; after CategorizeEndpoints of kubernetes/kubernetes pkg/proxy/topology.go.
 import type { Service, ServicePort } from '../../apis/core.ts';
+import { nameOf } from '../../apis/object.ts';
 import { byText } from '../../apis/order.ts';
+import { zoneOfNode } from '../../apis/readings.ts';
 import { atLeast } from '../../routing/version.ts';
 import { isEnabled } from '../features.ts';
-import { nodeNameOf, zoneOf } from '../names.ts';
 import type { Reason } from '../reasons.ts';
 import { mergeEndpoints } from './endpoints.ts';
 import type { ProxyEndpoint } from './endpoints.ts';
@@ -65,7 +66,7 @@ interface Choice {
 }
 
 const chooseCluster = (input: RouteInput, endpoints: readonly ProxyEndpoint[], fallback: boolean): Choice => {
-  const [nodeName, zone] = [nodeNameOf(input.node), zoneOf(input.node)];
+  const [nodeName, zone] = [nameOf(input.node), zoneOfNode(input.node)];
   if (!endpoints.some(({ ready }) => ready)) {
     const list = fallback ? endpoints.filter(isFallback) : [];
     return { list, mode: '', reason: list.length > 0 ? 'TerminatingEndpoints' : 'NoReadyEndpoints' };
@@ -92,7 +93,7 @@ export const kubeProxyRoute = (input: RouteInput): Route => {
   const { node, service, slices, version, gates = {}, merge = mergeEndpoints } = input;
   const cause = whyNotProxied(service);
   if (cause !== undefined) return buildRoute(input, { reason: 'NotProxied', cause });
-  const nodeName = nodeNameOf(node);
+  const nodeName = nameOf(node);
   const { name, port } = portOf(input);
   const duplicates = atLeast(version, PREFER_RUNNING_SINCE)
     ? ({ prefer: 'running' } as const)

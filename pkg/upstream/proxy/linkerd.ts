@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linkerd's destination controller: zone hints without any consent of the Service, no node hints, no terminating endpoints.
-import { zoneOf } from '../names.ts';
+import { zoneOfNode } from '../../apis/readings.ts';
 import { alternativeRoute } from './alternative.ts';
 import type { Route, RouteInput } from './types.ts';
 import { filterByZone } from './zone-filter.ts';
@@ -16,7 +16,7 @@ export const linkerdRoute = (input: RouteInput, options: LinkerdOptions = {}): R
     terminatingFallback: false,
     choose: (ready) =>
       endpointSlices
-        ? filterByZone(ready, zoneOf(input.node), 'ignore')
+        ? filterByZone(ready, zoneOfNode(input.node), 'ignore')
         : { list: ready, mode: '', reason: 'LinkerdSlicesOff' },
   });
 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frame of every proxy model: port, policy and endpoints in, a complete route with its sentence out.
 import type { Service, ServicePort } from '../../apis/core.ts';
+import { nameOf } from '../../apis/object.ts';
+import { zoneOfNode } from '../../apis/readings.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { fullName, nodeNameOf, primaryFamily, zoneOf } from '../names.ts';
+import { fullName, primaryFamily } from '../names.ts';
 import { explained } from '../reasons.ts';
 import type { Reason } from '../reasons.ts';
 import type { ProxyEndpoint } from './endpoints.ts';
@@ -47,7 +49,7 @@ export interface Outcome extends Lists {
 export const buildRoute = (input: RouteInput, outcome: Outcome): Route => {
   const { reason, endpoints = [], cause = '', mode = '', cluster = null, local = null } = outcome;
   const { reachable = cluster ?? [], used = cluster ?? [] } = outcome;
-  const [node, zone, { name: port }] = [nodeNameOf(input.node), zoneOf(input.node), portOf(input)];
+  const [node, zone, { name: port }] = [nameOf(input.node), zoneOfNode(input.node), portOf(input)];
   const ready = endpoints.filter((endpoint) => endpoint.ready);
   const facts = {
     service: fullName(input.service),

@@ -2,6 +2,7 @@
 // Certificates from mounted files: loaded at start, polled for changes, and never given up for a pair that does not fit.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorText } from '../../apis/error-text.ts';
 import { sleep } from '../../kubernetes/sleep.ts';
 import type { Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
@@ -90,7 +91,7 @@ export const openFileCertificates = async (options: FileCertificatesOptions): Pr
       warnIfExpired(next);
       logger.info('certificate files changed, reloaded', { directory, notAfter: new Date(next.notAfter) });
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
+      const problem = errorText(error);
       if (problem === complained) return;
       complained = problem;
       logger.warn('certificate files cannot be used; the last valid pair stays in use', { directory, error });
