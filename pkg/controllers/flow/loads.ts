@@ -37,6 +37,8 @@ export interface KnownLoad {
   readonly problem: LoadProblem | undefined;
   /** Until the next reading, milliseconds. */
   readonly dueInMs: number;
+  /** A reading is under way, and calls back when it is there. */
+  readonly awaited?: boolean;
 }
 
 export interface LoadReader {
@@ -214,7 +216,7 @@ export const createLoadReader = (options: LoadReaderOptions): LoadReader => {
       if (!(await settlesWithin(entry.reading, patienceMs, clock))) entry.late = true;
       signal.throwIfAborted();
       const { isKnown: _, ...read } = now();
-      return { ...read, dueInMs: entry.late ? intervalMs : read.dueInMs };
+      return entry.late ? { ...read, dueInMs: intervalMs, awaited: true } : read;
     },
     onLate: (callback) => void listeners.push(callback),
     forget(key) {

@@ -20,8 +20,28 @@ export interface Memory {
   limited: PlanLimit | undefined;
   /** Why a better plan waits. */
   held: string | undefined;
+  /** What the last plan was asked for, beside time and load. */
+  basis: Basis | undefined;
   readonly strategy: PlannedStrategy;
 }
+
+/** Slices and zones are those of the caches: the same objects as long as nothing changed. */
+interface Basis extends Pick<Snapshot, 'slices' | 'zones'> {
+  readonly spec: string;
+}
+
+export const basisOf = ({ slices, zones, policy, clientPods }: Snapshot): Basis => ({
+  slices,
+  zones,
+  spec: JSON.stringify([policy?.spec, clientPods]),
+});
+
+export const isSameBasis = (one: Basis | undefined, other: Basis): boolean =>
+  one !== undefined &&
+  one.zones === other.zones &&
+  one.spec === other.spec &&
+  one.slices.length === other.slices.length &&
+  one.slices.every((slice, index) => slice === other.slices[index]);
 
 export interface Memories {
   has(key: string): boolean;
@@ -37,7 +57,14 @@ export const createMemories = (): Memories => {
     of(key, strategy) {
       const known = memories.get(key);
       if (known?.strategy === strategy) return known;
-      const fresh: Memory = { state: undefined, plan: undefined, limited: undefined, held: undefined, strategy };
+      const fresh: Memory = {
+        state: undefined,
+        plan: undefined,
+        limited: undefined,
+        held: undefined,
+        basis: undefined,
+        strategy,
+      };
       memories.set(key, fresh);
       return fresh;
     },

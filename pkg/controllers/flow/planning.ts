@@ -75,6 +75,8 @@ interface Question {
   readonly about: string;
   readonly job: PlanJob;
   timedOut: boolean;
+  /** It is in the queue of those that wait for the thread. */
+  queued: boolean;
   /** The reconcile went on without the answer. */
   late: boolean;
   planned?: Planned;
@@ -87,7 +89,7 @@ const aboutOf = ({ kind, spec }: PlanJob): string => `${kind} ${JSON.stringify(s
 
 const questionOf = (key: string, job: PlanJob, timedOut: boolean): Question => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  return { key, about: aboutOf(job), job, timedOut, late: false, settled: resolve, answered: promise };
+  return { key, about: aboutOf(job), job, timedOut, queued: false, late: false, settled: resolve, answered: promise };
 };
 
 const namespaceOf = (key: string): string => key.slice(0, key.indexOf('/'));
@@ -143,6 +145,11 @@ export const createPlanning = (options: PlanningOptions): Planning => {
     begin();
   };
 
+  const enqueue = (question: Question): void => {
+    question.queued = true;
+    waiting.add(namespaceOf(question.key), question);
+  };
+
   /** The thread is gone: what it was at is asked once more with the least effort, and after that given up. */
   const lost = (why: Error): void => {
     thread?.end();
@@ -156,7 +163,7 @@ export const createPlanning = (options: PlanningOptions): Planning => {
     } else {
       question.timedOut = true;
       spared.set(question.key, clock.monotonic() + SPARED_MS);
-      if (questions.get(question.key) === question) waiting.add(namespaceOf(question.key), question);
+      if (questions.get(question.key) === question) enqueue(question);
     }
     begin();
   };
@@ -176,6 +183,7 @@ export const createPlanning = (options: PlanningOptions): Planning => {
     const next = waiting.next();
     if (next === undefined) return;
     const { item: question } = next;
+    question.queued = false;
     thread ??= open();
     ids += 1;
     const expired = new Error(`planning did not end within ${deadlineMs} ms`);
@@ -193,7 +201,8 @@ export const createPlanning = (options: PlanningOptions): Planning => {
   const drop = (key: string): void => {
     const question = questions.get(key);
     questions.delete(key);
-    if (question !== undefined) waiting.remove((item) => item === question);
+    // Looked for among all that wait: not for every answer.
+    if (question?.queued === true) waiting.remove((item) => item === question);
   };
 
   const questionFor = (key: string, job: PlanJob): Question => {
@@ -202,7 +211,7 @@ export const createPlanning = (options: PlanningOptions): Planning => {
     drop(key);
     const question = questionOf(key, job, isSpared(key));
     questions.set(key, question);
-    waiting.add(namespaceOf(key), question);
+    enqueue(question);
     begin();
     return question;
   };

@@ -17,7 +17,7 @@ import { createLabelWriter, labelPlan } from './label.ts';
 import { createLeaving } from './leave.ts';
 import type { FanOutBudget } from './fan-out.ts';
 import type { LoadReader } from './loads.ts';
-import { createMemories, jobOf, loopTime, remember } from './memory.ts';
+import { basisOf, createMemories, isSameBasis, jobOf, loopTime, remember } from './memory.ts';
 import type { Planning } from './planning.ts';
 import { loadQueryOf } from './snapshots.ts';
 import type { Outcome, Refusal, Snapshot } from './types.ts';
@@ -102,6 +102,10 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
     const memory = memories.of(key, strategy);
     const settings = settingsFromSpec(specOf(snapshot));
     const load = strategy === 'load-aware' ? await loads.read(key, settings, loadQueryOf(snapshot), signal) : undefined;
+    const basis = basisOf(snapshot);
+    // With thousands of Services readings are late: a plan by the load of before would be work for nothing, and keep the next one waiting.
+    if (load?.awaited === true && isSameBasis(memory.basis, basis)) return { kind: 'requeue', afterMs: QUIET_MS };
+    memory.basis = basis;
     const remembered = first ? options.rememberedPlan(snapshot) : undefined;
     const planned = await planning.ask(key, jobOf({ memory, snapshot, load, remembered, time: timeOf() }));
     signal.throwIfAborted();
