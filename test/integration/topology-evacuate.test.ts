@@ -147,6 +147,14 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
       });
     });
 
+    it('looks on where the API server answers that it cannot, for a moment', async () => {
+      for (const verb of ['get', 'watch'] as const)
+        bed.sandbox.addFault({ kind: 'status', match: { resource: 'zoneevacuations', verb }, code: 503, times: 1 });
+      const world = answering({ phase: 'Evacuated', services: services(1, 0, 0) });
+      const { code, err } = await run('evacuate eu-1a --for 2h', world);
+      expect(code, err).to.equal(0);
+    });
+
     it('ends with exit code 1 where the controller refuses', async () => {
       const refusal = {
         type: 'Accepted',

@@ -118,6 +118,16 @@ describe('kubectl topology evacuate, while one runs', function onCluster() {
       expect([code, err.includes('1 slice still show')], err).to.deep.equal([1, true]);
     });
 
+    it('goes on where the API server answers that it cannot, for a moment', async () => {
+      await begin();
+      for (const verb of ['watch', 'patch'] as const)
+        bed.sandbox.addFault({ kind: 'status', match: { resource: 'endpointslices', verb }, code: 503, times: 1 });
+      const { code, out } = await run('return eu-1a', {
+        onErr: (text) => text.startsWith('returning: 1 slice') && void run('return eu-1a --direct'),
+      });
+      expect([code, out]).to.deep.equal([0, 'eu-1a has returned: no slice shows an evacuation of it.\n']);
+    });
+
     it('--direct returns the slices where Nodes may not be read', async () => {
       await begin();
       bed.sandbox.addFault({ kind: 'status', match: { resource: 'nodes' }, code: 403 });

@@ -7,15 +7,34 @@ import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.t
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { markOf } from '../../../pkg/evacuation/decide.ts';
 import { systemClock } from '../../../pkg/kubernetes/clock.ts';
-import { ConnectionError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
+import {
+  ApiError,
+  ConnectionError,
+  isForbidden,
+  isGone,
+  isNotFound,
+  isTooManyRequests,
+} from '../../../pkg/kubernetes/errors.ts';
 import { sleep } from '../../../pkg/kubernetes/sleep.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 
 /** Between two attempts where the API server does not answer, as it may while a zone is half dead. */
 const RETRY_MS = 1_000;
 
-/** The server's own watches end after minutes; a broken one is begun again. */
-const isPassing = (error: unknown): boolean => error instanceof ConnectionError || isGone(error);
+const SERVER_ERROR = 500;
+
+/** The server's own watches end after minutes; a broken one is begun again, as is what a server answers that has lost its etcd or is overloaded. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof ConnectionError ||
+  isGone(error) ||
+  (error instanceof ApiError && (error.status >= SERVER_ERROR || isTooManyRequests(error)));
+
+/** Waits where all that is wrong may pass. @returns whether to try again */
+export const mayPass = async (errors: readonly unknown[], signal: AbortSignal): Promise<boolean> => {
+  if (!errors.every(isPassing)) return false;
+  if (errors.length > 0) await sleep(systemClock, RETRY_MS, signal);
+  return true;
+};
 
 export interface FollowOptions {
   readonly client: Client;

@@ -10,7 +10,7 @@ import type { ExitCode } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { uncordonZone } from './cordon.ts';
 import type { ClusterFlags } from './flags.ts';
-import { followEvacuation, followReturn, markedSlices } from './follow.ts';
+import { followEvacuation, followReturn, markedSlices, mayPass } from './follow.ts';
 import { listEvacuations, NotInstalledError } from './objects.ts';
 import { createProgress, withClient } from './session.ts';
 import { undoSlices } from './undo.ts';
@@ -146,7 +146,7 @@ const wait = async (client: Client, zone: string, io: Io): Promise<ExitCode> => 
   return 0;
 };
 
-/** More than once: slices that were made meanwhile, or that a component which had not heard of the end wrote again. */
+/** More than once: slices that were made meanwhile, that a component which had not heard of the end wrote again, or that could not be written then. */
 const ROUNDS = 5;
 
 const direct = async (client: Client, zone: string, io: Io): Promise<ExitCode> => {
@@ -165,7 +165,7 @@ const direct = async (client: Client, zone: string, io: Io): Promise<ExitCode> =
       onDone: (count) => progress.show(`returning directly: ${count} of ${slicesText(slices.length)}`),
       signal: io.signal,
     }).finally(() => progress.clear());
-    if (errors.length > 0) break;
+    if (!(await mayPass(errors, io.signal))) break;
   }
   const { slices } = await markedSlices(client, zone, io.signal);
   const why = errors[0]?.message ?? 'another process writes them again: stop the settings-reconciler, and try again';
