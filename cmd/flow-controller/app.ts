@@ -23,7 +23,6 @@ import type { LoadSources } from '../../pkg/metrics/load-sources.ts';
 import { runController } from '../shared/run-controller.ts';
 import { userAgentOf } from '../shared/run.ts';
 import { candidateOf, openSession } from '../shared/session.ts';
-import { runCollector } from '../shared/collector.ts';
 import { dryRun, runCleanup } from './one-shot.ts';
 import { configurationOf, parseFlags } from './options.ts';
 import type { Flags } from './options.ts';
@@ -52,7 +51,6 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   const manager = createManager({ ...candidateOf(session), ...session, component: command });
   const { client, events, metrics } = manager;
   const common = { ...session, client, events, metrics };
-  manager.inEveryReplica(runCollector);
 
   const caches = openFlowCaches(manager.cache);
   const routers = createRouterEvidence({ ...common, pods: true });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collections of garbage at moments that V8 does not know of: between reviews, and after a reading of load or a list of the cluster.
+// Collections of garbage that V8 would put off: between reviews, and in the process that runs on each Node.
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { systemClock } from '../../pkg/kubernetes/clock.ts';
