@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simulated load: what the clients of every zone put on each Pod of the shop, by the slices as they are, measured every second.
 import type { EndpointSlice, Node, Service } from '../../pkg/apis/core.ts';
-import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../../pkg/apis/names.ts';
+import { LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, SERVICES } from '../../pkg/apis/resources.ts';
 import { isNotFound } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
@@ -9,7 +9,7 @@ import { POD_METRICS } from '../../pkg/metrics/resource-metrics.ts';
 import { inZoneShare, routeFor, trafficOf } from '../../pkg/upstream/index.ts';
 import { SHOP, WEB, podMetrics } from './shop.ts';
 import type { ZoneDemand } from './shop.ts';
-import { ZONES } from './world.ts';
+import { CLIENT_NODES } from './snapshot.ts';
 import type { DemoPod } from './world.ts';
 
 /** A Pod of the shop as clients find it. */
@@ -39,11 +39,6 @@ export interface Plant {
 }
 
 const INTERVAL_MS = 1_000;
-
-/** One node with clients in each zone. */
-const CLIENT_NODES: readonly Node[] = ZONES.map((zone) => ({
-  metadata: { name: zone, labels: { [LABEL_ZONE]: zone } },
-}));
 
 /** Writes one Pod's metrics; a Pod cannot use more than the core it has. */
 const write = async (client: Client, pod: DemoPod, load: number): Promise<void> => {

@@ -49,7 +49,7 @@ const isReady = ({ conditions }: Endpoint): boolean => conditions?.ready ?? true
 const hintZones = ({ hints }: Endpoint): string[] => hints?.forZones?.map(({ name }) => name) ?? [];
 
 /** One node with clients in each zone, as many everywhere. */
-const CLIENT_NODES: readonly Node[] = ZONES.map((zone) => ({
+export const CLIENT_NODES: readonly Node[] = ZONES.map((zone) => ({
   metadata: { name: zone, labels: { [LABEL_ZONE]: zone } },
 }));
 

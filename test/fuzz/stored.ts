@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an API server stores of a document: fields of another type than its schema's never get there, all values do.
+import { isFields } from '../../pkg/apis/fields.ts';
 
 /** `text`, `number` or `flag`; a list of one schema; `map` of texts; `labels`, whose values are checked; `any`; an object of fields. */
 export type Shape =
   'text' | 'number' | 'flag' | 'map' | 'labels' | 'any' | readonly [Shape] | { readonly [field: string]: Shape };
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const texts = (value: unknown): Record<string, string> | undefined => {
   if (!isFields(value)) return undefined;

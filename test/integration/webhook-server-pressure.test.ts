@@ -5,29 +5,21 @@ import { Agent } from 'node:https';
 import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect } from 'node:tls';
-import type { TLSSocket } from 'node:tls';
 import { expect } from 'chai';
 import express from 'express';
 import { afterEach, describe, it } from 'mocha';
-import { LABEL_CONSIDER } from '../../pkg/apis/names.ts';
 import { MAX_BODY_BYTES } from '../../pkg/webhook/body.ts';
 import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
 import { call, review } from '../fixtures/admission.ts';
 import { admissionRoutes, startAdmission } from '../fixtures/admission-server.ts';
 import type { AdmissionFixture } from '../fixtures/admission-server.ts';
-import { slice } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
+import { closeOf, labelled } from './webhook-server-support.ts';
 
 const headOf = (length: number): string =>
   `POST ${HINTS_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
-const labelled = (more: Parameters<typeof slice>[0] = {}) =>
-  slice({ ...more, metadata: { labels: { [LABEL_CONSIDER]: 'true' } } });
 const good = JSON.stringify(review(labelled()));
-
-/** Resolves when the connection is gone, whether it ended or was reset. */
-const closeOf = (socket: TLSSocket): Promise<void> =>
-  new Promise((resolve) => void socket.once('close', () => resolve()));
 
 describe('the admission server under pressure and change', () => {
   useRealNetwork();

@@ -20,7 +20,7 @@ export const labelled = (more: Parameters<typeof slice>[0] = {}) =>
 export const good = JSON.stringify(review(labelled()));
 
 /** Resolves when the connection is gone, whether it ended or was reset. */
-const closeOf = (socket: TLSSocket): Promise<void> =>
+export const closeOf = (socket: TLSSocket): Promise<void> =>
   new Promise((resolve) => void socket.once('close', () => resolve()));
 
 export const useServer = () => {

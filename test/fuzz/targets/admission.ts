@@ -2,6 +2,7 @@
 // AdmissionReviews, over TLS to the real server with its real handlers.
 import { Agent } from 'node:https';
 import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
+import { isFields } from '../../../pkg/apis/fields.ts';
 import { HINTS_PATH } from '../../../pkg/webhook/endpoint-slice-hints/add.ts';
 import { SETTINGS_PATH } from '../../../pkg/webhook/routing-settings/add.ts';
 import type { Random } from '../../e2e/chaos-random.ts';
@@ -16,9 +17,6 @@ import type { Input, Sample, Target } from '../types.ts';
 import { must } from '../types.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const slices = WRITTEN_CASES.map(({ name, by, oldObject, object }): Sample => ({
   name,

@@ -5,9 +5,8 @@ import { describe, it } from 'mocha';
 import type { Endpoint } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_PLAN } from '../../../pkg/apis/names.ts';
 import { decideHints } from '../../../pkg/hints/decide.ts';
+import { letters } from '../../fixtures/admission-cases.ts';
 import { PLANNER, hintsAfter, inputOf, nodes, sliceOf, strategy, withHints, zoneless, zones } from './support.ts';
-
-const letters = (text: string): string[] => text.split('');
 
 describe('decideHints with a plan', () => {
   for (const planned of ['proportional', 'load-aware']) {

@@ -13,16 +13,15 @@ import {
 import type { Resource } from '../../../pkg/apis/resources.ts';
 import { createCache } from '../../../pkg/kubernetes/cache.ts';
 import type { Cache } from '../../../pkg/kubernetes/cache.ts';
-import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
+import { ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../fixtures/fake-clock.ts';
+import { apiError } from '../../fixtures/memory-client.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
 import type { RecordingLogger } from '../../fixtures/recording-logger.ts';
 
 const object = (name: string): KubernetesObject => ({ metadata: { name, namespace: 'n', resourceVersion: '1' } });
-const apiError = (status: number) => new ApiError({ status, method: 'GET', path: '/x' });
-
 describe('cache', () => {
   let clock: FakeClock;
   let log: RecordingLogger;

@@ -5,8 +5,7 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { allocate, autoHints, lending, zoneRatios } from '../../sandbox/slice-auto.ts';
 import type { StoredObject } from '../../sandbox/object.ts';
-
-const zonesNamed = (count: number): string[] => Array.from({ length: count }, (_, index) => `z${index}`);
+import { zonesNamed } from '../upstream/support.ts';
 
 const aNode = (
   zone: string,

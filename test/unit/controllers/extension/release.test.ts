@@ -7,17 +7,14 @@ import { EXTENSION_FINALIZER, EXTENSION_TYPE } from '../../../../pkg/apis/names.
 import { EXTENSIONS } from '../../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import { releaseExtensions } from '../../../../pkg/controllers/extension/release.ts';
-import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { rejection } from '../../../fixtures/eventually.ts';
 import { extension } from '../../../fixtures/gardener.ts';
-import { createMemoryServer } from '../../../fixtures/memory-client.ts';
+import { apiError, createMemoryServer } from '../../../fixtures/memory-client.ts';
 import type { Before, MemoryServer } from '../../../fixtures/memory-client.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
 const OTHER = 'example.com/other';
-const apiError = (status: number) => new ApiError({ status, method: 'GET', path: '/x' });
-
 describe('releaseExtensions', () => {
   let server: MemoryServer;
   beforeEach(() => (server = createMemoryServer()));

@@ -9,10 +9,10 @@ import { cleanUpPlans, servedNamespaces } from '../../../../pkg/controllers/flow
 import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { service, slice } from '../../../fixtures/core.ts';
+import { apiError } from '../../../fixtures/memory-client.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
 const LABELS = { [LABEL_STRATEGY]: 'load-aware' };
-const apiError = (status: number) => new ApiError({ status, method: 'PATCH', path: '/x' });
 const { signal } = new AbortController();
 
 describe('cleanUp of the flow controller', () => {

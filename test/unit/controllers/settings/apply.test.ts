@@ -9,6 +9,7 @@ import type { ApplyOptions, WriteCause } from '../../../../pkg/controllers/setti
 import { createRewriteGuard } from '../../../../pkg/kubernetes/rewrite-guard.ts';
 import { ApiError, ConnectionError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
+import { apiError } from '../../../fixtures/memory-client.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 import { ENABLED, NS, etcdDecision, refusedFor, serviceDecision } from './support.ts';
 
@@ -18,8 +19,6 @@ interface Call {
   type: string;
   patch: Record<string, unknown>;
 }
-
-const apiError = (status: number) => new ApiError({ status, method: 'PATCH', path: '/x' });
 
 describe('applyObjects', () => {
   let now: number;

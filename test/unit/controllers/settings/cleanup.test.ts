@@ -19,10 +19,10 @@ import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { endpoint, service, slice } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { namespace } from '../../../fixtures/gardener.ts';
+import { apiError } from '../../../fixtures/memory-client.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
 const applied = { [ANNOTATION_APPLIED]: '{"trafficDistribution":"PreferSameZone"}' };
-const apiError = (status: number) => new ApiError({ status, method: 'PATCH', path: '/x' });
 const { signal } = new AbortController();
 
 describe('cleanUp', () => {

@@ -4,8 +4,8 @@ import { describe, it } from 'mocha';
 import { LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
 import { labelsFor, wantsRoutingLabel, writeLabels } from '../../../../pkg/controllers/settings/routing-label.ts';
 import type { LabelWish, NamespaceLabels } from '../../../../pkg/controllers/settings/routing-label.ts';
-import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
+import { apiError } from '../../../fixtures/memory-client.ts';
 import { etcdDecision, namespaceDecision, refusedFor, serviceDecision } from './support.ts';
 
 const wish = (overrides: Partial<LabelWish>): LabelWish => ({
@@ -110,9 +110,8 @@ describe('labels of a namespace', () => {
   });
 
   it('lets a namespace that is gone be, and passes on other errors', async () => {
-    const error = (status: number) => new ApiError({ status, method: 'PATCH', path: '/x' });
-    expect((await write({}, true, error(404))).stored).to.equal(undefined);
-    const failure = await write({}, true, error(403)).catch((caught: unknown) => caught);
+    expect((await write({}, true, apiError(404))).stored).to.equal(undefined);
+    const failure = await write({}, true, apiError(403)).catch((caught: unknown) => caught);
     expect(failure).to.include({ status: 403 });
   });
 });
