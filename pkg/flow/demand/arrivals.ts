@@ -112,7 +112,7 @@ const exceeds = (left: Arrivals, right: Arrivals): boolean =>
 
 export interface SteadyRate {
   readonly rates: Demand;
-  /** Some zone's newest window is above the ones before it by more than noise explains; or none is, and some zone's is below. */
+  /** Some zone's newest window is above, or below, the ones before it by more than noise explains. */
   readonly rose: boolean;
   readonly fell: boolean;
 }
@@ -139,7 +139,8 @@ export const steadyRate = (past: readonly Arrivals[]): SteadyRate | undefined =>
   }
   const other = taken.length === 1 ? before : undefined;
   const rose = other !== undefined && exceeds(newest, other);
-  return { rates: Object.fromEntries(rates), rose, fell: other !== undefined && !rose };
+  const fell = other !== undefined && exceeds(other, newest);
+  return { rates: Object.fromEntries(rates), rose, fell };
 };
 
 /** Windows of the time that CPU samples may still be about, the newest last; the same window twice is one. */

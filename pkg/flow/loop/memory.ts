@@ -31,16 +31,19 @@ export const pastOf = (
   return [...kept, { time, demand, atLeast: guess }];
 };
 
-/** When demand fell by more than noise explains and has stayed there since; ended by a load above the upper threshold. */
+/**
+ * When demand fell by more than noise explains and has stayed there since; ended by a load above the upper threshold. A rise in another
+ * zone that stays below it ends nothing: users of a zone that returned leave the others in the moment in which they come back to it.
+ */
 export const fellOf = (
   { upperUtilization }: LoopPolicy,
   { fellAt }: LoopState,
-  { countedAt, plunge, saturated, surge }: Observed,
+  { countedAt, plunge, saturated }: Observed,
   time: number,
   utilization: number,
 ): LoopState['fellAt'] => {
   if (countedAt === null) return fellAt;
-  if (saturated || surge !== null || utilization > upperUtilization) return null;
+  if (saturated || utilization > upperUtilization) return null;
   return plunge ? time : fellAt;
 };
 

@@ -144,7 +144,7 @@ const observeMeasured = (
   return {
     ...seen,
     surge: rose ? afterJump(before, seen.belief, roomOf(policy, observation)) : null,
-    plunge: !rose && differs(before, seen.belief, -1),
+    plunge: differs(before, seen.belief, -1),
   };
 };
 

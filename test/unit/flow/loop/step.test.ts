@@ -212,6 +212,17 @@ describe('loop', () => {
     expect(spill(decisions[1] as LoopDecision)).to.deep.equal([]);
   });
 
+  it('returns early where users of a zone that was gone leave another zone and come back to it', () => {
+    const service = looped({
+      endpoints: (time) => three().filter(({ zone }) => zone !== 'b' || time < 600 || time >= 1200),
+      demand: (time) => (time < 600 || time >= 1200 ? { a: 0.5, b: 0.4, c: 0.1 } : { a: 0.9, b: 0, c: 0.1 }),
+    });
+    const decisions = changes(service.runTo(1600)).filter(({ time }) => time > 1200);
+    expect(decisions.at(-1)?.reason).to.equal('Returned');
+    expect(decisions.at(-1)?.time).to.be.within(1200 + 30, 1200 + 90);
+    expect(spill(decisions.at(-1) as LoopDecision)).to.deep.equal([]);
+  });
+
   it('takes back what it guessed when it had just begun, without the dwell that it has no samples of', () => {
     const service = looped({ endpoints: three, demand: (time) => ({ a: time < 15 ? 1.1 : 0.5, b: 0.1, c: 0.1 }) });
     const decisions = changes(service.runTo(600));
