@@ -12,8 +12,8 @@ import type { Series } from './prometheus.ts';
 const SAMPLE_SECONDS = 15;
 const LATE_SECONDS = 15;
 
-/** Prometheus scrapes every second here; a rate needs two scrapes. */
-export const RATE_SECONDS = 3;
+/** Prometheus scrapes every second here; what lies between the last two scrapes is at most two seconds old. */
+export const RATE_SECONDS = 2;
 
 /** Name of the source in the flow-controller's configuration. */
 export const PROMETHEUS_SOURCE = 'prometheus';
@@ -52,7 +52,7 @@ export const METRICS: Readonly<Record<MetricsPath, NonNullable<FlowPolicySpec['m
   'metrics.k8s.io': { source: 'metrics.k8s.io' },
   Prometheus: {
     source: PROMETHEUS_SOURCE,
-    query: `sum by (namespace, pod) (rate(${SERVED}[${RATE_SECONDS}s])) / ${POD.requestsPerSecond}`,
+    query: `sum by (namespace, pod) (irate(${SERVED}[5s])) / ${POD.requestsPerSecond}`,
     // As often as it scrapes.
     interval: '1s',
   },
