@@ -3,6 +3,7 @@
 import type { Cause, Explanation, UsedReport } from '../diagnosis/explain/types.ts';
 import type { ExplainedTraffic } from '../diagnosis/audit/explained-traffic.ts';
 import { loopText } from './explanation-loop.ts';
+import { percentText } from './figures.ts';
 import { explainedTraffic } from './measured.ts';
 import { paintFor, wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
@@ -19,8 +20,6 @@ export interface ExplanationStyle {
 
 const HUNDRED = 100;
 const INDENT = '           ';
-
-const percentText = (fraction: number): string => `${Math.round(fraction * HUNDRED)} %`;
 
 /** The content of objects is untrusted: none of it may reach the terminal as a control character. */
 const clean = (text: string): string => text.replaceAll(/[\u0000-\u001F\u007F-\u009F]+/g, ' ');
@@ -124,7 +123,7 @@ const usedRow = (row: UsedReport, nodes: string, dual: boolean): string[] => {
     version,
     dash(mode),
     String(endpoints),
-    inZone === null ? '-' : percentText(inZone),
+    percentText(inZone),
     reason,
   ];
 };

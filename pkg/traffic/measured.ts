@@ -50,6 +50,9 @@ export interface Measured {
   readonly notes: readonly string[];
 }
 
+/** A second; 0 where the source does not count them. */
+export const connectionsOf = ({ connections }: Pick<MeasuredFlow, 'connections'>): number => connections ?? 0;
+
 /** Both directions, a second. */
 export const bytesOf = ({ requestBytes, responseBytes }: Rates): number => requestBytes + responseBytes;
 

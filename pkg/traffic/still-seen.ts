@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // New connections that endpoints of a zone still get, as the traffic-meters count them while it is evacuated.
 import { sumBy } from '../apis/sum.ts';
-import { isOfService } from './measured.ts';
-import type { Measured, MeasuredFlow } from './measured.ts';
+import { connectionsOf, isOfService } from './measured.ts';
+import type { Measured } from './measured.ts';
 
 /** A second, over so many seconds. */
 export interface StillSeen {
@@ -11,8 +11,6 @@ export interface StillSeen {
   /** By address, or to Services that the meters do not know: hints decide nothing of it. */
   readonly pastServices: number;
 }
-
-const connectionsOf = ({ connections }: MeasuredFlow): number => connections ?? 0;
 
 export const stillSeen = ({ flows, seconds }: Measured, zone: string): StillSeen => {
   const there = flows.filter(({ destination }) => destination === zone);

@@ -6,6 +6,7 @@ import type { PlanOptions, PlanReport, WeightedPlanOptions } from '../../../pkg/
 import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot } from '../../../pkg/diagnosis/snapshot.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
+import { percentText } from '../../../pkg/report/figures.ts';
 import { renderTable } from '../../../pkg/report/table.ts';
 import { topologyCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
@@ -27,9 +28,6 @@ interface Flags extends InputFlags, OutputFlags {
 const DEFAULT_TARGET = 0.7;
 const DEFAULT_OVERLOAD = 0.2;
 
-const HUNDRED = 100;
-const wholePercentText = (fraction: number): string => `${Math.round(fraction * HUNDRED)} %`;
-
 const HUNDREDTHS = 100;
 const amount = (demand: number): string => String(Math.round(demand * HUNDREDTHS) / HUNDREDTHS);
 
@@ -49,10 +47,10 @@ const renderPlan = ({ plan, zones, inZoneShare, maxUtilization, bounds }: PlanRe
       zone === '' ? '(none)' : zone,
       amount(demand),
       String(count),
-      wholePercentText(utilization),
+      percentText(utilization),
     ]),
   );
-  const summary = `In zone: ${wholePercentText(inZoneShare)} (at most ${wholePercentText(bounds.integrality)}); busiest endpoint: ${wholePercentText(maxUtilization)} of ${of}.\n`;
+  const summary = `In zone: ${percentText(inZoneShare)} (at most ${percentText(bounds.integrality)}); busiest endpoint: ${percentText(maxUtilization)} of ${of}.\n`;
   return `${endpoints}\n${byZone}\n${summary}`;
 };
 

@@ -8,11 +8,9 @@ import { servicesTable } from './audit-services.ts';
 import { AUDIT_STYLE } from './audit-style.ts';
 import { cards, causes, findings, measured, savings } from './audit-summary.ts';
 import { routerHead } from '../routers.ts';
-import { renderPage } from './document.ts';
+import { minuteOf, renderPage } from './document.ts';
 import { markup, NOTHING } from './markup.ts';
 import type { Markup } from './markup.ts';
-
-const minuteOf = (now: number): string => `${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
 const heading = ({ namespace, kubernetesVersion, sum, ...routers }: AuditReport, now: number): Markup =>
   markup`<header>

@@ -7,11 +7,9 @@ import { moneyText, percentText } from '../figures.ts';
 import { MEASURED_HEADERS, measuredRows, measuredSentences } from '../measured.ts';
 import { shareBar } from '../svg.ts';
 import type { BarPart } from '../svg.ts';
+import { card } from './document.ts';
 import { NOTHING, markup, sentence } from './markup.ts';
-import type { Content, Markup } from './markup.ts';
-
-const card = (figure: Content, meaning: Content): Markup =>
-  markup`<li><strong>${figure}</strong><span>${meaning}</span></li>`;
+import type { Markup } from './markup.ts';
 
 const moneyCards = ({ sum: { monthlyCost }, prices }: AuditReport): Markup[] => {
   if (monthlyCost === undefined || prices === undefined) return [];

@@ -2,7 +2,7 @@
 // A whole page in one file: style and script inside, and a policy that lets nothing else in and nothing out.
 import { createHash } from 'node:crypto';
 import { markup, trusted } from './markup.ts';
-import type { Markup } from './markup.ts';
+import type { Content, Markup } from './markup.ts';
 
 export interface Page {
   readonly title: string;
@@ -12,6 +12,13 @@ export interface Page {
   readonly script: string;
   readonly body: Markup;
 }
+
+/** `2026-11-23 04:05 UTC`. */
+export const minuteOf = (now: number): string => `${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+
+/** A figure in large type, and what it means. */
+export const card = (figure: Content, meaning: Content): Markup =>
+  markup`<li><strong>${figure}</strong><span>${meaning}</span></li>`;
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}'`;
 

@@ -4,11 +4,9 @@ import type { ServiceSurvival, SurvivalReport, UnmovedGroup } from '../../diagno
 import { routerHead } from '../routers.ts';
 import { answerText, loadText, replicasText, sumText, unseenText } from '../survival.ts';
 import { AUDIT_STYLE } from './audit-style.ts';
-import { renderPage } from './document.ts';
+import { minuteOf, renderPage } from './document.ts';
 import { markup, NOTHING, sentence } from './markup.ts';
 import type { Content, Markup } from './markup.ts';
-
-const minuteOf = (now: number): string => `${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
 /** The colours that verdicts of an audit have. */
 const BADGES = {

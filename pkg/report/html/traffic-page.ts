@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recorded traffic as one self-contained page: over time, zone by zone, and by Service.
 import { sumBy } from '../../apis/sum.ts';
-import { addUp, bytesOf, crosses, hasZones } from '../../traffic/measured.ts';
+import { addUp, bytesOf, connectionsOf, crosses, hasZones } from '../../traffic/measured.ts';
 import type { Measured, MeasuredFlow } from '../../traffic/measured.ts';
 import { percentText, rateText } from '../figures.ts';
 import { heatMap } from '../svg.ts';
@@ -11,9 +11,9 @@ import type { TimePoint } from '../svg-time.ts';
 import { servicesOf } from '../traffic.ts';
 import type { ServiceTraffic } from '../traffic.ts';
 import { AUDIT_STYLE } from './audit-style.ts';
-import { renderPage } from './document.ts';
+import { card, renderPage } from './document.ts';
 import { markup, NOTHING } from './markup.ts';
-import type { Content, Markup } from './markup.ts';
+import type { Markup } from './markup.ts';
 
 /** One reading of a recording. */
 export interface Recorded {
@@ -39,8 +39,6 @@ td.service { overflow-wrap: anywhere; }
 `;
 
 const TOP_SERVICES = 200;
-
-const connectionsOf = ({ connections }: MeasuredFlow): number => connections ?? 0;
 
 const pointsOf = (recording: readonly Recorded[], of: (flow: MeasuredFlow) => number): TimePoint[] =>
   recording.map(({ time, measured }) => {
@@ -78,9 +76,6 @@ const sharesOf = (flows: readonly MeasuredFlow[]): ZoneMatrix => {
         ) / all;
   return Object.fromEntries(zones.map((from) => [from, Object.fromEntries(zones.map((to) => [to, share(from, to)]))]));
 };
-
-const card = (figure: Content, meaning: Content): Markup =>
-  markup`<li><strong>${figure}</strong><span>${meaning}</span></li>`;
 
 const serviceRow = ({ service, bytes, connections, crossZoneShare }: ServiceTraffic): Markup =>
   markup`<tr role="row">
