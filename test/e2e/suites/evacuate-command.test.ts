@@ -163,8 +163,18 @@ describe('the commands that evacuate a zone', function commands() {
   });
 
   it('return --percent brings a share back, and return all of it', async () => {
-    const half = await run('return a --percent 50');
-    expect(half.code, half.err).to.equal(0);
+    const few = await run('return a --percent 25');
+    expect(
+      [few.code, few.out.includes('0 of 2 endpoints in a get new connections; each Service')],
+      few.out,
+    ).to.deep.equal([0, true]);
+    const half = await run('return a --percent 25 --round up');
+    expect([half.code, half.out.includes('1 of 2 endpoints in a get new connections')], half.out).to.deep.equal([
+      0,
+      true,
+    ]);
+    const less = await run('return a --percent 10');
+    expect([less.code, less.err.includes('would evacuate more')], less.err).to.deep.equal([2, true]);
     await settles(nodes[0]!, 'reaches one endpoint of zone a', ({ a = 0 }) => a > 0);
     const ran = await run('return a');
     expect([ran.code, ran.out], ran.err).to.deep.equal([0, 'a has returned: no slice shows an evacuation of it.\n']);
