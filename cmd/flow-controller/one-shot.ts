@@ -12,6 +12,7 @@ import type { Lease } from '../../pkg/kubernetes/lease.ts';
 import { isForbidden, isNotFound } from '../../pkg/kubernetes/errors.ts';
 import type { OutputFormat } from '../shared/controller-flags.ts';
 import { workOnceAsLeader } from '../../pkg/kubernetes/leadership.ts';
+import { createShards, shardLease } from '../../pkg/kubernetes/shards.ts';
 import { candidateOf } from '../shared/session.ts';
 import { collectPlans, renderPlans } from './dry-run.ts';
 import type { Session } from './session.ts';
@@ -35,11 +36,13 @@ const describe = ({ slices, services, policies }: CleanupReport): string =>
   `hints removed from ${slices} EndpointSlice(s), labels from ${services} Service(s); ${policies} FlowPolicy(s) removed\n`;
 
 /** Without its Lease there is no planner: admission carries no planned hints over any more. */
-const removeLease = async ({ client, config, namespace }: Session, signal: AbortSignal): Promise<void> => {
-  try {
-    await client.delete(LEASES, { namespace, name: config.leaderElection.name }, {}, signal);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
+const removeLeases = async ({ client, config, namespace }: Session, signal: AbortSignal): Promise<void> => {
+  const { leaderElection, shards } = config;
+  for (let shard = shards - 1; shard >= 0; shard -= 1) {
+    const ref = { namespace, name: shardLease(leaderElection.name, shard) };
+    await client.delete(LEASES, ref, {}, signal).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
   }
 };
 
@@ -75,7 +78,15 @@ const cleanUpConditions = async ({ client, clock, print }: Session, signal: Abor
   }
 };
 
-/** Takes everything back, as the one that holds the Lease: no other replica writes meanwhile. The Lease goes last. */
+/** Resolves once no replica plans a part of the namespaces; at once where there is no election, or they were never divided. */
+export const undividedOf = (session: Session): ((signal: AbortSignal) => Promise<void>) => {
+  const candidate = candidateOf(session);
+  const { election } = candidate;
+  if (election === undefined) return () => Promise.resolve();
+  return createShards({ ...candidate, election, count: session.config.shards }).undivided;
+};
+
+/** Takes everything back, as the one that holds the Lease: no other replica writes meanwhile. The Leases go last. */
 export const runCleanup = async (session: Session, signal: AbortSignal): Promise<void> => {
   const { client, clock, logger } = session;
   const elsewhere = await planningElsewhere(session, signal);
@@ -84,13 +95,15 @@ export const runCleanup = async (session: Session, signal: AbortSignal): Promise
     return;
   }
   const serves = await servedNamespaces(client, session.config.namespaceSelector, signal);
+  const undivided = { ...session, config: { ...session.config, shards: 0 } };
   const work = async (workSignal: AbortSignal): Promise<void> => {
+    await undividedOf(undivided)(workSignal);
     session.print(describe(await cleanUpPlans({ client, logger, serves }, workSignal)));
     await cleanUpConditions(session, workSignal);
     await cleanUpZones(session, workSignal);
   };
-  await workOnceAsLeader(candidateOf(session), work, signal);
-  await removeLease(session, signal);
+  await workOnceAsLeader(candidateOf(undivided), work, signal);
+  await removeLeases(session, signal);
   // What others wrote in between got its own zone from admission, which took the planner for alive.
   const again = await cleanUpPlans({ client, logger, serves }, signal);
   if (again.slices > 0)

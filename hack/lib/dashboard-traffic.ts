@@ -120,6 +120,11 @@ export const CLOSED_LOOP: Row = {
     },
     { title: 'Age of samples: the oldest', unit: 's', queries: ofService('flow_sample_age_seconds') },
     {
+      title: 'Replicas that plan each shard of namespaces (with more than one)',
+      unit: 'short',
+      queries: one(`sum by (shard) (${P}flow_shard_held)`, 'shard {{shard}}'),
+    },
+    {
       title: 'NodeGroups',
       unit: 'short',
       queries: [

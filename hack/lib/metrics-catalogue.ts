@@ -5,7 +5,7 @@ import { COMMANDS, TRAFFIC_METER } from '../../pkg/apis/names.ts';
 import { showAdmission } from '../../pkg/controllers/admission-policies/metrics.ts';
 import { showEffectiveness } from '../../pkg/controllers/effectiveness/metrics.ts';
 import { createEvacuationCounter, showEvacuation } from '../../pkg/controllers/evacuation/metrics.ts';
-import { createFlowCounters, showFlow } from '../../pkg/controllers/flow/metrics.ts';
+import { createFlowCounters, showFlow, showShards } from '../../pkg/controllers/flow/metrics.ts';
 import { createResyncCounter, showRepair } from '../../pkg/controllers/hint-repair/metrics.ts';
 import { createTouchCounter, showNodeGroups } from '../../pkg/controllers/node-groups/metrics.ts';
 import { createWriteCounter, showSettings } from '../../pkg/controllers/settings/metrics.ts';
@@ -50,6 +50,7 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
     registerController(metrics, command);
     createFlowCounters(metrics);
     showFlow(metrics, { services: none });
+    showShards(metrics, { count: 0, held: none });
     createTouchCounter(metrics);
     showNodeGroups(metrics, { zones: none, services: none });
   },

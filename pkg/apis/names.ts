@@ -126,3 +126,7 @@ export const ANNOTATION_OPERATION = 'gardener.cloud/operation';
 export const HEARTBEAT_LEASE = 'gardener-extension-heartbeat';
 /** Annotation of a Lease that several installations share: the namespace of the one that holds it. */
 export const ANNOTATION_INSTALLATION = `${GROUP}/installation`;
+/** Annotation of the Leases of shards, the leader's among them: the number of shards that its holder divides namespaces into. */
+export const ANNOTATION_SHARDS = `${GROUP}/shards`;
+/** Annotation of the Lease of a shard: the replica that has fewer shards and would take this one. */
+export const ANNOTATION_WANTED_BY = `${GROUP}/wanted-by`;

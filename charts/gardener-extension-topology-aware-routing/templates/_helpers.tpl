@@ -345,6 +345,13 @@ subjects:
   resources: [leases]
   resourceNames: [{{ include "tar.flowLease" . }}]
   verbs: [get, update, delete]
+{{- if gt (int .Values.flowController.shards) 1 }}
+# The Leases of shards: of all, whose number may have been another before.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [{{ range $shard := untilStep 1 8 1 }}{{ if gt $shard 1 }}, {{ end }}{{ include "tar.flowLease" $ }}-shard-{{ $shard }}{{ end }}]
+  verbs: [get, update, delete]
+{{- end }}
 {{- end -}}
 
 {{- define "tar.routerRules" -}}

@@ -17,7 +17,7 @@ import type { RouterEvidence } from '../routers/evidence.ts';
 import type { FlowCaches } from './caches.ts';
 import { createFanOutBudget } from './fan-out.ts';
 import { createLoadReader } from './loads.ts';
-import { createFlowCounters, showFlow } from './metrics.ts';
+import { createFlowCounters, showFlow, showShards } from './metrics.ts';
 import { openInline, openWorker } from './plan-thread.ts';
 import { createPlanning } from './planning.ts';
 import { createFlowReconciler } from './reconciler.ts';
@@ -26,6 +26,8 @@ import type { FlowReporterOptions } from './reporter.ts';
 import { createSnapshots } from './snapshots.ts';
 import { createStatusWriter } from './status-writer.ts';
 import { flowWatches } from './watches.ts';
+import { ofShards, reconcileWithin } from './sharded.ts';
+import type { Shards } from '../../kubernetes/shards.ts';
 
 export interface FlowControllerOptions {
   readonly config: Pick<
@@ -34,6 +36,8 @@ export interface FlowControllerOptions {
   >;
   readonly client: Client;
   readonly caches: FlowCaches;
+  /** Whose namespaces are planned here; undefined: all. */
+  readonly shards?: Pick<Shards, 'count' | 'within' | 'held' | 'onChange'> | undefined;
   readonly routers: Pick<RouterEvidence, 'objects' | 'onChange'>;
   /** Whether measured connections to a Service (`namespace/name`) follow the hints. */
   readonly honored?: FlowReporterOptions['honored'];
@@ -56,7 +60,7 @@ const CONCURRENCY = 8;
 
 /** The key is `namespace/name` of a Service. */
 export const createFlowController = (options: FlowControllerOptions): ControllerSpec => {
-  const { config, client, caches, clock, logger, metrics } = options;
+  const { config, client, caches, clock, logger, metrics, shards } = options;
   const snapshots = createSnapshots(caches, config);
   const counters = createFlowCounters(metrics);
   const loads = createLoadReader({ ...options, onRead: counters.read });
@@ -67,7 +71,9 @@ export const createFlowController = (options: FlowControllerOptions): Controller
     onPlanned: (_key, outcome, durationMs) => counters.planned(outcome, durationMs),
   });
   lifetime.addEventListener('abort', () => planning.close(), { once: true });
-  const limit = bytesInMegabytes(config.fanOutMegabytesPerMinute);
+  const budget = bytesInMegabytes(config.fanOutMegabytesPerMinute);
+  // Of as many processes as there are shards at most, none knows what the others send.
+  const limit = budget === undefined ? undefined : budget / (shards?.count ?? 1);
   const fanOut = createFanOutBudget({ limit, proxies: snapshots.proxies, clock });
   const status = createStatusWriter({
     client,
@@ -98,12 +104,20 @@ export const createFlowController = (options: FlowControllerOptions): Controller
     rememberedPlan: ({ policy }) => (policy?.status === undefined ? undefined : planInStatus(policy.status)),
   });
   showFlow(metrics, reporter);
+  const { reconcile } = reconciler;
+  const drop = (key: string): void => {
+    reconciler.drop(key);
+    reporter.drop(key);
+  };
+  if (shards !== undefined) showShards(metrics, shards);
   return {
+    ...(shards === undefined ? {} : { everyReplica: true }),
     watches: [
       signals((enqueue) => [loads.onLate, planning.onReady].forEach((listen) => listen((key) => enqueue(key)))),
       ...flowWatches(caches, snapshots),
+      ...(shards === undefined ? [] : [ofShards(shards, snapshots)]),
     ],
-    reconcile: (key, signal) => reconciler.reconcile(key, signal),
+    reconcile: shards === undefined ? reconcile : reconcileWithin(shards, reconcile, drop),
     concurrency: CONCURRENCY,
   };
 };

@@ -2,6 +2,7 @@
 // The flow controller's own metrics: what loops see, plan and write, and what goes wrong.
 import type { TurnFigures } from '../../flow/assemble/figures.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import type { Shards } from '../../kubernetes/shards.ts';
 import { SERVICE_LABELS, seriesLabels, limitServices } from '../../telemetry/series-limit.ts';
 
 /** What is known of one Service's loop. */
@@ -114,6 +115,19 @@ const showTraffic = (metrics: Metrics, { services }: FlowFigures): void => {
 export const showFlow = (metrics: Metrics, figures: FlowFigures): void => {
   countServices(metrics, figures);
   showTraffic(metrics, figures);
+};
+
+/** Whose sum over all replicas is one for each shard. */
+export const showShards = (metrics: Metrics, { count, held }: Pick<Shards, 'count' | 'held'>): void => {
+  metrics.gauge({
+    name: 'flow_shard_held',
+    help: 'Whether this replica plans the namespaces of a shard; only with more than one.',
+    labels: ['shard'],
+    collect(gauge) {
+      const own = held();
+      for (let shard = 0; shard < count; shard += 1) gauge.set({ shard: String(shard) }, own.includes(shard) ? 1 : 0);
+    },
+  });
 };
 
 export const createFlowCounters = (metrics: Metrics): FlowCounters => {

@@ -63,7 +63,12 @@ const sooner = (result: Result, afterMs: number | undefined): Result => {
 /** Nothing was planned. */
 const UNPLANNED = { turn: undefined, load: undefined, inForce: false, losing: false };
 
-export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler => {
+export interface FlowReconciler extends Reconciler {
+  /** Forgets a Service, and changes nothing of it. */
+  drop(key: string): void;
+}
+
+export const createFlowReconciler = (options: FlowReconcilerOptions): FlowReconciler => {
   const { client, clock, loads, planning, random, onOutcome, onForgotten } = options;
   const writer = createPlanWriter(options);
   const labels = createLabelWriter(client, clock);
@@ -71,8 +76,12 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
   const memories = createMemories();
   const timeOf = loopTime(clock);
 
-  const forget = async (key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void> => {
+  const drop = (key: string): void => {
     for (const part of [memories, loads, writer, planning, options.fanOut]) part.forget(key);
+  };
+
+  const forget = async (key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void> => {
+    drop(key);
     await onForgotten(key, snapshot, signal);
   };
 
@@ -163,6 +172,11 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler
   };
 
   return {
+    drop(key) {
+      drop(key);
+      labels.forget(key);
+      leaving.forget(key);
+    },
     async reconcile(key, signal) {
       if (!options.known()) return { kind: 'requeue', afterMs: QUIET_MS };
       const snapshot = options.snapshot(key);

@@ -36,6 +36,8 @@ export interface FlowReporter {
   report(outcome: Outcome, signal: AbortSignal): Promise<void>;
   /** The Service asks for nothing any more; undefined: it is gone. Its FlowPolicy says so, or is deleted if the controller created it. */
   released(key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void>;
+  /** The Service is another replica's now: it is forgotten, and nothing is written. */
+  drop(key: string): void;
   services(): Iterable<ServiceFigures>;
 }
 
@@ -219,6 +221,10 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
       const nothing = { figures: undefined, bounds: undefined, plan: undefined, change: undefined, source: '' };
       const next = statusOf({ ...input, ...nothing, endpoints: [] });
       await status.write({ key, service, policy }, next, signal);
+      status.forget(key);
+    },
+    drop(key) {
+      known.delete(key);
       status.forget(key);
     },
     *services() {

@@ -180,6 +180,15 @@ describe('chart, permissions', () => {
     expect(permissionsOf(rendering, FLOW)).to.deep.equal(wanted.sort());
   });
 
+  it('of the flow-controller cover the Leases of all shards where namespaces are divided', async () => {
+    const values = { flowController: { enabled: true, shards: 2 } };
+    const rendering = await render({ ...cases[0]!, where: 'plain', name: 'shards', values });
+    const leases = Array.from({ length: 7 }, (_, index) => `${FLOW}-shard-${index + 1}`).join();
+    const shards = `Role coordination.k8s.io/leases[${leases}]: get,update,delete`;
+    const wanted = [...flowPermissions(rendering), readMetrics, shards];
+    expect(permissionsOf(rendering, FLOW)).to.deep.equal(wanted.sort());
+  });
+
   it('of the flow-controller grow with the condition on Services, and with meters as its source', async () => {
     const rendered = (flowController: object): Promise<Rendering> =>
       render({

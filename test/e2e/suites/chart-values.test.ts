@@ -183,6 +183,7 @@ describe('chart, values', () => {
       podLabels: { 'networking.gardener.cloud/to-prometheus': 'allowed' },
       createPolicies: false,
       fanOutMegabytesPerMinute: 5_000,
+      shards: 3,
     };
     const objects = documents(await helm().template({ flowController }));
     const named = (kind: string): Rendered | undefined =>
