@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the Service (or another thing) that a person named, or says which one was probably meant.
 import type { Node, Service } from '../../pkg/apis/core.ts';
+import { nameOf } from '../../pkg/apis/object.ts';
 import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../../pkg/diagnosis/models/lookup.ts';
 import { nearest } from '../../pkg/diagnosis/nearest.ts';
 import { itemsOf } from '../../pkg/diagnosis/snapshot.ts';
@@ -84,10 +85,7 @@ export const findNodes = ({ snapshot }: Loaded, name: string | undefined): reado
   if (name === undefined) return all;
   const found = all.filter(({ metadata }) => metadata?.name === name);
   if (found.length > 0) return found;
-  const near = nearest(
-    name,
-    all.map(({ metadata }) => metadata?.name ?? ''),
-  );
+  const near = nearest(name, all.map(nameOf));
   throw new UsageError(
     `no Node "${name}"; ${near === undefined ? `there are ${all.length}` : `did you mean "${near}"?`}`,
   );

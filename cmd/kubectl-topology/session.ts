@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From flags to the snapshot that a command works on. The cluster's client is loaded only where a cluster is asked.
 import { defined } from '../../pkg/apis/defined.ts';
+import { nameOf } from '../../pkg/apis/object.ts';
 import { NAMESPACES } from '../../pkg/apis/resources.ts';
 import { itemsOf } from '../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot, CollectionName } from '../../pkg/diagnosis/snapshot.ts';
@@ -136,7 +137,7 @@ export const listNamespaceNames = async (flags: InputFlags, io: Io): Promise<str
   try {
     const names: string[] = [];
     for await (const { items } of client.pages(NAMESPACES, {}, io.signal)) {
-      names.push(...items.map(({ metadata }) => metadata?.name ?? ''));
+      names.push(...items.map(nameOf));
     }
     return names.sort();
   } finally {

@@ -4,6 +4,7 @@ import type { EndpointSlice, Node, Service } from '../../pkg/apis/core.ts';
 import { defined } from '../../pkg/apis/defined.ts';
 import type { KubernetesObject, ObjectMeta } from '../../pkg/apis/meta.ts';
 import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../../pkg/apis/names.ts';
+import { nameOf } from '../../pkg/apis/object.ts';
 import { zoneOfNode } from '../../pkg/apis/readings.ts';
 import { ENDPOINT_SLICES, NODES, SERVICES } from '../../pkg/apis/resources.ts';
 import type { Resource } from '../../pkg/apis/resources.ts';
@@ -71,7 +72,7 @@ export const createDirectoryCaches = (
       bare: bareNode,
       set(node) {
         directory.setNode(node);
-        hints.setNodeZone(node.metadata?.name ?? '', zoneOfNode(node), now());
+        hints.setNodeZone(nameOf(node), zoneOfNode(node), now());
       },
       remove: (node) => directory.removeNode(node),
     }),

@@ -2,6 +2,7 @@
 // What traffic between zones and regions costs: tables of prices, built in or given, and the bill of a traffic matrix.
 import type { Node } from '../apis/core.ts';
 import { LABEL_REGION } from '../apis/names.ts';
+import { nameOf } from '../apis/object.ts';
 import { zoneOfNode } from '../apis/readings.ts';
 import { FieldError, asFields, asText, listAt, objectAt, requiredTextAt, stringsAt, textAt } from './project/fields.ts';
 import type { Fields } from '../apis/fields.ts';
@@ -126,7 +127,7 @@ export const parsePrices = (value: unknown): PriceTable => {
 export const regionsOf = (table: PriceTable, nodes: readonly Node[]): ReadonlyMap<string, string> => {
   const regions = new Map<string, string>();
   // In name order, so that Nodes that contradict each other give the same answer in any order.
-  const named = [...nodes].sort((a, b) => ((a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1));
+  const named = [...nodes].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
   for (const node of named) {
     const [zone, region] = [zoneOfNode(node), node.metadata?.labels?.[LABEL_REGION] ?? ''];
     if (zone !== '' && region !== '' && !regions.has(zone)) regions.set(zone, region);

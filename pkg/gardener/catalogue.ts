@@ -2,6 +2,7 @@
 // The Services that Gardener routes by zone, as data; and whether an object is selected for it.
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_MANAGED } from '../apis/names.ts';
+import { nameOf } from '../apis/object.ts';
 import { isMadeByDruid } from '../routing/etcd-clients.ts';
 import type { CatalogueEntry, Scope } from './types.ts';
 
@@ -120,7 +121,7 @@ const managedLabel = (object: KubernetesObject): string | undefined => object.me
 
 /** Selects a Service of a shoot or garden namespace; without a scope (extension namespaces) only the label counts. */
 export const selectService = (object: KubernetesObject, scope: Scope | undefined): Selection => {
-  const entry = scope === undefined ? undefined : entryOfService(scope, object.metadata?.name ?? '');
+  const entry = scope === undefined ? undefined : entryOfService(scope, nameOf(object));
   if (entry?.source.kind === 'Etcd' || isMadeByDruid(object)) return { kind: 'writtenByDruid' };
   const managed = managedLabel(object);
   if (managed === 'false') return { kind: 'excluded' };
@@ -130,7 +131,7 @@ export const selectService = (object: KubernetesObject, scope: Scope | undefined
 
 /** Selects an Etcd; only those of the catalogue count, since others have no known consumers. */
 export const selectEtcd = (object: KubernetesObject, scope: Scope): Selection => {
-  const entry = entryOfEtcd(scope, object.metadata?.name ?? '');
+  const entry = entryOfEtcd(scope, nameOf(object));
   if (entry === undefined) return { kind: 'none' };
   return managedLabel(object) === 'false' ? { kind: 'excluded' } : { kind: 'catalogue', entry };
 };

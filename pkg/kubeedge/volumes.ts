@@ -3,6 +3,7 @@
 import type { ObjectReference } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_ZONE } from '../apis/names.ts';
+import { nameOf, refOf } from '../apis/object.ts';
 import type { ZoneDecision } from './decide.ts';
 
 /** core/v1 Pod, as far as its claims go. */
@@ -96,11 +97,11 @@ export const volumesAgainst = (
     }),
   );
   return pods.flatMap((pod) => {
-    const { namespace = '', name = '' } = pod.metadata ?? {};
+    const { namespace, name } = refOf(pod);
     return claimsOf(pod).flatMap((claim) => {
       const volume = byClaim.get(`${namespace}/${claim}`);
       if (volume === undefined || (affinityAdmits(volume, zone) && labelAdmits(volume, zone))) return [];
-      return [{ volume: volume.metadata?.name ?? '', pod: `${namespace}/${name}` }];
+      return [{ volume: nameOf(volume), pod: `${namespace}/${name}` }];
     });
   });
 };

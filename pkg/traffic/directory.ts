@@ -2,7 +2,7 @@
 // Which Service an address and port belong to, and in which zone an address is: from Services, EndpointSlices and Nodes.
 import type { EndpointSlice, Node, Service } from '../apis/core.ts';
 import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../apis/names.ts';
-import { keyOf } from '../apis/object.ts';
+import { keyOf, nameOf } from '../apis/object.ts';
 import { canonicalAddress, createRangeMap, prefixOf } from './addresses.ts';
 import type { Prefix } from './addresses.ts';
 import { createPool } from './pool.ts';
@@ -154,7 +154,7 @@ export const createDirectory = (): Directory => {
     },
     removeSlice: (slice) => forget(`slice ${keyOf(slice)}`),
     setNode(node) {
-      const name = node.metadata?.name ?? '';
+      const name = nameOf(node);
       const place = pooled({ zone: node.metadata?.labels?.[LABEL_ZONE] ?? '', node: name });
       const owner = `node ${name}`;
       forget(owner);
@@ -168,7 +168,7 @@ export const createDirectory = (): Directory => {
       prefixes.set(name, own);
     },
     removeNode(node) {
-      const name = node.metadata?.name ?? '';
+      const name = nameOf(node);
       forget(`node ${name}`);
       nodeZones.delete(name);
       for (const prefix of prefixes.get(name) ?? []) ranges.delete(prefix);

@@ -2,6 +2,7 @@
 // What `kubectl topology evacuate ZONE` does: checks that the other zones can take over, makes the ZoneEvacuation, and shows how far it is.
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
 import { defined } from '../../../pkg/apis/defined.ts';
+import { nameOf } from '../../../pkg/apis/object.ts';
 import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { checkEvacuation } from '../../../pkg/diagnosis/survival/check.ts';
@@ -112,7 +113,7 @@ const create = async (client: Client, wish: ZoneEvacuation, dryRun: boolean, io:
     return await send();
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    const name = wish.metadata.name ?? '';
+    const name = nameOf(wish);
     const there = await client.get<ZoneEvacuation>(ZONE_EVACUATIONS, { name }, io.signal);
     if (runningOf([there], io.now()).length > 0) {
       const why = there.spec.reason === undefined ? '' : ` (${there.spec.reason})`;
@@ -163,7 +164,7 @@ const follow = async (
   traffic: LiveTraffic | undefined,
   io: Io,
 ): Promise<ZoneEvacuation | undefined> => {
-  const name = made.metadata.name ?? '';
+  const name = nameOf(made);
   const { zone } = made.spec;
   const progress = createProgress(io);
   const done = new AbortController();
@@ -258,14 +259,14 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
   try {
     const last = flags.wait ? await follow(client, made, traffic, io) : made;
     if (last === undefined) {
-      io.err.write(`not finished yet: ZoneEvacuation ${made.metadata.name ?? ''} was made. ${endText(made)}`);
+      io.err.write(`not finished yet: ZoneEvacuation ${nameOf(made)} was made. ${endText(made)}`);
       return 1;
     }
     const refused = last.status?.phase === 'Refused';
     const seen = traffic === undefined || refused ? null : await seenFromNow(traffic, zone, io.signal);
     await report(last, seen);
     if (text) {
-      const begun = `ZoneEvacuation ${last.metadata.name ?? ''} was made. ${endText(last)}`;
+      const begun = `ZoneEvacuation ${nameOf(last)} was made. ${endText(last)}`;
       const found = seen === null ? '' : `${stillSeenText(seen, zone)}\n`;
       io.out.write(`\n${flags.wait ? finalText(last) : begun}${found}`);
     }

@@ -3,6 +3,7 @@
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
 import { defined } from '../../../pkg/apis/defined.ts';
 import type { StringMap } from '../../../pkg/apis/meta.ts';
+import { nameOf } from '../../../pkg/apis/object.ts';
 import { apiVersionOf, NAMESPACES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import type { Evacuation } from '../../../pkg/diagnosis/survival/check.ts';
@@ -48,7 +49,7 @@ export const namespaceLabels = async (client: Client, signal: AbortSignal): Prom
 export const asEvacuation = (evacuation: ZoneEvacuation, namespaces: ReadonlyMap<string, StringMap>): Evacuation => {
   const { zone, percent, rounding } = evacuation.spec;
   return {
-    name: evacuation.metadata.name ?? '',
+    name: nameOf(evacuation),
     zone,
     percent,
     rounding,

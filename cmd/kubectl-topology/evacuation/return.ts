@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology return ZONE` does: ends the evacuations of a zone, all or in part; with --direct without any of our components.
+import { nameOf } from '../../../pkg/apis/object.ts';
 import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../../pkg/apis/zone-evacuation.ts';
 import { isForbidden, isNotFound } from '../../../pkg/kubernetes/errors.ts';
@@ -95,7 +96,7 @@ const returnPart = async (
   if (only === undefined || own.length > 1) {
     throw new UsageError(`--percent needs one evacuation of the zone, and there are ${own.length}`);
   }
-  const name = only.metadata.name ?? '';
+  const name = nameOf(only);
   const patch = { spec: restOf(only, percent, flags.round) };
   const changed = await client.patch<ZoneEvacuation>(ZONE_EVACUATIONS, { name }, 'merge', patch, {}, io.signal);
   if (!flags.wait) return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes an evacuation off the slices without any of our components: what `return --direct` does.
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
+import { refOf } from '../../../pkg/apis/object.ts';
 import { ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
 import { markOf } from '../../../pkg/evacuation/decide.ts';
 import { stillLeft } from '../../../pkg/evacuation/mark.ts';
@@ -28,7 +29,7 @@ const patchOf = (slice: EndpointSlice, zone: string): readonly unknown[] | undef
 
 /** A slice that another wrote in between is read again. @throws ApiError after five attempts. */
 const undoOne = async (client: Client, first: EndpointSlice, zone: string, signal: AbortSignal): Promise<void> => {
-  const ref = { namespace: first.metadata?.namespace ?? '', name: first.metadata?.name ?? '' };
+  const ref = refOf(first);
   let slice = first;
   for (let attempt = 1; ; attempt += 1) {
     const patch = patchOf(slice, zone);

@@ -2,6 +2,7 @@
 // Whether a ZoneEvacuation can be done: zones and data planes, capacity of what remains, and whether admission keeps what is written.
 import type { EndpointSlice, Node } from '../../apis/core.ts';
 import { ANNOTATION_EVACUATED, LABEL_ZONE, NOWHERE } from '../../apis/names.ts';
+import { refOf } from '../../apis/object.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
 import { createRouters } from '../../diagnosis/routers/routers.ts';
@@ -30,7 +31,7 @@ const keepsEvacuated = async (
 ): Promise<boolean> => {
   const subject = subjects.find(({ addressType }) => ADDRESSES[addressType ?? ''] !== undefined);
   if (subject === undefined) return true;
-  const { namespace = '', name = '' } = subject.metadata ?? {};
+  const { namespace, name } = refOf(subject);
   const mark = printMark({ out: new Map([[zone, 'all']]), cover: [], was: { usual: 'none', except: new Map() } });
   const patch = {
     metadata: { annotations: { [ANNOTATION_EVACUATED]: mark } },

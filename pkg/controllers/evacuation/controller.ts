@@ -3,6 +3,7 @@
 import type { Node } from '../../apis/core.ts';
 import type { EvacuationConfiguration } from '../../apis/config/settings-reconciler.ts';
 import { COMMANDS } from '../../apis/names.ts';
+import { nameOf } from '../../apis/object.ts';
 import { ZONE_EVACUATIONS } from '../../apis/resources.ts';
 import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
@@ -69,7 +70,7 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
   const own = `${options.namespace}/${COMMANDS.endpointSliceWebhook}`;
   const [toObjects, toServices] = [createChannel(), createChannel()];
   const evacuations = createEvacuations(cache, clock);
-  const names = (): string[] => evacuations.list().map(({ metadata }) => metadata.name ?? '');
+  const names = (): string[] => evacuations.list().map(nameOf);
   const enqueueAll = (): void => [...names(), REST].forEach((name) => toObjects.send(name));
 
   const sweep = createSweep({ ...options, evacuations, own, enqueue: (service) => toServices.send(service) });

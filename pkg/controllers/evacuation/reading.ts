@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Begins to read every slice when something is to be evacuated or returned, and stops when nothing is: else that would be held for nothing.
 import type { EndpointSlice } from '../../apis/core.ts';
+import { keyOf } from '../../apis/object.ts';
 import { isMarked } from '../../evacuation/decide.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import { sleep } from '../../kubernetes/sleep.ts';
@@ -35,7 +36,7 @@ export const createReading = (options: ReadingOptions): Reading => {
 
   options.marked.onChange(
     (slice, _previous, deleted) => {
-      const key = `${slice.metadata?.namespace ?? ''}/${slice.metadata?.name ?? ''}`;
+      const key = keyOf(slice);
       if (deleted || !isMarked(slice)) marked.delete(key);
       else marked.add(key);
     },

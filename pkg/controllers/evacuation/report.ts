@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../../apis/defined.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
+import { nameOf } from '../../apis/object.ts';
 import { apiVersionOf, ZONE_EVACUATIONS } from '../../apis/resources.ts';
 import type { ZoneEvacuation, ZoneEvacuationCondition, ZoneEvacuationStatus } from '../../apis/zone-evacuation.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
@@ -63,7 +64,7 @@ export const writeStatus = async (
   // A merge keeps what is not named: fields that are gone are named.
   const gone = Object.keys(one.status ?? {}).filter((key) => !(key in status));
   const patch = { status: { ...Object.fromEntries(gone.map((key) => [key, null])), ...status } };
-  const ref = { name: one.metadata.name ?? '' };
+  const ref = { name: nameOf(one) };
   try {
     const write = { subresource: 'status' as const };
     await options.client.patch<KubernetesObject>(ZONE_EVACUATIONS, ref, 'merge', patch, write, signal);

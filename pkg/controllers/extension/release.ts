@@ -2,6 +2,7 @@
 // Removes our finalizer from Extensions before this extension is uninstalled: no controller would be left to release them.
 import type { Extension, ExtensionClass } from '../../apis/extension.ts';
 import { EXTENSION_FINALIZER } from '../../apis/names.ts';
+import { refOf } from '../../apis/object.ts';
 import { EXTENSIONS } from '../../apis/resources.ts';
 import { extensionNameOf, isResponsible } from '../../gardener/extension/governing.ts';
 import { hasFinalizer } from '../../gardener/extension/operation.ts';
@@ -20,7 +21,7 @@ export interface ReleaseOptions {
 const TRIES = 5;
 
 const letGo = async (first: Extension, { client, logger }: ReleaseOptions, signal: AbortSignal): Promise<boolean> => {
-  const { namespace = '', name = '' } = first.metadata ?? {};
+  const { namespace, name } = refOf(first);
   let extension = first;
   for (let tries = 1; hasFinalizer(extension); tries += 1) {
     const { finalizers = [], resourceVersion } = extension.metadata ?? {};

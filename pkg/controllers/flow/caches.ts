@@ -3,7 +3,7 @@
 import type { EndpointSlice, Namespace, Node, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { keyOf } from '../../apis/object.ts';
+import { keyOf, nameOf } from '../../apis/object.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, NODES, PODS, SERVICES } from '../../apis/resources.ts';
 import { createSliceProjection } from '../../flow/assemble/slice.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
@@ -32,7 +32,7 @@ export const slicesOf = (cache: Cache<FlowSlice>, service: string): FlowSlice[] 
   cache
     .byIndex(INDEX_SERVICE, service)
     .filter(({ metadata }) => metadata?.deletionTimestamp === undefined)
-    .sort((left, right) => ((left.metadata?.name ?? '') < (right.metadata?.name ?? '') ? -1 : 1));
+    .sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
 
 /** What is in a FlowPolicy may be of any type where no schema was checked. */
 export const clientsIn = (spec: FlowPolicy['spec']): readonly string[] =>

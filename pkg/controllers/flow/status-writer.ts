@@ -5,6 +5,7 @@ import { FLOW_POLICY_API_VERSION } from '../../apis/flow-policy-schema.ts';
 import type { FlowPolicy, FlowPolicyStatus } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { COMMANDS, LABEL_MANAGED_BY } from '../../apis/names.ts';
+import { refOf } from '../../apis/object.ts';
 import { FLOW_POLICIES } from '../../apis/resources.ts';
 import { newsIn } from '../../flow/assemble/status.ts';
 import { isAlreadyExists, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
@@ -95,7 +96,7 @@ export const createStatusWriter = (options: StatusWriterOptions): StatusWriter =
       // A policy that was deleted takes its status along.
       const lost = policy === undefined && known.has(key);
       if (!due(key, previous, status) && !lost) return false;
-      const { namespace = '', name = '' } = service.metadata ?? {};
+      const { namespace, name } = refOf(service);
       const patch = [{ op: 'add', path: '/status', value: status }];
       try {
         if (!(await ensure(subject, signal))) return false;

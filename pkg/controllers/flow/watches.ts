@@ -3,7 +3,7 @@
 import type { Namespace, Node, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
-import { keyOf } from '../../apis/object.ts';
+import { keyOf, nameOf } from '../../apis/object.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
 import { changes, objects } from '../../kubernetes/watches.ts';
 import type { KeysOf, Watch } from '../../kubernetes/watches.ts';
@@ -49,7 +49,7 @@ export const flowWatches = (
   const ofNamespace: KeysOf<Namespace> = (namespace, previous, deleted) => {
     const relabelled = JSON.stringify(namespace.metadata?.labels) !== JSON.stringify(previous?.metadata?.labels);
     if (deleted || !relabelled) return [];
-    const begin = `${namespace.metadata?.name ?? ''}/`;
+    const begin = `${nameOf(namespace)}/`;
     return services
       .list()
       .map(keyOf)

@@ -8,6 +8,7 @@ import {
   LABEL_ETCD_CLIENTS,
   LABEL_SERVICE_NAME,
 } from '../../apis/names.ts';
+import { refOf } from '../../apis/object.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { strategyOf } from '../../hints/table.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
@@ -72,7 +73,7 @@ export const createHintRelease = ({ client, slices, view, logger }: HintReleaseO
     const found = slices().filter((slice) => isLeftOver(slice, view));
     let again = false;
     for (const slice of found) {
-      const { namespace = '', name = '' } = slice.metadata ?? {};
+      const { namespace, name } = refOf(slice);
       try {
         const ref = { namespace, name };
         const answer = await client.patch<EndpointSlice>(ENDPOINT_SLICES, ref, 'json', removal(slice), {}, signal);

@@ -3,6 +3,7 @@
 import { defined } from '../../apis/defined.ts';
 import type { NodeGroup } from '../../apis/kubeedge.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
+import { nameOf } from '../../apis/object.ts';
 import { NODE_GROUPS, apiVersionOf } from '../../apis/resources.ts';
 import type { ZoneDecision } from '../../kubeedge/decide.ts';
 import type { EventInput, EventRecorder } from '../../kubernetes/types.ts';
@@ -75,7 +76,7 @@ export const createReports = ({ events, logger, group }: ReportsOptions): Report
 
   return {
     report(node, decision) {
-      const name = node.metadata?.name ?? '';
+      const name = nameOf(node);
       if (decision.kind === 'none') {
         known.delete(name);
         return;

@@ -4,6 +4,7 @@ import type { SettingsReconcilerConfiguration } from '../../apis/config/settings
 import type { EndpointSlice, Namespace, Node, Service } from '../../apis/core.ts';
 import type { Cluster, Etcd, Garden, Seed } from '../../apis/gardener.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
+import { nameOf } from '../../apis/object.ts';
 import { createRoutingConfigReader } from '../../apis/routing-config-reader.ts';
 import { ANNOTATION_EVACUATED, GROUP, LABEL_CONSIDER, LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import {
@@ -80,7 +81,7 @@ export const etcdsIn = ({ etcds }: Pick<SettingsCaches, 'etcds'>, namespace: str
 
 /** Names of all namespaces. */
 export const namespaceNames = ({ namespaces }: Pick<SettingsCaches, 'namespaces'>): string[] =>
-  namespaces.list().map(({ metadata }) => metadata?.name ?? '');
+  namespaces.list().map(nameOf);
 
 /** Finds the slices of a Service. */
 export const slicesOf = (cache: Cache<EndpointSlice>, namespace: string, service: string): EndpointSlice[] =>

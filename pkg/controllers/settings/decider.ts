@@ -5,6 +5,7 @@ import type { Namespace, Service } from '../../apis/core.ts';
 import type { ExtensionClass } from '../../apis/extension.ts';
 import type { Cluster } from '../../apis/gardener.ts';
 import { LABEL_ETCD_CLIENTS, LABEL_ZONE } from '../../apis/names.ts';
+import { nameOf } from '../../apis/object.ts';
 import type { Governing } from '../../gardener/extension/types.ts';
 import { classifyNamespace } from '../../gardener/namespaces.ts';
 import type { RoutingDecision } from '../../gardener/types.ts';
@@ -32,7 +33,7 @@ interface ReleaseSnapshot {
 /** Undefined where nothing is left to release: no settings, and no label. */
 export const decideRelease = (snapshot: ReleaseSnapshot): NamespaceDecision | undefined => {
   const { namespace, label, services, context } = snapshot;
-  const name = namespace.metadata?.name ?? '';
+  const name = nameOf(namespace);
   const message = `Namespace ${name} does not have the role or name by which a mode owns it; its settings are removed`;
   const decision: RoutingDecision = { kind: 'refused', reason: 'NamespaceNotOwned', message };
   const objects = services

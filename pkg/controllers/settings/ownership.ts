@@ -4,6 +4,7 @@ import type { SettingsReconcilerConfiguration } from '../../apis/config/settings
 import type { Namespace } from '../../apis/core.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
 import { LABEL_ROUTING } from '../../apis/names.ts';
+import { nameOf } from '../../apis/object.ts';
 import { classifyNamespace } from '../../gardener/namespaces.ts';
 
 export const OWNERS = ['shoot-settings', 'garden-settings', 'extension-settings', 'cluster-settings'] as const;
@@ -38,8 +39,7 @@ export interface OrphanRules extends OwnershipRules {
  */
 export const isOrphaned = (namespace: Namespace, rules: OrphanRules): boolean => {
   const { excludedNamespaces, installation } = rules;
-  if (excludedNamespaces.includes(namespace.metadata?.name ?? '') || ownerOf(namespace, rules) !== undefined)
-    return false;
+  if (excludedNamespaces.includes(nameOf(namespace)) || ownerOf(namespace, rules) !== undefined) return false;
   const label = namespace.metadata?.labels?.[LABEL_ROUTING];
   if (label !== undefined && label !== installation.routingLabel) return false;
   return installation.claim === undefined || !isOwnedElsewhere(namespace, rules);
@@ -55,7 +55,7 @@ export const ownersIn =
 
 /** The one reconciler that may write in a namespace; undefined where none may. */
 export const ownerOf = (namespace: Namespace, { modes, excludedNamespaces }: OwnershipRules): Owner | undefined => {
-  const name = namespace.metadata?.name ?? '';
+  const name = nameOf(namespace);
   if (excludedNamespaces.includes(name)) return undefined;
   const { kind } = classifyNamespace(namespace);
   if (modes.garden?.namespace === name) return 'garden-settings';

@@ -3,6 +3,7 @@
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Namespace } from '../../apis/core.ts';
 import { LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';
+import { nameOf } from '../../apis/object.ts';
 import { NAMESPACES } from '../../apis/resources.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
@@ -75,7 +76,7 @@ export const writeLabels = async (
   { client, value = 'true' }: LabelWriter,
   signal: AbortSignal,
 ): Promise<Namespace | undefined> => {
-  const name = namespace.metadata?.name ?? '';
+  const name = nameOf(namespace);
   const labels = changesOf(namespace, wanted, value);
   if (Object.keys(labels).length === 0) return namespace;
   try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks manifests without a cluster: what their Services ask for, and whether the Pods behind them can be near their clients.
 import { defined } from '../../apis/defined.ts';
+import { refOf } from '../../apis/object.ts';
 import { byText } from '../../apis/order.ts';
 import type { Service } from '../../apis/core.ts';
 import { NEWEST_KNOWN_VERSION, formatVersion } from '../../routing/version.ts';
@@ -72,7 +73,7 @@ export const check = (manifests: Manifests, options: CheckOptions = {}): CheckRe
   };
   for (const { workload, replicas } of workloads) report(workload, spreadRules(workload, replicas));
   for (const service of services) {
-    const { namespace = '', name = '' } = service.metadata ?? {};
+    const { namespace, name } = refOf(service);
     const object = { kind: 'Service', namespace, name };
     report(object, serviceRules(service, { ...options, version }));
     if (!isRouted(service)) continue;

@@ -2,6 +2,7 @@
 // Explains one Service: is routing by zone wanted, given, used and effective; and if not, the first cause and its remedy.
 import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';
+import { nameOf } from '../../apis/object.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Route } from '../../upstream/index.ts';
 import { leastCertain, routersReport } from '../routers/report.ts';
@@ -64,7 +65,7 @@ const usedReport = ({ routes, families, index }: Facts): UsedReport[] => {
     .flatMap(({ nodes, zone, family, port, mode, used, reason }) => {
       const inside = used.filter((endpoint) => zone !== '' && endpoint.zone === zone).length;
       return nodes.map((node) => ({
-        node: node.metadata?.name ?? '',
+        node: nameOf(node),
         zone,
         addressType: family,
         port,
@@ -136,7 +137,7 @@ const crossingCauses = ({ options, routes, nodes, index }: Facts, effective: boo
     return router === 'kube-proxy' && minor >= FIRST_RACE && minor <= LAST_RACE;
   });
   if (raced.length === 0) return [];
-  const names = listed(raced.map(({ metadata }) => metadata?.name ?? ''));
+  const names = listed(raced.map(nameOf));
   return [
     cause(
       'used',

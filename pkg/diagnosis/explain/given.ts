@@ -2,6 +2,7 @@
 // Causes for hints that are asked for and are not there.
 import type { EndpointSlice } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
+import { nameOf } from '../../apis/object.ts';
 import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { allocate, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
@@ -54,7 +55,7 @@ const sharesCause = (facts: Facts): Cause => {
   const workers = new Set(ready.filter((node) => !isControlPlane(node)).map(zoneOfNode));
   const others = ready.filter((node) => isControlPlane(node) && !workers.has(zoneOfNode(node)));
   if (others.length > 0) {
-    const names = listed(others.map(({ metadata }) => metadata?.name ?? ''));
+    const names = listed(others.map(nameOf));
     const evidence = `${names}: the only Nodes of ${listed(others.map(zoneOfNode))}, with the label of the control plane, so their CPU does not count and fewer than two zones are left.`;
     return cause('given', 'ControlPlaneNodes', evidence);
   }
@@ -68,7 +69,7 @@ const uncountedZones = (facts: Facts): Cause[] => {
   const zones = new Set(endpoints.map(({ zone }) => zone).filter((zone) => zone !== '' && !shares.ratios.has(zone)));
   const owners = nodes.filter((node) => zones.has(zoneOfNode(node)) && isControlPlane(node));
   if (owners.length === 0) return [];
-  const names = listed(owners.map(({ metadata }) => metadata?.name ?? ''));
+  const names = listed(owners.map(nameOf));
   const evidence = `Endpoints run in ${listed(owners.map(zoneOfNode))}, whose only Nodes (${names}) have the label of the control plane: the zone gets no share.`;
   return [cause('given', 'ControlPlaneNodes', evidence)];
 };
@@ -118,7 +119,7 @@ export const lastEvent = ({ snapshot, ref }: Facts): string => {
 
 /** Some carry hints and some do not: who wrote those that do not? */
 const partialCause = (unhinted: readonly ReadyEndpoint[], all: number): Cause => {
-  const slices = [...new Map(unhinted.map(({ slice }) => [slice.metadata?.name ?? '', slice]))];
+  const slices = [...new Map(unhinted.map(({ slice }) => [nameOf(slice), slice]))];
   const names = slices.map(([name, slice]) => {
     const manager = slice.metadata?.labels?.[MANAGED_BY];
     return isControllerSlice(slice)

@@ -2,6 +2,7 @@
 // Causes in where Pods run: zones with clients and without endpoints, and what should have spread them.
 import type { Node } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
+import { nameOf } from '../../apis/object.ts';
 import { zoneOfNode } from '../../apis/readings.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Workload } from '../snapshot.ts';
@@ -63,9 +64,7 @@ const barredText = ({ nodes }: Facts, workload: Workload, zones: readonly string
     const barriers = own.map((node) => barrier(node, workload));
     const [first] = barriers;
     if (first === undefined || barriers.includes(undefined)) return [];
-    return [
-      `every Node of ${zone} keeps them away (${listed(own.map(({ metadata }) => metadata?.name ?? ''))}: ${first})`,
-    ];
+    return [`every Node of ${zone} keeps them away (${listed(own.map(nameOf))}: ${first})`];
   });
   return reasons.length === 0 ? '' : `${named(workload)}: ${reasons.join('; ')}.`;
 };
@@ -107,7 +106,7 @@ const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): s
 
 /** Pods that would serve the zone if they were ready. */
 const idlePods = ({ pods, nodes }: Facts, zones: readonly string[]): string => {
-  const zoneOf = new Map(nodes.map((node) => [node.metadata?.name ?? '', zoneOfNode(node)]));
+  const zoneOf = new Map(nodes.map((node) => [nameOf(node), zoneOfNode(node)]));
   const idle = pods.filter(({ nodeName, ready }) => !ready && zones.includes(zoneOf.get(nodeName) ?? ''));
   const pending = pods.filter(({ nodeName }) => nodeName === '');
   const parts = [

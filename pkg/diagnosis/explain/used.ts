@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Causes in the proxies: hints that are, or would be, there and are ignored.
+import { nameOf } from '../../apis/object.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason } from '../../upstream/index.ts';
 import { cause, counted, listed } from './cause.ts';
@@ -27,7 +28,7 @@ const versionOfNode = ({ nodes, index, version }: Facts, name: string): string =
 
 const evidenceOf = (facts: Facts, reason: Reason, routes: readonly FamilyRoute[]): string => {
   const matching = routes.filter((route) => route.reason === reason).flatMap((route) => route.nodes);
-  const nodes = [...new Set(matching.map(({ metadata }) => metadata?.name ?? ''))];
+  const nodes = [...new Set(matching.map(nameOf))];
   const who = `${nodes.length} of ${counted(facts.nodes.length, 'ready Node')} (${listed(nodes)})`;
   if (reason === 'ProxyNeedsAnnotation' || reason === 'HintsGateOff') {
     const versions = listed(nodes.map((name) => versionOfNode(facts, name)));

@@ -6,6 +6,7 @@ import {
   GROUP,
   LABEL_ETCD_CLIENTS,
 } from '../../apis/names.ts';
+import { nameOf } from '../../apis/object.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { eventText, explained, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance } from '../nearest.ts';
@@ -60,7 +61,7 @@ const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove 
 /** The policy, and before it what the policy breaks. */
 const localCauses = ({ name, routes }: Facts): Cause[] => {
   const failing = routes.filter(({ reason }) => reason === 'NoLocalEndpoints').flatMap(({ nodes }) => nodes);
-  const without = failing.map(({ metadata }) => metadata?.name ?? '');
+  const without = failing.map(nameOf);
   const fails = `Service ${name} has spec.internalTrafficPolicy Local and no ready endpoint on ${listed(without)}: connections from there fail.`;
   const evidence = `Service ${name} has spec.internalTrafficPolicy Local: each Node uses its own endpoints and no hints.`;
   return [

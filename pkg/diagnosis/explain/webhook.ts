@@ -3,6 +3,7 @@
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_NAMESPACE_NAME } from '../../apis/names.ts';
+import { nameOf } from '../../apis/object.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { WebhookSummary } from '../snapshot.ts';
@@ -69,7 +70,7 @@ export const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]):
   const { snapshot, ref, service } = facts;
   if (unhinted.length === 0) return [];
   const slices = [...new Set(unhinted.map(({ slice }) => slice))];
-  const what = `slice ${listed(slices.map(({ metadata }) => metadata?.name ?? ''))} stored without hints`;
+  const what = `slice ${listed(slices.map(nameOf))} stored without hints`;
   if (snapshot.webhooks.kind === 'unknown') {
     const evidence = `${what}; whether a webhook serves it could not be seen (${snapshot.webhooks.why}).`;
     return [cause('given', 'WebhookSkipped', evidence)];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the data planes of a cluster follow the hints of a Service, once all of them are there; who was not recognised is not vouched for.
 import type { Node, Service } from '../../apis/core.ts';
+import { nameOf } from '../../apis/object.ts';
 import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
 import { routeFor } from '../../upstream/index.ts';
 import type { ProxyEndpoint } from '../../upstream/index.ts';
@@ -63,7 +64,7 @@ const isRecognised = ({ router, certainty, evidence }: RouterAnswer): boolean =>
 const answerTitle = ({ title, version }: RouterAnswer): string => (version === null ? title : `${title} ${version}`);
 
 const placesOf = ({ node, nodes }: Clients): string =>
-  nodes === 1 ? `Node ${node.metadata?.name ?? ''}` : `${nodes} Nodes like ${node.metadata?.name ?? ''}`;
+  nodes === 1 ? `Node ${nameOf(node)}` : `${nodes} Nodes like ${nameOf(node)}`;
 
 const judge = (service: Service, clients: Clients): Following => {
   const { router } = clients;

@@ -2,6 +2,7 @@
 // Finds what belongs together in a snapshot: slices of a Service, versions of components, zones of Nodes.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../../apis/names.ts';
+import { nameOf } from '../../apis/object.ts';
 import { byText } from '../../apis/order.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION, compareVersions, parseVersion } from '../../routing/version.ts';
@@ -37,7 +38,7 @@ export const slicesByService = (slices: readonly EndpointSlice[]): ReadonlyMap<s
     if (list === undefined) found.set(key, [slice]);
     else list.push(slice);
   }
-  for (const list of found.values()) list.sort((a, b) => byText(a.metadata?.name ?? '', b.metadata?.name ?? ''));
+  for (const list of found.values()) list.sort((a, b) => byText(nameOf(a), nameOf(b)));
   return found;
 };
 

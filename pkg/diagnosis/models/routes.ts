@@ -58,7 +58,7 @@ const byKubelet = (node: Node): NodeRouting => ({
 export const routesOf = (input: RoutesInput): Route[] => {
   const { service, slices, port, merge, routing = byKubelet } = input;
   const family = input.family ?? firstFamilyOf(service, slices);
-  const nodes = [...input.nodes].sort((a, b) => byText(a.metadata?.name ?? '', b.metadata?.name ?? ''));
+  const nodes = [...input.nodes].sort((a, b) => byText(nameOf(a), nameOf(b)));
   return nodes.flatMap((node) => {
     const { proxy, ...own } = routing(node);
     const more = defined({ port, merge });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes that show by their own fields who routes there, because no Pod does: kube-proxy inside another process or the image.
+import { nameOf } from '../../apis/object.ts';
 import type { Evidence, RouterNode } from './types.ts';
 
 export interface NodeSign {
@@ -35,7 +36,7 @@ const argsOf = ({ metadata }: RouterNode): { field: string; value: string } | un
 export const disablesKubeProxy = (node: RouterNode): Evidence | undefined => {
   const args = argsOf(node);
   if (args === undefined || !/"--disable-kube-proxy(?:=true)?"(?!,"false")/.test(args.value)) return undefined;
-  return { object: `Node ${node.metadata?.name ?? ''}`, field: args.field, value: '--disable-kube-proxy' };
+  return { object: `Node ${nameOf(node)}`, field: args.field, value: '--disable-kube-proxy' };
 };
 
 const kubeletOf = ({ status }: RouterNode): string => status?.nodeInfo?.kubeletVersion ?? '';
@@ -94,7 +95,7 @@ export const EMBEDDED: readonly Rule[] = [
 export const nodeSign = (node: RouterNode, rules: readonly Rule[]): NodeSign | undefined => {
   for (const { evidence, ...rule } of rules) {
     const found = evidence(node);
-    if (found !== undefined) return { ...rule, evidence: { object: `Node ${node.metadata?.name ?? ''}`, ...found } };
+    if (found !== undefined) return { ...rule, evidence: { object: `Node ${nameOf(node)}`, ...found } };
   }
   return undefined;
 };

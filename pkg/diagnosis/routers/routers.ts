@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who load-balances Services on each Node: the table of data planes applied to the objects of a snapshot.
 import { defined } from '../../apis/defined.ts';
+import { nameOf } from '../../apis/object.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
 import { ciliumRule, isSince } from '../../upstream/proxy/cilium.ts';
@@ -46,7 +47,7 @@ const ownerKey = (namespace: string, name: string): string => `${namespace}/${na
 
 /** Pods of the Node first; of DaemonSets those that select it and of which no Pod is known at all. */
 const agentsOn = ({ podsOf, daemonSets, withPods }: Context, node: RouterNode): readonly RouterObject[] => [
-  ...(podsOf.get(node.metadata?.name ?? '') ?? []),
+  ...(podsOf.get(nameOf(node)) ?? []),
   ...daemonSets.filter((set) => !withPods.has(ownerKey(set.namespace, set.name)) && selectsNode(set, node)),
 ];
 
@@ -327,7 +328,7 @@ export const createRouters = ({ objects, nodes, stated = {}, fallback }: Routers
   };
   const known = new Map<string, RouterAnswer>();
   const of = (node: RouterNode): RouterAnswer => {
-    const name = node.metadata?.name ?? '';
+    const name = nameOf(node);
     const answer = known.get(name) ?? answerFor(node, context);
     known.set(name, answer);
     return answer;
@@ -336,7 +337,7 @@ export const createRouters = ({ objects, nodes, stated = {}, fallback }: Routers
   return {
     of,
     keyOf(node) {
-      const name = node.metadata?.name ?? '';
+      const name = nameOf(node);
       const { router, version, certainty, why, behaviour, notes, routing } = of(node);
       const key = keys.get(name) ?? JSON.stringify([router, version, certainty, why, behaviour, notes, routing]);
       keys.set(name, key);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Installations of the chart: which components each has, how they run, and who leads.
+import { nameOf } from '../../apis/object.ts';
 import { zoneOfNode } from '../../apis/readings.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ComponentPod, DeployedComponent, StatusEvidence } from './evidence.ts';
@@ -23,7 +24,7 @@ const lastTermination = (pods: readonly ComponentPod[]): NonNullable<ComponentSt
 const componentStatus = (evidence: StatusEvidence, deployment: DeployedComponent): ComponentStatus => {
   const { name, component, version, image, desired, ready, updated } = deployment;
   const pods = podsOf(evidence, deployment);
-  const zones = new Map(itemsOf(evidence.snapshot.nodes).map((node) => [node.metadata?.name ?? '', zoneOfNode(node)]));
+  const zones = new Map(itemsOf(evidence.snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
   const nodes = new Set(pods.map(({ nodeName }) => nodeName).filter((node) => node !== ''));
   const used = new Set([...nodes].map((node) => zones.get(node) ?? '').filter((zone) => zone !== ''));
   return {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a Service wants of the flow controller, and why it cannot have it yet.
 import type { Service } from '../../apis/core.ts';
+import { refOf } from '../../apis/object.ts';
 import { conflictingMode, effectiveStrategy } from '../../routing/index.ts';
 import { isPlannedStrategy } from '../../routing/strategy.ts';
 import type { PlannedStrategy } from '../../routing/strategy.ts';
@@ -36,7 +37,7 @@ export interface AskInput {
 export const askOf = ({ service, slices, observeOnly }: AskInput): Ask => {
   const strategy = effectiveStrategy(service);
   if (!isPlannedStrategy(strategy)) return { kind: 'none' };
-  const { namespace = '', name = '' } = service.metadata ?? {};
+  const { namespace, name } = refOf(service);
   const conflict = conflictingMode(service);
   if (conflict !== undefined) {
     const message = `Service ${namespace}/${name} asks for ${strategy}, but ${conflict.field} is ${JSON.stringify(conflict.value)}: remove one of the two`;

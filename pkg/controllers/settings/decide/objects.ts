@@ -10,7 +10,7 @@ import {
   LABEL_STRATEGY,
 } from '../../../apis/names.ts';
 import type { Strategy } from '../../../apis/names.ts';
-import { refOf } from '../../../apis/object.ts';
+import { nameOf, refOf } from '../../../apis/object.ts';
 import { selectEtcd, selectService } from '../../../gardener/catalogue.ts';
 import type { Selection } from '../../../gardener/catalogue.ts';
 import { configuredEtcdSelection, configuredSelection } from '../../../gardener/extension/select.ts';
@@ -156,7 +156,7 @@ const isRewritten = (selection: Selection, { metadata }: Service): boolean =>
     : metadata?.annotations?.[ANNOTATION_ORIGIN] !== undefined;
 
 const createLayerSeven = ({ services, layerSevenOf }: ObjectsInput) => {
-  const names = new Set(services.map(({ metadata }) => metadata?.name ?? ''));
+  const names = new Set(services.map(nameOf));
   return (selection: Selection, name: string): LayerSevenDecision | undefined => {
     if (selection.kind === 'catalogue') {
       return selection.entry.condition === 'notLayerSeven' ? layerSevenOf?.(selection.entry.service) : undefined;
