@@ -3,7 +3,7 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
-import type { BundleFile } from '../../cmd/kubectl-topology/bundle/contents.ts';
+import type { BundleFile } from '../../cmd/kubectl-topology/bundle/bundle.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { DEPLOYMENTS, FLOW_POLICIES } from '../../pkg/apis/resources.ts';
@@ -19,7 +19,7 @@ import {
   podName,
 } from '../fixtures/installation.ts';
 import { createTestPki } from '../fixtures/pki.ts';
-import { plantedIn, SECRETS_TO_PLANT } from '../fixtures/planted-secrets.ts';
+import { SECRETS_TO_PLANT, plantedIn } from '../fixtures/planted-secrets.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';

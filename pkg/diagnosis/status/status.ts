@@ -1,21 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges installations of the chart: what runs, who leads, whether admission acts, and what went wrong last.
+// Judges the cluster and installations of the chart: what runs, who leads, whether admission acts, and what went wrong last.
+import type { Node } from '../../apis/core.ts';
 import { EXTENSION_NAME, GROUP } from '../../apis/names.ts';
-import { isNodeReady } from '../../apis/readings.ts';
+import { byText } from '../../apis/order.ts';
+import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
 import { markOf } from '../../evacuation/decide.ts';
+import { mechanismOf } from '../../routing/mechanism.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
+import { InvalidVersionError, formatVersion, parseVersion } from '../../routing/version.ts';
 import { routersOf } from '../routers/of-snapshot.ts';
 import { routersReport } from '../routers/report.ts';
 import { itemsOf } from '../snapshot.ts';
-import { clusterStatus } from './cluster.ts';
+import type { ClusterSnapshot } from '../snapshot.ts';
 import type { StatusEvidence } from './evidence.ts';
 import { statusFindings } from './findings.ts';
 import { installationStatuses } from './installations.ts';
 import { LABEL_NAME } from './read-workloads.ts';
 import { NOTES } from './reasons.ts';
 import { flowStatus, servicesStatus } from './services.ts';
-import type { StatusReport } from './types.ts';
+import type { ClusterStatus, StatusReport } from './types.ts';
 import { webhookStatuses } from './webhooks.ts';
-import { byText } from '../../apis/order.ts';
+
+const UNKNOWN = 'unknown';
+
+/** `1.33`, or `unknown`. */
+const minorOf = (version: string | undefined): string => {
+  try {
+    return formatVersion(parseVersion(version));
+  } catch (error) {
+    if (error instanceof InvalidVersionError) return UNKNOWN;
+    throw error;
+  }
+};
+
+/** How many Nodes have each value, in order of the values. */
+const countsOf = (nodes: readonly Node[], valueOf: (node: Node) => string): Record<string, number> => {
+  const groups = Map.groupBy(nodes, valueOf);
+  return Object.fromEntries(
+    [...groups].map(([value, own]) => [value, own.length] as const).sort(([a], [b]) => byText(a, b)),
+  );
+};
+
+const nodesOf = ({ nodes }: ClusterSnapshot): ClusterStatus['nodes'] => {
+  if (nodes.kind === 'unknown') return null;
+  const ready = nodes.items.filter(isNodeReady);
+  return {
+    count: nodes.items.length,
+    ready: ready.length,
+    zones: countsOf(ready, zoneOfNode),
+    versions: countsOf(nodes.items, ({ status }) => minorOf(status?.nodeInfo?.kubeletVersion)),
+  };
+};
+
+/** The API server's version, else the newest of the Nodes. */
+const versionOf = ({ version }: ClusterSnapshot, nodes: ClusterStatus['nodes']): KubernetesVersion | undefined => {
+  if (version !== undefined) return version;
+  const known = Object.keys(nodes?.versions ?? {}).filter((each) => each !== UNKNOWN);
+  const newest = known.map(parseVersion).sort((a, b) => b.major - a.major || b.minor - a.minor)[0];
+  return newest;
+};
+
+const clusterStatus = (snapshot: ClusterSnapshot, serverVersion: string | undefined): ClusterStatus => {
+  const nodes = nodesOf(snapshot);
+  const version = versionOf(snapshot, nodes);
+  return {
+    version: serverVersion ?? (version === undefined ? UNKNOWN : formatVersion(version)),
+    mechanism: version === undefined ? UNKNOWN : mechanismOf(version),
+    nodes,
+  };
+};
 
 /** Selects everything that the chart renders. */
 export const CHART_SELECTOR = `${LABEL_NAME}=${EXTENSION_NAME}`;

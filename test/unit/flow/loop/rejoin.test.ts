@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { evaluatePlan, planHints } from '../../../../pkg/flow/index.ts';
 import type { Plan, PlanInput } from '../../../../pkg/flow/index.ts';
-import { rejoined } from '../../../../pkg/flow/loop/rejoin.ts';
+import { rejoined } from '../../../../pkg/flow/loop/plan-within.ts';
 import { problems } from '../factories.ts';
 
 const evaluated = (input: PlanInput, hints: ReadonlyMap<string, readonly string[]>) =>
@@ -29,7 +29,7 @@ const literally = (plan: Plan, input: PlanInput): Map<string, readonly string[]>
   return hints;
 };
 
-describe('flow/loop/rejoin', () => {
+describe('flow/loop/plan-within: rejoined', () => {
   it('brings back what evaluating every plan on the way would bring back', () => {
     const inputs = fc.oneof(
       problems({ zones: 3, endpoints: 10, capacities: [1, 2], odd: true }),
