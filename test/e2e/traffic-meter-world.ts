@@ -131,16 +131,20 @@ export interface Load {
   readonly payload: number;
 }
 
-/** Opens connections one after another from a node to an address, and reads all they send: answers of a size, or of mixed sizes. */
+/**
+ * Opens connections one after another from a node to an address, and reads all they send: answers of a size, or of mixed sizes.
+ * `outside`: from where the suite runs, which is no Node.
+ */
 export const sendLoad = async (
-  node: BedNode,
+  node: BedNode | 'outside',
   address: string,
   port: number,
   count: number,
   size = 0,
 ): Promise<Load> => {
-  const numbers = [port, count, size].map(String);
-  return JSON.parse(await inside(node, process.execPath, load, 'connect', address, ...numbers)) as Load;
+  const words = [load, 'connect', address, ...[port, count, size].map(String)];
+  const said = node === 'outside' ? run(process.execPath, words) : inside(node, process.execPath, ...words);
+  return JSON.parse(await said) as Load;
 };
 
 /** Bytes with IP headers between a node and an endpoint, as its own firewall counts them. */

@@ -27,6 +27,7 @@ const OTHERS = [
   { name: 'a4', proxyVersion: '1.30', proxyMode: 'iptables' },
 ] as const;
 const FAMILIES = ['IPv4', 'IPv6'] as const;
+const NODE_PORT = 30_080;
 /** Small flows are mostly headers; of large ones they are less than this share. */
 const headerShare = 0.05;
 
@@ -188,6 +189,32 @@ describe('the traffic-meter on a real kernel', () => {
       (samples) => sumOf(samples, { service_name: '', source_zone: 'a', destination_zone: 'c' }) >= 5,
       { timeoutSeconds: 30 },
     );
+  });
+
+  it('a connection from outside to a node port is counted by the node where it enters, and by no other', async () => {
+    // As every Node has it: kube-proxy does not set it, and elsewhere a bed needs no forwarding.
+    for (const setting of ['ip_forward=1', 'conf.all.send_redirects=0'])
+      await inside(client, 'sysctl', '-qw', `net.ipv4.${setting}`);
+    const ports = [{ name: 'main', port: 80, targetPort: 8080, nodePort: NODE_PORT }];
+    await bed().service({ name: 'door', app: 'web', spec: { type: 'NodePort', ports } });
+    const { ipv4: entry } = client.addresses;
+    await waitFor(
+      'the node port answers',
+      () => sendLoad('outside', entry, NODE_PORT, 1),
+      () => true,
+    );
+    await sendLoad('outside', entry, NODE_PORT, 59);
+    const counted = async (by: Meter, labels: Readonly<Record<string, string>>): Promise<number> =>
+      sumOf(await by.read('topology_traffic_connections_total'), labels);
+    await waitFor(
+      '60 connections from zone a to the Service',
+      () => counted(meter, { service_name: 'door', source_zone: 'a' }),
+      (count) => count === 60,
+      { timeoutSeconds: 30 },
+    );
+    expect(await counted(meter, { service_name: 'door', destination_zone: 'b' }), 'to zone b').to.be.above(0);
+    expect(await counted(other, { service_name: 'door' }), 'at the endpoint in zone b').to.equal(0);
+    expect(await counted(other, { source_zone: 'external' }), 'there, as from outside').to.equal(0);
   });
 
   it('a meter that was killed begins anew, and counts nothing twice', async () => {
