@@ -4,6 +4,7 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { systemClock } from '../../pkg/kubernetes/clock.ts';
 import { sleep } from '../../pkg/kubernetes/sleep.ts';
+import { LARGE_BYTES } from './heap.ts';
 
 type Collect = (options: { readonly type: 'minor' | 'major' }) => void;
 
@@ -32,11 +33,14 @@ export const createReviewCollector = (): (() => void) => {
 /** A collection of a hundred megabytes takes 0.1 s: a few thousandths of a core at this interval. */
 const INTERVAL_MS = 30_000;
 
+/** Of a large heap it takes a second and more, in one go, while health and the Lease wait: V8's own, in small steps, has to do. */
+export const isCollectionCheap = (usedBytes: number): boolean => usedBytes < LARGE_BYTES;
+
 /** Collects until the signal aborts; in real time, since memory fills in real time, whatever clock decisions go by. */
 export const runCollector = async (signal: AbortSignal): Promise<void> => {
   const collect = exposeCollector();
   while (!signal.aborted) {
     await sleep(systemClock, INTERVAL_MS, signal).catch(() => undefined);
-    if (!signal.aborted) collect({ type: 'major' });
+    if (!signal.aborted && isCollectionCheap(getHeapStatistics().used_heap_size)) collect({ type: 'major' });
   }
 };

@@ -2,9 +2,10 @@
 // How V8 keeps a controller's heap: small while caches are small, and with room for garbage once they are large.
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 
-const LOOK_MS = 10_000;
+/** Often enough for a process that reads a large cluster at its start: until it has room it collects without end. */
+const LOOK_MS = 1_000;
 /** Live and dead objects together; caches of 20,000 Pods stay below. */
-const LARGE_BYTES = 160 * 1024 * 1024;
+export const LARGE_BYTES = 96 * 1024 * 1024;
 /** Of the memory that the process may have, this much has to be free for garbage. */
 const SPARE_FACTOR = 5;
 

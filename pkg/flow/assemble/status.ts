@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status of a FlowPolicy, and whether it says anything that the one before did not.
 import { defined } from '../../apis/defined.ts';
+import { orderedJson } from '../../apis/order.ts';
 import type { FlowPolicyCondition, FlowPolicyStatus, FlowPolicyZoneStatus } from '../../apis/flow-policy.ts';
 import { isZoneName, MAX_HINTS } from '../../hints/names.ts';
 import { hintsOf, nodesOf } from '../demand/in-force.ts';
@@ -124,7 +125,7 @@ const changesOf = ({
   const before = previous?.lastChanges ?? [];
   if (change === undefined || plan === undefined) return before;
   // When observing, the same plan is proposed again and again.
-  if (JSON.stringify(planStatus(plan, endpoints)) === JSON.stringify(previous?.plan)) return before;
+  if (orderedJson(planStatus(plan, endpoints)) === orderedJson(previous?.plan)) return before;
   const age = sampleAge === undefined ? {} : { sampleAgeSeconds: Math.max(0, Math.round(sampleAge)) };
   return [{ time: now, reason: change, message: describePlan(plan, endpoints), ...age }, ...before].slice(
     0,
@@ -194,7 +195,7 @@ const said = ({
   source,
   capacityPercent,
 }: FlowPolicyStatus): string =>
-  JSON.stringify([
+  orderedJson([
     plan,
     conditions?.map(({ type, status, reason, message }) => [type, status, reason, message]),
     lastChanges,

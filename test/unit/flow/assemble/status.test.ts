@@ -140,6 +140,25 @@ describe('news in a status', () => {
   }
 
   it('is all of the first one', () => expect(newsIn(undefined, before)).to.equal('now'));
+
+  /** As an API server returns a custom resource: fields in alphabetical order. */
+  const returned = (status: FlowPolicyStatus): FlowPolicyStatus => {
+    const sorted = (_key: string, value: unknown): unknown =>
+      value instanceof Object && !Array.isArray(value)
+        ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+        : value;
+    return JSON.parse(JSON.stringify(status, sorted)) as FlowPolicyStatus;
+  };
+
+  it('is nothing in the order in which an API server returns the fields', () => {
+    const stored = returned(statusOf(input({ change: 'Saturated', sampleAge: 3 })));
+    expect(newsIn(stored, statusOf(input({ previous: stored })))).to.equal('no');
+  });
+
+  it('is no second change for a plan that was stored, in whichever order', () => {
+    const stored = returned(statusOf(input({ change: 'Saturated' })));
+    expect(statusOf(input({ previous: stored, change: 'Saturated' })).lastChanges).to.have.lengthOf(1);
+  });
 });
 
 describe('the plan in a status', () => {
