@@ -54,7 +54,7 @@ const openShards = (session: Session): Shards | undefined => {
   const { shards: count } = session.config;
   return candidate.election === undefined || count === 1
     ? undefined
-    : createShards({ ...candidate, election: candidate.election, count });
+    : createShards({ ...candidate, election: candidate.election, count, installation: session.home });
 };
 
 /** Resolves after a clean stop; rejects when leadership is lost or a port cannot be opened. */

@@ -83,7 +83,7 @@ export const undividedOf = (session: Session): ((signal: AbortSignal) => Promise
   const candidate = candidateOf(session);
   const { election } = candidate;
   if (election === undefined) return () => Promise.resolve();
-  return createShards({ ...candidate, election, count: session.config.shards }).undivided;
+  return createShards({ ...candidate, election, count: session.config.shards, installation: session.home }).undivided;
 };
 
 /** Takes everything back, as the one that holds the Lease: no other replica writes meanwhile. The Leases go last. */

@@ -9,7 +9,7 @@ import { createDeadline } from './deadline.ts';
 import { isConflict, isForbidden, isNotFound } from './errors.ts';
 import { runLeaderElection } from './leader-election.ts';
 import type { Candidate } from './leadership.ts';
-import { holderOf, shardsOf, wasSharded } from './lease.ts';
+import { holderOf, installationOf, shardsOf, wasSharded } from './lease.ts';
 import type { Lease } from './lease.ts';
 import { sleep } from './sleep.ts';
 
@@ -32,6 +32,8 @@ export interface ShardsOptions extends Omit<Candidate, 'election'> {
   readonly election: NonNullable<Candidate['election']>;
   /** How many there are to be, 1 to `MAX_SHARDS`. */
   readonly count: number;
+  /** Marks the Leases as those of one of several installations that share them: shards are the leader's installation's. */
+  readonly installation: string;
 }
 
 export interface Shards {
@@ -80,7 +82,7 @@ const UNREADABLE: Lease = {
 const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, index) => from + index);
 
 export const createShards = (options: ShardsOptions): Shards => {
-  const { count, election, client, clock, identity, logger } = options;
+  const { count, installation, election, client, clock, identity, logger } = options;
   const { namespace, name, leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2_000 } = election;
   const seen = new Map<number, Seen>();
   const terms = new Map<number, Term>();
@@ -111,6 +113,12 @@ export const createShards = (options: ShardsOptions): Shards => {
 
   const leaseOf = (shard: number): Lease | undefined => seen.get(shard)?.lease;
 
+  /** Whether its holder, or the one before, divides namespaces as this process does. */
+  const isAlike = (shard: number): boolean => {
+    const lease = leaseOf(shard);
+    return shardsOf(lease) === count && installationOf(lease ?? {}) === installation;
+  };
+
   /** For so long, milliseconds, the Lease is not held by anyone alive; negative: it still is. As leader election judges it. */
   const freeFor = (shard: number): number => {
     const { lease, since } = seen.get(shard) ?? { lease: undefined, since: clock.monotonic() };
@@ -121,13 +129,13 @@ export const createShards = (options: ShardsOptions): Shards => {
   const isLive = (shard: number): boolean => holderOf(leaseOf(shard) ?? {}) !== '' && freeFor(shard) < 0;
 
   /**
-   * Whether all that hold shards divide namespaces into as many. Asked after the own Lease is written, as all do: of two that divide them
+   * Whether all that hold shards divide namespaces alike. Asked after the own Lease is written, as all do: of two that divide them
    * otherwise at least one sees the other, and the leader's Lease says which of them goes on.
    */
   const agreed = async (shard: number, signal: AbortSignal): Promise<boolean> => {
     await look(range(0, MAX_SHARDS), signal);
     const others = range(0, MAX_SHARDS).filter((other) => other !== shard && (other === 0 || isLive(other)));
-    return others.every((other) => shardsOf(leaseOf(other)) === count);
+    return others.every(isAlike);
   };
 
   const isAgreed = (shard: number, signal: AbortSignal): Promise<boolean> =>
@@ -180,12 +188,11 @@ export const createShards = (options: ShardsOptions): Shards => {
 
   /** A replica with fewer shards may have it; of several it goes to the one with the fewest, which is the first to try. */
   const mayTake = (shard: number, own: number): boolean =>
-    shardsOf(leaseOf(0)) === count &&
-    (freeFor(shard) >= own * retryPeriodMs || holderOf(leaseOf(shard) ?? {}) === identity);
+    isAlike(0) && (freeFor(shard) >= own * retryPeriodMs || holderOf(leaseOf(shard) ?? {}) === identity);
 
   const mustStop = (shard: number, own: number): boolean => {
     const wanted = leaseOf(shard)?.metadata?.annotations?.[ANNOTATION_WANTED_BY] ?? identity;
-    return shardsOf(leaseOf(0)) !== count || (wanted !== identity && own > 1);
+    return !isAlike(0) || (wanted !== identity && own > 1);
   };
 
   /** Asks the replica with the most shards for one, where it has two more. */

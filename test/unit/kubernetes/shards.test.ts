@@ -3,6 +3,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
+import { ANNOTATION_SHARDS } from '../../../pkg/apis/names.ts';
 import { LEASES } from '../../../pkg/apis/resources.ts';
 import { aborted } from '../../../pkg/kubernetes/abortable.ts';
 import { runLeaderElection } from '../../../pkg/kubernetes/leader-election.ts';
@@ -36,16 +37,20 @@ const createWorld = () => {
   const server = createMemoryServer();
   const replicas: Replica[] = [];
 
-  const start = (count: number): Replica => {
+  const start = (count: number, installation = 'seed'): Replica => {
     const identity = `replica-${replicas.length}`;
     const stop = new AbortController();
     const logger = recordingLogger();
     const client = server.client(() => {
       if (replica.cutOff || replica.dead) throw new Error('connection refused');
     });
-    const election = { namespace: 'garden', name: LEADER, marks: () => Promise.resolve({ shards: count }) };
+    const election = {
+      namespace: 'garden',
+      name: LEADER,
+      marks: () => Promise.resolve({ shards: count, installation }),
+    };
     const common = { client, clock, random: () => 0.5, logger, identity };
-    const shards = createShards({ ...common, election, count });
+    const shards = createShards({ ...common, election, count, installation });
     let leads = (): boolean => false;
     let alone = false;
     const replica: Replica = {
@@ -93,13 +98,15 @@ const createWorld = () => {
   };
   const lease = (shard: number): Lease | undefined =>
     server.read<Lease>(LEASES, { namespace: 'garden', name: shardLease(LEADER, shard) });
+  /** Names of the Leases that anyone has read. */
+  const looks = (): string[] => [...new Set(server.calls.filter(({ verb }) => verb === 'get').map(({ name }) => name))];
   const end = async (): Promise<void> => {
     for (const { stop } of replicas) stop.abort();
     await clock.advance(2 * LEASE_MS);
     await Promise.all(replicas.map(({ done }) => done));
     expect(clock.pending, 'timers left behind').to.equal(0);
   };
-  return { clock, replicas, start, alive, workers, die, lease, end };
+  return { clock, replicas, start, alive, workers, die, lease, looks, end };
 };
 
 type World = ReturnType<typeof createWorld>;
@@ -241,12 +248,30 @@ describe('shards of replicas', () => {
     await world.end();
   });
 
+  it("are those of the leader's installation, where another one shares the Leases", async () => {
+    const world = createWorld();
+    const unheld = new Map<string, number>();
+    const seed = [world.start(2, 'seed'), world.start(2, 'seed')];
+    await watchFor(world, 20_000, unheld);
+    const runtime = [world.start(2, 'runtime'), world.start(2, 'runtime')];
+    await watchFor(world, 20_000, unheld);
+    expect(runtime.flatMap(({ shards }) => shards.held())).to.deep.equal([]);
+    seed[0]!.stop.abort();
+    await watchFor(world, 30_000, unheld);
+    expect(seed[1]!.shards.held().length * runtime.flatMap(({ shards }) => shards.held()).length, 'both').to.equal(0);
+    seed[1]!.stop.abort();
+    await watchFor(world, 30_000, unheld);
+    expect(runtime.flatMap(({ shards }) => shards.held())).to.have.members([0, 1]);
+    await world.end();
+  });
+
   it('cost a leader that does not divide no look at their Leases, where it never was done', async () => {
     const world = createWorld();
     const one = world.start(1);
     await world.clock.advance(1_000);
     expect(one.works('shop-1')).to.equal(true);
-    expect(world.lease(0)?.metadata?.annotations ?? {}).to.deep.equal({});
+    expect(world.lease(0)?.metadata?.annotations).not.to.have.property(ANNOTATION_SHARDS);
+    expect(world.looks(), 'the Leases that are read').to.deep.equal([LEADER]);
     await world.end();
   });
 
