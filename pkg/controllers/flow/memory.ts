@@ -141,7 +141,8 @@ export const jobOf = ({ memory, snapshot, load, remembered, time }: JobInput): P
     cpu: cpuOf(snapshot),
     load: load?.load,
     state,
-    proposed: memory.plan,
+    // Of no use to a plan that is in force, and a fifth of what goes to the planning thread.
+    proposed: spec.mode === 'Observe' ? memory.plan : undefined,
     ...(remembered === undefined ? {} : { remembered }),
   };
 };

@@ -28,7 +28,7 @@ export interface FlowSettings {
 }
 
 /** Cores, or whatever the unit is. */
-const coresOfSpec = (quantity: string | undefined): number => Number(nanoCpu(quantity ?? '')) / 1e9;
+const coresOfSpec = (quantity: string | undefined): number => Number(nanoCpu(quantity)) / 1e9;
 
 const secondsOf = (text: string | undefined, fallback: number): number =>
   text === undefined ? fallback : (parseDuration(text) ?? fallback);
