@@ -6,6 +6,8 @@ import { markdownOf as loopTables } from '../../test/bench/loop/table.ts';
 import type { LoopResults } from '../../test/bench/loop/table.ts';
 import { markdownOf as rulesTables } from '../../test/bench/rules/table.ts';
 import type { RulesResults } from '../../test/bench/rules/table.ts';
+import { pacedMarkdown } from '../../test/bench/webhook/paced-table.ts';
+import type { PacedResults } from '../../test/bench/webhook/paced-table.ts';
 import { formatScale } from '../../test/e2e/evacuate-scale-figures.ts';
 import type { ScaleResults } from '../../test/e2e/evacuate-scale-figures.ts';
 import { formatDrills } from '../../test/e2e/evacuate-traffic-figures.ts';
@@ -18,8 +20,8 @@ import { formatLoad } from '../../test/e2e/load-types.ts';
 import type { LoadResults } from '../../test/e2e/load-types.ts';
 import { formatMatrices } from '../../test/e2e/matrix.ts';
 import type { Measurement } from '../../test/e2e/matrix.ts';
-import { formatScaleCost } from '../../test/e2e/scale-figures.ts';
-import type { ScaleCost } from '../../test/e2e/scale-figures.ts';
+import { formatScaleCost, formatShoots } from '../../test/e2e/scale-figures.ts';
+import type { ScaleCost, ShootsStep } from '../../test/e2e/scale-figures.ts';
 import { formatSoak } from '../../test/e2e/soak-results.ts';
 import type { SoakEntry } from '../../test/e2e/soak-results.ts';
 import type { Generator } from './types.ts';
@@ -55,6 +57,16 @@ const HOW_IT_WORKS = 'docs/concepts/how-it-works.md';
 export const results: readonly Generator[] = [
   { path: BENCHMARKS, section: 'load', render: () => formatLoad(readResults<LoadResults>('e2e', 'load')) },
   { path: BENCHMARKS, section: 'scale', render: () => formatScaleCost(readResults<ScaleCost>('e2e', 'scale')) },
+  {
+    path: BENCHMARKS,
+    section: 'scale-shoots',
+    render: () => formatShoots(readResults<readonly ShootsStep[]>('e2e', 'scale-shoots')),
+  },
+  {
+    path: BENCHMARKS,
+    section: 'webhook-paced',
+    render: () => pacedMarkdown(readResults<PacedResults>('bench', 'webhook-paced')),
+  },
   {
     path: 'docs/concepts/closed-loop.md',
     section: 'loop',

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the suite scale measures, step by step, as tables.
+// What the suites scale and scale-shoots measure, size by size, as tables.
 import type { Environment } from '../bench/environment.ts';
 import type { Measurement } from '../bench/kubectl-topology/types.ts';
 import { formatMegabytes, formatNumber } from '../bench/statistics.ts';
@@ -7,12 +7,14 @@ import { describeMachine, markdownTable } from '../bench/table.ts';
 import type { HealthAnswers } from './scale-health.ts';
 import type { Step } from './scale-world.ts';
 
-/** One thing that the flow-controller did. */
-export interface FlowPhase {
+/** One thing that a controller did. */
+export interface ControllerPhase {
   readonly name: string;
   readonly seconds: number;
   /** Its own. */
   readonly cpuSeconds: number;
+  /** Of API server and etcd together; not in results of before it was counted. */
+  readonly serverCpuSeconds?: number;
   /** Largest resident memory so far. */
   readonly peakBytes: number;
   /** Its writes by verb and resource, but for the Lease. */
@@ -29,7 +31,7 @@ export interface StepCost extends Step {
   readonly environment: Environment;
   readonly commands: readonly Measurement[];
   /** Empty where only the commands were measured. */
-  readonly flow: readonly FlowPhase[];
+  readonly flow: readonly ControllerPhase[];
 }
 
 export interface ScaleCost {
@@ -40,18 +42,22 @@ export interface ScaleCost {
 
 /** What was measured now takes the place of what was known of the same size; what was left out of the run stays. */
 export const mergeScaleCost = (known: ScaleCost | undefined, now: ScaleCost): ScaleCost => {
-  const before = new Map(known?.steps.map((step) => [step.nodes, step]));
+  const steps = new Map(known?.steps.map((step) => [step.nodes, step]));
   for (const step of now.steps) {
-    const { flow = [] } = before.get(step.nodes) ?? {};
-    before.set(step.nodes, step.flow.length === 0 ? { ...step, flow } : step);
+    const { commands = [], flow = [] } = steps.get(step.nodes) ?? {};
+    steps.set(step.nodes, {
+      ...step,
+      commands: step.commands.length === 0 ? commands : step.commands,
+      flow: step.flow.length === 0 ? flow : step.flow,
+    });
   }
-  return { ...now, steps: [...before.values()].sort((left, right) => left.nodes - right.nodes) };
+  return { ...now, steps: [...steps.values()].sort((left, right) => left.nodes - right.nodes) };
 };
 
 const sizeOf = ({ nodes, services }: Step, { endpointsPerService }: ScaleCost): string[] =>
   [nodes, services, services * endpointsPerService].map((count) => formatNumber(count, 6));
 
-const writesText = (writes: FlowPhase['writes']): string => {
+const writesText = (writes: ControllerPhase['writes']): string => {
   const parts = Object.entries(writes).map(([kind, count]) => `${formatNumber(count, 6)} × ${kind}`);
   return parts.length === 0 ? 'none' : parts.join(', ');
 };
@@ -61,10 +67,35 @@ const secondsText = (seconds: number): string => `${formatNumber(seconds)} s`;
 const healthText = ({ asked, slowestSeconds, failed }: HealthAnswers): string =>
   asked === 0 ? '–' : `${secondsText(slowestSeconds)}${failed === 0 ? '' : `, ${failed} of ${asked} over 1 s`}`;
 
-const machinesOf = ({ steps }: ScaleCost): string =>
-  steps
-    .map(({ nodes, environment }) => `- ${formatNumber(nodes, 6)} Nodes: ${describeMachine(environment).toLowerCase()}`)
-    .join('\n');
+const PHASE_FIGURES = [
+  'took',
+  'CPU time',
+  'cores',
+  'CPU time of API server and etcd',
+  'peak memory',
+  'slowest health answer',
+  'Lease, longest gap',
+  'writes',
+  'load',
+];
+
+const phaseFigures = (phase: ControllerPhase): string[] => {
+  const { seconds, cpuSeconds, serverCpuSeconds, peakBytes, writes, health, leaseGapSeconds, load } = phase;
+  return [
+    secondsText(seconds),
+    secondsText(cpuSeconds),
+    formatNumber(cpuSeconds / seconds, 2),
+    serverCpuSeconds === undefined ? '–' : secondsText(serverCpuSeconds),
+    formatMegabytes(peakBytes),
+    healthText(health),
+    leaseGapSeconds === undefined ? '–' : secondsText(leaseGapSeconds),
+    writesText(writes),
+    formatNumber(load, 2),
+  ];
+};
+
+const machineOf = (size: string, environment: Environment): string =>
+  `- ${size}: ${describeMachine(environment).replace('Measured', 'measured')}`;
 
 /** Everything in Markdown: cost against size of the commands, then of the flow-controller. */
 export const formatScaleCost = (results: ScaleCost): string => {
@@ -80,26 +111,48 @@ export const formatScaleCost = (results: ScaleCost): string => {
     ]),
   );
   const flow = steps.flatMap((step) =>
-    step.flow.map(({ name, seconds, cpuSeconds, peakBytes, writes, health, leaseGapSeconds, load }) => [
-      name,
-      sizeOf(step, results).join(' / '),
-      secondsText(seconds),
-      secondsText(cpuSeconds),
-      formatNumber(cpuSeconds / seconds, 2),
-      formatMegabytes(peakBytes),
-      healthText(health),
-      leaseGapSeconds === undefined ? '–' : secondsText(leaseGapSeconds),
-      writesText(writes),
-      formatNumber(load, 2),
-    ]),
+    step.flow.map((phase) => [phase.name, sizeOf(step, results).join(' / '), ...phaseFigures(phase)]),
   );
   const size = 'Nodes / Services / endpoints';
-  const figures = ['took', 'CPU time', 'cores', 'peak memory', 'slowest health answer', 'Lease, longest gap', 'writes'];
   return [
-    machinesOf(results),
+    ...steps.map(({ nodes, environment }) => machineOf(`${formatNumber(nodes, 6)} Nodes`, environment)),
     '',
     markdownTable(['command', size, 'took', 'CPU time', 'peak memory', 'read'], commands),
     '',
-    markdownTable(['flow-controller', size, ...figures, 'load'], flow),
+    markdownTable(['flow-controller', size, ...PHASE_FIGURES], flow),
   ].join('\n');
 };
+
+/** The settings-reconciler with one number of shoots, measured in a run of its own. */
+export interface ShootsStep {
+  readonly shoots: number;
+  /** Services that the setting changes. */
+  readonly changing: number;
+  readonly environment: Environment;
+  readonly phases: readonly ControllerPhase[];
+}
+
+/** What was measured now takes the place of what was known of the same size. The smallest first. */
+export const mergeShoots = (known: readonly ShootsStep[], now: ShootsStep): readonly ShootsStep[] =>
+  [...known.filter(({ shoots }) => shoots !== now.shoots), now].sort((left, right) => left.shoots - right.shoots);
+
+const writesPerSecond = ({ writes, seconds }: ControllerPhase): string =>
+  formatNumber(Object.values(writes).reduce((sum, count) => sum + count, 0) / seconds, 3);
+
+/** Cost against the number of shoots. */
+export const formatShoots = (steps: readonly ShootsStep[]): string =>
+  [
+    ...steps.map(({ shoots, environment }) => machineOf(`${formatNumber(shoots, 6)} shoots`, environment)),
+    '',
+    markdownTable(
+      ['settings-reconciler', 'shoots / Services to change', ...PHASE_FIGURES, 'writes a second'],
+      steps.flatMap(({ shoots, changing, phases }) =>
+        phases.map((phase) => [
+          phase.name,
+          `${formatNumber(shoots, 6)} / ${formatNumber(changing, 6)}`,
+          ...phaseFigures(phase),
+          writesPerSecond(phase),
+        ]),
+      ),
+    ),
+  ].join('\n');

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the flow-controller takes and writes while something happens, and whether it answers and keeps its Lease meanwhile.
+// What a controller takes and writes while something happens, and whether it answers and keeps its Lease meanwhile.
 import { readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseCpuSeconds } from '../bench/processes.ts';
 import type { Component } from './bed/component.ts';
-import { FLOW_USER } from './flow-world.ts';
+import type { Bed } from './bed/index.ts';
 import { readAudit } from './hints-audit.ts';
 import type { Write } from './hints-audit.ts';
 import { memoryOf } from './memory.ts';
 import { watchHealth } from './scale-health.ts';
-import type { FlowPhase } from './scale-figures.ts';
+import type { ControllerPhase } from './scale-figures.ts';
 
 export interface PhaseOptions {
   readonly controller: Component;
-  readonly auditLog: string;
+  /** Whose writes are its own. */
+  readonly user: string;
   readonly healthUrl: string;
 }
 
@@ -30,10 +31,12 @@ const longestGap = (leases: readonly Write[]): number | undefined => {
 /** Runs `work`, which may look at the writes so far, as often as it likes. */
 export const measurePhase = async (
   name: string,
-  { controller, auditLog, healthUrl }: PhaseOptions,
+  { auditLog, controlPlane: { apiServer, etcd } }: Bed,
+  { controller, user, healthUrl }: PhaseOptions,
   work: (writes: () => readonly Write[]) => Promise<unknown>,
-): Promise<FlowPhase> => {
-  const audit = readAudit(auditLog, ({ user }) => user === FLOW_USER);
+): Promise<ControllerPhase> => {
+  const audit = readAudit(auditLog, (write) => write.user === user);
+  const serverCpu = (): number => cpuOf(apiServer) + cpuOf(etcd);
   const health = watchHealth(healthUrl);
   const writes: Write[] = [];
   const leases: Write[] = [];
@@ -42,7 +45,7 @@ export const measurePhase = async (
     return writes;
   };
   try {
-    const [from, cpu] = [performance.now(), cpuOf(controller)];
+    const [from, cpu, server] = [performance.now(), cpuOf(controller), serverCpu()];
     await work(all);
     const seconds = (performance.now() - from) / 1_000;
     const counted = Map.groupBy(all(), ({ verb, resource }) => `${verb} ${resource}`);
@@ -51,6 +54,7 @@ export const measurePhase = async (
       name,
       seconds,
       cpuSeconds: cpuOf(controller) - cpu,
+      serverCpuSeconds: serverCpu() - server,
       peakBytes: memoryOf(controller).peak,
       writes: Object.fromEntries([...counted].map(([kind, own]) => [kind, own.length])),
       health: await health.look(),

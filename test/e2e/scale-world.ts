@@ -3,20 +3,22 @@
 import { LABEL_ZONE } from '../../pkg/apis/names.ts';
 import type { Service } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import { NAMESPACES } from '../../pkg/apis/resources.ts';
+import { ENDPOINT_SLICES, NAMESPACES, NODES, PODS, SERVICES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { coresOf, namespaceOf, nodeZones, podName, podsOf, serviceObjects } from '../bench/flow-controller/world.ts';
 import type { Scale } from '../bench/flow-controller/world.ts';
 import { auditCluster } from '../fixtures/audit-cluster.ts';
 import { kubeProxy } from '../fixtures/core.ts';
 import type { Api } from './bed/api.ts';
-import { storeObjects } from './bed/etcd-objects.ts';
+import { storeObjects, stored, untilKnown } from './bed/etcd-objects.ts';
 import type { StoredObject } from './bed/etcd-objects.ts';
 import type { PodReading } from './metrics-api/index.ts';
 
 export interface Step {
   readonly nodes: number;
   readonly services: number;
+  /** Whether Services get a FlowPolicy. Default true; with 10,000 of them the first start is minutes of an API server's time. */
+  readonly policies?: boolean;
 }
 
 const [ZONES, NAMESPACES_OF_TEAMS] = [4, 50];
@@ -55,12 +57,6 @@ const proxyPod = ({ metadata: { name = '' } = {} }: KubernetesObject): Kubernete
     metadata: { name: `kube-proxy-${name}`, namespace: 'kube-system', ...metadata, ownerReferences },
     spec: { ...spec, nodeName: name },
   } as KubernetesObject;
-};
-
-/** Under the key of its resource; the API server keeps Nodes and Services under names of their own. */
-const stored = (folder: string, object: KubernetesObject): StoredObject => {
-  const { namespace, name = '' } = object.metadata ?? {};
-  return { key: [folder, ...(namespace === undefined ? [] : [namespace]), name].join('/'), object };
 };
 
 /** What the API server keeps of an address that a Service has. */
@@ -140,6 +136,7 @@ export const createScaleWorld = (client: Client, api: Api, step: Step, contents:
       await storeObjects(nodes.map((node) => stored('minions', node)));
       await storeObjects(nodes.map((node) => stored('pods', proxyPod(node))));
       await storeObjects(serviceEntries(step, contents));
+      await untilKnown(client, [PODS, ENDPOINT_SLICES, SERVICES, NODES]);
       await world.rollOut(step.nodes);
     },
     sliceOf(index) {

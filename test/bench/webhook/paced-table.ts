@@ -24,13 +24,14 @@ export interface PacedResults {
   /** Requests a second that were sent. */
   readonly perSecond: number;
   readonly rounds: number;
+  readonly secondsPerRound: number;
   readonly results: readonly PacedResult[];
 }
 
-export const pacedMarkdown = ({ environment, perSecond, rounds, results }: PacedResults): string =>
+export const pacedMarkdown = ({ environment, perSecond, rounds, secondsPerRound, results }: PacedResults): string =>
   [
     describeMachine(environment),
-    `${perSecond} reviews a second, at even distances over 16 connections, every endpoint to be hinted; medians of ${rounds} rounds of 5 s.`,
+    `${perSecond} reviews a second, at even distances over 16 connections, every endpoint to be hinted; medians of ${rounds} rounds of ${secondsPerRound} s.`,
     '',
     markdownTable(
       ['endpoints', 'program', 'answers a second', 'p50', 'p99', 'cores', 'peak'],

@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts objects straight into a bed's etcd: clusters whose creation through the API server would take longer than what is measured in them.
 import { randomUUID } from 'node:crypto';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { NAMESPACES } from '../../../pkg/apis/resources.ts';
+import type { Resource } from '../../../pkg/apis/resources.ts';
+import { collectionPath } from '../../../pkg/kubernetes/request.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { waitFor } from './wait-for.ts';
 
 /** An object and its key beneath `/registry/`, as the API server chooses it: `pods/default/web`. */
 export interface StoredObject {
   readonly key: string;
   readonly object: object;
 }
+
+/**
+ * @param folder - Where the API server keeps the resource: its plural, after the group of a custom resource; `minions` and `services/specs`.
+ */
+export const stored = (folder: string, object: KubernetesObject): StoredObject => {
+  const { namespace, name = '' } = object.metadata ?? {};
+  return { key: [folder, ...(namespace === undefined ? [] : [namespace]), name].join('/'), object };
+};
 
 /** Works inside the control plane's namespace only. */
 const TRANSACTION = 'http://127.0.0.1:2379/v3/kv/txn';
@@ -53,4 +67,17 @@ export const storeObjects = async (objects: Iterable<StoredObject>): Promise<voi
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, work));
+};
+
+/** Until the API server, which reads what changes in etcd one by one, serves these resources as they are now: it refuses what asks for more. */
+export const untilKnown = async (client: Client, resources: readonly Resource[]): Promise<void> => {
+  const { metadata } = await client.list(NAMESPACES, { limit: 1 });
+  const query = `limit=1&resourceVersion=${metadata.resourceVersion ?? ''}&resourceVersionMatch=NotOlderThan`;
+  for (const resource of resources)
+    await waitFor(
+      `the API server knows all ${resource.plural}`,
+      () => client.raw(`${collectionPath(resource)}?${query}`),
+      () => true,
+      { timeoutSeconds: 300, intervalMs: 500 },
+    );
 };

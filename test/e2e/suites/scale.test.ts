@@ -20,7 +20,7 @@ import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { ownNamespace } from '../commands.ts';
-import { describeFlowController, installFlowPolicies } from '../flow-world.ts';
+import { describeFlowController, FLOW_USER, installFlowPolicies } from '../flow-world.ts';
 import type { Write } from '../hints-audit.ts';
 import { connectAs } from '../hints-support.ts';
 import { startMetricsApi } from '../metrics-api/index.ts';
@@ -36,7 +36,7 @@ const SMALL: Step = { nodes: 40, services: 60 };
 const STEPS: readonly Step[] = [
   { nodes: 500, services: 1_000 },
   { nodes: 2_000, services: 4_000 },
-  { nodes: 5_000, services: 10_000 },
+  { nodes: 5_000, services: 10_000, policies: false },
 ];
 /** Numbers of Nodes: only these steps. `commands`: only explain and audit, without Pods, at the last size. */
 const wanted = process.env['E2E_SCALE'];
@@ -73,7 +73,7 @@ const profiling = (): string[] => {
 const fetchText = async (url: string): Promise<string> => (await fetch(url)).text();
 
 for (const step of chosen()) {
-  const { nodes, services } = step;
+  const { nodes, services, policies = true } = step;
   describe(`cost of ${nodes} Nodes, ${services} Services, ${services * ENDPOINTS_PER_SERVICE} endpoints`, function () {
     this.timeout(1_800_000);
     // No EndpointSlice controller: at its 20 requests a second it would write for hours, and nothing here is about it.
@@ -98,7 +98,7 @@ for (const step of chosen()) {
       metrics = await startMetricsApi(bed(), { readings: (namespace) => world.readings(namespace) });
       const sources = [{ name: 'metrics.k8s.io', type: 'ResourceMetrics' }];
       const program = [process.execPath, ...profiling(), join(folder, 'bundle/flow-controller.js')] as const;
-      const config = { metricSources: sources, log: { level: 'warn' } };
+      const config = { metricSources: sources, log: { level: 'warn' }, status: { create: policies } };
       ({ controller } = await describeFlowController(bed(), config, undefined, undefined, [], program));
       await world.fill();
     });
@@ -116,7 +116,7 @@ for (const step of chosen()) {
       return results;
     };
     after(() => {
-      if (commands.length > 0) console.log(`\n${formatScaleCost(keep())}\n`);
+      if (commands.length + flow.length > 0) console.log(`\n${formatScaleCost(keep())}\n`);
     });
 
     const command = (title: string, ...args: string[]): Program => ({
@@ -142,8 +142,8 @@ for (const step of chosen()) {
         SCRAPE_MS,
       );
     const phase = async (name: string, work: (writes: () => readonly Write[]) => Promise<unknown>): Promise<void> => {
-      const measured = { controller, auditLog: bed().auditLog, healthUrl: `${HEALTH}/healthz` };
-      flow.push(await measurePhase(name, measured, work));
+      const measured = { controller, user: FLOW_USER, healthUrl: `${HEALTH}/healthz` };
+      flow.push(await measurePhase(name, bed(), measured, work));
       keep();
     };
 

@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Environment } from '../../bench/environment.ts';
-import { formatScaleCost, mergeScaleCost } from '../../e2e/scale-figures.ts';
-import type { FlowPhase, ScaleCost, StepCost } from '../../e2e/scale-figures.ts';
+import { formatScaleCost, formatShoots, mergeScaleCost, mergeShoots } from '../../e2e/scale-figures.ts';
+import type { ControllerPhase, ScaleCost, ShootsStep, StepCost } from '../../e2e/scale-figures.ts';
 
 const environment: Environment = {
   date: '2026-11-23',
@@ -16,7 +16,7 @@ const environment: Environment = {
   loadAverage: { begin: 1, end: 2 },
 };
 
-const phase = (name: string): FlowPhase => ({
+const phase = (name: string): ControllerPhase => ({
   name,
   seconds: 10,
   cpuSeconds: 5,
@@ -27,7 +27,7 @@ const phase = (name: string): FlowPhase => ({
   load: 3,
 });
 
-const step = (nodes: number, flow: readonly FlowPhase[] = [phase('steady')]): StepCost => ({
+const step = (nodes: number, flow: readonly ControllerPhase[] = [phase('steady')]): StepCost => ({
   nodes,
   services: 2 * nodes,
   environment,
@@ -58,7 +58,29 @@ describe('results of the suite scale, a size at a time', () => {
       .split('\n')
       .find((line) => line.startsWith('| steady'));
     expect(row).to.equal(
-      '| steady | 2,000 / 4,000 / 60,000 | 10 s | 5 s | 0.5 | 286 MB | 1.5 s, 1 of 9 over 1 s | 2.5 s | 1,200 × patch endpointslices | 3 |',
+      '| steady | 2,000 / 4,000 / 60,000 | 10 s | 5 s | 0.5 | – | 286 MB | 1.5 s, 1 of 9 over 1 s | 2.5 s | 1,200 × patch endpointslices | 3 |',
     );
+  });
+});
+
+describe('results of the suite scale-shoots', () => {
+  const shootsStep = (shoots: number, name: string): ShootsStep => ({
+    shoots,
+    changing: 4 * shoots,
+    environment,
+    phases: [phase(name)],
+  });
+
+  it('keep other numbers of shoots, in order, and replace one that was measured again', () => {
+    const known = [shootsStep(10_000, 'before'), shootsStep(1_000, 'before')];
+    const merged = mergeShoots(known, shootsStep(10_000, 'now'));
+    expect(merged.map(({ shoots, phases }) => [shoots, phases[0]?.name])).to.deep.equal([
+      [1_000, 'before'],
+      [10_000, 'now'],
+    ]);
+  });
+
+  it('show how many writes a second there were', () => {
+    expect(formatShoots([shootsStep(1_000, 'on')])).to.match(/^\| on \| 1,000 \/ 4,000 .* \| 120 \|$/m);
   });
 });

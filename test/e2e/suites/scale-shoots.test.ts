@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Seed's setting flipped on a real API server, with up to 10,000 shoots. Alone: it measures time and CPU.
+// Soak: `make e2e` has the same flip with two shoots in the suite settings.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { after, before, describe, it } from 'mocha';
+import { makeBundle } from '../../../hack/bundle.ts';
+import { CONFIG_API_VERSION } from '../../../pkg/apis/config/config-kind.ts';
+import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler.ts';
+import type { Service } from '../../../pkg/apis/core.ts';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import {
+  CLUSTERS,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  ENDPOINT_SLICES,
+  ETCDS,
+  NAMESPACES,
+  SEEDS,
+  SERVICES,
+} from '../../../pkg/apis/resources.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { describeEnvironment } from '../../bench/environment.ts';
+import { landscapeObjects, scaleOf } from '../../bench/reconciler/landscape.ts';
+import { gardenerCrds } from '../../fixtures/crds.ts';
+import { seed } from '../../fixtures/gardener.ts';
+import type { Component } from '../bed/component.ts';
+import { storeObjects, stored, untilKnown } from '../bed/etcd-objects.ts';
+import type { StoredObject } from '../bed/etcd-objects.ts';
+import { mastersGroup } from '../bed/kubeconfig.ts';
+import { useBed } from '../bed/mocha.ts';
+import { waitFor } from '../bed/wait-for.ts';
+import { ownNamespace } from '../commands.ts';
+import type { Write } from '../hints-audit.ts';
+import { RECONCILER_USER } from '../hints-commands.ts';
+import { connectAs } from '../hints-support.ts';
+import { keepResults, keptResults } from '../results.ts';
+import { formatShoots, mergeShoots } from '../scale-figures.ts';
+import type { ControllerPhase, ShootsStep } from '../scale-figures.ts';
+import { measurePhase } from '../scale-phases.ts';
+import { untilServed } from '../settings-world.ts';
+
+/** `E2E_SCALE`: one number of shoots. */
+const SIZES = process.env['E2E_SCALE']?.split(',').map(Number) ?? [1_000, 3_000, 10_000];
+const SEED_NAME = 'my-seed';
+const HEALTH = 'http://127.0.0.1:8083';
+const LONGEST_SECONDS = 600;
+/** Nothing written for so long is the end. */
+const QUIET_MS = 5_000;
+
+/** Where the API server keeps what is not under its plural. */
+const FOLDERS: Readonly<Record<string, string>> = {
+  Node: 'minions',
+  Namespace: 'namespaces',
+  Service: 'services/specs',
+  EndpointSlice: 'endpointslices',
+  Cluster: 'extensions.gardener.cloud/clusters',
+  Etcd: 'druid.gardener.cloud/etcds',
+};
+
+/** Headless, so that no addresses have to be allocated. */
+const headless = (object: KubernetesObject): KubernetesObject => {
+  if (object.kind !== 'Service') return object;
+  const { spec, ...rest }: Service = object;
+  const families = { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack', internalTrafficPolicy: 'Cluster' };
+  const service: Service = { ...rest, spec: { ...spec, ...families, clusterIP: 'None', clusterIPs: ['None'] } };
+  return service;
+};
+
+function* entries(shoots: number): Generator<StoredObject> {
+  for (const object of landscapeObjects(shoots)) {
+    const folder = FOLDERS[object.kind ?? ''];
+    if (folder === undefined) throw new Error(`where does the API server keep a ${object.kind}?`);
+    yield stored(folder, headless(object));
+  }
+}
+
+const patched = (writes: readonly Write[]): number =>
+  writes.filter(({ resource, verb, status }) => resource === 'services' && verb === 'patch' && status === 200).length;
+
+for (const shoots of SIZES) {
+  describe(`a Seed with ${shoots} shoots`, function () {
+    this.timeout(1_800_000);
+    const bed = useBed({ controllers: ['namespace-controller'] });
+    const { changing } = scaleOf(shoots);
+    const environment = describeEnvironment();
+    const phases: ControllerPhase[] = [];
+    let [folder, config]: [string, string] = ['', ''];
+    let client: Client;
+    let reconciler: Component;
+
+    before('the command as a bundle, the definitions and the landscape', async () => {
+      folder = mkdtempSync(join(tmpdir(), 'shoots-'));
+      await makeBundle(folder);
+      client = await connectAs(bed(), 'tester');
+      for (const definition of gardenerCrds()) {
+        await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition);
+        await untilServed(client, definition);
+      }
+      await client.create(NAMESPACES, { metadata: { name: ownNamespace } });
+      await client.create(SEEDS, seed({ metadata: { name: SEED_NAME }, enabled: false }));
+      await storeObjects(entries(shoots));
+      await untilKnown(client, [SERVICES, ENDPOINT_SLICES, NAMESPACES, CLUSTERS, ETCDS]);
+      const kubeconfig = await bed().kubeconfig({ user: RECONCILER_USER, groups: [mastersGroup] });
+      const gardener = { version: 'v1.143.0', featureGates: { IstioTLSTermination: false } };
+      config = join(bed().directory, 'settings-reconciler.json');
+      const fields = {
+        apiVersion: CONFIG_API_VERSION,
+        kind: SETTINGS_RECONCILER_CONFIGURATION.kind,
+        modes: { seed: { seedName: SEED_NAME, gardenKubeconfig: kubeconfig, gardener } },
+        keep: 'on',
+        log: { level: 'warn' },
+        health: { port: 8083 },
+        metrics: { port: 8084 },
+      };
+      writeFileSync(config, JSON.stringify(fields));
+      reconciler = bed().program({
+        name: 'settings-reconciler',
+        command: [process.execPath, join(folder, 'settings-reconciler.js'), '--config', config],
+        environment: { POD_NAMESPACE: ownNamespace, KUBECONFIG: kubeconfig },
+      });
+    });
+    after(async () => {
+      await client?.close();
+      rmSync(folder, { recursive: true });
+    });
+
+    const keep = (): readonly ShootsStep[] => {
+      const now: ShootsStep = { shoots, changing: changing.services, environment: environment(), phases };
+      const known = (keptResults('scale-shoots') ?? []) as readonly ShootsStep[];
+      keepResults('scale-shoots', mergeShoots(known, now));
+      return [now];
+    };
+    after(() => {
+      if (phases.length > 0) console.log(`\n${formatShoots(keep())}\n`);
+    });
+
+    const until = <T>(what: string, probe: () => Promise<T> | T, accept: (value: T) => boolean): Promise<T> =>
+      waitFor(what, probe, accept, {
+        timeoutSeconds: LONGEST_SECONDS,
+        intervalMs: 500,
+        assert: () => reconciler.assertRunning(),
+      });
+    const phase = async (name: string, work: (writes: () => readonly Write[]) => Promise<unknown>): Promise<void> => {
+      const measured = { controller: reconciler, user: RECONCILER_USER, healthUrl: `${HEALTH}/healthz` };
+      phases.push(await measurePhase(name, bed(), measured, work));
+      keep();
+    };
+    const start = async (): Promise<void> => {
+      reconciler.start();
+      await until('the settings-reconciler is ready', async () => (await fetch(`${HEALTH}/readyz`)).ok, Boolean);
+    };
+    /** Until nothing more is written. */
+    const settle = async (writes: () => readonly Write[]): Promise<void> => {
+      let [count, since] = [-1, performance.now()];
+      await until(
+        'the end of the writes',
+        () => {
+          const now = writes().length;
+          if (now !== count) [count, since] = [now, performance.now()];
+          return performance.now() - since;
+        },
+        (quietMs) => quietMs >= QUIET_MS,
+      );
+    };
+    const flip = (enabled: boolean) => async (writes: () => readonly Write[]) => {
+      await client.patch(SEEDS, { name: SEED_NAME }, 'merge', { spec: seed({ enabled }).spec });
+      await until(
+        'a patch for each Service',
+        () => patched(writes()),
+        (count) => count >= changing.services,
+      );
+    };
+
+    it('starts with the setting off, and writes to no Service', async () => {
+      await phase('start, setting off', async (writes) => {
+        await start();
+        await settle(writes);
+        expect(patched(writes()), 'Services written').to.equal(0);
+      });
+    });
+
+    it('writes each Service once when the setting is flipped on', async () => {
+      await phase('setting flipped on', flip(true));
+      await phase('after that, until nothing is written', settle);
+      const again = phases.at(-1)?.writes['patch services'] ?? 0;
+      expect((phases.at(-2)?.writes['patch services'] ?? 0) + again).to.equal(changing.services);
+    });
+
+    it('writes to no Service after a restart', async () => {
+      await reconciler.stop();
+      await phase('restart, setting on', async (writes) => {
+        await start();
+        await settle(writes);
+        expect(patched(writes()), 'Services written').to.equal(0);
+      });
+      await reconciler.stop();
+    });
+  });
+}
