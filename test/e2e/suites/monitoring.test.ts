@@ -121,6 +121,8 @@ describe('monitoring', () => {
     const { controller, ready } = await describeFlowController(bed(), {
       nodeGroups: { enabled: true },
       metrics: { port: PORTS.flow },
+      // With one there is no metric of shards.
+      shards: 2,
     });
     controller.start();
     await ready();
