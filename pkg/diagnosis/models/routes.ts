@@ -91,6 +91,8 @@ const namedNodes = ({ spec }: Service, endpoints: readonly Endpoint[]): Readonly
   const matter =
     spec?.internalTrafficPolicy === 'Local' ||
     spec?.externalTrafficPolicy === 'Local' ||
+    // Cilium from 1.20 prefers endpoints of its own Node by their Node's name.
+    spec?.trafficDistribution === 'PreferSameNode' ||
     endpoints.some(({ hints }) => (hints?.forNodes ?? []).length > 0) ||
     hasDuplicates(endpoints);
   if (!matter) return undefined;

@@ -164,7 +164,10 @@ describe('the end of an installation', () => {
     const rightsFirst = index % 2 === 0;
     const way = rightsFirst ? 'rights before processes' : 'processes killed before anything else';
     it(`leaves nothing after ${order.join(', ')}: ${way}`, async () => {
-      if (programs.size === 0) await install();
+      if (programs.size === 0) {
+        await install();
+        await untilOwned();
+      }
       const endings: Promise<void>[] = [];
       for (const component of order) {
         if (rightsFirst) await removeRendered(bed(), HERE, component, 'rights');

@@ -93,6 +93,27 @@ describe('diagnosis: routes of groups', () => {
     );
   });
 
+  it('are those of each Node where Cilium prefers endpoints of the own Node', () => {
+    const nodes = ['n0', 'n1'].map((name) => node({ zone: 'a', metadata: { name } }));
+    const own = service({ spec: { trafficDistribution: 'PreferSameNode' } });
+    const slices = [
+      slice({
+        endpoints: [
+          { addresses: ['10.0.0.1'], conditions: { ready: true }, nodeName: 'n0', zone: 'a' },
+          { addresses: ['10.0.0.2'], conditions: { ready: true }, nodeName: 'n2', zone: 'b' },
+        ],
+      }),
+    ];
+    const proxy: Proxy = { kind: 'cilium', serviceTopology: true };
+    const routing = (): NodeRouting => ({ proxy, version: NEWEST_KNOWN_VERSION });
+    const routes = groupRoutesOf({ service: own, slices, groups: groupNodes(nodes), routing });
+    const used = routes.map((route) => [nameOf(route.nodes[0]!), route.used.length]);
+    expect(used).to.have.deep.members([
+      ['n0', 1],
+      ['n1', 2],
+    ]);
+  });
+
   it('are worked out once for a zone and version', () => {
     const nodes = Array.from({ length: 30 }, (_, index) =>
       node({ zone: index % 2 === 0 ? 'a' : 'b', metadata: { name: `n${String(index).padStart(2, '0')}` } }),
