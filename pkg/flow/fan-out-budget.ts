@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much proxies may receive a minute because of changes that can wait.
+import { sumBy } from '../apis/sum.ts';
 
 /** What one Service's writes sent to the proxies. */
 export interface Sent {
@@ -22,6 +23,6 @@ export const counting = (sent: readonly Sent[], limit: number, time: number): Se
 
 /** Whether so many bytes keep to the limit. What alone is above it goes when nothing else counts: it would wait for ever otherwise. */
 export const fits = (sent: readonly Sent[], limit: number, bytes: number, time: number): boolean => {
-  const sum = counting(sent, limit, time).reduce((total, one) => total + one.bytes, 0);
+  const sum = sumBy(counting(sent, limit, time), (one) => one.bytes);
   return bytes === 0 || sum === 0 || sum + bytes <= limit;
 };

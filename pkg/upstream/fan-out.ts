@@ -2,6 +2,7 @@
 // What writes of EndpointSlices cost the control plane: what every proxy receives of them, and the answers of the EndpointSlice
 // controller. The only estimate of it: evacuations show it, and the closed loop keeps to a budget of it.
 import type { EndpointSlice } from '../apis/core.ts';
+import { sumOf } from '../apis/sum.ts';
 import { isControllerSlice } from './controller/sync.ts';
 
 /** Of a slice as JSON without managed fields; proxies that read protobuf receive less. */
@@ -21,7 +22,7 @@ export interface FanOut {
 
 /** `sizes`: of the slices that are written, each as `sliceBytes` counts it. */
 export const fanOutOf = (sizes: readonly number[], proxies: number): FanOut => {
-  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  const bytes = sumOf(sizes);
   return { slices: sizes.length, bytes, proxies, fanOutBytes: bytes * proxies };
 };
 

@@ -135,17 +135,14 @@ describe('kubectl topology evacuate, while one runs', function onCluster() {
       expect([code, err.includes('warning: cordoned Nodes stay cordoned')], err).to.deep.equal([0, true]);
     });
 
+    /** The controller's status once the share is taken back, of one Service. */
+    const evacuatedOf = (endpoints: { readonly total: number; readonly evacuated: number }) => (): void =>
+      void setStatus({ phase: 'Evacuated', observedGeneration: 2, services: services(1, 0, 0), endpoints });
+
     it('--percent returns a share, as a canary', async () => {
       await begin();
-      const observe = async (): Promise<void> => {
-        await setStatus({
-          phase: 'Evacuated',
-          observedGeneration: 2,
-          services: services(1, 0, 0),
-          endpoints: { total: 4, evacuated: 3 },
-        });
-      };
-      const { code, out } = await run('return eu-1a --percent 25', { onErr: () => void observe() });
+      const onErr = evacuatedOf({ total: 4, evacuated: 3 });
+      const { code, out } = await run('return eu-1a --percent 25', { onErr });
       expect([code, out]).to.deep.equal([
         0,
         'Evacuated: 1 of 1 Service moved, 0 pending, 0 left\n1 of 4 endpoints in eu-1a get new connections\n',
@@ -155,15 +152,8 @@ describe('kubectl topology evacuate, while one runs', function onCluster() {
 
     it('--percent says where no Service has enough endpoints for the share, and --round up returns one of each', async () => {
       await begin();
-      const observe = async (): Promise<void> => {
-        await setStatus({
-          phase: 'Evacuated',
-          observedGeneration: 2,
-          services: services(1, 0, 0),
-          endpoints: { total: 2, evacuated: 2 },
-        });
-      };
-      const { out } = await run('return eu-1a --percent 25', { onErr: () => void observe() });
+      const onErr = evacuatedOf({ total: 2, evacuated: 2 });
+      const { out } = await run('return eu-1a --percent 25', { onErr });
       expect(out).to.contain('0 of 2 endpoints in eu-1a get new connections; each Service has too few there');
       expect((await run('return eu-1a --percent 25 --round up --no-wait')).code).to.equal(0);
       expect((await all())[0]?.spec).to.include({ percent: 75, rounding: 'Down' });

@@ -24,7 +24,7 @@ import { exposeProgram } from '../bed/expose.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { carrierRef, carrierState, readIfThere } from '../carrier-state.ts';
+import { METRICS_PORT, carrierRef, carrierState, readIfThere } from '../carrier-state.ts';
 import { NAMESPACE, RECONCILER, WEBHOOK, openHelm } from '../chart.ts';
 import type { Helm } from '../chart.ts';
 import { commandReady } from '../commands.ts';
@@ -58,7 +58,7 @@ describe('the admission backend', () => {
   let audit: AuditReader;
   const churning = new AbortController();
   let churned: Promise<number>;
-  const { said, policies, plannerAlive, webhooks } = carrierState(() => admin);
+  const { said, policies, plannerAlive, webhooks, until } = carrierState(() => admin);
 
   const values = (admission: string): object => ({
     admission,
@@ -72,35 +72,15 @@ describe('the admission backend', () => {
   const configure = async (admission: string): Promise<void> => {
     await apply(bed(), 'chart.yaml', await helm.template(values(admission)), '--force-conflicts');
     await reconciler?.stop();
-    const ports = ['--health-port', String(healthPort), '--metrics-port', '18080'];
+    const ports = ['--health-port', String(healthPort), '--metrics-port', String(METRICS_PORT)];
     reconciler = await installedProgram(bed(), RECONCILER, RECONCILER, ports);
     reconciler.start();
     await commandReady(reconciler, healthPort);
   };
 
-  /** As the settings-reconciler's metrics have it. */
-  const counted = async (): Promise<string | undefined> => {
-    const text = await (await fetch('http://127.0.0.1:18080/metrics')).text();
-    return /_admission_carrier\{carrier="(\w+)"\} 1/.exec(text)?.[1];
-  };
-
-  const carried: Record<Carrier, () => Promise<void>> = {
-    async policy() {
-      await waitFor('policies said to carry', said, (carrier) => carrier === 'policy');
-      await waitFor('webhook without slices', webhooks, (names) => names.join() === 'strategy-annotation');
-      await waitFor('policies counted', counted, (carrier) => carrier === 'policy');
-    },
-    async webhook() {
-      await waitFor('webhook with slices', webhooks, (names) => names.includes('endpoint-slice-hints'));
-      await waitFor('policies removed', policies, (found) => found.length === 0);
-      await waitFor('nothing said any more', said, (carrier) => carrier === undefined);
-      await waitFor('webhook counted', counted, (carrier) => carrier === 'webhook');
-    },
-  };
-
   const switchTo = async (carrier: Carrier, admission: string = carrier): Promise<void> => {
     await configure(admission);
-    await carried[carrier]();
+    await until(carrier);
   };
 
   const writePlan = async (): Promise<void> => {
@@ -200,7 +180,7 @@ describe('the admission backend', () => {
     await both.stop();
     webhook.start();
     await commandReady(webhook, 8081);
-    await carried.policy();
+    await until('policy');
   });
 
   it('no version of a slice was ever stored without its hints, and every plan is as it was planned', async () => {

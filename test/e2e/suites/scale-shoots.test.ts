@@ -90,7 +90,7 @@ for (const shoots of SIZES) {
     let client: Client;
     let reconciler: Component;
 
-    before('the command as a bundle, the definitions and the landscape', async () => {
+    before('the command as a bundle, the definitions, and the objects of a seed with its shoots', async () => {
       folder = mkdtempSync(join(tmpdir(), 'shoots-'));
       await makeBundle(folder);
       client = await connectAs(bed(), 'tester');

@@ -175,12 +175,23 @@ describe('a manager', () => {
     expect(steps).to.deep.equal(['follow', 'followed']);
   });
 
+  /** What a task does that says something when it ends. */
+  const lastWord = async (signal: AbortSignal): Promise<void> => {
+    await aborted(signal);
+    const regarding = { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'web' };
+    manager.events.record({ regarding, type: 'Normal', reason: 'Ended', message: 'the last word' });
+  };
+  /** The Lease in the hands of another replica. */
+  const ledElsewhere = (): void => {
+    const renewTime = new Date(session.clock.now()).toISOString();
+    const spec = { holderIdentity: 'other', leaseDurationSeconds: 3_600, renewTime };
+    server.put(LEASES, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: LEASE, spec } as Lease);
+  };
+
   it('sends its last events after it stopped working', async () => {
     work = async (signal) => {
       note('work');
-      await aborted(signal);
-      const regarding = { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'web' };
-      manager.events.record({ regarding, type: 'Normal', reason: 'Ended', message: 'the last word' });
+      await lastWord(signal);
     };
     start();
     await step('follow');
@@ -193,12 +204,7 @@ describe('a manager', () => {
   });
 
   it('waits with its work for the replica that leads, but follows meanwhile', async () => {
-    const spec = {
-      holderIdentity: 'other',
-      leaseDurationSeconds: 3_600,
-      renewTime: new Date(session.clock.now()).toISOString(),
-    };
-    server.put(LEASES, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: LEASE, spec } as Lease);
+    ledElsewhere();
     start();
     await step('follow');
     fill();
@@ -209,13 +215,10 @@ describe('a manager', () => {
   });
 
   it('begins what needs filled caches in every replica, and ends it before the last events are sent', async () => {
-    const spec = { holderIdentity: 'other', leaseDurationSeconds: 3_600 };
-    server.put(LEASES, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: LEASE, spec } as Lease);
+    ledElsewhere();
     beside = async (signal) => {
       note('beside');
-      await aborted(signal);
-      const regarding = { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'web' };
-      manager.events.record({ regarding, type: 'Normal', reason: 'Ended', message: 'the last word' });
+      await lastWord(signal);
     };
     start();
     await step('follow');

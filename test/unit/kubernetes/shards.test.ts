@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shards on a fake clock: never two replicas for one namespace, and none for long without one, whoever joins, dies or is cut off.
+// Shards on a fake clock: never two replicas for one namespace, and none for long without one, while replicas join, die or are cut off.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';

@@ -3,7 +3,6 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import { LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
-import { createFanOutBudget } from '../../../../pkg/controllers/flow/fan-out.ts';
 import { createLoadReader } from '../../../../pkg/controllers/flow/loads.ts';
 import type { Planning } from '../../../../pkg/controllers/flow/planning.ts';
 import { createFlowReconciler } from '../../../../pkg/controllers/flow/reconciler.ts';
@@ -13,6 +12,7 @@ import type { LoadReading, LoadSource } from '../../../../pkg/metrics/types.ts';
 import { service, slice } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+import { plainOptions } from './reconciler-support.ts';
 
 const { signal } = new AbortController();
 const labels = { [LABEL_STRATEGY]: 'load-aware' };
@@ -50,6 +50,7 @@ describe('a Service whose load is read slowly', () => {
     const zones = { zones: ['eu-1a'], weights: { 'eu-1a': 1 } };
     const asking = service({ metadata: { labels } });
     const reconciler = createFlowReconciler({
+      ...plainOptions(clock),
       snapshot: () => ({
         service: asking,
         slices,
@@ -58,18 +59,9 @@ describe('a Service whose load is read slowly', () => {
         clientPods: undefined,
         podCpu: () => undefined,
       }),
-      foreign: () => undefined,
-      known: () => true,
       client: { patch: () => Promise.reject(new Error('nothing is to be written')) },
       loads,
       planning,
-      fanOut: createFanOutBudget({ limit: undefined, proxies: () => 0, clock }),
-      clock,
-      random: () => 0,
-      checkSpec: () => undefined,
-      onOutcome: () => Promise.resolve(),
-      onForgotten: () => Promise.resolve(),
-      rememberedPlan: () => undefined,
     });
     turn = async () => {
       const result = reconciler.reconcile('default/server', signal);

@@ -6,7 +6,6 @@ import type { Node } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
 import type { FlowCaches } from '../../../../pkg/controllers/flow/caches.ts';
-import { createFanOutBudget } from '../../../../pkg/controllers/flow/fan-out.ts';
 import type { LoadReader } from '../../../../pkg/controllers/flow/loads.ts';
 import type { Planning } from '../../../../pkg/controllers/flow/planning.ts';
 import { createFlowReconciler } from '../../../../pkg/controllers/flow/reconciler.ts';
@@ -19,6 +18,7 @@ import type { Client, Reconciler } from '../../../../pkg/kubernetes/types.ts';
 import { node, service } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
+import { plainOptions } from './reconciler-support.ts';
 
 const KEY = 'shop/web';
 const HOUR_MS = 3_600_000;
@@ -88,19 +88,14 @@ describe('the loop in trouble', () => {
       forget: () => undefined,
     };
     reconciler = createFlowReconciler({
+      ...plainOptions(clock),
       snapshot: (key) => snapshots.snapshot(key),
       foreign: (key) => snapshots.foreign(key),
       known: () => snapshots.known(),
       client,
       loads,
       planning: planning as Planning,
-      fanOut: createFanOutBudget({ limit: undefined, proxies: () => 0, clock }),
-      clock,
-      random: () => 0,
-      checkSpec: () => undefined,
-      onOutcome: () => Promise.resolve(),
       onForgotten: () => Promise.resolve(void (forgotten += 1)),
-      rememberedPlan: () => undefined,
     });
   };
   const turn = () => reconciler.reconcile(KEY, signal);

@@ -4,7 +4,6 @@ import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { Service } from '../../../../pkg/apis/core.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP } from '../../../../pkg/apis/names.ts';
-import { createFanOutBudget } from '../../../../pkg/controllers/flow/fan-out.ts';
 import { createLoadReader } from '../../../../pkg/controllers/flow/loads.ts';
 import { openInline } from '../../../../pkg/controllers/flow/plan-thread.ts';
 import { createPlanning } from '../../../../pkg/controllers/flow/planning.ts';
@@ -14,6 +13,7 @@ import { service } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import type { FakeClock } from '../../../fixtures/fake-clock.ts';
 import { mergePatch } from '../../routing/support.ts';
+import { plainOptions } from './reconciler-support.ts';
 
 const { signal } = new AbortController();
 const asking = (): Service =>
@@ -39,6 +39,7 @@ describe('the label of a Service that asks for a plan', () => {
       },
     } as unknown as Pick<Client, 'patch'>;
     reconciler = createFlowReconciler({
+      ...plainOptions(clock),
       snapshot: () => ({
         service: cached,
         slices: [],
@@ -46,18 +47,9 @@ describe('the label of a Service that asks for a plan', () => {
         zones: { zones: [], unzoned: 0 } as never,
         podCpu: () => undefined,
       }),
-      foreign: () => undefined,
-      known: () => true,
       client,
       loads: createLoadReader({ sources: new Map(), clock, lifetime: signal }),
       planning: createPlanning({ open: openInline, clock }),
-      fanOut: createFanOutBudget({ limit: undefined, proxies: () => 0, clock }),
-      clock,
-      random: () => 0,
-      checkSpec: () => undefined,
-      onOutcome: () => Promise.resolve(),
-      onForgotten: () => Promise.resolve(),
-      rememberedPlan: () => undefined,
     });
   });
   const turn = (): Promise<Result> => reconciler.reconcile('default/server', signal);
