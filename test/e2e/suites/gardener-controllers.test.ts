@@ -225,10 +225,13 @@ describe('gardener: gardenlet and gardener-operator as processes', () => {
       const path = `${OPERATOR}/extensions/topology-aware-routing`;
       const object = await conditioned(path, 'Extension', 'Installed=False');
       expect(object.status?.conditions?.find(({ type }) => type === 'Installed')?.reason).to.equal('NoGardenFound');
-      const registered = await bed().api.list<Named>(
-        '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
+      // Written once its webhook server is up, which is not before its controllers' first answers.
+      await waitFor(
+        "gardener-operator's own webhooks",
+        () => bed().api.list<Named>('/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations'),
+        (registered) => registered.some(({ metadata }) => metadata.name === 'gardener-operator'),
+        { assert: () => operator.assertRunning(), timeoutSeconds: 120 },
       );
-      expect(registered.map(({ metadata }) => metadata.name)).to.include('gardener-operator');
     });
 
     it('installs us on the garden runtime for a Garden that asks for it, healthy and in the namespace of install.md', async () => {
