@@ -181,7 +181,16 @@ const replan = (input: DecideInput, reason: LoopReason): Choice => {
   const first = relieve(input);
   const found = first.hints === undefined ? returned(input) : first;
   const cutShort = first.cutShort || found.cutShort;
-  return { plan: found.hints ?? input.current, reason, safe: false, cutShort, saves: first.hints === undefined };
+  // What is believed may itself be a guess still: samples under the plan before correct it then, and nothing waits for the dwell.
+  const guessed = input.past.at(-1)?.atLeast === true;
+  return {
+    plan: found.hints ?? input.current,
+    reason,
+    safe: false,
+    cutShort,
+    guessed,
+    saves: first.hints === undefined,
+  };
 };
 
 /**

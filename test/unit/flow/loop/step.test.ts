@@ -231,6 +231,20 @@ describe('loop', () => {
     expect(service.state()?.quickAt, 'the early return of the hour is not used up').to.equal(null);
   });
 
+  it('takes back what it guessed also where a zone went before any sample could correct it', () => {
+    const service = looped({
+      endpoints: (time) => endpointsOf({ a: 2, b: 2, c: 2 }).filter(({ zone }) => zone !== 'b' || time < 30),
+      demand: (time) => (time < 15 ? { a: 2.1, b: 0.4, c: 0.1 } : { a: 0.8, b: 0, c: 0.1 }),
+      silent: (time) => time === 30,
+    });
+    const all = service.runTo(600);
+    const decisions = changes(all);
+    expect(decisions.map(({ reason }) => reason)).to.deep.equal(['Saturated', 'TopologyChanged', 'Returned']);
+    expect(decisions[2]?.time).to.be.at.most(120);
+    expect(last(all).inZoneShare).to.be.closeTo(1, 0.001);
+    expect(service.state()?.quickAt, 'the early return of the hour is not used up').to.equal(null);
+  });
+
   it('returns early once an hour at most: demand that comes and goes waits for the dwell', () => {
     const minutes = (time: number): number => Math.floor(time / 120);
     const service = looped({
