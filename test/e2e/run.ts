@@ -14,12 +14,14 @@ import {
   formatFailures,
   formatSeconds,
   formatSummary,
+  formatUnstable,
   leftToSoak,
   listSuites,
   missingForSuite,
   needsBed,
   runSuites,
   selectSuites,
+  settle,
   totalOf,
 } from './runner.ts';
 
@@ -30,7 +32,8 @@ that was not done yet.
 
   --list     print the suites and what each shows
   --prepare  build what all suites need, and run none
-  --jobs N   suites at the same time, but for those that measure; default 3 from two cores on, else 1
+  --jobs N   suites at the same time, but for those that measure; default 3 from two cores on, else 1.
+             Up to three that fail beside others run once more alone; what then passes is printed as UNSTABLE
   --help     print this
 
   test/e2e/run hints                   one suite
@@ -70,12 +73,18 @@ const runWith = async ({ suites, named, mochaArgs, jobs }: Invocation, signal: A
     const lacking = suites.filter(isLacking);
     const able = suites.filter((suite) => !lacking.includes(suite));
     const began = performance.now();
-    const ran = await runSuites({ ...options, suites: able, jobs, signal });
+    const first = await runSuites({ ...options, suites: able, jobs, signal });
+    const { results: ran, unstable } = await settle(first, jobs, (again) => {
+      console.log(`\nOnce more, alone: ${again.join(', ')}`);
+      return runSuites({ ...options, suites: again, signal });
+    });
     const seconds = (performance.now() - began) / 1_000;
     const results = [...ran, ...countSuites({ ...options, suites: lacking })];
     const counts = totalOf(results);
     console.log(`\n${formatSummary(results)}\n`);
-    console.log(`${formatSeconds(seconds)} in all, ${jobs} at a time\n\n${formatFailures(results)}`);
+    console.log(
+      `${formatSeconds(seconds)} in all, ${jobs} at a time\n\n${formatUnstable(unstable)}${formatFailures(results)}`,
+    );
     if (seconds > BUDGET_SECONDS) console.log(`The suites took longer than their ${BUDGET_SECONDS / 60} minutes.`);
     const reasons = [...(suites.some(needsBed) ? missing : []), ...lacking.flatMap(missingForSuite)];
     if (!named) console.log(`Left to make soak: ${leftToSoak().join(', ')}`);

@@ -22,6 +22,9 @@ const timeoutMs = 180_000;
 /** Many times what any suite takes; a long form brings its own. */
 const suiteLimitMs = 15 * 60_000;
 
+/** Begins the line of a test that failed beside others and passed alone. */
+const UNSTABLE = 'UNSTABLE ';
+
 const none: Counts = { passed: 0, failed: 0, skipped: 0 };
 
 /** What one suite came to. */
@@ -193,6 +196,33 @@ export const runSuites = (options: RunOptions): Promise<SuiteResult[]> =>
     },
   });
 
+/** More of them, and it is not a lack of time. */
+const MOST_UNSTABLE = 3;
+
+/** What a run came to after a second look at what failed in it. */
+export interface Settled {
+  readonly results: readonly SuiteResult[];
+  /** Failures beside other suites of suites that then passed alone: faults of a test that counts on time, to be mended. */
+  readonly unstable: readonly string[];
+}
+
+/**
+ * Suites that failed while others ran run once more, alone, and the second result counts: real programs beside each other on few
+ * processors may be later than a test waits. Suites that ran alone, and many that failed, are what they are.
+ */
+export const settle = async (
+  results: readonly SuiteResult[],
+  jobs: number,
+  run: (suites: readonly string[]) => Promise<readonly SuiteResult[]>,
+): Promise<Settled> => {
+  const doubtful = jobs === 1 ? [] : results.filter(({ suite, counts }) => counts.failed > 0 && !runsAlone(suite));
+  if (doubtful.length === 0 || doubtful.length > MOST_UNSTABLE) return { results, unstable: [] };
+  const second = new Map((await run(doubtful.map(({ suite }) => suite))).map((result) => [result.suite, result]));
+  const settled = results.map((result) => second.get(result.suite) ?? result);
+  const passed = doubtful.filter(({ suite }) => second.get(suite)?.counts.failed === 0);
+  return { results: settled, unstable: passed.flatMap(({ failures }) => failures) };
+};
+
 /** How many tests the suites have, as skipped, without running any of them. */
 export const countSuites = ({
   suites,
@@ -227,6 +257,10 @@ export const formatFailures = (results: readonly SuiteResult[]): string =>
     .flatMap(({ failures }) => failures)
     .map((line) => `${line}\n`)
     .join('');
+
+/** What passed only when it ran alone, a line each; empty where nothing did. */
+export const formatUnstable = (failures: readonly string[]): string =>
+  failures.map((line) => `${UNSTABLE}${line.slice(FAILED.length)}\n`).join('');
 
 /** The line that a run ends with. */
 export const closingLine = ({ passed, failed, skipped }: Counts): string =>

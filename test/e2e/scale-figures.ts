@@ -97,6 +97,9 @@ const phaseFigures = (phase: ControllerPhase): string[] => {
 const machineOf = (size: string, environment: Environment): string =>
   `- ${size}: ${describeMachine(environment).replace('Measured', 'measured')}`;
 
+const limitText = ({ memoryBytes }: Step): string =>
+  memoryBytes === undefined ? '' : ` The flow-controller had a memory limit of ${formatMegabytes(memoryBytes)}.`;
+
 /** Everything in Markdown: cost against size of the commands, then of the flow-controller. */
 export const formatScaleCost = (results: ScaleCost): string => {
   const { steps } = results;
@@ -115,7 +118,7 @@ export const formatScaleCost = (results: ScaleCost): string => {
   );
   const size = 'Nodes / Services / endpoints';
   return [
-    ...steps.map(({ nodes, environment }) => machineOf(`${formatNumber(nodes, 6)} Nodes`, environment)),
+    ...steps.map((step) => `${machineOf(`${formatNumber(step.nodes, 6)} Nodes`, step.environment)}${limitText(step)}`),
     '',
     markdownTable(['command', size, 'took', 'CPU time', 'peak memory', 'read'], commands),
     '',

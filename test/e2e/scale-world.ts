@@ -19,6 +19,8 @@ export interface Step {
   readonly services: number;
   /** Whether Services get a FlowPolicy. Default true; with 10,000 of them the first start is minutes of an API server's time. */
   readonly policies?: boolean;
+  /** What the flow-controller may use; default: what there is. */
+  readonly memoryBytes?: number;
 }
 
 const [ZONES, NAMESPACES_OF_TEAMS] = [4, 50];

@@ -41,24 +41,58 @@ export interface FlowCounters {
 const SERVICE = SERVICE_LABELS;
 const ZONE = [...SERVICE_LABELS, 'zone'] as const;
 
-const countServices = (metrics: Metrics, { services }: FlowFigures): void => {
+/** Services that have series of their own, and how many ask for each strategy and are in each condition. */
+interface Look {
+  readonly shown: readonly ServiceFigures[];
+  readonly omitted: number;
+  readonly counts: readonly { readonly labels: Record<(typeof COUNTED)[number], string>; readonly services: number }[];
+}
+
+const COUNTED = ['strategy', 'condition', 'reason'] as const;
+
+const countByCondition = (services: readonly ServiceFigures[]): Look['counts'] => {
+  const counts = new Map<string, { readonly labels: Look['counts'][number]['labels']; services: number }>();
+  const count = (strategy: string, condition: string, reason: string): void => {
+    const key = `${strategy} ${condition} ${reason}`;
+    const known = counts.get(key);
+    if (known === undefined) counts.set(key, { labels: { strategy, condition, reason }, services: 1 });
+    else known.services += 1;
+  };
+  for (const { strategy, observed, effective, stable } of services) {
+    count(strategy, 'Observed', observed);
+    count(strategy, 'Effective', effective);
+    count(strategy, 'Stable', stable);
+  }
+  return [...counts.values()];
+};
+
+/** One look at all Services for all gauges of a scrape: prom-client asks them in one turn of the event loop. */
+const lookOnce = ({ services }: FlowFigures): (() => Look) => {
+  let current: Look | undefined;
+  return () => {
+    if (current === undefined) {
+      const all = [...services()];
+      current = { ...limitServices(all), counts: countByCondition(all) };
+      queueMicrotask(() => (current = undefined));
+    }
+    return current;
+  };
+};
+
+const countServices = (metrics: Metrics, look: () => Look): void => {
   metrics.gauge({
     name: 'flow_services',
     help: 'Services that request a plan, by strategy, condition and its reason.',
-    labels: ['strategy', 'condition', 'reason'],
+    labels: COUNTED,
     collect(gauge) {
       gauge.reset();
-      for (const { strategy, observed, effective, stable } of services()) {
-        gauge.inc({ strategy, condition: 'Observed', reason: observed });
-        gauge.inc({ strategy, condition: 'Effective', reason: effective });
-        gauge.inc({ strategy, condition: 'Stable', reason: stable });
-      }
+      for (const { labels, services } of look().counts) gauge.set(labels, services);
     },
   });
   metrics.gauge({
     name: 'services_without_series',
     help: 'Services without a per-Service series because of the limits (50 per namespace, 1,000 in total).',
-    collect: (gauge) => gauge.set(limitServices(services()).omitted),
+    collect: (gauge) => gauge.set(look().omitted),
   });
   metrics.gauge({
     name: 'flow_sample_age_seconds',
@@ -66,13 +100,13 @@ const countServices = (metrics: Metrics, { services }: FlowFigures): void => {
     labels: SERVICE,
     collect(gauge) {
       gauge.reset();
-      for (const shown of limitServices(services()).shown)
+      for (const shown of look().shown)
         if (shown.sampleAge !== undefined) gauge.set(seriesLabels(shown), shown.sampleAge);
     },
   });
 };
 
-const showTraffic = (metrics: Metrics, { services }: FlowFigures): void => {
+const showTraffic = (metrics: Metrics, look: () => Look): void => {
   const ofService = (name: string, help: string, value: (figures: TurnFigures) => number): void =>
     void metrics.gauge({
       name,
@@ -80,7 +114,7 @@ const showTraffic = (metrics: Metrics, { services }: FlowFigures): void => {
       labels: SERVICE,
       collect(gauge) {
         gauge.reset();
-        for (const shown of limitServices(services()).shown)
+        for (const shown of look().shown)
           if (shown.figures !== undefined) gauge.set(seriesLabels(shown), value(shown.figures));
       },
     });
@@ -91,7 +125,7 @@ const showTraffic = (metrics: Metrics, { services }: FlowFigures): void => {
       labels: ZONE,
       collect(gauge) {
         gauge.reset();
-        for (const shown of limitServices(services()).shown)
+        for (const shown of look().shown)
           for (const zone of shown.figures?.zones ?? [])
             gauge.set({ ...seriesLabels(shown), zone: zone.zone }, value(zone));
       },
@@ -113,8 +147,9 @@ const showTraffic = (metrics: Metrics, { services }: FlowFigures): void => {
 
 /** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
 export const showFlow = (metrics: Metrics, figures: FlowFigures): void => {
-  countServices(metrics, figures);
-  showTraffic(metrics, figures);
+  const look = lookOnce(figures);
+  countServices(metrics, look);
+  showTraffic(metrics, look);
 };
 
 /** Whose sum over all replicas is one for each shard. */

@@ -9,7 +9,8 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { runInPlace } from '../bed/isolate.ts';
 import { waitFor } from '../bed/wait-for.ts';
-import { runSuites } from '../runner.ts';
+import { formatUnstable, runSuites, settle, totalOf } from '../runner.ts';
+import type { SuiteResult } from '../runner.ts';
 
 const runner = fileURLToPath(new URL('../run.ts', import.meta.url));
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -75,6 +76,42 @@ describe('test/e2e/run', () => {
     expect(status).to.equal(1);
     expect(stderr).to.match(/^test\/e2e\/run: no suite nonsense; suites: .*\bbed, build, .*hints.*\n$/);
   });
+});
+
+describe('a suite that failed beside others', () => {
+  const result = (suite: string, failed: number): SuiteResult => ({
+    suite,
+    counts: { passed: 2, failed, skipped: 0 },
+    failures: failed === 0 ? [] : [`FAILED ${suite} is late`],
+    seconds: 1,
+  });
+  const settled = async (first: readonly SuiteResult[], second: readonly SuiteResult[], jobs = 3) => {
+    const asked: string[] = [];
+    const { results, unstable } = await settle(first, jobs, (suites) => {
+      asked.push(...suites);
+      return Promise.resolve(second);
+    });
+    return { asked, failed: totalOf(results).failed, printed: formatUnstable(unstable) };
+  };
+
+  it('runs once more alone, which decides, and is named where it then passes', async () => {
+    const first = [result('bed', 0), result('hints', 1), result('flow', 1)];
+    const second = [result('hints', 0), result('flow', 1)];
+    expect(await settled(first, second)).to.deep.equal({
+      asked: ['hints', 'flow'],
+      failed: 1,
+      printed: 'UNSTABLE hints is late\n',
+    });
+  });
+
+  for (const [what, first, jobs] of [
+    ['where it ran alone', [result('scale', 1)], 3],
+    ['where one ran after the other', [result('hints', 1)], 1],
+    ['where many failed', ['bed', 'hints', 'flow', 'status'].map((suite) => result(suite, 1)), 3],
+  ] as const)
+    it(`does not run again ${what}`, async () => {
+      expect(await settled(first, [], jobs)).to.deep.equal({ asked: [], failed: first.length, printed: '' });
+    });
 });
 
 describe('a suite that does not end', () => {

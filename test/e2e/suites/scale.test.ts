@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands cost near the limits of Kubernetes, on a real API server, in steps of size. Alone: it measures time and CPU.
+// What the commands cost near the limits of Kubernetes, on a real API server, in steps of size.
+// Alone: it measures time and CPU.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +20,8 @@ import { mastersGroup } from '../bed/kubeconfig.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
+import { createCgroup } from '../cgroup.ts';
+import type { Cgroup } from '../cgroup.ts';
 import { ownNamespace } from '../commands.ts';
 import { describeFlowController, FLOW_USER, installFlowPolicies } from '../flow-world.ts';
 import type { Write } from '../hints-audit.ts';
@@ -36,7 +39,7 @@ const SMALL: Step = { nodes: 40, services: 60 };
 const STEPS: readonly Step[] = [
   { nodes: 500, services: 1_000 },
   { nodes: 2_000, services: 4_000 },
-  { nodes: 5_000, services: 10_000, policies: false },
+  { nodes: 5_000, services: 10_000, policies: false, memoryBytes: Math.floor(1.2 * 2 ** 30) },
 ];
 /** Numbers of Nodes: only these steps. `commands`: only explain and audit, without Pods, at the last size. */
 const wanted = process.env['E2E_SCALE'];
@@ -73,7 +76,7 @@ const profiling = (): string[] => {
 const fetchText = async (url: string): Promise<string> => (await fetch(url)).text();
 
 for (const step of chosen()) {
-  const { nodes, services, policies = true } = step;
+  const { nodes, services, policies = true, memoryBytes } = step;
   describe(`cost of ${nodes} Nodes, ${services} Services, ${services * ENDPOINTS_PER_SERVICE} endpoints`, function () {
     this.timeout(1_800_000);
     // No EndpointSlice controller: at its 20 requests a second it would write for hours, and nothing here is about it.
@@ -86,6 +89,7 @@ for (const step of chosen()) {
     let metrics: MetricsApi | undefined;
     let controller: Component;
     let kubeconfig: string;
+    let limit: Cgroup | undefined;
 
     before('the commands as bundles, the definitions, a metrics API, and the cluster', async () => {
       folder = mkdtempSync(join(tmpdir(), 'scale-'));
@@ -97,7 +101,9 @@ for (const step of chosen()) {
       world = createScaleWorld(client, bed().api, step, { pods: !onlyCommands, slices: true });
       metrics = await startMetricsApi(bed(), { readings: (namespace) => world.readings(namespace) });
       const sources = [{ name: 'metrics.k8s.io', type: 'ResourceMetrics' }];
-      const program = [process.execPath, ...profiling(), join(folder, 'bundle/flow-controller.js')] as const;
+      if (memoryBytes !== undefined) limit = createCgroup('scale', memoryBytes);
+      const command = [process.execPath, ...profiling(), join(folder, 'bundle/flow-controller.js')] as const;
+      const program = limit === undefined ? command : ([...limit.enter, ...command] as const);
       const config = { metricSources: sources, log: { level: 'warn' }, status: { create: policies } };
       ({ controller } = await describeFlowController(bed(), config, undefined, undefined, [], program));
       await world.fill();
@@ -105,6 +111,8 @@ for (const step of chosen()) {
     after(async () => {
       await metrics?.stop();
       await client?.close();
+      await controller?.stop();
+      limit?.remove();
       if (folder !== undefined) rmSync(folder, { recursive: true });
     });
 

@@ -64,6 +64,21 @@ describe('metrics of the flow controller', () => {
     expect(many).to.include(counted);
   });
 
+  it('come from one look at all Services a scrape, and a new one at the next', async () => {
+    let looks = 0;
+    const metrics = createMetrics({ defaultMetrics: false });
+    showFlow(metrics, {
+      services: () => {
+        looks += 1;
+        return Array.from({ length: looks }, (_, index) => serviceIn('shop', index, 2));
+      },
+    });
+    const counted = /flow_services\{[^}]*condition="Stable"[^}]*\} (\d+)/;
+    expect(counted.exec(await metrics.text())?.[1]).to.equal('1');
+    expect(counted.exec(await metrics.text())?.[1]).to.equal('2');
+    expect(looks).to.equal(2);
+  });
+
   it('have at most a thousand Services, of however many namespaces', async () => {
     const services = Array.from({ length: 5_000 }, (_, index) => serviceIn(`n${index}`, index, 3));
     const samples = await samplesOf(services);
