@@ -41,6 +41,8 @@ interface Context {
   readonly disabled: Evidence | undefined;
   readonly stated: Stated;
   readonly fallback: KubernetesVersion | undefined;
+  /** Of each plane the object, of whichever Node, that shows it. */
+  readonly shown: ReadonlyMap<DataPlane, RouterObject>;
 }
 
 const ownerKey = (namespace: string, name: string): string => `${namespace}/${name}`;
@@ -258,7 +260,7 @@ const answerFor = (node: RouterNode, context: Context): RouterAnswer => {
   const doubts: string[] = [];
   for (const plane of PLANES) {
     const own = agents.filter((agent) => isAgent(plane.agent, agent));
-    const shown = shownBy(plane, objects);
+    const shown = context.shown.get(plane);
     doubts.push(...doubtsAbout(absent.filter((set) => isAgent(plane.agent, set))));
     if (own.length === 0 && shown === undefined) continue;
     const routes = judge(plane, plane.routes, { node, agents: own, objects });
@@ -325,6 +327,12 @@ export const createRouters = ({ objects, nodes, stated = {}, fallback }: Routers
     disabled: nodes.map(disablesKubeProxy).find((found) => found !== undefined),
     stated,
     fallback,
+    shown: new Map(
+      PLANES.flatMap((plane) => {
+        const object = shownBy(plane, objects);
+        return object === undefined ? [] : [[plane, object] as const];
+      }),
+    ),
   };
   const known = new Map<string, RouterAnswer>();
   const of = (node: RouterNode): RouterAnswer => {
