@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a snapshot from a cluster: paged lists over one connection; what may not be read is named and left out.
-import { setImmediate } from 'node:timers/promises';
 import { defined } from '../../../pkg/apis/defined.ts';
 import { LABEL_SERVICE_NAME } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
 import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
 import type { Collector } from '../../../pkg/diagnosis/project/collect.ts';
-import { madeBy, settledBy } from '../../../pkg/diagnosis/routers/settings.ts';
+import { settledBy } from '../../../pkg/diagnosis/routers/settings.ts';
 import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import { ApiError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
@@ -35,18 +34,8 @@ const listOnce = async (
   take: (object: unknown) => void,
   signal: AbortSignal,
 ): Promise<void> => {
-  const pages = client.pages(resource, options, signal);
   try {
-    let coming = pages.next();
-    for (let page = await coming; page.done !== true; page = await coming) {
-      coming = pages.next();
-      // Whether it fails is looked at once this page has been.
-      coming.catch(() => undefined);
-      // The next page is asked for in the next turn: the server works on it while this one is looked through.
-      await setImmediate();
-      await setImmediate();
-      page.value.items.forEach(take);
-    }
+    for await (const page of client.pages(resource, options, signal)) page.items.forEach(take);
   } catch (error) {
     if (!(optional && isNotFound(error))) throw error;
   }
@@ -144,15 +133,10 @@ const createReading = (client: Client, collector: Collector, options: ReadOption
   };
 };
 
-/** Pods of data planes that no DaemonSet makes: known to be looked for before the Nodes, of which there are many, are read. */
-const podsWithoutSet = (collector: Collector): readonly Source[] =>
-  agentPods(madeBy(itemsOf(collector.snapshot(new Map()).routers)));
-
-/** Those of DaemonSets say more than these only while something of them is under way. */
-const podsUnderWay = (collector: Collector): readonly Source[] => {
+/** Pods of data planes say more than their DaemonSets only while something of these is under way. */
+const neededPods = (collector: Collector): readonly Source[] => {
   const { routers, nodes } = collector.snapshot(new Map());
-  const [isMade, isSettled] = [madeBy(itemsOf(routers)), settledBy(itemsOf(routers), itemsOf(nodes))];
-  return agentPods((key, value) => !isMade(key, value) || isSettled(key, value));
+  return agentPods(settledBy(itemsOf(routers), itemsOf(nodes)));
 };
 
 /** @throws ApiError and ConnectionError where the cluster gives no answer to build on. */
@@ -165,17 +149,16 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
   const { missing, readAll } = createReading(client, collector, options);
   // What is kept for others to look at is kept whole.
   const sources = keep === undefined ? FIRST_SOURCES : SOURCES;
-  const readFirst = async (name: CollectionName): Promise<void> => {
-    const selected = service === undefined ? {} : selectorOf(name, service);
-    await readAll(
-      name,
-      sources[name].map((source) => ({ ...source, ...selected })),
-    );
-    if (name === 'routers' && keep === undefined) await readAll(name, podsWithoutSet(collector));
-  };
-  await Promise.all(needs.map(readFirst));
+  await Promise.all(
+    needs.map((name) =>
+      readAll(
+        name,
+        sources[name].map((source) => (service === undefined ? source : { ...source, ...selectorOf(name, service) })),
+      ),
+    ),
+  );
   const further: Promise<unknown>[] = [readWebhookSlices(client, collector, { ...options, service })];
-  if (needs.includes('routers') && keep === undefined) further.push(readAll('routers', podsUnderWay(collector)));
+  if (needs.includes('routers') && keep === undefined) further.push(readAll('routers', neededPods(collector)));
   // Others of the namespace, to say which one was meant.
   if (service !== undefined && !collector.seen.has('services')) further.push(readAll('services', SOURCES.services));
   await Promise.all(further);

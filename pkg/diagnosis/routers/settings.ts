@@ -96,12 +96,6 @@ export const settingValue = (
   };
 };
 
-/** Whether a DaemonSet makes Pods with this label, or so its own labels say. */
-export const madeBy = (objects: readonly RouterObject[]): ((key: string, value: string) => boolean) => {
-  const sets = objects.filter(({ kind }) => kind === 'DaemonSet');
-  return (key, value) => sets.some(({ labels }) => labels[key] === value);
-};
-
 /**
  * Whether Pods with this label show no more than the DaemonSets that make them. So it is where there are such DaemonSets, and each
  * has a Pod of its present template on every Node that it selects: fewer Pods mean that a taint keeps them away somewhere.

@@ -94,7 +94,7 @@ export const learnFrom = (
   }, known);
 
 /** Windows are averaged for at most so long, as far as they agree. */
-const AVERAGED_SECONDS = 16;
+const AVERAGED_SECONDS = 60;
 /** Noise of a rate beside that of counting, as a fraction of it. */
 const NOISE = 0.1;
 /** So many standard deviations are a jump. */
