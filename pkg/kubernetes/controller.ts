@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a reconciler on the keys of a work queue: workers, time limit, retries, and nothing that a reconcile throws escapes.
+import { setImmediate } from 'node:timers/promises';
 import type { Logger } from '../telemetry/types.ts';
 import { createDeadline } from './deadline.ts';
 import type { Clock, Reconciler, Result, WorkQueue } from './types.ts';
@@ -46,6 +47,9 @@ export class ReconcileTimeoutError extends Error {
     this.timeoutMs = timeoutMs;
   }
 }
+
+/** Reconciles that find everything in caches follow each other without an end: so often others get their turn, milliseconds. */
+const UNINTERRUPTED_MS = 10;
 
 type Turn = { kind: 'ended'; result: Result } | { kind: 'failed'; error: unknown };
 
@@ -132,6 +136,14 @@ export const createController = (options: ControllerOptions): Controller => {
   const logger = options.logger.child({ controller: name });
   const scoped = { ...options, logger };
   const active = new Set<string>();
+  let breathedAt = clock.monotonic();
+
+  /** Timers, answers of the API server, health and Lease come between two keys. */
+  const breathe = async (): Promise<void> => {
+    if (clock.monotonic() - breathedAt < UNINTERRUPTED_MS) return;
+    await setImmediate();
+    breathedAt = clock.monotonic();
+  };
 
   const work = async (key: string, stop: AbortSignal): Promise<void> => {
     const startedAt = clock.monotonic();
@@ -152,8 +164,10 @@ export const createController = (options: ControllerOptions): Controller => {
 
   const worker = async (stop: AbortSignal): Promise<void> => {
     // After the stop keys may still be in the queue; the next start lists everything again, so they are left there.
-    for (let key = await queue.get(); key !== undefined && !stop.aborted; key = await queue.get())
+    for (let key = await queue.get(); key !== undefined && !stop.aborted; key = await queue.get()) {
       await work(key, stop);
+      await breathe();
+    }
   };
 
   return {

@@ -100,6 +100,7 @@ export interface KubeProxyInput {
   readonly node: RouterNode;
   /** Its Pod or DaemonSet; undefined where it runs inside the node, or is assumed. */
   readonly agent?: RouterObject;
+  /** Its settings may be in one of these ConfigMaps. */
   readonly objects: readonly RouterObject[];
   readonly stated: Stated;
   /** What was found before, and reasons to doubt it. */

@@ -35,6 +35,7 @@ interface Context {
   readonly objects: readonly RouterObject[];
   readonly podsOf: ReadonlyMap<string, readonly RouterObject[]>;
   readonly daemonSets: readonly RouterObject[];
+  readonly configMaps: readonly RouterObject[];
   /** Names of DaemonSets of which at least one Pod is known. */
   readonly withPods: ReadonlySet<string>;
   /** A server of k3s or RKE2 that says so for all Nodes. */
@@ -270,7 +271,7 @@ const answerFor = (node: RouterNode, context: Context): RouterAnswer => {
   const embedded = nodeSign(node, EMBEDDED);
   if (embedded?.router === 'kube-proxy-windows') return windowsAnswer(node, embedded, context);
   const lacking = absent.filter((set) => isAgent(KUBE_PROXY_AGENT, set));
-  const common = { node, objects, stated, fallback: context.fallback };
+  const common = { node, objects: context.configMaps, stated, fallback: context.fallback };
   const agent = agents.find((each) => isAgent(KUBE_PROXY_AGENT, each));
   if (agent !== undefined) return kubeProxyAnswer({ ...common, agent, doubts });
   const off = disablesKubeProxy(node) ?? context.disabled;
@@ -323,6 +324,7 @@ export const createRouters = ({ objects, nodes, stated = {}, fallback }: Routers
     objects,
     podsOf: Map.groupBy(pods, ({ nodeName }) => nodeName),
     daemonSets: objects.filter(({ kind }) => kind === 'DaemonSet'),
+    configMaps: objects.filter(({ kind }) => kind === 'ConfigMap'),
     withPods: new Set(pods.flatMap(({ namespace, owner }) => (owner === '' ? [] : [ownerKey(namespace, owner)]))),
     disabled: nodes.map(disablesKubeProxy).find((found) => found !== undefined),
     stated,

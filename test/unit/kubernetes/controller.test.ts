@@ -67,6 +67,31 @@ describe('createController', () => {
     expect(outcomes).to.deep.equal(['success 0', 'success 0']);
   });
 
+  it('lets others have their turn between keys, though no reconcile waits for anything', async () => {
+    let turns = 0;
+    let counting = true;
+    const count = (): void => {
+      turns += 1;
+      if (counting) setImmediate(count);
+    };
+    setImmediate(count);
+    const at: number[] = [];
+    let now = 0;
+    // Each takes 4 ms of the processor.
+    start(
+      () => {
+        now += 4;
+        at.push(turns);
+        return Promise.resolve(done);
+      },
+      { clock: { ...clock, monotonic: () => now } },
+    );
+    for (let index = 0; index < 30; index += 1) queue.add(`key-${index}`);
+    while (at.length < 30) await new Promise(setImmediate);
+    counting = false;
+    expect(new Set(at).size, `turns at each key: ${at.join(', ')}`).to.equal(10);
+  });
+
   it('calls again after the time that a requeue asks for, and not before', async () => {
     const seen: number[] = [];
     const first = clock.monotonic();
