@@ -47,7 +47,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   kubeedge: pure('routing'),
   traffic: pure(),
   telemetry: io([], 'winston', 'prom-client', 'express'),
-  kubernetes: io(['telemetry'], 'undici', '@kubernetes/client-node', 'yaml'),
+  kubernetes: io(['telemetry'], 'undici', '@kubernetes/client-node', 'yaml', '@bufbuild/protobuf'),
   metrics: io(['telemetry', 'kubernetes', 'flow', 'traffic'], 'undici'),
   installation: io(['telemetry', 'kubernetes']),
   webhook: io([...PURE, 'telemetry', 'kubernetes', 'installation'], 'express'),

@@ -125,7 +125,8 @@ export const createClient = (options: ClientOptions): Client => {
     signal?: AbortSignal,
   ) => {
     const path = withQuery(collectionPath(resource, listOptions.namespace), listQuery(listOptions));
-    const call: Call = { method: 'GET', path, newConnection: listOptions.newConnection === true };
+    const { newConnection = false, encoding } = listOptions;
+    const call: Call = { method: 'GET', path, newConnection, ...defined({ encoding }) };
     return asList<T>(await exchange.json(call, signal), resource, call);
   };
 

@@ -14,7 +14,7 @@ import type { ConnectionErrorReason, RequestIdentity } from './errors.ts';
 import { parseRetryAfter, retryDelay } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
 import type { Transport, TransportRequest } from './transport.ts';
-import type { Clock, Refusal } from './types.ts';
+import type { Clock, Encoding, Refusal } from './types.ts';
 
 export interface ExchangeOptions {
   config: KubeConfigSource;
@@ -36,6 +36,8 @@ export interface Call {
   headers?: Readonly<Record<string, string>>;
   /** See ListOptions. */
   newConnection?: boolean;
+  /** Asked for before JSON. */
+  encoding?: Encoding;
   refusal?: Refusal | undefined;
 }
 
@@ -100,16 +102,40 @@ const reasonOf = (error: unknown): ConnectionErrorReason => {
 const sameHeaders = (left: Credentials, right: Credentials): boolean =>
   JSON.stringify(left.headers) === JSON.stringify(right.headers);
 
-/** The whole body as text; what goes on for too long is broken off. */
-const textOf = async (body: Dispatcher.ResponseData['body'], request: RequestIdentity): Promise<string> => {
+/** The whole body; what goes on for too long is broken off. */
+const bytesOf = async (body: Dispatcher.ResponseData['body'], request: RequestIdentity): Promise<Buffer> => {
   const bytes = createGrowingBuffer(MAX_ANSWER_BYTES);
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     // Leaving the loop destroys the body, and with it the request.
     if (bytes.length + chunk.length > MAX_ANSWER_BYTES) throw new AnswerTooLongError(request);
     bytes.push(chunk);
   }
-  return bytes.take().toString('utf8');
+  return bytes.take();
 };
+
+const JSON_TYPE = 'application/json';
+
+/** The value of an answer; undefined where its bytes are none. */
+type Parse = (bytes: Buffer) => unknown;
+
+const parseText: Parse = (bytes) => parseJson(bytes.toString('utf8'));
+
+const parserOf = ({ encoding }: Call, answer: Dispatcher.ResponseData): Parse => {
+  if (encoding === undefined || header(answer, 'content-type')?.startsWith(encoding.mediaType) !== true)
+    return parseText;
+  return (bytes) => {
+    try {
+      return encoding.decode(bytes);
+    } catch {
+      return undefined;
+    }
+  };
+};
+
+interface Answer {
+  readonly bytes: Buffer;
+  readonly parse: Parse;
+}
 
 export const createExchange = (options: ExchangeOptions): Exchange => {
   const { config, transport, userAgent, requestTimeoutMs, retry, clock, random } = options;
@@ -144,9 +170,9 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
         path: call.path,
         headers: {
           ...call.headers,
-          accept: 'application/json',
+          accept: call.encoding === undefined ? JSON_TYPE : `${call.encoding.mediaType}, ${JSON_TYPE};q=0.9`,
           'user-agent': userAgent,
-          ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
+          ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? JSON_TYPE }),
         },
         ...body,
         newConnection: call.newConnection === true,
@@ -157,12 +183,8 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     );
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer;
     const retryAfterMs = parseRetryAfter(header(answer, 'retry-after'), clock.now());
-    throw apiErrorOf(
-      identityOf(call),
-      answer.statusCode,
-      parseJson(await abortable(textOf(answer.body, identityOf(call)), deadline.signal)),
-      retryAfterMs,
-    );
+    const bytes = await abortable(bytesOf(answer.body, identityOf(call)), deadline.signal);
+    throw apiErrorOf(identityOf(call), answer.statusCode, parserOf(call, answer)(bytes), retryAfterMs);
   };
 
   /** A 401 was refused before anything was done: worth one more try if the credentials have changed meanwhile. */
@@ -179,7 +201,7 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     }
   };
 
-  const attempt = async (call: Call, signal?: AbortSignal): Promise<string> => {
+  const attempt = async (call: Call, signal?: AbortSignal): Promise<Answer> => {
     signal?.throwIfAborted();
     let refused: Error | undefined;
     const { refusal } = call;
@@ -187,7 +209,8 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     const deadline = createDeadline(clock, requestTimeoutMs, signal);
     try {
       const answer = await authenticated(asking, deadline);
-      return await abortable(textOf(answer.body, identityOf(call)), deadline.signal);
+      const bytes = await abortable(bytesOf(answer.body, identityOf(call)), deadline.signal);
+      return { bytes, parse: parserOf(call, answer) };
     } catch (error) {
       throw refused ?? failure(error, call, deadline, signal);
     } finally {
@@ -195,7 +218,7 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     }
   };
 
-  const text: Exchange['text'] = async (call, signal) => {
+  const answered = async (call: Call, signal?: AbortSignal): Promise<Answer> => {
     for (let retries = 0; ; retries++) {
       try {
         return await attempt(call, signal);
@@ -209,12 +232,12 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
 
   return {
     failure,
-    text,
+    text: async (call, signal) => (await answered(call, signal)).bytes.toString('utf8'),
     async json<T>(call: Call, signal?: AbortSignal) {
-      const body = await text(call, signal);
-      const value = parseJson(body);
+      const { bytes, parse } = await answered(call, signal);
+      const value = parse(bytes);
       if (value !== undefined) return value as T;
-      const message = `the answer (${body.length} characters) is not JSON`;
+      const message = `the answer (${bytes.length} bytes) is ${parse === parseText ? 'not JSON' : 'in no encoding that was asked for'}`;
       throw new ConnectionError({ ...identityOf(call), reason: 'InvalidResponse', message });
     },
     async open(call, signal) {

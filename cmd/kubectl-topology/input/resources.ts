@@ -11,6 +11,7 @@ import {
   ZONE_EVACUATIONS,
 } from '../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
+import type { Encoding } from '../../../pkg/kubernetes/types.ts';
 import type { CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 
 export interface Source {
@@ -21,6 +22,7 @@ export interface Source {
   readonly everywhere?: boolean;
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
+  readonly encoding?: Encoding;
   /** What it adds is evidence: where it may not be read the collection goes on without. */
   readonly evidence?: boolean;
   /** Not every cluster serves it: where it is not served there are none. */

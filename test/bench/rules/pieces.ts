@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The benchmark of rules in pieces that know nothing of each other: one rule in one scenario, one workload of SLATE's experiment.
+import { DEFAULT_LOOP_POLICY } from '../../../pkg/flow/loop/policy.ts';
 import { simulate } from '../loop/plant.ts';
+import { loopRule } from '../loop/rules.ts';
 import { SCENARIOS } from '../loop/scenarios.ts';
 import { COMPARED } from './rules.ts';
 import * as slate from './slate.ts';
-import { ENVOYS, meanExperience, OURS } from './table.ts';
+import { best, ENVOYS, meanExperience, OURS } from './table.ts';
 import type { RuleScenario, SlateRow } from './table.ts';
 
 const CAPS = [300, 500, 700];
 const ENDPOINTS = [3, 6];
+/** Each with the threshold as far above it as by default. */
+const TARGETS = [0.6, 0.7, 0.8];
 const SLATE_SEED = 1;
 
 /** What is run of everything. */
@@ -54,6 +58,15 @@ const named = <T extends { readonly name: string }>(all: readonly T[], name: str
 
 const slateRow = (load: slate.Workload, delay: slate.Delay): SlateRow => {
   const fixed = (split: slate.Split): slate.SlateOutcome => slate.runFixed(load, split, delay, SLATE_SEED);
+  const withTarget = (targetUtilization: number, endpointsEach: number): slate.SlateOutcome => {
+    const { upperUtilization, targetUtilization: usual } = DEFAULT_LOOP_POLICY;
+    const policy = {
+      ...DEFAULT_LOOP_POLICY,
+      targetUtilization,
+      upperUtilization: targetUtilization + upperUtilization - usual,
+    };
+    return slate.runRule(load, loopRule(policy), { endpointsEach, delay }, SLATE_SEED);
+  };
   const followed = (name: string, endpointsEach: number): slate.SlateOutcome => {
     const { rule, everySeconds } = named(COMPARED, name);
     return slate.runRule(load, rule, { endpointsEach, delay, ...(everySeconds && { everySeconds }) }, SLATE_SEED);
@@ -66,6 +79,7 @@ const slateRow = (load: slate.Workload, delay: slate.Delay): SlateRow => {
     optimum: fixed(slate.classBlindOptimum(load, delay)),
     envoy: followed(ENVOYS, Math.max(...ENDPOINTS)),
     ours: ENDPOINTS.map((count) => followed(OURS, count)),
+    tuned: ENDPOINTS.map((count) => best(TARGETS.map((target) => withTarget(target, count)))),
   };
 };
 

@@ -22,6 +22,8 @@ export interface SlateRow extends Pick<Workload, 'name' | 'published'> {
   readonly envoy: SlateOutcome;
   /** With three and with six endpoints a cluster. */
   readonly ours: readonly SlateOutcome[];
+  /** The same with the best of three targets, as the waterfall has the best of three caps. */
+  readonly tuned: readonly SlateOutcome[];
 }
 
 export interface RulesResults {
@@ -118,7 +120,7 @@ const cell = ({ mean, completed }: SlateOutcome): string =>
 /** How far above the best of the others a mean may be to count as equal. */
 const TOLERANCE = 1.05;
 
-const slateRow = ({ name, published, local, waterfall, optimum, envoy, ours }: SlateRow): string[] => [
+const slateRow = ({ name, published, local, waterfall, optimum, envoy, ours, tuned }: SlateRow): string[] => [
   name,
   `${published.local} / ${cell(local)}`,
   `${Math.min(...published.waterfall)} / ${cell(best(waterfall))}`,
@@ -126,10 +128,11 @@ const slateRow = ({ name, published, local, waterfall, optimum, envoy, ours }: S
   cell(optimum),
   cell(envoy),
   ...ours.map(cell),
+  tuned.map(cell).join(' / '),
 ];
 
 /** Whoever answers everything comes first. */
-const best = (outcomes: readonly SlateOutcome[]): SlateOutcome =>
+export const best = (outcomes: readonly SlateOutcome[]): SlateOutcome =>
   outcomes.reduce((left, right) =>
     right.completed > left.completed + 0.005 || (right.completed > left.completed - 0.005 && right.mean < left.mean)
       ? right
@@ -137,9 +140,10 @@ const best = (outcomes: readonly SlateOutcome[]): SlateOutcome =>
   );
 
 const slateText = ({ delays, rows }: RulesResults['slate'][number]): string => {
-  const asGood = (limit: (row: SlateRow) => number): number =>
-    rows.filter((row) => row.ours.every(({ mean, completed }) => completed > 0.995 && mean <= TOLERANCE * limit(row)))
+  const asGood = (limit: (row: SlateRow) => number, own: 'ours' | 'tuned' = 'ours'): number =>
+    rows.filter((row) => row[own].every(({ mean, completed }) => completed > 0.995 && mean <= TOLERANCE * limit(row)))
       .length;
+  const bestWaterfall = ({ waterfall }: SlateRow): number => best(waterfall).mean;
   return [
     `${delays}:`,
     markdownTable(
@@ -152,10 +156,11 @@ const slateText = ({ delays, rows }: RulesResults['slate'][number]): string => {
         'Envoy',
         'ours, 3 endpoints',
         'ours, 6',
+        'ours, 3 / 6, best target',
       ],
       rows.map(slateRow),
     ),
-    `Ours is at most 5 % above the best of the three waterfalls, rebuilt, in ${asGood(({ waterfall }) => best(waterfall).mean)} of ${rows.length} workloads, at most 5 % above the class-blind optimum in ${asGood(({ optimum }) => optimum.mean)}, and at most 5 % above SLATE's published mean in ${asGood(({ published }) => published.slate)}.`,
+    `Ours is at most 5 % above the best of the three waterfalls, rebuilt, in ${asGood(bestWaterfall)} of ${rows.length} workloads (in ${asGood(bestWaterfall, 'tuned')} with the best of three targets: 60, 70, 80 %), at most 5 % above the class-blind optimum in ${asGood(({ optimum }) => optimum.mean)}, and at most 5 % above SLATE's published mean in ${asGood(({ published }) => published.slate)}.`,
   ].join('\n\n');
 };
 
