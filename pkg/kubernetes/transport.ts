@@ -90,6 +90,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const SHARED_CONNECTION_MS = 1_000;
 // undici's own ceiling of 100 would open a second connection for the 101st watch; the server's setting lowers it.
 const MAX_STREAMS = 1_000;
+const [STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES] = [4 * 2 ** 20, 16 * 2 ** 20];
 
 /**
  * Asks when undici begins to send, which may be long after the request was made: it waits for a connection, and over HTTP/2 for one of
@@ -114,7 +115,13 @@ const agentOptions = (allowH2: boolean): Agent.Options => ({
   // Deadlines are the client's, on its own clock; undici would cut quiet watches after five minutes.
   headersTimeout: 0,
   bodyTimeout: 0,
-  h2Options: { pingInterval: PING_INTERVAL_MS, maxConcurrentStreams: MAX_STREAMS },
+  // Beside `h2Options`: undici 8.12 has its types read `h2Options.settings`, and its code nothing there.
+  initialWindowSize: STREAM_WINDOW_BYTES,
+  h2Options: {
+    pingInterval: PING_INTERVAL_MS,
+    maxConcurrentStreams: MAX_STREAMS,
+    connectionWindowSize: CONNECTION_WINDOW_BYTES,
+  },
 });
 
 const createDirectAgent = (options: buildConnector.BuildOptions, allowH2: boolean, clock: Clock): Agent => {

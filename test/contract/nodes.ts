@@ -38,7 +38,7 @@ const NODE_KINDS: readonly object[] = [
       unschedulable: true,
       taints: [
         { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' },
-        { key: 'away', effect: 'NoExecute', timeAdded: '2026-01-01T00:00:00Z' },
+        { key: 'away', effect: 'NoExecute' },
       ],
     },
     status: {

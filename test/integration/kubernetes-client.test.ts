@@ -45,6 +45,21 @@ describe('client over HTTP/2', () => {
     await Promise.all(watches.map(({ done }) => done));
   });
 
+  it('lets a server send megabytes before it has to wait for a word from here', async () => {
+    const windows: number[] = [];
+    wire.answerRequest = (response) => {
+      const session = response.stream.session;
+      // Of a stream, then of the connection, less the few bytes that are on their way.
+      windows.push(session?.remoteSettings.initialWindowSize ?? 0, session?.state.remoteWindowSize ?? 0);
+      response.end('{"ok":true}');
+    };
+    await wire.client.raw('/version');
+    await wire.client.raw('/version');
+    const [stream, connection] = windows.slice(-2);
+    expect(stream).to.equal(4 * 2 ** 20);
+    expect(connection).to.be.within(16 * 2 ** 20 - 100, 16 * 2 ** 20);
+  });
+
   it('moves on when the server asks to go away: running watches end in order, requests use a new connection', async () => {
     let finish: () => void = () => undefined;
     wire.answerWatch = (response) => {
