@@ -90,6 +90,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const SHARED_CONNECTION_MS = 1_000;
 // undici's own ceiling of 100 would open a second connection for the 101st watch; the server's setting lowers it.
 const MAX_STREAMS = 1_000;
+// What a server sends before it waits for a word from here, a round trip; a stream's is that of Go's client (x/net/http2, transport.go).
 const [STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES] = [4 * 2 ** 20, 16 * 2 ** 20];
 
 /**
