@@ -10,7 +10,7 @@ export interface BundledPackage {
   readonly version: string;
   /** SPDX identifier or expression; undefined: only a text. */
   readonly license: string | undefined;
-  /** Its licence and notice files, by file name. */
+  /** Its licence and notice files, by file name; where it has none, the copyright notices of its bundled files. */
   readonly texts: readonly string[];
 }
 
@@ -19,14 +19,27 @@ const folderOf = (file: string): string | undefined => /^(?:.*\/)?node_modules\/
 
 const LICENCE_FILE = /^(?:licen[cs]e|copying|notice)(?:[.-].*)?$/i;
 
-const readPackage = (root: string, folder: string): BundledPackage => {
+/** What stands in line comments before anything else, without their slashes. */
+const headOf = (file: string): string => {
+  const [head = ''] = /^(?:\/\/.*\r?\n)*/.exec(readFileSync(file, 'utf8')) ?? [];
+  return head.replace(/^\/\/ ?/gm, '').trim();
+};
+
+/** Copyright notices at the head of source files, each once, as one text: comments do not get into a bundle. */
+const noticesOf = (files: readonly string[]): string[] => {
+  const notices = [...new Set(files.map(headOf))].filter((head) => head.startsWith('Copyright')).sort();
+  return notices.length === 0 ? [] : [notices.join('\n\n')];
+};
+
+const readPackage = (root: string, folder: string, files: readonly string[]): BundledPackage => {
   const directory = join(root, folder);
   const text = readFileSync(join(directory, 'package.json'), 'utf8');
   const { name = folder, version = '', license } = JSON.parse(text) as Record<string, string | undefined>;
-  const texts = readdirSync(directory)
+  const own = readdirSync(directory)
     .filter((file) => LICENCE_FILE.test(file))
     .sort()
     .map((file) => readFileSync(join(directory, file), 'utf8').trim());
+  const texts = own.length > 0 ? own : noticesOf(files.map((file) => join(root, file)));
   if (license === undefined && texts.length === 0)
     throw new Error(`${name}@${version} names no licence and has no licence text`);
   return { folder, name, version, license, texts };
@@ -37,9 +50,9 @@ const readPackage = (root: string, folder: string): BundledPackage => {
  * @throws Error that names a package without any licence.
  */
 export const packagesOf = (root: string, files: readonly string[]): BundledPackage[] =>
-  [...new Set(files.map(folderOf).filter((folder) => folder !== undefined))]
-    .sort()
-    .map((folder) => readPackage(root, folder));
+  [...Map.groupBy(files, folderOf)]
+    .flatMap(([folder, own]) => (folder === undefined ? [] : [readPackage(root, folder, own)]))
+    .sort((a, b) => (a.folder < b.folder ? -1 : 1));
 
 const RULE = `\n\n${'-'.repeat(80)}\n\n`;
 

@@ -10,5 +10,15 @@ export const markdownTable = (head: readonly string[], rows: readonly (readonly 
     .join('\n');
 
 /** One line about what the figures were taken on. */
-export const describeMachine = ({ date, node, cpu, cores, memoryGib, loadAverage }: Environment): string =>
-  `Measured ${date}: Node.js ${node}, ${cores} cores (${cpu}), ${memoryGib} GiB; load average ${formatNumber(loadAverage.begin, 2)} before, ${formatNumber(loadAverage.end, 2)} after.`;
+export const describeMachine = ({
+  date,
+  node,
+  cpu,
+  cores,
+  memoryGib,
+  loadAverage,
+  calibrationMs,
+}: Environment): string =>
+  `Measured ${date}: Node.js ${node}, ${cores} cores (${cpu}), ${memoryGib} GiB; load average ${formatNumber(loadAverage.begin, 2)} before, ${formatNumber(loadAverage.end, 2)} after${
+    calibrationMs === undefined ? '' : `; fixed work ${formatNumber(calibrationMs)} ms`
+  }.`;

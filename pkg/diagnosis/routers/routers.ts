@@ -44,6 +44,8 @@ interface Context {
   readonly fallback: KubernetesVersion | undefined;
   /** Of each plane the object, of whichever Node, that shows it. */
   readonly shown: ReadonlyMap<DataPlane, RouterObject>;
+  /** Answers that were found for an agent, by the kubelet's version and what is doubted: a DaemonSet has one for thousands of Nodes. */
+  readonly ofAgents: Map<RouterObject, Map<string, RouterAnswer>>;
 }
 
 const ownerKey = (namespace: string, name: string): string => `${namespace}/${name}`;
@@ -273,7 +275,13 @@ const answerFor = (node: RouterNode, context: Context): RouterAnswer => {
   const lacking = absent.filter((set) => isAgent(KUBE_PROXY_AGENT, set));
   const common = { node, objects: context.configMaps, stated, fallback: context.fallback };
   const agent = agents.find((each) => isAgent(KUBE_PROXY_AGENT, each));
-  if (agent !== undefined) return kubeProxyAnswer({ ...common, agent, doubts });
+  if (agent !== undefined) {
+    const answers = context.ofAgents.get(agent) ?? new Map<string, RouterAnswer>();
+    const key = JSON.stringify([node.status?.nodeInfo?.kubeletVersion, doubts]);
+    const answer = answers.get(key) ?? kubeProxyAnswer({ ...common, agent, doubts });
+    context.ofAgents.set(agent, answers.set(key, answer));
+    return answer;
+  }
   const off = disablesKubeProxy(node) ?? context.disabled;
   if (off !== undefined) {
     const why = 'kube-proxy is switched off, and no other data plane is among these objects';
@@ -329,6 +337,7 @@ export const createRouters = ({ objects, nodes, stated = {}, fallback }: Routers
     disabled: nodes.map(disablesKubeProxy).find((found) => found !== undefined),
     stated,
     fallback,
+    ofAgents: new Map(),
     shown: new Map(
       PLANES.flatMap((plane) => {
         const object = shownBy(plane, objects);
@@ -343,14 +352,14 @@ export const createRouters = ({ objects, nodes, stated = {}, fallback }: Routers
     known.set(name, answer);
     return answer;
   };
-  const keys = new Map<string, string>();
+  const keys = new Map<RouterAnswer, string>();
   return {
     of,
     keyOf(node) {
-      const name = nameOf(node);
-      const { router, version, certainty, why, behaviour, notes, routing } = of(node);
-      const key = keys.get(name) ?? JSON.stringify([router, version, certainty, why, behaviour, notes, routing]);
-      keys.set(name, key);
+      const answer = of(node);
+      const { router, version, certainty, why, behaviour, notes, routing } = answer;
+      const key = keys.get(answer) ?? JSON.stringify([router, version, certainty, why, behaviour, notes, routing]);
+      keys.set(answer, key);
       return key;
     },
   };

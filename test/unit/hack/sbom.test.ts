@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
-import { describe, it } from 'mocha';
+import { after, describe, it } from 'mocha';
 import type { BundledPackage } from '../../../hack/lib/packages.ts';
-import { licencesOf } from '../../../hack/lib/packages.ts';
+import { licencesOf, packagesOf } from '../../../hack/lib/packages.ts';
 import { sbomOf } from '../../../hack/lib/sbom.ts';
 import type { LockFile } from '../../../hack/lib/sbom.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 interface Bill {
   serialNumber: string;
@@ -98,6 +99,31 @@ describe('the bill of materials', () => {
 });
 
 describe('the text of licences', () => {
+  const folder = temporaryFolder();
+  after(() => folder.remove());
+
+  it('is the notices of the bundled files where a package has no file for it', () => {
+    const file = (path: string, text: string): string => {
+      folder.write(path, text);
+      return path;
+    };
+    for (const name of ['a', 'b'])
+      file(`node_modules/${name}/package.json`, JSON.stringify({ name, version: '1.0.0', license: 'MIT' }));
+    file('node_modules/b/LICENSE', 'You may.');
+    const packages = packagesOf(folder.path, [
+      file('node_modules/a/one.js', '// Copyright 2020 A\n// You may.\n/** Code. */\nexport {};'),
+      file('node_modules/a/two.js', '// Copyright 2020 A\n// You may.\nexport const two = 2;'),
+      file('node_modules/a/three.js', '// Copyright 2008 B\n'),
+      file('node_modules/a/four.js', '// A comment.\n'),
+      file('node_modules/b/one.js', '// Copyright 2020 B\n'),
+      file('pkg/own.ts', '// Copyright 2020 C\n'),
+    ]);
+    expect(packages.map(({ name, texts }) => [name, texts])).to.deep.equal([
+      ['a', ['Copyright 2008 B\n\nCopyright 2020 A\nYou may.']],
+      ['b', ['You may.']],
+    ]);
+  });
+
   it('has a heading a package and says where there is no text', () => {
     const text = licencesOf([
       bundled('node_modules/a', { texts: ['You may.'] }),

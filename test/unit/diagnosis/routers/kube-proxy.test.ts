@@ -2,6 +2,8 @@
 // Each platform's kube-proxy: its own version and gates, how sure that is, and which nodes have another.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { createCollector } from '../../../../pkg/diagnosis/project/collect.ts';
+import { routersOf } from '../../../../pkg/diagnosis/routers/of-snapshot.ts';
 import { node } from '../../../fixtures/core.ts';
 import { agentPod, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
 
@@ -207,6 +209,20 @@ const CASES: readonly Case[] = [
 
 describe('which kube-proxy routes on a Node', () => {
   checkRouters(CASES);
+
+  it('is one answer for all Nodes of a DaemonSet with the same kubelet, and another for another kubelet', () => {
+    const collector = createCollector();
+    const nodes = ['v1.33.4', 'v1.33.4', 'v1.34.2'].map((kubeletVersion, index) =>
+      node({ zone: 'a', kubeletVersion, metadata: { name: `n${index}` } }),
+    );
+    for (const object of [...nodes, kubeProxy('v1.33.4')]) collector.add(object);
+    const routers = routersOf(collector.snapshot(new Map()));
+    const [first, second, third] = nodes.map((each) => routers.of(each));
+    expect(second).to.equal(first);
+    expect(first?.notes).to.deep.equal([]);
+    expect(third?.notes.join()).to.match(/kube-proxy 1\.33, kubelet 1\.34/);
+    expect(nodes.map((each) => routers.keyOf(each) === routers.keyOf(nodes[0]!))).to.deep.equal([true, true, false]);
+  });
 
   it('is never read from nodeInfo.kubeProxyVersion', () => {
     const own = node({ zone: 'a', kubeletVersion: 'v1.34.2', metadata: { name: 'n' } });
