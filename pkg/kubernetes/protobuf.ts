@@ -49,18 +49,20 @@ const readInner = (reader: BinaryReader, message: Message, found?: Found): Found
 
 const lengthDelimited = (read: Field['read']): Field => ({ wireType: WireType.LengthDelimited, read });
 
-/** Go leaves empty values out of JSON, and writes them here. */
 const scalar =
-  (wireType: WireType, valueOf: (reader: BinaryReader) => string | boolean | number) =>
+  (wireType: WireType, valueOf: (reader: BinaryReader) => string | boolean | number, keepsEmpty = false) =>
   (name: string): Field => ({
     wireType,
     read(reader, found) {
       const value = valueOf(reader);
-      if (value !== '' && value !== false && value !== 0) found[name] = value;
+      if (keepsEmpty || (value !== '' && value !== false && value !== 0)) found[name] = value;
     },
   });
 
+/** Empty ones are written here, and left out of JSON (`omitempty`). */
 const text = scalar(WireType.LengthDelimited, (reader) => reader.string());
+/** Empty ones are in JSON too. */
+const required = scalar(WireType.LengthDelimited, (reader) => reader.string(), true);
 const flag = scalar(WireType.Varint, (reader) => reader.bool());
 const whole = scalar(WireType.Varint, (reader) => reader.int32());
 
@@ -97,12 +99,12 @@ const NODE: Message = {
   1: one('metadata', { 1: text('name'), 11: texts('labels'), 12: texts('annotations') }),
   2: one('spec', {
     4: flag('unschedulable'),
-    5: many('taints', { 1: text('key'), 2: text('value'), 3: text('effect') }),
+    5: many('taints', { 1: required('key'), 2: text('value'), 3: required('effect') }),
   }),
   3: one('status', {
     2: texts('allocatable', quantity),
-    4: many('conditions', { 1: text('type'), 2: text('status') }),
-    7: one('nodeInfo', { 7: text('kubeletVersion') }),
+    4: many('conditions', { 1: required('type'), 2: required('status') }),
+    7: one('nodeInfo', { 7: required('kubeletVersion') }),
   }),
 };
 

@@ -78,6 +78,18 @@ describe('Nodes in protobuf', () => {
     });
   });
 
+  it('keep empty texts where JSON has them, and only there', () => {
+    const bare = inner(3, inner(4, text(1, 'Ready'), text(2, '')), inner(7, text(7, '')));
+    const spec = inner(2, whole(4, 0), inner(5, text(1, 'away'), text(2, ''), text(3, '')));
+    expect(decoded(inner(2, inner(1, text(1, '')), spec, bare))).to.deep.equal([
+      {
+        metadata: {},
+        spec: { taints: [{ key: 'away', effect: '' }] },
+        status: { conditions: [{ type: 'Ready', status: '' }], nodeInfo: { kubeletVersion: '' } },
+      },
+    ]);
+  });
+
   it('are an empty list where there are none', () => {
     expect(decoded()).to.deep.equal([]);
   });
