@@ -144,7 +144,7 @@ const unwrap = (bytes: Uint8Array): { type: Found; body: Uint8Array } => {
 
 /**
  * For lists of Nodes: names, labels, annotations, taints, what they can hold, their conditions and the kubelet's version.
- * The API server needs a third of the time that it takes to write JSON (docs/adr/0030-nodes-in-protobuf.md).
+ * The API server needs less than half of the time that it takes to write JSON (docs/adr/0030-nodes-in-protobuf.md).
  */
 export const NODES_IN_PROTOBUF: Encoding = {
   mediaType: 'application/vnd.kubernetes.protobuf',
