@@ -13,12 +13,13 @@ interface Field {
 /** Fields by number; one number never gets another meaning (protobuf.dev/best-practices/dos-donts). */
 type Message = Readonly<Record<number, Field>>;
 
-/** The reader's own way makes a view of what is skipped: of every image of a Node. */
+/** The reader's own `skip` makes a view of each text and message, which is one for every image of a Node. */
 const skip = (reader: BinaryReader, wireType: WireType, number: number): void => {
-  if (wireType !== WireType.LengthDelimited) reader.skip(wireType, number);
-  else {
+  if (wireType === WireType.LengthDelimited) {
     const length = reader.uint32();
     reader.pos += length;
+  } else {
+    reader.skip(wireType, number);
   }
 };
 

@@ -19,7 +19,7 @@ export interface Environment {
 }
 
 /** Called at the begin of a run; the function it returns completes the description at the end. */
-export const describeEnvironment = (): (() => Environment) => {
+export const describeEnvironment = (): (() => Required<Environment>) => {
   const begin = loadavg()[0] ?? 0;
   const calibrationMs = calibrate();
   return () => ({

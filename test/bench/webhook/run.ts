@@ -61,7 +61,6 @@ export const runWebhookBench = async ({ quick, report }: WebhookBenchOptions): P
   if (cores === undefined) report('server and load share their cores: there is only one, or no `taskset`');
   else pinSelf(String(cores.load));
   const environment = describeEnvironment();
-  const begin = calibrate();
   const directory = mkdtempSync(join(tmpdir(), 'bench-webhook-'));
   const gardener = await openResourceManager(directory);
   if (gardener.kind === 'missing') report(gardener.message);
@@ -82,9 +81,10 @@ export const runWebhookBench = async ({ quick, report }: WebhookBenchOptions): P
         cells.push(await measureCell({ scenario, endpoints, rounds, measureMs, contenders, ground, report }));
       }
     }
+    const measuredOn = environment();
     return {
-      environment: environment(),
-      calibrationMs: { begin, end: calibrate() },
+      environment: measuredOn,
+      calibrationMs: { begin: measuredOn.calibrationMs, end: calibrate() },
       connections: CONNECTIONS,
       rounds,
       secondsPerRound: measureMs / 1000,

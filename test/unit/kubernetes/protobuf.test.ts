@@ -69,7 +69,7 @@ const EXPECTED = {
 };
 
 describe('Nodes in protobuf', () => {
-  it('are read as JSON would give them, without what nobody looks at', () => {
+  it('have the same fields as in JSON, as far as a model uses them', () => {
     expect(decode(listOf(NODE, NODE))).to.deep.equal({
       apiVersion: 'v1',
       kind: 'NodeList',
