@@ -4,7 +4,6 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSy
 import { writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
-import { COMPLETION_SCRIPTS } from '../cmd/kubectl-topology/completion-scripts.ts';
 import { licencesOf, packagesOf } from './lib/packages.ts';
 import { sbomOf } from './lib/sbom.ts';
 import type { LockFile } from './lib/sbom.ts';
@@ -87,7 +86,7 @@ const makeExecutable = (file: string): void => {
 const makePlugin = (target: string, command: string): void => {
   copyFileSync(join(target, `${command}.js`), join(target, command));
   const completion = join(target, command.replace('kubectl-', 'kubectl_complete-'));
-  writeFileSync(completion, COMPLETION_SCRIPTS.kubectl);
+  writeFileSync(completion, `#!/usr/bin/env sh\nexec ${command} __complete "$@"\n`);
   chmodSync(completion, 0o755);
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `make check`: format, lint, types, layers, dead exports, names, lock files, generated files. Runs all, then says which failed.
+// `make check`: format, lint, types, layers, dead exports, names, lock files, generated files. Runs all, says which failed, and what each room weighs.
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { deadExports } from './lib/dead-exports.ts';
@@ -7,6 +7,7 @@ import { checkCircles } from './lib/circles.ts';
 import { checkLayers } from './lib/layers.ts';
 import { auditLocks } from './lib/lock-audit.ts';
 import { namesWithTwoMeanings } from './lib/one-meaning.ts';
+import { roomsTable } from './lib/rooms.ts';
 import { readSources } from './lib/sources.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -46,4 +47,5 @@ for (const [name, run] of steps) {
   for (const finding of findings) console.log(finding.replaceAll(/^/gm, '     '));
   if (findings.length > 0) failed += 1;
 }
+if (only.length === 0) console.log(`\n${roomsTable(root).join('\n')}`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -14,7 +14,6 @@ import { flowController } from './generate/flow-controller.ts';
 import { kep2004Figure, kep2004Page } from './generate/kep-2004.ts';
 import { krew } from './generate/krew.ts';
 import { partsFigure } from './generate/parts-figure.ts';
-import { admissionPolicies } from './generate/policies.ts';
 import { reasonsReference } from './generate/reasons.ts';
 import { references } from './generate/references.ts';
 import { results } from './generate/results.ts';
@@ -23,7 +22,6 @@ import { trips, tripsFigure } from './generate/trips.ts';
 import type { Generator } from './generate/types.ts';
 
 const GENERATORS: readonly Generator[] = [
-  admissionPolicies,
   architecture,
   architectureFigure,
   benchmarks,

@@ -3,13 +3,18 @@
 import { randomBytes } from 'node:crypto';
 import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/endpointslice-webhook.ts';
 import { defined } from '../../pkg/apis/defined.ts';
-import { COMMANDS } from '../../pkg/apis/names.ts';
-import type { Carrier } from '../../pkg/hints/policy/index.ts';
+import type { Namespace } from '../../pkg/apis/core.ts';
+import { COMMANDS, SWITCH_NAMESPACE } from '../../pkg/apis/names.ts';
+import { isSwitchedOff, isSwitching } from '../../pkg/apis/readings.ts';
+import { NAMESPACES } from '../../pkg/apis/resources.ts';
 import { excludedNamespacesOf } from '../../pkg/hints/served-namespaces.ts';
 import { createClusterLock, soleInstallation } from '../../pkg/installation/cluster-lock.ts';
 import { watchDeployment } from '../../pkg/installation/deployment-removed.ts';
 import { createInstallationOwner } from '../../pkg/installation/owner.ts';
+import { createCache } from '../../pkg/kubernetes/cache.ts';
+import type { Cache } from '../../pkg/kubernetes/cache.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
+import { dropManagedFields } from '../../pkg/kubernetes/informer.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import { createLeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
 import { sleep } from '../../pkg/kubernetes/sleep.ts';
@@ -17,8 +22,6 @@ import type { Client, Clock } from '../../pkg/kubernetes/types.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { formatVersion, parseKubernetesVersion } from '../../pkg/routing/version.ts';
 import type { Logger } from '../../pkg/telemetry/types.ts';
-import { createCarrierWatch } from '../../pkg/webhook/carrier-watch.ts';
-import type { CarrierWatch } from '../../pkg/webhook/carrier-watch.ts';
 import { openFileCertificates } from '../../pkg/webhook/certificates/files.ts';
 import { openSecretCertificates, serviceNames } from '../../pkg/webhook/certificates/secret-store.ts';
 import type { RefreshingCertificateSource } from '../../pkg/webhook/certificates/types.ts';
@@ -124,13 +127,8 @@ const openCertificates = (connection: Connection, signal: AbortSignal): Promise<
   return openSecretCertificates({ ...connection, name: COMMANDS.endpointSliceWebhook, names, randomBytes }, signal);
 };
 
-/** The admission backend where it is configured rather than left to the settings reconciler. */
-const fixedCarrier = (carrier: Carrier): Pick<CarrierWatch, 'current' | 'onChange'> => ({
-  current: () => carrier,
-  onChange: () => () => undefined,
-});
-
-interface Registered extends Pick<RegisteringOptions, 'watch' | 'claim'> {
+interface Registered extends Pick<RegisteringOptions, 'claim'> {
+  readonly namespaces: Cache<Namespace>;
   readonly certificates: RefreshingCertificateSource;
   readonly version: VersionWatch;
   readonly evacuations: EvacuationWatch | undefined;
@@ -141,19 +139,11 @@ interface Registered extends Pick<RegisteringOptions, 'watch' | 'claim'> {
 const keeperOf = (
   connection: Connection,
   owner: ReturnType<typeof createInstallationOwner>,
-  {
-    certificates,
-    version,
-    watch,
-    claim,
-    evacuations,
-    settingsReconcilerUser,
-  }: Registered & { watch: CarrierWatch | undefined },
+  { certificates, version, claim, namespaces, evacuations, settingsReconcilerUser }: Registered,
 ): RegistrationKeeper | undefined => {
   const { config, namespace } = connection;
   const { includedNamespaces, excludedNamespaces, ...rest } = config.registration;
   if (evacuations === undefined) return undefined;
-  const carrier = watch ?? fixedCarrier(config.admission === 'policy' ? 'policy' : 'webhook');
   const excluded = excludedNamespacesOf(namespace, { included: includedNamespaces, excluded: excludedNamespaces });
   return createRegistrationKeeper({
     ...connection,
@@ -164,8 +154,8 @@ const keeperOf = (
       buildRegistration({
         ...rest,
         version: version.current(),
-        carrier: carrier.current(),
         claimed: claim.held(),
+        off: isSwitchedOff(namespaces),
         evacuating: evacuations.joined(),
         routingLabel: config.installation.routingLabel,
         address: addressOf(connection),
@@ -174,11 +164,16 @@ const keeperOf = (
         settingsReconcilerUser,
       }),
     onWantedChange(callback) {
-      const sources = [certificates, version, carrier, claim, evacuations];
+      const sources = [certificates, version, claim, evacuations];
+      namespaces.onChange(callback);
       const subscriptions = sources.map((source) => source.onChange(callback));
       return () => subscriptions.forEach((unsubscribe) => unsubscribe());
     },
-    refresh: certificates.refresh?.bind(certificates),
+    async refresh(signal) {
+      // Rejects only when aborted.
+      await namespaces.settled(signal).catch(() => undefined);
+      await certificates.refresh?.(signal);
+    },
   });
 };
 
@@ -196,11 +191,20 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
     const users = usersOf(config, namespace, planner.installation);
 
     const owner = createInstallationOwner({ client, namespace, clusterRole: installation.clusterRole, logger });
-    const watch = config.admission === 'auto' ? createCarrierWatch(connection) : undefined;
     const claim =
       installation.claim === undefined
         ? soleInstallation()
         : createClusterLock({ ...connection, lease: installation.claim, installation: namespace, owner });
+    const namespaces = createCache<Namespace>({
+      ...connection,
+      resource: NAMESPACES,
+      selection: { fieldSelector: `metadata.name=${SWITCH_NAMESPACE}` },
+      transform: dropManagedFields,
+    });
+    namespaces.onChange((changed, previous) => {
+      const off = isSwitchedOff(namespaces);
+      if (isSwitching(changed, previous)) logger.warn(off ? 'hints are switched off' : 'hints are switched on');
+    });
     // The replica that registers the entry for evacuated slices follows the evacuations, and needs the right to read them.
     const evacuations = registration.mode === 'self' ? createEvacuationWatch(connection) : undefined;
     const deployment = { namespace, name: registration.deployment ?? '' };
@@ -210,13 +214,19 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
         registration.deployment === undefined
           ? { removed: () => Promise.resolve(false) }
           : watchDeployment({ client, deployment, clock, timeoutMs: GOODBYE_MS, logger }),
-      keeper: keeperOf(connection, owner, { ...users, certificates, version, watch, claim, evacuations }),
-      watch,
+      keeper: keeperOf(connection, owner, { ...users, certificates, version, claim, namespaces, evacuations }),
       claim,
       clock,
       logger,
     });
-    const parts = [certificates, planner, registering, version, ...(evacuations === undefined ? [] : [evacuations])];
+    const parts = [
+      certificates,
+      planner,
+      registering,
+      version,
+      namespaces,
+      ...(evacuations === undefined ? [] : [evacuations]),
+    ];
     const tasks: Task[] = parts.map((part) => (until) => part.run(until));
     return {
       ...users,
@@ -224,6 +234,7 @@ export const openInCluster = async (options: SurroundingsOptions, signal: AbortS
       version: version.current,
       plannerAlive: planner.alive,
       evacuations: evacuations ?? UNFOLLOWED,
+      off: () => isSwitchedOff(namespaces),
       readiness: registering.readiness,
       tasks,
       goodbye: registering.goodbye,

@@ -7,11 +7,11 @@ import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/en
 import { loadConfiguration } from '../../pkg/apis/config/load.ts';
 import { defined } from '../../pkg/apis/defined.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { admissionOption, parsePort, parseWith, withCommonFlags, withLog, withPorts } from '../shared/flags.ts';
-import type { AdmissionFlags, CommonFlags, ParsedFlags } from '../shared/flags.ts';
+import { parsePort, parseWith, withCommonFlags, withLog, withPorts } from '../shared/flags.ts';
+import type { CommonFlags, ParsedFlags } from '../shared/flags.ts';
 
 /** Flags as given; what is not given stays undefined, so that the configuration file decides. */
-export interface Flags extends CommonFlags, AdmissionFlags {
+export interface Flags extends CommonFlags {
   config?: string;
   port?: number;
   certDir?: string;
@@ -46,8 +46,7 @@ const createCommand = (): Command => {
     .option('--cert-dir <directory>', 'directory with tls.crt and tls.key; default: a built-in authority in Secrets');
   withPorts(command)
     .option('--flow-controller-user <name>', 'user whose planned hints are left unchanged; may be repeated', collect)
-    .option('--settings-reconciler-user <name>', 'user whose writes of settings are never changed')
-    .addOption(admissionOption());
+    .option('--settings-reconciler-user <name>', 'user whose writes of settings are never changed');
   return withLog(command)
     .option('--cleanup', 'remove the MutatingWebhookConfiguration and exit')
     .addHelpText('after', EXAMPLES);
@@ -73,7 +72,6 @@ export const configurationOf = (flags: Flags, text: string | undefined): Endpoin
     ...config,
     ...withCommonFlags(flags, config),
     ...defined({ kubernetesVersion: flags.kubernetesVersion }),
-    admission: flags.admission ?? config.admission,
     server: { ...config.server, bindAddress, port },
     certificates: { ...config.certificates, ...defined({ directory: flags.certDir }) },
     flowController: { ...config.flowController, users: flags.flowControllerUser ?? config.flowController.users },

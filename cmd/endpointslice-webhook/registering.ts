@@ -6,7 +6,6 @@ import type { DeploymentWatch } from '../../pkg/installation/deployment-removed.
 import { sleep } from '../../pkg/kubernetes/sleep.ts';
 import type { Clock } from '../../pkg/kubernetes/types.ts';
 import type { HealthCheck, Logger } from '../../pkg/telemetry/types.ts';
-import type { CarrierWatch } from '../../pkg/webhook/carrier-watch.ts';
 import type { RegistrationKeeper } from '../../pkg/webhook/register.ts';
 
 export interface RegisteringOptions {
@@ -15,8 +14,6 @@ export interface RegisteringOptions {
   deployment: DeploymentWatch;
   /** Undefined: the registration is managed elsewhere. */
   keeper: RegistrationKeeper | undefined;
-  /** Undefined: the admission backend is configured. */
-  watch: Pick<CarrierWatch, 'settled' | 'run'> | undefined;
   claim: ClusterLock;
   clock: Clock;
   logger: Logger;
@@ -36,14 +33,14 @@ const PATIENCE_MS = 3_000;
 const LAST_WRITE_MS = 1_000;
 
 export const createRegistering = (options: RegisteringOptions): Registering => {
-  const { unregister, deployment, keeper, watch, claim, clock, logger } = options;
+  const { unregister, deployment, keeper, claim, clock, logger } = options;
   const leaving = new AbortController();
   let running: Promise<unknown> = Promise.resolve();
 
   const keep = async (signal: AbortSignal): Promise<void> => {
     if (keeper === undefined) return;
     // Otherwise the first registration would be changed a moment later.
-    await Promise.all([watch?.settled(signal), claim.settled(signal)]);
+    await claim.settled(signal);
     await keeper.run(signal);
   };
 
@@ -76,7 +73,7 @@ export const createRegistering = (options: RegisteringOptions): Registering => {
           ],
     async run(signal) {
       const until = AbortSignal.any([signal, leaving.signal]);
-      running = Promise.all([watch?.run(until), claim.run(until), keep(until)]);
+      running = Promise.all([claim.run(until), keep(until)]);
       await running;
     },
     async goodbye() {

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flow-controller: caches in every replica, controllers in the one that leads.
 import { readFile } from 'node:fs/promises';
-import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
-import type { ZoneEvacuation } from '../../pkg/apis/zone-evacuation.ts';
-import { createSecondSweeper } from '../../pkg/controllers/evacuation/cleanup.ts';
 import { openFlowCaches } from '../../pkg/controllers/flow/caches.ts';
 import type { FlowCaches } from '../../pkg/controllers/flow/caches.ts';
 import { createFlowController } from '../../pkg/controllers/flow/controller.ts';
@@ -14,11 +10,7 @@ import { openNodeGroupCaches } from '../../pkg/controllers/node-groups/caches.ts
 import { createNodeGroupControllers } from '../../pkg/controllers/node-groups/controller.ts';
 import { createAggregator } from '../../pkg/controllers/traffic-proof/aggregator.ts';
 import { createConditionWriter } from '../../pkg/controllers/traffic-proof/condition-writer.ts';
-import { dropManagedFields } from '../../pkg/kubernetes/informer.ts';
-import { createFencedClient } from '../../pkg/kubernetes/guarded-client.ts';
 import { createManager } from '../../pkg/kubernetes/manager.ts';
-import { createShards } from '../../pkg/kubernetes/shards.ts';
-import type { Shards } from '../../pkg/kubernetes/shards.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { createLoadSources } from '../../pkg/metrics/load-sources.ts';
 import { createMeterReader } from '../../pkg/metrics/measured-traffic.ts';
@@ -26,35 +18,26 @@ import type { LoadSources } from '../../pkg/metrics/load-sources.ts';
 import { runController } from '../shared/run-controller.ts';
 import { userAgentOf } from '../shared/run.ts';
 import { candidateOf, openSession } from '../shared/session.ts';
-import { dryRun, runCleanup, undividedOf } from './one-shot.ts';
+import { runCleanup } from './cleanup.ts';
 import { configurationOf, parseFlags } from './options.ts';
 import type { Flags } from './options.ts';
 import type { Session } from './session.ts';
 
 const command = COMMANDS.flowController;
 
-/** Whether measured connections follow the hints; `writes`: also as a condition of Services, where that is configured. */
-const openProof = ({ config, clock, logger }: Session, client: Client, caches: FlowCaches, writes: boolean) => {
+/** Whether measured connections follow the hints. */
+const openProof = ({ config, clock, logger }: Session, client: Client, caches: FlowCaches) => {
   const { namespace, intervalSeconds, onServices } = config.trafficProof;
   const meters = createMeterReader({ client, namespace, now: () => clock.monotonic() });
   return createAggregator({
     read: async (reading) => new Map((await meters.read(reading)).readings.map(({ node, judged }) => [node, judged])),
     services: () => caches.services.list(),
     excludedNamespaces: config.excludedNamespaces,
-    writer: onServices && writes ? createConditionWriter({ client, clock, logger }) : undefined,
+    writer: onServices ? createConditionWriter({ client, clock, logger }) : undefined,
     clock,
     intervalMs: intervalSeconds * 1_000,
     logger,
   });
-};
-
-/** Undefined where one replica plans all namespaces. */
-const openShards = (session: Session): Shards | undefined => {
-  const candidate = candidateOf(session);
-  const { shards: count } = session.config;
-  return candidate.election === undefined || count === 1
-    ? undefined
-    : createShards({ ...candidate, election: candidate.election, count, installation: session.home });
 };
 
 /** Resolves after a clean stop; rejects when leadership is lost or a port cannot be opened. */
@@ -68,48 +51,19 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   const routers = createRouterEvidence({ ...common, pods: true });
   manager.inEveryReplica(routers.run);
   manager.beforeLeading(routers.read);
-  const shards = openShards(session);
-  // A replica that does not lead plans too.
-  const over = new AbortController();
-  const proof = trafficProof.enabled ? openProof(session, client, caches, true) : undefined;
+  const proof = trafficProof.enabled ? openProof(session, client, caches) : undefined;
   if (proof !== undefined) manager.whileLeading(proof.run);
-  // Replicas that do not lead say it in the status of their FlowPolicies.
-  const beside = shards === undefined || proof === undefined ? undefined : openProof(session, client, caches, false);
-  if (beside !== undefined) manager.inEveryReplica(beside.run, { filled: true });
-  const verdict = (beside ?? proof)?.verdict;
-  const flow = createFlowController({
-    ...common,
-    ...(verdict === undefined ? {} : { honored: verdict }),
-    ...(shards === undefined ? {} : { shards, client: createFencedClient(client, shards.intact) }),
-    caches,
-    routers,
-    lifetime: shards === undefined ? manager.resigned : over.signal,
-  });
-  if (shards === undefined) manager.controller('flow', { ...flow, reads: [{ settled: undividedOf(session) }] });
-  else {
-    manager.inEveryReplica(shards.run, { filled: true });
-    manager.whileLeading(shards.lead);
-    manager.controller('flow', flow);
-  }
-  const evacuations = manager.cache<ZoneEvacuation & KubernetesObject>(ZONE_EVACUATIONS, {
-    transform: dropManagedFields,
-  });
-  const sweeper = createSecondSweeper({
-    ...common,
-    evacuations,
-    marked: () =>
-      caches.slices.list().flatMap(({ metadata, evacuated: zones }) => {
-        const ref = { namespace: metadata?.namespace ?? '', name: metadata?.name ?? '' };
-        return zones === undefined ? [] : [{ ref, zones }];
-      }),
-  });
-  manager.whileLeading(sweeper.run);
+  const honored = proof === undefined ? {} : { honored: proof.verdict };
+  manager.controller(
+    'flow',
+    createFlowController({ ...common, ...honored, caches, routers, lifetime: manager.resigned }),
+  );
   if (nodeGroups.enabled) {
     const { touchesPerSecond } = nodeGroups;
     const options = { ...common, caches: openNodeGroupCaches(manager.cache), touchesPerSecond, excludedNamespaces };
     for (const [name, spec] of Object.entries(createNodeGroupControllers(options))) manager.controller(name, spec);
   }
-  await manager.run(signal).finally(() => over.abort());
+  await manager.run(signal);
 };
 
 interface Opened extends Session {
@@ -128,7 +82,7 @@ export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv, plan
   runController<Flags, Opened>({
     parsed: parseFlags(args),
     open: (flags) => open(flags, env, planner),
-    ways: { serve, dryRun, cleanup: runCleanup },
+    ways: { serve, cleanup: runCleanup },
     failure: 'the flow controller failed',
     async close({ client, loads }) {
       await loads.close();

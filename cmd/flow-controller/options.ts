@@ -17,10 +17,6 @@ Examples:
   # In the cluster, as its Pod does
   ${COMMANDS.flowController} --config /etc/flow-controller/config.yaml
 
-  # What would it plan? Writes nothing
-  ${COMMANDS.flowController} --config config.yaml --kubeconfig ~/.kube/config --dry-run
-  ${COMMANDS.flowController} --config config.yaml --dry-run -o json
-
   # Before uninstalling: remove the hints, marks, labels and FlowPolicies that it wrote, and nothing else
   ${COMMANDS.flowController} --config config.yaml --cleanup
 
@@ -32,7 +28,6 @@ const createCommand = (): Command => {
   );
   withRunning(command, {
     kind: FLOW_CONTROLLER_CONFIGURATION.kind,
-    dryRun: 'print what would be planned and exit; writes nothing',
     cleanup: 'remove everything that was written and exit',
   });
   const unelected = 'write without holding the Lease: admission then considers the planner dead';

@@ -59,14 +59,6 @@ const messageOf = (error: Error): string => {
   return `error: ${error.message}${cause}`.split('\n').map(shown).join('\n');
 };
 
-/** No text of Node is longer than 512 MB, and no file that is read at once than 2 GiB. */
-const TOO_LONG: ReadonlySet<unknown> = new Set(['ERR_STRING_TOO_LONG', 'ERR_FS_FILE_TOO_LARGE']);
-
-const asExpected = (error: unknown): unknown =>
-  error instanceof Error && 'code' in error && TOO_LONG.has(error.code)
-    ? new UsageError('a file or standard input is too large to be read at once (512 MB of YAML or text): split it')
-    : error;
-
 /** Says what went wrong inside the program, for a bug report, and that the question was not answered. */
 export const reportCrash = (world: Io, error: unknown): number => {
   const { err } = throughScreen(world);
@@ -89,8 +81,7 @@ export const runCommand = async (args: readonly string[], world: Io): Promise<nu
   try {
     await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
     return code;
-  } catch (thrown) {
-    const error = asExpected(thrown);
+  } catch (error) {
     if (error instanceof CommanderError) {
       (error.exitCode === 0 ? io.out : io.err).write(text);
       return error.exitCode === 0 ? 0 : EXIT_USAGE;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output formats of commands that report findings: those of all commands, and two for continuous integration.
+// The output formats of commands that report findings: those of all commands, and SARIF for code scanning.
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Finding } from '../../pkg/diagnosis/check/types.ts';
@@ -7,19 +7,17 @@ import { OUTPUT_FORMATS } from './flags.ts';
 import type { Io } from './io.ts';
 import { print } from './print.ts';
 
-const FINDINGS_FORMATS = [...OUTPUT_FORMATS, 'junit', 'sarif'] as const;
+const FINDINGS_FORMATS = [...OUTPUT_FORMATS, 'sarif'] as const;
 export type FindingsFormat = (typeof FINDINGS_FORMATS)[number];
 
 export const addFindingsOutput = (command: Command): Command =>
   command.addOption(
-    new Option('-o, --output <format>', 'output format; junit and sarif for pipelines')
+    new Option('-o, --output <format>', 'output format; sarif for code scanning')
       .choices(FINDINGS_FORMATS)
       .default('table'),
   );
 
 interface Reported {
-  /** Of the test suite. */
-  readonly name: string;
   readonly report: unknown;
   readonly findings: readonly Finding[];
 }
@@ -27,10 +25,10 @@ interface Reported {
 export const printFindings = async (
   io: Io,
   format: FindingsFormat,
-  { name, report, findings }: Reported,
+  { report, findings }: Reported,
   table: (wide: boolean) => string,
 ): Promise<void> => {
-  if (format !== 'junit' && format !== 'sarif') return print(io, format, report, table);
-  const { renderJunit, renderSarif } = await import('../../pkg/report/ci.ts');
-  io.out.write(format === 'junit' ? renderJunit(name, findings) : renderSarif(findings));
+  if (format !== 'sarif') return print(io, format, report, table);
+  const { renderSarif } = await import('../../pkg/report/ci.ts');
+  io.out.write(renderSarif(findings));
 };

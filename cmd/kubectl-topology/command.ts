@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 
-/** 0 fine, 1 findings with --fail-on (`status`: something is wrong; `audit --without`: no; `evacuate`, `return`: refused or not done yet), 2 bad input, 3 nothing is installed. */
+/** 0 fine, 1 findings with --fail-on (`status`: something is wrong; `audit --without`: no; `evacuate`, `return`, `off`: refused or not done yet), 2 bad input, 3 nothing is installed. */
 export type ExitCode = 0 | 1 | 2 | 3;
 
 export interface TopologyCommand {
@@ -16,7 +16,7 @@ export interface TopologyCommand {
   define(command: Command): void;
   /** `args` are the positional arguments, `flags` what commander read. */
   run(io: Io, flags: unknown, args: readonly string[]): Promise<ExitCode>;
-  /** Not shown in help. */
+  /** Not listed in the help of the program. */
   readonly hidden?: boolean;
 }
 

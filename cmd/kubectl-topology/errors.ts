@@ -9,13 +9,9 @@ export class UsageError extends Error {
 /** An input that cannot be used; the message begins with its place. */
 export class InputError extends Error {
   override readonly name = 'InputError';
-  readonly file: string;
-  /** 1-based; undefined where the file as a whole is meant. */
-  readonly line: number | undefined;
 
-  constructor(file: string, place: { line: number; column: number } | undefined, message: string) {
-    super(place === undefined ? `${file}: ${message}` : `${file}:${place.line}:${place.column}: ${message}`);
-    this.file = file;
-    this.line = place?.line;
+  /** `place`: 1-based; undefined where the file as a whole is meant. */
+  constructor(file: string, place: { line: number; column?: number } | undefined, message: string) {
+    super([file, place?.line, place?.column].filter((part) => part !== undefined).join(':') + `: ${message}`);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `explain` and `watch` share: their flags, and the options that follow from them.
+// Flags of `explain`, the options that follow from them, and what a command fails on.
 import type { Command } from 'commander';
 import type { ExplainOptions } from '../../pkg/diagnosis/explain/types.ts';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';

@@ -37,7 +37,7 @@ export const addInputFlags = (command: Command, everywhere = false): Command =>
   command
     .option(
       '-f, --filename <file|dir|->',
-      'objects from YAML, JSON or a bundle of status instead of a cluster; may be repeated',
+      'objects from YAML, JSON or a snapshot instead of a cluster; may be repeated',
       collect,
     )
     .option('--kubeconfig <file>', 'how to reach the cluster; default: $KUBECONFIG, then ~/.kube/config')

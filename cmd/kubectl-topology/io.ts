@@ -20,8 +20,6 @@ export interface Io {
   readStdin(): Promise<Buffer>;
   /** Standard input line by line, each as soon as it is there. */
   lines(): AsyncIterable<string>;
-  /** Calls back with each key that is pressed, where a person sits at a terminal; returns how to stop. */
-  onKey(callback: (key: string) => void): () => void;
   /** Milliseconds since the epoch. */
   now(): number;
   /** Aborted when the person ends the command. */

@@ -43,16 +43,12 @@ const fromMeters = async (flags: InputFlags & SourceFlags, io: Io): Promise<Live
 export const openTraffic = async (flags: InputFlags & SourceFlags, io: Io): Promise<LiveTraffic> => {
   const { prometheus, filename, window } = flags;
   if (window !== undefined && prometheus === undefined) throw new UsageError('--window goes with --prometheus');
-  if (prometheus === undefined && filename === undefined) return fromMeters(flags, io);
-  // Services of all namespaces: a source by workload knows no Service, and what is not seen would pass for none.
-  const { namespace: _, ...others } = flags;
-  const from: InputFlags = filename === undefined ? { ...others, allNamespaces: true } : { filename };
-  const { snapshot } = await load(from, ['services', 'workloads'], io);
   if (prometheus !== undefined) {
-    const next = (): Promise<Measured> => readFromPrometheus(snapshot, prometheus, flags, io);
+    const next = (): Promise<Measured> => readFromPrometheus(prometheus, flags, io);
     return { intervalMs: PROMETHEUS_INTERVAL_MS, next, close: CLOSE_NOTHING };
   }
-  const { traffic } = snapshot;
+  if (filename === undefined) return fromMeters(flags, io);
+  const { traffic } = (await load({ filename }, ['services'], io)).snapshot;
   if (traffic === undefined) throw new UsageError('the files hold no measured traffic');
   return { intervalMs: METER_INTERVAL_MS, next: () => Promise.resolve(traffic), close: CLOSE_NOTHING };
 };

@@ -3,7 +3,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import { METER_NAMESPACE } from '../../pkg/apis/names.ts';
-import { joinWorkloads } from '../../pkg/diagnosis/measured/join.ts';
 import type { ClusterSnapshot } from '../../pkg/diagnosis/snapshot.ts';
 import { parseDuration } from '../../pkg/apis/duration.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
@@ -116,23 +115,19 @@ const openPrometheus = async (address: PrometheusAddress, flags: InputFlags, io:
   };
 };
 
-/** Reads traffic from a Prometheus; `snapshot`: for sources that know workloads instead of Services. */
+/** Reads traffic from a Prometheus. */
 export const readFromPrometheus = async (
-  snapshot: ClusterSnapshot,
   address: PrometheusAddress,
   flags: InputFlags & SourceFlags,
   io: Io,
 ): Promise<Measured> => {
   const { readPrometheusTraffic } = await import('../../pkg/metrics/measured-traffic.ts');
   const withQuery = await openPrometheus(address, flags, io);
-  return withQuery(async (send) =>
-    joinWorkloads(
-      snapshot,
-      await readPrometheusTraffic(send, Math.ceil(flags.window ?? DEFAULT_WINDOW_SECONDS), io.signal).catch(
-        (error: unknown) => {
-          throw asUsage(error);
-        },
-      ),
+  return withQuery((send) =>
+    readPrometheusTraffic(send, Math.ceil(flags.window ?? DEFAULT_WINDOW_SECONDS), io.signal).catch(
+      (error: unknown) => {
+        throw asUsage(error);
+      },
     ),
   );
 };
@@ -173,7 +168,7 @@ export const readMeasured = async (
   if (!measured && prometheus === undefined) return undefined;
   if (gbPerDay !== undefined)
     throw new UsageError('leave out --gb-per-day, an assumption: --measured and --prometheus measure traffic');
-  if (prometheus !== undefined) return readFromPrometheus(snapshot, prometheus, flags, io);
+  if (prometheus !== undefined) return readFromPrometheus(prometheus, flags, io);
   if (filename === undefined) return readFromMeters(flags, io);
   if (snapshot.traffic !== undefined) return snapshot.traffic;
   throw new UsageError(

@@ -4,7 +4,7 @@ import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import { BUILT_IN_PRICES, DEFAULT_PRICES, isBuiltInPrices, parsePrices } from '../../pkg/diagnosis/prices.ts';
 import type { PriceTable } from '../../pkg/diagnosis/prices.ts';
-import { InputError } from './errors.ts';
+import { InputError, UsageError } from './errors.ts';
 
 export interface PriceFlags {
   gbPerDay?: number;
@@ -38,18 +38,14 @@ export const addPriceFlags = (command: Command, of: string): Command =>
 /** The built-in table of that name, else the table in that file. Throws an InputError with file, line and field. */
 export const readPrices = async (name: string = DEFAULT_PRICES): Promise<PriceTable> => {
   if (isBuiltInPrices(name)) return BUILT_IN_PRICES[name];
-  const [{ readFile }, { fileErrorText }, { readYaml }] = await Promise.all([
-    import('node:fs/promises'),
-    import('./input/files.ts'),
-    import('./input/yaml.ts'),
-  ]);
-  const text = await readFile(name, 'utf8').catch((error: unknown) => {
-    const known = Object.keys(BUILT_IN_PRICES).join(', ');
-    throw new InputError(name, undefined, `${fileErrorText(error)}; built-in tables of prices are ${known}`);
+  const [{ readNamed }, { readYaml }] = await Promise.all([import('./input/files.ts'), import('./input/documents.ts')]);
+  const content = await readNamed(name).catch((error: unknown) => {
+    if (!(error instanceof InputError)) throw error;
+    throw new UsageError(`${error.message}; built-in tables of prices are ${Object.keys(BUILT_IN_PRICES).join(', ')}`);
   });
   const tables: PriceTable[] = [];
   // JSON is YAML, too.
-  readYaml(text, name, (object) => tables.push(parsePrices(object)));
+  readYaml(content.toString('utf8'), name, (object) => tables.push(parsePrices(object)));
   const [table] = tables;
   if (table === undefined || tables.length > 1) {
     throw new InputError(name, undefined, `expected one table of prices, found ${tables.length}`);

@@ -23,26 +23,6 @@ const outputOf = (
   },
 });
 
-const readAll = async (): Promise<Buffer> => {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
-};
-
-const onKey = (callback: (key: string) => void): (() => void) => {
-  const { stdin } = process;
-  if (!stdin.isTTY) return () => undefined;
-  const listener = (data: Buffer): void => callback(data.toString('utf8'));
-  stdin.setRawMode(true);
-  stdin.on('data', listener);
-  stdin.resume();
-  return () => {
-    stdin.off('data', listener);
-    stdin.setRawMode(false);
-    stdin.pause();
-  };
-};
-
 /** Reads and writes what the process has; the first SIGINT or SIGTERM aborts. */
 export const processIo = (): Io => {
   // A pager that was closed, or `| head`: the reader is gone.
@@ -54,9 +34,8 @@ export const processIo = (): Io => {
     out: outputOf(process.stdout),
     err: outputOf(process.stderr),
     env: process.env,
-    readStdin: readAll,
+    readStdin: async () => (await import('./input/files.ts')).readToEnd(process.stdin, 'standard input'),
     lines: () => createInterface({ input: process.stdin, crlfDelay: Infinity }),
-    onKey,
     now: () => Date.now(),
     signal: untilSignal(),
   };

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import type { ExitCode, TopologyCommand } from './command.ts';
 import { audit } from './commands/audit.ts';
 import { check } from './commands/check.ts';
-import { completion, createComplete } from './commands/complete.ts';
+import { createComplete } from './commands/complete.ts';
 import { evacuate } from './commands/evacuate.ts';
 import { evacuations } from './commands/evacuations.ts';
 import { explain } from './commands/explain.ts';
@@ -16,13 +16,12 @@ import { route } from './commands/route.ts';
 import { simulate } from './commands/simulate.ts';
 import { snapshot } from './commands/snapshot.ts';
 import { status } from './commands/status.ts';
+import { off, on } from './commands/switch.ts';
 import { traffic } from './commands/traffic.ts';
-import { watch } from './commands/watch.ts';
 import type { Io } from './io.ts';
 
 const COMMANDS: readonly TopologyCommand[] = [
   explain,
-  watch,
   simulate,
   audit,
   check,
@@ -31,17 +30,18 @@ const COMMANDS: readonly TopologyCommand[] = [
   evacuate,
   evacuations,
   returnZone,
+  off,
+  on,
   snapshot,
   hints,
   route,
   plan,
   replay,
-  completion,
   createComplete(() => COMMANDS),
 ];
 
 const EXIT_CODES =
-  '\nExit codes: 0 fine, 1 findings (with --fail-on, of status), no (audit --without), refused or not done yet\n(evacuate, return), 2 the question cannot be answered, 3 nothing is installed (status, evacuate).';
+  '\nExit codes: 0 fine, 1 findings (with --fail-on, of status), no (audit --without), refused or not done yet\n(evacuate, return, off), 2 the question cannot be answered, 3 nothing is installed (status, evacuate).';
 
 const OVERVIEW = `
 Examples:

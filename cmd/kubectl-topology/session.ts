@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // From flags to the snapshot that a command works on. The cluster's client is loaded only where a cluster is asked.
 import { defined } from '../../pkg/apis/defined.ts';
+import type { Namespace } from '../../pkg/apis/core.ts';
+import { SWITCH_NAMESPACE } from '../../pkg/apis/names.ts';
 import { nameOf } from '../../pkg/apis/object.ts';
+import { SWITCHED_OFF, isSwitchedOff } from '../../pkg/apis/readings.ts';
 import { NAMESPACES } from '../../pkg/apis/resources.ts';
 import { itemsOf } from '../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot, CollectionName } from '../../pkg/diagnosis/snapshot.ts';
@@ -57,6 +60,13 @@ const progressOn = ({ err }: Io): OnProgress | undefined =>
       }
     : undefined;
 
+/** Says that hints are off, and nothing where that cannot be read. */
+const warnOfSwitch = async (client: Client, { err, signal }: Io): Promise<void> => {
+  const options = { fieldSelector: `metadata.name=${SWITCH_NAMESPACE}` };
+  const found = await client.list<Namespace>(NAMESPACES, options, signal).catch(() => undefined);
+  if (isSwitchedOff({ get: () => found?.items[0] })) err.write(`warning: ${SWITCHED_OFF.message}\n`);
+};
+
 /** Connects, shows what is being read, and takes both away in the end. */
 export const withConnection = async <T>(
   flags: InputFlags,
@@ -66,9 +76,12 @@ export const withConnection = async <T>(
   const connection = await connect(flags);
   const onProgress = progressOn(io);
   try {
-    return await use(connection, onProgress);
+    const result = await use(connection, onProgress).finally(() => {
+      if (onProgress !== undefined) io.err.control('clear line');
+    });
+    await warnOfSwitch(connection.client, io);
+    return result;
   } finally {
-    if (onProgress !== undefined) io.err.control('clear line');
     await connection.client.close();
   }
 };

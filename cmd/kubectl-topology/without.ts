@@ -22,7 +22,6 @@ import { statedBy } from './proxy-flags.ts';
 import type { ProxyFlags } from './proxy-flags.ts';
 import { load } from './session.ts';
 import type { Loaded } from './session.ts';
-import { writePage } from './page.ts';
 
 /** What may be above before a Service counts as overloaded; fractions. */
 export interface LimitFlags {
@@ -32,7 +31,6 @@ export interface LimitFlags {
 
 export interface WithoutFlags extends InputFlags, VersionFlags, ProxyFlags, OutputFlags, LimitFlags, MeasuredFlags {
   without?: readonly string[];
-  html?: string;
 }
 
 const zonesFlag = (text: string, previous: readonly string[] = []): readonly string[] => {
@@ -100,12 +98,12 @@ export const refuseUnknownZone = (snapshot: ClusterSnapshot, zones: readonly str
 export const limitsOf = ({ maxUtilization, maxOverload }: LimitFlags): Pick<SurvivalOptions, keyof LimitFlags> =>
   defined({ maxUtilization, maxOverload });
 
-const EXCLUDED = ['failOn', 'gbPerDay', 'prices', 'reverse'] as const;
+const EXCLUDED = ['failOn', 'gbPerDay', 'html', 'prices', 'reverse'] as const;
 
 /** Answers by its exit code as well: 0 yes, 1 no. `flags`: of `audit`, with a namespace or all. */
 export const answerWithout = async (
   io: Io,
-  flags: WithoutFlags & PriceFlags & { readonly failOn?: unknown; readonly reverse?: unknown },
+  flags: WithoutFlags & PriceFlags & { readonly failOn?: unknown; readonly html?: unknown; readonly reverse?: unknown },
   zones: readonly string[],
 ): Promise<ExitCode> => {
   const other = EXCLUDED.find((name) => flags[name] !== undefined);
@@ -126,9 +124,5 @@ export const answerWithout = async (
   await print(io, flags.output, report, (wide) =>
     renderSurvival(report, { wide, color: wantsColor(io), columns: io.out.columns }),
   );
-  if (flags.html !== undefined) {
-    const { renderSurvivalPage } = await import('../../pkg/report/html/survival-page.ts');
-    await writePage(renderSurvivalPage(report, { now: io.now() }), flags.html, io);
-  }
   return report.survives ? 0 : 1;
 };

@@ -2,7 +2,6 @@
 // The settings-reconciler: caches and version in every replica, controllers in the one that leads.
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { createAdmission, plannerLeaseOf } from '../../pkg/controllers/admission-policies/controller.ts';
 import { createEffectivenessController } from '../../pkg/controllers/effectiveness/controller.ts';
 import { createEvacuation } from '../../pkg/controllers/evacuation/controller.ts';
 import { createExtensionController } from '../../pkg/controllers/extension/controller.ts';
@@ -17,12 +16,12 @@ import { extensionClassesOf } from '../../pkg/controllers/settings/homes.ts';
 import { ownersIn } from '../../pkg/controllers/settings/ownership.ts';
 import type { EnabledSettings } from '../../pkg/controllers/settings/types.ts';
 import { followVersion } from '../../pkg/controllers/settings/version.ts';
+import { createClusterLock, soleInstallation } from '../../pkg/installation/cluster-lock.ts';
 import { createLeaseWatch } from '../../pkg/kubernetes/lease-liveness.ts';
 import { createManager } from '../../pkg/kubernetes/manager.ts';
 import { createTable } from '../../pkg/kubernetes/table.ts';
 import { InvalidVersionError, UnsupportedVersionError } from '../../pkg/routing/version.ts';
 import { isUsageError, runController } from '../shared/run-controller.ts';
-import { userAgentOf } from '../shared/run.ts';
 import { candidateOf } from '../shared/session.ts';
 import { dryRun, runCleanup } from './one-shot.ts';
 import { parseFlags } from './options.ts';
@@ -63,24 +62,28 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   manager.controller('extension', createExtensionController({ ...decided, effects: effectiveness.effects }));
 
   // Admission, and the hints that depend on it.
-  const planner = createLeaseWatch({ ...common, lease: plannerLeaseOf(session) });
-  const admission = createAdmission({ ...common, planner, cache, cached: caches.slices });
-  manager.inEveryReplica(admission.discover);
-  manager.controller('admission-policies', admission);
+  const { lease } = config.flowController;
+  const planner = createLeaseWatch({ ...common, lease: { ...lease, namespace: lease.namespace ?? namespace } });
+  manager.whileLeading(planner.run);
+  const { claim } = config.installation;
+  // The webhook takes it; the leader goes by it.
+  const lock =
+    claim === undefined ? soleInstallation() : createClusterLock({ ...common, lease: claim, installation: namespace });
+  manager.whileLeading(lock.run);
+  const isHeld = (): boolean => lock.known() && lock.held();
   const evacuation = createEvacuation({
     ...common,
     cache,
     caches,
     routers,
-    isHeld: admission.isHeld,
-    userAgent: userAgentOf(component),
+    isHeld,
   });
   manager.controller('evacuation', evacuation.objects);
   manager.controller('evacuated-services', evacuation.services);
   manager.whileLeading(evacuation.run);
   const ownerOf = ownersIn(caches, config);
   const isOwned = ({ metadata }: EndpointSlice): boolean => ownerOf(metadata?.namespace ?? '') !== undefined;
-  const hints = createHintControllers({ ...common, caches, planner, admission, isOwned });
+  const hints = createHintControllers({ ...common, caches, planner, isHeld, isOwned });
   for (const [name, spec] of Object.entries(hints)) manager.controller(name, spec);
 
   if (heartbeat.enabled ?? extensionClassesOf(modes).length > 0) {

@@ -11,7 +11,6 @@ import { renderJson } from '../../pkg/report/json.ts';
 import { renderTable } from '../../pkg/report/table.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { formatVersion } from '../../pkg/routing/version.ts';
-import type { AdmissionReport } from './dry-run-admission.ts';
 
 /** One field that would change. */
 export interface PlannedChange {
@@ -49,8 +48,6 @@ export interface DryRunReport {
   readonly etcds: readonly OfEtcd[];
   /** Services that have all they should have. */
   readonly unchanged: number;
-  /** What carries admission, and what would be done about it. */
-  readonly admission: AdmissionReport;
 }
 
 /** All decisions, what is to be released included, namespaces in name order. */
@@ -70,7 +67,6 @@ export const collectDecisions = (
 export const reportOf = (
   decisions: readonly NamespaceDecision[],
   version: KubernetesVersion | undefined,
-  admission: AdmissionReport,
 ): DryRunReport => {
   const objects = decisions.flatMap((decision) => decision.objects);
   const changes = objects.flatMap((item) =>
@@ -97,25 +93,13 @@ export const reportOf = (
     .filter(({ kind }) => kind === 'Etcd')
     .map((item) => ({ namespace: item.ref.namespace, name: item.ref.name, settings: describeSettings(item) }));
   const kubernetesVersion = version === undefined ? null : formatVersion(version);
-  return { kubernetesVersion, changes, refused, etcds, unchanged, admission };
+  return { kubernetesVersion, changes, refused, etcds, unchanged };
 };
-
-const renderAdmission = ({ carrier, message, objects, refused }: AdmissionReport): string =>
-  [
-    `Admission by ${carrier}: ${message}.\n`,
-    ...refused.map((sentence) => `Refused: ${sentence}.\n`),
-    objects.length === 0
-      ? ''
-      : renderTable(
-          ['ACTION', 'OBJECT'],
-          objects.map(({ action, object }) => [action, object]),
-        ),
-  ].join('');
 
 /** The report as text for a terminal (`table`) or for programs (`json`), ending in a line break. */
 export const renderReport = (report: DryRunReport, format: 'table' | 'json'): string => {
   if (format === 'json') return renderJson(report);
-  const { changes, refused, etcds, unchanged, kubernetesVersion, admission } = report;
+  const { changes, refused, etcds, unchanged, kubernetesVersion } = report;
   const changeTable = renderTable(
     ['NAMESPACE', 'OBJECT', 'FIELD', 'BEFORE', 'AFTER', 'REASON'],
     changes.map((row) => [
@@ -142,6 +126,6 @@ export const renderReport = (report: DryRunReport, format: 'table' | 'json'): st
     etcds.length > 0 ? etcdTable : '',
     refused.length > 0 ? refusedTable : '',
   ];
-  const parts = [...tables, renderAdmission(admission), `${summary}\n`];
+  const parts = [...tables, `${summary}\n`];
   return parts.filter((part) => part !== '').join('\n');
 };

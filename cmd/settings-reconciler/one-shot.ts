@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two ways of running that end by themselves: --dry-run and --cleanup.
 import type { Namespace } from '../../pkg/apis/core.ts';
-import { removePolicies } from '../../pkg/controllers/admission-policies/cleanup.ts';
-import { createPolicyWriter } from '../../pkg/controllers/admission-policies/writer.ts';
 import { extensionClassesOf } from '../../pkg/controllers/settings/homes.ts';
 import { returnSlices } from '../../pkg/controllers/evacuation/cleanup.ts';
 import { releaseExtensions } from '../../pkg/controllers/extension/release.ts';
@@ -15,7 +13,6 @@ import { followVersion } from '../../pkg/controllers/settings/version.ts';
 import { createCaches } from '../../pkg/kubernetes/caches.ts';
 import type { OutputFormat } from '../shared/controller-flags.ts';
 import { workOnceAsLeader } from '../../pkg/kubernetes/leadership.ts';
-import { reportAdmission } from './dry-run-admission.ts';
 import { collectDecisions, renderReport, reportOf } from './dry-run.ts';
 import { candidateOf } from '../shared/session.ts';
 import type { Session } from './session.ts';
@@ -37,8 +34,7 @@ export const dryRun = async (session: Session, format: OutputFormat, signal: Abo
     await set.settled(signal);
     const routers = createRouterEvidence(session);
     await routers.read(signal);
-    const admission = await reportAdmission(session, caches, signal);
-    const report = reportOf(collectDecisions(caches, config, version.current, routers), version.current, admission);
+    const report = reportOf(collectDecisions(caches, config, version.current, routers), version.current);
     session.print(renderReport(report, format));
   } finally {
     stop.abort();
@@ -51,24 +47,21 @@ const describe = ({ services, namespaces, slices }: CleanupReport): string =>
 
 /** Takes everything back; holds the Lease meanwhile, so that no replica sets again what is reverted. */
 export const runCleanup = async (session: Session, signal: AbortSignal): Promise<void> => {
-  const { config, client, clock, logger, namespace } = session;
+  const { config, client, clock, logger } = session;
   const work = async (workSignal: AbortSignal): Promise<void> => {
     // Sole installation: clean up everything, including what earlier configurations applied.
     const shared = config.installation.claim !== undefined;
     const leaves = (of: Namespace): boolean => shared && isOwnedElsewhere(of, config);
     const settings = await cleanUpSettings({ client, leaves, clock, logger }, workSignal);
-    const returned = await returnSlices({ client, clock }, workSignal);
+    const { returned, errors } = await returnSlices({ client }, workSignal);
     if (returned > 0) session.print(`${returned} evacuated EndpointSlice(s) returned\n`);
-    const writer = createPolicyWriter({ client, clock, logger });
-    const { name } = config.policies;
-    const policies = await removePolicies({ client, name, namespace, writer }, workSignal);
+    if (errors.length > 0) throw errors[0];
     session.print(describe(settings));
     for (const service of settings.leftToDruid) session.print(`left to etcd-druid's next write: Service ${service}\n`);
     for (const left of settings.left) session.print(`left to another installation: namespace ${left}\n`);
     // Whatever was followed before: this project's finalizers must not outlive it.
     const released = await releaseExtensions({ client, classes: extensionClassesOf(config.modes), logger }, workSignal);
     if (released > 0) session.print(`${released} Extension(s) released\n`);
-    if (policies > 0) session.print(`${policies} object(s) of admission policies removed\n`);
   };
   await workOnceAsLeader(candidateOf(session), work, signal);
 };

@@ -9,11 +9,11 @@ import { defined } from '../../pkg/apis/defined.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { withControllerFlags, withRunning, withServing } from '../shared/controller-flags.ts';
 import type { ControllerFlags } from '../shared/controller-flags.ts';
-import { admissionOption, parseWith } from '../shared/flags.ts';
-import type { AdmissionFlags, ParsedFlags } from '../shared/flags.ts';
+import { parseWith } from '../shared/flags.ts';
+import type { ParsedFlags } from '../shared/flags.ts';
 
 /** Flags as given; what is not given stays undefined, so that the configuration file decides. */
-export interface Flags extends ControllerFlags, AdmissionFlags {}
+export interface Flags extends ControllerFlags {}
 
 const EXAMPLES = `
 Examples:
@@ -37,9 +37,7 @@ const createCommand = (): Command => {
     kind: SETTINGS_RECONCILER_CONFIGURATION.kind,
     dryRun: 'print what would be changed and exit; writes nothing',
     cleanup: 'remove everything that was applied and exit',
-  })
-    .addOption(admissionOption())
-    .option('--kubernetes-version <version>', 'version of the API server; default: from its /version');
+  }).option('--kubernetes-version <version>', 'version of the API server; default: from its /version');
   return withServing(command, 'write without holding the Lease: only for a single replica').addHelpText(
     'after',
     EXAMPLES,
@@ -86,7 +84,6 @@ export const configurationOf = (flags: Flags, text: string, env: Environment): S
     ...config,
     ...withControllerFlags(flags, config),
     modes,
-    admission: flags.admission ?? config.admission,
     kubernetesVersion: {
       ...kubernetesVersion,
       ...defined({ override: flags.kubernetesVersion }),

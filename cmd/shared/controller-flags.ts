@@ -25,18 +25,22 @@ export interface ControllerFlags extends CommonFlags {
 export interface RunningWords {
   /** Kind of the configuration file. */
   kind: string;
-  dryRun: string;
+  /** Absent: there is no dry run. */
+  dryRun?: string;
   cleanup: string;
 }
 
 /** Adds what is run and against which cluster: configuration file, kubeconfig, dry run and cleanup. */
-export const withRunning = (command: Command, { kind, dryRun, cleanup }: RunningWords): Command =>
+export const withRunning = (command: Command, { kind, dryRun, cleanup }: RunningWords): Command => {
   command
     .requiredOption('--config <file>', `configuration file (${kind}); flags take precedence`)
-    .option('--kubeconfig <file>', "how to reach the cluster; default: $KUBECONFIG, then the Pod's ServiceAccount")
-    .option('--dry-run', dryRun)
-    .addOption(new Option('-o, --output <format>', 'format of --dry-run').choices(['table', 'json']))
-    .addOption(new Option('--cleanup', cleanup).conflicts('dryRun'));
+    .option('--kubeconfig <file>', "how to reach the cluster; default: $KUBECONFIG, then the Pod's ServiceAccount");
+  if (dryRun !== undefined)
+    command
+      .option('--dry-run', dryRun)
+      .addOption(new Option('-o, --output <format>', 'format of --dry-run').choices(['table', 'json']));
+  return command.addOption(new Option('--cleanup', cleanup).conflicts('dryRun'));
+};
 
 /** Adds how it serves: ports, Lease and log. `unelected` is the help of --no-leader-elect. */
 export const withServing = (command: Command, unelected: string): Command =>

@@ -2,8 +2,6 @@
 // Flags that every long-running command has, and how flags are parsed without the process ending by itself.
 import type { Command } from 'commander';
 import { CommanderError, InvalidArgumentError, Option } from 'commander';
-import { ADMISSION_CARRIERS } from '../../pkg/apis/config/admission.ts';
-import type { AdmissionCarrier } from '../../pkg/apis/config/admission.ts';
 import type { EndpointConfiguration, LogConfiguration } from '../../pkg/apis/config/common.ts';
 import { LOG_FORMATS, LOG_LEVELS } from '../../pkg/telemetry/log.ts';
 import type { LogFormat, LogLevel } from '../../pkg/telemetry/log.ts';
@@ -32,16 +30,6 @@ export const parsePort = (value: string): number => {
   if (!(port <= MAX_PORT)) throw new InvalidArgumentError(`expected a number from 0 to ${MAX_PORT}.`);
   return port;
 };
-
-/** `--admission`, for the commands that take part in it. */
-export const admissionOption = (): Option =>
-  new Option('--admission <backend>', 'admission backend that writes hints and preserves settings').choices(
-    ADMISSION_CARRIERS,
-  );
-
-export interface AdmissionFlags {
-  admission?: AdmissionCarrier;
-}
 
 /** Adds the ports that every long-running command opens. */
 export const withPorts = (command: Command): Command =>

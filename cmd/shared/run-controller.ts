@@ -13,7 +13,7 @@ import type { ControllerSession } from './session.ts';
 export interface Ways<S> {
   serve(session: S, signal: AbortSignal): Promise<void>;
   /** Given a client that cannot write. */
-  dryRun(session: S, format: OutputFormat, signal: AbortSignal): Promise<void>;
+  dryRun?(session: S, format: OutputFormat, signal: AbortSignal): Promise<void>;
   cleanup(session: S, signal: AbortSignal): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export const runWay = <S extends Pick<ControllerSession, 'client'>>(
   ways: Ways<S>,
   signal: AbortSignal,
 ): Promise<void> => {
-  if (dryRun === true) {
+  if (dryRun === true && ways.dryRun !== undefined) {
     const client = readOnly(session.client, 'a dry run does not write');
     return ways.dryRun({ ...session, client }, output ?? 'table', signal);
   }

@@ -27,8 +27,6 @@ export interface ControllerConfiguration {
   log: LogConfiguration;
   /** Default: the own namespace is all that is known of it. */
   installation?: InstallationConfiguration;
-  /** Parts that namespaces are divided into, each worked on by one replica. Default 1. */
-  shards?: number;
 }
 
 /** `C`: the configuration of this controller. */
@@ -88,7 +86,7 @@ const electionOf = ({ config, client, namespace, home, logger }: ControllerSessi
   return {
     name,
     namespace,
-    marks: async (signal) => ({ installation: home, owner: await owner(signal), shards: config.shards }),
+    marks: async (signal) => ({ installation: home, owner: await owner(signal) }),
     leaseDurationMs: leaseDurationSeconds * 1_000,
     renewDeadlineMs: renewDeadlineSeconds * 1_000,
     retryPeriodMs: retryPeriodSeconds * 1_000,

@@ -132,8 +132,9 @@ const serve = async (opened: Opened, signal: AbortSignal): Promise<void> => {
     logger,
     onFailure: () => failures.inc(),
   });
+  let longLines = 0;
   const meter = createMeter({
-    conntrack: createConntrack(flags.conntrack),
+    conntrack: createConntrack(() => void (longLines += 1), flags.conntrack),
     ledger,
     clock,
     logger,
@@ -146,6 +147,7 @@ const serve = async (opened: Opened, signal: AbortSignal): Promise<void> => {
     listAgeSeconds: meter.listAgeSeconds,
     countingSeconds: meter.countingSeconds,
     overruns: () => meter.overruns,
+    longLines: () => longLines,
     unsupported: () => (node.facts === undefined ? [] : untrackedServices(directory, node.facts)),
   });
   const readiness = readinessOf(caches, meter, signal);

@@ -29,7 +29,7 @@ export class ConntrackError extends Error {
   override readonly name = 'ConntrackError';
 }
 
-/** A flow is a line of some 300 bytes. */
+/** A flow is a line of some 300 bytes; what is longer is none. */
 const MAX_LINE = 4_096;
 /** Bytes of the socket's buffer, of which an event takes far more than its text. */
 const BUFFER = 8 * 1024 * 1024;
@@ -49,9 +49,10 @@ const ended = (child: ChildProcess): Promise<string> =>
   });
 
 /**
+ * @param onTooLong - Called for each line that is too long for a flow and left out.
  * @param program - Name or path of the command of conntrack-tools 1.4.
  */
-export const createConntrack = (program = 'conntrack'): Conntrack => {
+export const createConntrack = (onTooLong: () => void, program = 'conntrack'): Conntrack => {
   const run = async (
     args: readonly string[],
     take: TakeFlow,
@@ -62,7 +63,7 @@ export const createConntrack = (program = 'conntrack'): Conntrack => {
     const child = withoutReadAhead(() => spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] }));
     const stop = (): void => void child.kill('SIGTERM');
     signal.addEventListener('abort', stop, { once: true });
-    const lines = createLineSplitter(MAX_LINE);
+    const lines = createLineSplitter(MAX_LINE, onTooLong);
     let message = '';
     readInBatches(child.stdout, (chunk) => {
       for (const line of lines.push(chunk)) {

@@ -5,7 +5,7 @@ import type { Directory } from '../../pkg/traffic/directory.ts';
 import type { Ledger, Series } from '../../pkg/traffic/ledger.ts';
 import type { NodeFacts } from './node.ts';
 
-/** Names that do not begin as the controllers' do: they are what others query, like `istio_tcp_sent_bytes_total`. */
+/** Names that do not begin as the controllers' do: they are what others query. */
 const PREFIX = 'topology_traffic_';
 
 /** What the meter can say about its node. */
@@ -20,6 +20,8 @@ export interface MeterView {
   /** Since counters began at 0; undefined before. */
   readonly countingSeconds: () => number | undefined;
   readonly overruns: () => number;
+  /** Lines of conntrack that were too long to be read. */
+  readonly longLines: () => number;
   /** Services (`namespace/name`) whose flows the kernel does not track on this node. */
   readonly unsupported: () => readonly string[];
 }
@@ -121,11 +123,12 @@ export const registerMeterMetrics = (metrics: Metrics, view: MeterView): void =>
   metrics.counter({
     prefix: PREFIX,
     name: 'lost_total',
-    help: 'What could not be counted: Overrun, events that the kernel dropped; End, flows whose end was missed; Unaccounted, flows without byte counters; Ambiguous, flows of unknown clients.',
+    help: 'What could not be counted: Overrun, events that the kernel dropped; LongLine, lines of conntrack above 4 KiB; End, flows whose end was missed; Unaccounted, flows without byte counters; Ambiguous, flows of unknown clients.',
     labels: ['reason'],
     collect(counter) {
       counter.reset();
       counter.inc({ reason: 'Overrun' }, view.overruns());
+      counter.inc({ reason: 'LongLine' }, view.longLines());
       counter.inc({ reason: 'End' }, Math.max(0, ledger.losses.ends));
       counter.inc({ reason: 'Unaccounted' }, ledger.losses.unaccounted);
       counter.inc({ reason: 'Ambiguous' }, ledger.losses.ambiguous);

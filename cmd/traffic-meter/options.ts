@@ -49,7 +49,7 @@ const createCommand = (): Command =>
         )
         .option(
           '--max-series <number>',
-          'pairs of Service and zones that all meters of the cluster may have; others are counted as "other"',
+          'pairs of Service and zones that all meters of the cluster may have; beyond, each namespace has its share and the rest is "other"',
           parseWhole(100, 10_000_000),
           200_000,
         )

@@ -43,8 +43,8 @@ export const secureServing = (client: Pick<Client, 'create'>, nodeName: string, 
   const access = createTokenAccess({ client, clock, audience: METER_AUDIENCE, path: '/metrics' });
   return {
     context: contextOptions(issue(nodeName, clock)),
-    async admit(headers) {
-      const outcome = await access(tokenOf(headers));
+    async admit({ headers, socket }) {
+      const outcome = await access(tokenOf(headers), socket.remoteAddress ?? '');
       return outcome === 'allowed' ? undefined : REFUSALS[outcome];
     },
   };

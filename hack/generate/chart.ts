@@ -6,7 +6,6 @@ import { isCollection, isMap, isScalar, parseDocument, stringify } from 'yaml';
 import type { Pair, YAMLMap } from 'yaml';
 import type { MutatingWebhookConfiguration } from '../../pkg/apis/admission.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import type { Carrier } from '../../pkg/hints/policy/index.ts';
 import { excludedNamespacesOf } from '../../pkg/hints/served-namespaces.ts';
 import { buildRegistration } from '../../pkg/webhook/registration.ts';
 import type { Generator } from './types.ts';
@@ -97,8 +96,8 @@ const EXPRESSIONS: readonly (readonly [string, string])[] = [
   [`timeoutSeconds: ${TIMEOUT}`, 'timeoutSeconds: {{ $webhook.timeoutSeconds }}'],
 ];
 
-/** What the webhook would register on that minor version, with that carrier of admission. */
-const registrationFor = (minor: number, carrier: Carrier): MutatingWebhookConfiguration =>
+/** What the webhook would register on that minor version. */
+const registrationFor = (minor: number): MutatingWebhookConfiguration =>
   buildRegistration({
     name: NAME,
     version: { major: 1, minor },
@@ -111,13 +110,12 @@ const registrationFor = (minor: number, carrier: Carrier): MutatingWebhookConfig
     strategyAnnotation: true,
     keepSettings: true,
     routingLabel: ROUTING_LABEL,
-    carrier,
   });
 
 /** The registration as a template: YAML with the expressions of the chart in place of the stand-ins. */
-const templateFor = (minor: number, carrier: Carrier): string => {
+const templateFor = (minor: number): string => {
   // Helm reads YAML 1.1, which takes more words for booleans.
-  const plain = stringify(registrationFor(minor, carrier), {
+  const plain = stringify(registrationFor(minor), {
     version: '1.1',
     lineWidth: 0,
     aliasDuplicateObjects: false,
@@ -151,13 +149,10 @@ export const chartRegistration: Generator = {
       `{{- range concat (list .Release.Namespace ${guarded}) $webhook.excludedNamespaces | uniq | sortAlpha }}`,
       '{{- if not (has . $webhook.includedNamespaces) }}{{ $excluded = append $excluded . }}{{ end }}',
       '{{- end }}',
-      // Where policies are not served, the settings-reconciler leaves admission to the webhook, whatever is configured.
-      '{{- if and (eq .Values.admission "policy") (semverCompare ">= 1.36-0" .Capabilities.KubeVersion.Version) }}',
-      templateFor(36, 'policy'),
-      '{{- else if semverCompare ">= 1.28-0" .Capabilities.KubeVersion.Version }}',
-      templateFor(28, 'webhook'),
+      '{{- if semverCompare ">= 1.28-0" .Capabilities.KubeVersion.Version }}',
+      templateFor(28),
       '{{- else }}',
-      templateFor(27, 'webhook'),
+      templateFor(27),
       '{{- end }}',
       '{{- end }}',
       '{{- /*',

@@ -135,6 +135,11 @@ const settings: Row = {
       queries: one(`sum by (hint) (${P}ready_endpoints)`, '{{hint}}'),
     },
     {
+      title: 'Nodes whose data plane is unsafe with hints',
+      unit: 'short',
+      queries: one(`max by (data_plane, version) (${P}data_plane_unsafe_nodes)`, '{{data_plane}} {{version}}'),
+    },
+    {
       title: 'Predicted to stay in their zone: the lowest',
       unit: 'percentunit',
       queries: one(

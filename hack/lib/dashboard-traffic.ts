@@ -7,12 +7,11 @@ export const ADMISSION: Row = {
   title: 'Admission',
   panels: [
     {
-      title: 'Who carries admission',
+      title: 'Whether hints are kept',
       unit: 'short',
       queries: [
-        { expr: `max by (carrier) (${P}admission_carrier)`, legend: '{{carrier}}' },
-        { expr: `max by (carrier) (${P}admission_carrier_awaited)`, legend: '{{carrier}} awaited' },
         { expr: `max(${P}webhook_unavailable)`, legend: 'hints do not come back' },
+        { expr: `max(${P}switched_off)`, legend: 'hints are switched off' },
         { expr: `max(${P}planner_alive)`, legend: 'planner alive' },
       ],
     },
@@ -98,12 +97,6 @@ export const CLOSED_LOOP: Row = {
       queries: one(rare('flow_slice_writes_total', 'cause'), '{{cause}}'),
     },
     {
-      title: 'Bytes a second to proxies because of slices written',
-      unit: 'bytes',
-      stacked: true,
-      queries: one(rate('flow_fan_out_bytes_total', 'cause'), '{{cause}}'),
-    },
-    {
       title: 'Readings of load by outcome',
       unit: 'ops',
       queries: one(rate('flow_load_reads_total', 'source, outcome'), '{{source}} {{outcome}}'),
@@ -120,16 +113,10 @@ export const CLOSED_LOOP: Row = {
     },
     { title: 'Age of samples: the oldest', unit: 's', queries: ofService('flow_sample_age_seconds') },
     {
-      title: 'Replicas that plan each shard of namespaces (with more than one)',
-      unit: 'short',
-      queries: one(`sum by (shard) (${P}flow_shard_held)`, 'shard {{shard}}'),
-    },
-    {
       title: 'NodeGroups',
       unit: 'short',
       queries: [
         { expr: `sum by (group, state) (${P}node_group_nodes) or vector(0)`, legend: 'Nodes {{group}} {{state}}' },
-        { expr: `sum by (state) (${P}node_group_services) or vector(0)`, legend: 'Services {{state}}' },
         { expr: rare('node_group_touches_total', 'outcome'), legend: 'touches (1 h) {{outcome}}' },
       ],
     },

@@ -89,39 +89,6 @@ const repair: EventGroup = {
   ],
 };
 
-const carrier: EventGroup = {
-  command: RECONCILER,
-  file: 'pkg/controllers/admission-policies/reconciler.ts',
-  about: 'the Namespace of the installation',
-  rows: [
-    row('Normal', 'AdmissionCarrier', 'Webhook or policies have taken over admission.', NOTHING),
-    row(
-      'Warning',
-      'CarrierNotActing',
-      'The admission backend that is due to take over has not acted for a minute; once.',
-      'see its registration or its policies, and the log of the API server ([runbook](../operations/alerts/TopologyRoutingCarrierAwaited.md))',
-    ),
-    row(
-      'Warning',
-      'PolicyRefused',
-      'Another owner has a policy under a name that this extension uses; once.',
-      'remove or rename the one that the message names',
-    ),
-    row(
-      'Warning',
-      'PolicyNotServed',
-      '`admission: policy`, and the API server serves no policies: the webhook stays the backend; once.',
-      'upgrade to Kubernetes 1.36, or configure `webhook`',
-    ),
-    row(
-      'Warning',
-      'PolicyNotReadable',
-      '`admission: policy`, and RBAC does not allow reading policies: the webhook stays the backend; once.',
-      'render the ClusterRole of this version',
-    ),
-  ],
-};
-
 const evacuation: EventGroup = {
   command: RECONCILER,
   file: 'pkg/controllers/evacuation/report.ts',
@@ -172,12 +139,6 @@ const loop: EventGroup = {
   rows: [
     row('Normal', 'PlanChanged', 'The hints of the plan changed; the message says why, and what they are.', NOTHING),
     row('Warning', 'ConflictingMode', 'The Service asks for `Auto` and for a plan; once.', 'choose one of them'),
-    row(
-      'Warning',
-      'FanOutBudget',
-      'A plan that only keeps more traffic in its zone waits: proxies would receive more a minute than is allowed; once.',
-      'wait, or raise `fanOutMegabytesPerMinute` where the message says',
-    ),
     row(
       'Warning',
       'HintsNotFollowed',
@@ -287,32 +248,14 @@ const followers: EventGroup = {
   ],
 };
 
-const services: EventGroup = {
-  command: NODE_GROUPS,
-  file: 'pkg/controllers/node-groups/services.ts',
-  about: 'the Service',
-  rows: [
-    row('Normal', 'NodeGroupPreferred', 'Clients prefer the endpoints of their group.', NOTHING),
-    row(
-      'Warning',
-      'EdgeMeshIgnoresHints',
-      'EdgeMesh serves the Service, and does not support hints; once.',
-      'the message says what works instead',
-    ),
-    row('Warning', 'ConflictingMode', 'The Service asks for another mode as well; once.', 'choose one of them'),
-  ],
-};
-
 export const EVENT_GROUPS: readonly EventGroup[] = [
   settings,
   effect,
   repair,
-  carrier,
   evacuation,
   evacuatedServices,
   loop,
   nodes,
   refusals,
   followers,
-  services,
 ];

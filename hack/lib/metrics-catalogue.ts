@@ -2,11 +2,10 @@
 // Every metric of every command, from the definitions that the commands register: docs, dashboard, alert rules and tests go by it.
 import { registerMeterMetrics } from '../../cmd/traffic-meter/metrics.ts';
 import { COMMANDS, TRAFFIC_METER } from '../../pkg/apis/names.ts';
-import { showAdmission } from '../../pkg/controllers/admission-policies/metrics.ts';
-import { showEffectiveness } from '../../pkg/controllers/effectiveness/metrics.ts';
+import { showEffectiveness, showUnsafeRouters } from '../../pkg/controllers/effectiveness/metrics.ts';
 import { createEvacuationCounter, showEvacuation } from '../../pkg/controllers/evacuation/metrics.ts';
-import { createFlowCounters, showFlow, showShards } from '../../pkg/controllers/flow/metrics.ts';
-import { createResyncCounter, showRepair } from '../../pkg/controllers/hint-repair/metrics.ts';
+import { createFlowCounters, showFlow } from '../../pkg/controllers/flow/metrics.ts';
+import { createResyncCounter, showPlanner, showRepair, showSwitch } from '../../pkg/controllers/hint-repair/metrics.ts';
 import { createTouchCounter, showNodeGroups } from '../../pkg/controllers/node-groups/metrics.ts';
 import { createWriteCounter, showSettings } from '../../pkg/controllers/settings/metrics.ts';
 import { countFailures, showStaleness } from '../../pkg/telemetry/cache-metrics.ts';
@@ -40,19 +39,20 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
     createWriteCounter(metrics);
     showSettings(metrics, { counts: none, foreignValues: no, fights: no });
     showEffectiveness(metrics, { counts: none, figures: none });
+    showUnsafeRouters(metrics, none);
     createEvacuationCounter(metrics);
     showEvacuation(metrics, { counts: none, overdue: () => new Map() });
     createResyncCounter(metrics);
     showRepair(metrics, { unavailable: false });
-    showAdmission(metrics, { planner: { alive: () => true, known: () => false }, backends: () => undefined });
+    showSwitch(metrics, () => false);
+    showPlanner(metrics, { alive: () => true, known: () => false });
   },
   [COMMANDS.flowController](metrics, command) {
     registerController(metrics, command);
     createFlowCounters(metrics);
     showFlow(metrics, { services: none });
-    showShards(metrics, { count: 0, held: none });
     createTouchCounter(metrics);
-    showNodeGroups(metrics, { zones: none, services: none });
+    showNodeGroups(metrics, none);
   },
   [COMMANDS.endpointSliceWebhook](metrics, command) {
     createProcessMetrics(metrics, { command, readiness: [] });
@@ -73,6 +73,7 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
       listAgeSeconds: () => undefined,
       countingSeconds: () => undefined,
       overruns: no,
+      longLines: no,
       unsupported: () => [],
     });
   },

@@ -145,30 +145,8 @@ export const FLOW_POLICY_SPEC_SCHEMA: SchemaObject = object(
     planInterval: duration(
       'Least time between two plans, unless zones or endpoints change, endpoints are saturated or demand jumps. Default 30s.',
     ),
-    fanOutMegabytesPerMinute: {
-      type: 'integer',
-      minimum: 1,
-      maximum: 1_000_000,
-      description:
-        "What the proxies of all Nodes together may receive a minute, megabytes, as the size of the Service's EndpointSlices times the Nodes. Plans that only keep more traffic in its zone wait for it; those that take load away do not. Default: no limit.",
-    },
     metrics,
-    clients: {
-      type: 'array',
-      maxItems: 8,
-      'x-kubernetes-list-type': 'set',
-      description:
-        'Services of the same namespace whose Pods are the clients of this one. When these Pods come and go, demand is expected to follow in proportion, before load shows it. Default none.',
-      items: {
-        type: 'string',
-        minLength: 1,
-        maxLength: 63,
-        pattern: '^[a-z]([-a-z0-9]*[a-z0-9])?$',
-        description: 'Name of a Service.',
-      },
-    },
     capacity,
-    idle: quantity('Load of an idle endpoint, in the unit of its capacity. Default 0.'),
     minEndpointsPerZone: {
       type: 'integer',
       minimum: 1,
@@ -180,12 +158,6 @@ export const FLOW_POLICY_SPEC_SCHEMA: SchemaObject = object(
       100,
       'A plan that saves less than this share of the demand from crossing zones is not worth a change. Default 2.',
     ),
-    nodeHints: {
-      type: 'string',
-      enum: ['Never', 'WhereFiner'],
-      description:
-        'WhereFiner: hints for Nodes beside those for zones, where they keep more traffic in its zone. For up to nine endpoints, with a TrafficMeter source without url; needs Kubernetes 1.34, older proxies follow the zones. Default `Never`.',
-    },
     zoneCosts,
     staleness,
     safeMode: {

@@ -43,7 +43,6 @@ const plan = object('The plan in force; with mode Observe, the plan that would b
       {
         name: text('Of its Pod, or its address.'),
         forZones: list('Zones whose clients it serves.', text('A zone.')),
-        forNodes: list('Nodes whose clients use it, before any that the zones give them.', text('A Node.')),
       },
       ['name', 'forZones'],
     ),
@@ -90,9 +89,6 @@ export const FLOW_POLICY_STATUS_SCHEMA: SchemaObject = object('Observed by the f
     integralityPercent: integer('As it is divided: evenly over a whole number of endpoints.'),
   }),
   zones,
-  capacityPercent: integer(
-    'What endpoints can serve before their latency grows without bound, percent of the configured capacity, as learned; only with a source that has latencies.',
-  ),
   learned: object('CPU of one unit that a TrafficMeter source counts, as learned from the Pods.', {
     unit: text('`Connection`, or `Megabyte` of requests and responses.'),
     cores: text('For one a second.'),

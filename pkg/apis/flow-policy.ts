@@ -16,26 +16,12 @@ export interface FlowPolicySpec {
   downDwell?: string;
   /** At least this long between two plans, unless zones or endpoints change, endpoints are saturated or demand jumps. Default 30s. */
   planInterval?: string;
-  /**
-   * What the proxies of all Nodes together may receive a minute because of plans that only keep more traffic in its zone, megabytes: the slices' size times
-   * the Nodes. Default: no limit.
-   */
-  fanOutMegabytesPerMinute?: number;
   metrics?: FlowPolicyMetrics;
-  /** Services of the same namespace whose Pods are this one's clients: when they scale, demand is expected to follow. Default none. */
-  clients?: string[];
   capacity?: FlowPolicyCapacity;
-  /** Load of an idle endpoint, in the unit of its capacity. Default 0. */
-  idle?: string;
   /** Least number of endpoints for every zone with clients. Default 1. */
   minEndpointsPerZone?: number;
   /** A plan that saves less than this share of the demand from crossing zones is not worth a change. Default 2. */
   worthwhileSavingPercent?: number;
-  /**
-   * `WhereFiner`: hints for Nodes beside those for zones where they keep more traffic in its zone, for up to nine endpoints and with a TrafficMeter
-   * source that reads the meters themselves. Needs Kubernetes 1.34. Default `Never`.
-   */
-  nodeHints?: 'Never' | 'WhereFiner';
   /** Every pair that is not named costs 1. */
   zoneCosts?: FlowPolicyZoneCost[];
   /** When metrics are too old to act on. */
@@ -106,8 +92,8 @@ export interface FlowPolicyStatus {
   zones?: FlowPolicyZoneStatus[];
   plan?: {
     spread: boolean;
-    /** Endpoints that serve more or other zones than their own, or Nodes, 100 at most; the slices hold the whole plan. */
-    endpoints: { name: string; forZones: string[]; forNodes?: string[] }[];
+    /** Endpoints that serve more or other zones than their own, 100 at most; the slices hold the whole plan. */
+    endpoints: { name: string; forZones: string[] }[];
     /** Endpoints that would be listed as well, were there room. */
     omitted?: number;
   };
@@ -120,8 +106,6 @@ export interface FlowPolicyStatus {
     /** Standard deviation, percent of it; above 30 the load of the endpoints decides instead. */
     uncertaintyPercent: number;
   };
-  /** Capacity that latency shows, percent of the configured one; only with a source that has latencies. */
-  capacityPercent?: number;
   conditions?: FlowPolicyCondition[];
   /** The newest first. */
   lastChanges?: { time: string; reason: string; message: string; sampleAgeSeconds?: number }[];

@@ -29,8 +29,6 @@ export const LABEL_MANAGED_BY = 'app.kubernetes.io/managed-by';
 export const MANAGED_BY_DRUID = 'etcd-druid';
 /** Annotation: what the settings reconciler set on this object, so that it reverts exactly that. */
 export const ANNOTATION_APPLIED = `${GROUP}/applied`;
-/** Node annotation: `evacuate --cordon` made it unschedulable, and `return` takes that back. Value: the zone. */
-export const ANNOTATION_CORDONED = `${GROUP}/cordoned`;
 /** Slice annotation that a touch after a webhook outage writes: without a change there would be no write to admit. */
 export const ANNOTATION_TOUCHED = `${GROUP}/touched-at`;
 /** Slice annotation written by the flow controller; value `spread` means: no hints on purpose. */
@@ -43,16 +41,27 @@ export const PLAN_ZONES = 'zones';
 export const ANNOTATION_EVACUATED = `${GROUP}/evacuated`;
 /** Hint of endpoints that leave: the name of a zone, and of a node, that there is none of. */
 export const NOWHERE = `evacuated.${GROUP}`;
+/** Before the name of a zone or Node: that of none, in hints of an endpoint that serves there once it is ready. */
+export const NOT_READY = 'not-ready.';
+/** Whether a hint is for no client at all: of an endpoint that leaves its zone, or that is not ready. No Node is in such a zone. */
+export const isNowhere = (name: string): boolean => name === NOWHERE || name.startsWith(NOT_READY);
 
 /**
- * Slice annotation of a write that is meant for one admission backend alone. Sent with dry runs and never stored; on a stored
- * slice it does no more than the absence of the strategy label would.
+ * Annotation of the namespace `kube-system`, value `off`: no component writes hints, or settings that ask for some. `kubectl topology off` sets it
+ * and `on` removes it.
  */
-export const ANNOTATION_PROBE = `${GROUP}/probe`;
+export const ANNOTATION_HINTS = `${GROUP}/hints`;
+export const HINTS_OFF = 'off';
+/** Every cluster has it, and it outlives every installation. */
+export const SWITCH_NAMESPACE = 'kube-system';
+
 /** Annotation of the webhook configuration: what we wrote there last, so that everything else in it is another writer's. */
 export const ANNOTATION_REGISTERED = `${GROUP}/registered`;
 /** Annotation of the webhook configuration: what other writers added to entries that are temporarily removed. */
 export const ANNOTATION_WITHDRAWN = `${GROUP}/withdrawn`;
+
+/** Who writes a slice. */
+export const LABEL_SLICE_MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 
 /** Gardener's label; means same-zone. Mirrored from the Service to its slices. */
 export const LABEL_CONSIDER = 'endpoint-slice-hints.resources.gardener.cloud/consider';
@@ -76,13 +85,8 @@ export const LABEL_NAMESPACE_NAME = 'kubernetes.io/metadata.name';
 export const ANNOTATION_TAKEOVER = `${GROUP}/takeover`;
 /** Node annotation: the zone label that a NodeGroup gave the Node, and the one before it. */
 export const ANNOTATION_GROUP_ZONE = `${GROUP}/node-group-zone`;
-/** Service annotation: the strategy label that KubeEdge's annotation got the Service, and how far it goes. */
-export const ANNOTATION_GROUP_SERVICE = `${GROUP}/node-group-service`;
 /** Node label that KubeEdge's own controller writes: the one group of the Node. */
 export const LABEL_BELONGING_TO = 'apps.kubeedge.io/belonging-to';
-/** Service annotation of KubeEdge, and its only value. */
-export const ANNOTATION_SERVICE_TOPOLOGY = 'apps.kubeedge.io/service-topology';
-export const SERVICE_TOPOLOGY_NODE_GROUP = 'range-nodegroup';
 
 /** Hint strategies that a Service may ask for. */
 export const STRATEGIES = ['same-zone', 'same-node', 'proportional', 'load-aware'] as const;
@@ -126,7 +130,3 @@ export const ANNOTATION_OPERATION = 'gardener.cloud/operation';
 export const HEARTBEAT_LEASE = 'gardener-extension-heartbeat';
 /** Annotation of a Lease that several installations share: the namespace of the one that holds it. */
 export const ANNOTATION_INSTALLATION = `${GROUP}/installation`;
-/** Annotation of the Leases of shards, the leader's among them: the number of shards that its holder divides namespaces into. */
-export const ANNOTATION_SHARDS = `${GROUP}/shards`;
-/** Annotation of the Lease of a shard: the replica that has fewer shards and would take this one. */
-export const ANNOTATION_WANTED_BY = `${GROUP}/wanted-by`;

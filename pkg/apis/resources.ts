@@ -47,20 +47,6 @@ export const MUTATING_WEBHOOK_CONFIGURATIONS = resource(
   'mutatingwebhookconfigurations',
   false,
 );
-export const MUTATING_ADMISSION_POLICIES = resource(
-  'admissionregistration.k8s.io',
-  'v1',
-  'MutatingAdmissionPolicy',
-  'mutatingadmissionpolicies',
-  false,
-);
-export const MUTATING_ADMISSION_POLICY_BINDINGS = resource(
-  'admissionregistration.k8s.io',
-  'v1',
-  'MutatingAdmissionPolicyBinding',
-  'mutatingadmissionpolicybindings',
-  false,
-);
 export const SEEDS = resource('core.gardener.cloud', 'v1beta1', 'Seed', 'seeds', false);
 export const SHOOTS = resource('core.gardener.cloud', 'v1beta1', 'Shoot', 'shoots', true);
 export const GARDENS = resource('operator.gardener.cloud', 'v1alpha1', 'Garden', 'gardens', false);

@@ -88,7 +88,7 @@ const spec = object('What to evacuate, and for how long.', {
 });
 
 const condition = object('One condition.', {
-  type: oneOf(['Accepted', 'Evacuated', 'Measured', 'Returned'], { description: 'Its name.' }),
+  type: oneOf(['Accepted', 'Evacuated', 'Returned'], { description: 'Its name.' }),
   status: oneOf(['True', 'False', 'Unknown'], { description: 'Whether the condition is met.' }),
   reason: text(1024, 'Reason, one CamelCase word.'),
   message: text(32_768, 'Why, as a sentence.'),

@@ -108,10 +108,11 @@ const pairOf = (item: unknown): PairPrice => {
  */
 export const parsePrices = (value: unknown): PriceTable => {
   const object = asFields(value);
-  knownOnly(object, ['currency', 'source', 'date', 'crossZone', 'crossRegion', 'pairs', 'regions']);
   const currency = requiredTextAt(object, 'currency');
   const crossZone = objectAt(object, 'crossZone', priceOf);
   if (crossZone === undefined) throw new FieldError(['crossZone'], 'the prices out and in', undefined);
+  // Only now: the fields of what is no table of prices are not named.
+  knownOnly(object, ['currency', 'source', 'date', 'crossZone', 'crossRegion', 'pairs', 'regions']);
   return {
     currency,
     source: textAt(object, 'source') ?? '',

@@ -94,13 +94,6 @@ export interface WebhookSummary {
   readonly caNotAfter?: number;
 }
 
-/** A MutatingAdmissionPolicy: the other admission backend. */
-export interface PolicySummary {
-  readonly name: string;
-  /** It carries the chart's name: the settings-reconciler installed it. */
-  readonly ours: boolean;
-}
-
 /** A ZoneEvacuation. */
 export interface EvacuationSummary {
   readonly name: string;
@@ -113,8 +106,6 @@ export interface EvacuationSummary {
   readonly phase: string;
   /** Of its status, in its words: `12 moved, 0 pending, 2 left`; empty without. */
   readonly services: string;
-  /** What clients measure of the zone, as its condition `Measured` says; empty without. */
-  readonly measured: string;
 }
 
 /** An event about a Service. */
@@ -171,7 +162,6 @@ export interface ClusterSnapshot {
   readonly workloads: Collection<Workload>;
   readonly autoscalers: Collection<Autoscaler>;
   readonly webhooks: Collection<WebhookSummary>;
-  readonly policies: Collection<PolicySummary>;
   readonly events: Collection<EventSummary>;
   /** What shows who load-balances Services: agents, their configuration, and what steers it. */
   readonly routers: Collection<RouterObject>;
@@ -193,7 +183,6 @@ export const EVIDENCE = [
   'workloads',
   'autoscalers',
   'webhooks',
-  'policies',
   'events',
   'routers',
   'ingresses',

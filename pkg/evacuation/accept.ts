@@ -29,7 +29,8 @@ export interface Refusal {
     | 'TogetherNoEndpoint'
     | 'Overloaded'
     | 'AdmissionNotActing'
-    | 'WaitingForAdmission';
+    | 'WaitingForAdmission'
+    | 'SwitchedOff';
   readonly message: string;
 }
 

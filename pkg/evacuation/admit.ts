@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission while a zone is evacuated: a marked slice is kept as its mark says, or relieved of a mark that nothing stands behind; one
 // without a mark gets it in the write that brings endpoints of the zone.
-import type { JsonPatchOperation } from '../apis/admission.ts';
 import { isFields } from '../apis/fields.ts';
 import type { Endpoint } from '../apis/core.ts';
 import type { Fields } from '../apis/fields.ts';
 import type { StringMap } from '../apis/meta.ts';
 import { ANNOTATION_EVACUATED, LABEL_SERVICE_NAME } from '../apis/names.ts';
+import { isEndpointReady } from '../apis/readings.ts';
 import type { HintsDecision } from '../hints/index.ts';
 import { MAX_HINTS } from '../hints/names.ts';
 import type { ReadEndpoint, ReadSlice } from '../hints/slice.ts';
@@ -15,8 +15,8 @@ import type { Joining } from './active.ts';
 import { hintsOfBase } from './base-hints.ts';
 import { decideInOrder } from './decide.ts';
 import type { EvacuationMark } from './mark.ts';
-import { parseMark, stillLeft } from './mark.ts';
-import { baseUnder, evacuationPatch } from './slice.ts';
+import { parseMark } from './mark.ts';
+import { baseUnder, evacuationPatch, returnPatch } from './slice.ts';
 
 const UNCHANGED: HintsDecision = Object.freeze({ kind: 'unchanged' });
 
@@ -58,16 +58,16 @@ export const decideEvacuated = (object: unknown, isLeft: (zone: string) => boole
   const endpoints = endpointsOf(slice);
   if (typeof endpoints === 'string') return { kind: 'invalid', message: endpoints };
   const annotations = hasAnnotations(object) ? slice.annotations : undefined;
-  const operations: JsonPatchOperation[] = evacuationPatch({ endpoints, annotations }, mark, stillLeft(mark, isLeft));
+  const operations = returnPatch({ endpoints, labels: slice.labels, annotations }, mark, isLeft);
   return operations.length === 0 ? UNCHANGED : { kind: 'patch', operations };
 };
 
 /** What decides; no port and no Pod matters within one slice that all leave. */
-const asEndpoint = ({ addresses, zone, conditions, hints }: ReadEndpoint): Endpoint => ({
-  addresses: addresses.slice(0, 1),
-  ...(typeof zone === 'string' ? { zone } : {}),
-  conditions: { ready: !isFields(conditions) || conditions['ready'] !== false },
-  ...(isFields(hints) ? { hints } : {}),
+const asEndpoint = (endpoint: ReadEndpoint): Endpoint => ({
+  addresses: endpoint.addresses.slice(0, 1),
+  ...(typeof endpoint.zone === 'string' ? { zone: endpoint.zone } : {}),
+  conditions: { ready: isEndpointReady(endpoint) },
+  ...(isFields(endpoint.hints) ? { hints: endpoint.hints } : {}),
 });
 
 type Decided = Pick<EvacuationMark, 'out' | 'cover'>;
@@ -87,7 +87,7 @@ const joinedAlone = (
   const { decision, refused } = decideInOrder({ slices: [{ endpoints: alone }], clientZones, leaves });
   if (refused.size === 0) return decision.kind === 'moved' ? decision : undefined;
   if (!created || forced || clientZones.length > MAX_HINTS) return undefined;
-  const stays = alone.some(({ zone, conditions }) => conditions?.ready !== false && !zones.includes(zone ?? ''));
+  const stays = alone.some((endpoint) => isEndpointReady(endpoint) && !zones.includes(endpoint.zone ?? ''));
   return stays ? undefined : { out: new Map(zones.map((zone) => [zone, 'all'])), cover: clientZones };
 };
 
@@ -123,6 +123,6 @@ export const decideJoining = ({ object, created, joiningOf }: JoiningInput): Hin
   const next = joinedAlone(endpoints, created, joining);
   if (next === undefined) return UNCHANGED;
   const annotations = hasAnnotations(object) ? slice.annotations : undefined;
-  const operations = evacuationPatch({ endpoints, annotations }, undefined, next);
+  const operations = evacuationPatch({ endpoints, labels: slice.labels, annotations }, undefined, next);
   return operations.length === 0 ? UNCHANGED : { kind: 'patch', operations };
 };

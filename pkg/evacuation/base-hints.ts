@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hints of an endpoint as they are without an evacuation, as a short text and as the API has them.
 import type { EndpointHints } from '../apis/core.ts';
-import { isNodeName, isZoneName, MAX_HINTS } from '../hints/names.ts';
+import { isNodeName, isZoneHint, MAX_HINTS } from '../hints/names.ts';
+import { whenReady } from '../hints/readiness.ts';
 import { isFields } from '../apis/fields.ts';
 import type { Fields } from '../apis/fields.ts';
 
@@ -21,12 +22,12 @@ const namesOf = (list: unknown): string[] | undefined => {
 };
 
 const isAcceptable = ({ zones, nodes }: BaseHints): boolean =>
-  zones.length <= MAX_HINTS && nodes.length <= MAX_HINTS && zones.every(isZoneName) && nodes.every(isNodeName);
+  zones.length <= MAX_HINTS && nodes.length <= MAX_HINTS && zones.every(isZoneHint) && nodes.every(isNodeName);
 
-/** Hints as an endpoint carries them; what the API could not have stored counts as none. */
+/** Hints as an endpoint has them when it is ready; what the API could not have stored counts as none. */
 export const baseOf = (hints: AnyHints): BaseHints => {
   const { forZones, forNodes }: Fields = { ...hints };
-  const base = { zones: namesOf(forZones) ?? [], nodes: namesOf(forNodes) ?? [] };
+  const base = { zones: (namesOf(forZones) ?? []).map(whenReady), nodes: (namesOf(forNodes) ?? []).map(whenReady) };
   return isAcceptable(base) ? base : { zones: [], nodes: [] };
 };
 

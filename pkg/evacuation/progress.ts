@@ -9,7 +9,6 @@ import type {
   ZoneEvacuationStatus,
 } from '../apis/zone-evacuation.ts';
 import { expiryOf } from './active.ts';
-import type { MeasuredCondition } from './measured.ts';
 import type { Outcome } from './outcomes.ts';
 
 export interface Stand {
@@ -19,8 +18,6 @@ export interface Stand {
   readonly incomplete: boolean;
   /** Zones with Nodes, in name order. */
   readonly clientZones: readonly string[];
-  /** What clients measure of the zone; undefined where that is not known. */
-  readonly measured?: MeasuredCondition | undefined;
 }
 
 const MAX_LISTED = 100;
@@ -89,7 +86,7 @@ const leftOf = (outcomes: ReadonlyMap<string, Outcome>): ServiceLeft[] =>
 /** While it runs. */
 export const runningStatus = (
   evacuation: ZoneEvacuation,
-  { outcomes, incomplete, clientZones, measured }: Stand,
+  { outcomes, incomplete, clientZones }: Stand,
   now: number,
 ): ZoneEvacuationStatus => {
   const all = [...outcomes.values()];
@@ -115,7 +112,6 @@ export const runningStatus = (
         done
           ? said('Evacuated', true, 'Evacuated', `${moved} Service(s) moved${stay}`)
           : said('Evacuated', false, 'Moving', `${moved} of ${all.length} Service(s) moved, ${pending} to go${stay}`),
-        ...(measured === undefined ? [] : [{ type: 'Measured' as const, ...measured }]),
       ],
       now,
     ),

@@ -4,14 +4,16 @@ import type { JsonPatchOperation } from '../apis/admission.ts';
 import type { EndpointHints } from '../apis/core.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../apis/names.ts';
 import { sameHints } from '../hints/equal.ts';
+import { isEndpointReady } from '../apis/readings.ts';
 import { isZoneName, MAX_HINTS } from '../hints/names.ts';
+import { hintsNow, isRebuilt, waitingHints } from '../hints/readiness.ts';
 import type { ReadEndpoint } from '../hints/slice.ts';
 import type { AnyHints, BaseHints } from './base-hints.ts';
 import { baseOf, hintsOfBase, parseBase, textOfBase } from './base-hints.ts';
 import type { EvacuationMark, Recorded } from './mark.ts';
-import { printMark } from './mark.ts';
+import { printMark, stillLeft } from './mark.ts';
 
-type Placed = Pick<ReadEndpoint, 'addresses' | 'zone'>;
+type Placed = Pick<ReadEndpoint, 'addresses' | 'zone' | 'conditions'>;
 /** An endpoint as far as it is read here. */
 export type HintedEndpoint = Placed & { readonly hints?: AnyHints };
 
@@ -30,7 +32,7 @@ export const stayingZones = (zone: string | undefined, base: readonly string[], 
   return [...new Set([...cover, ...own])].slice(0, MAX_HINTS).sort();
 };
 
-/** The hints that an endpoint has under the mark, whose hints without it are known. */
+/** The hints that an endpoint has under the mark when it is ready, whose hints without it are known. */
 export const evacuatedHints = (endpoint: Placed, base: BaseHints, mark: EvacuationMark): EndpointHints => {
   const leaving = isLeaving(endpoint, mark);
   const zones = leaving ? [NOWHERE] : stayingZones(endpoint.zone, base.zones, mark.cover);
@@ -54,15 +56,22 @@ const equal = (current: AnyHints, wanted: EndpointHints | undefined): boolean =>
     ? wanted === undefined
     : wanted !== undefined && sameHints({ ...current }, wanted);
 
+/** Whether these are the hints that an endpoint has under the mark, ready or not. */
+const isEvacuated = (endpoint: HintedEndpoint, base: BaseHints, mark: EvacuationMark): boolean => {
+  const wanted = evacuatedHints(endpoint, base, mark);
+  return equal(endpoint.hints, wanted) || equal(endpoint.hints, waitingHints(wanted, endpoint.zone));
+};
+
 /**
- * The hints that an endpoint would have without the evacuation. Who writes the slice either repeats what the mark made of them,
+ * The hints that an endpoint would have without the evacuation when it is ready. Who writes the slice either repeats what the mark made of them,
  * or brings those of its own.
  */
 export const baseUnder = (endpoint: HintedEndpoint, mark: EvacuationMark | undefined): BaseHints => {
-  if (mark === undefined) return baseOf(endpoint.hints);
-  const recorded = recordedBase(endpoint, mark.was);
-  if (equal(endpoint.hints, evacuatedHints(endpoint, recorded, mark))) return recorded;
   const sent = baseOf(endpoint.hints);
+  // Its zone is too long for a hint of an endpoint that is not ready.
+  if (mark === undefined) return sent.zones.includes(NOWHERE) && !isEndpointReady(endpoint) ? ownBase(endpoint) : sent;
+  const recorded = recordedBase(endpoint, mark.was);
+  if (isEvacuated(endpoint, recorded, mark)) return recorded;
   // No writer asks for a hint for nowhere: it was made under another mark.
   if (sent.zones.includes(NOWHERE) || textOfBase(sent) === textOfBase(recorded)) return recorded;
   if (isLeaving(endpoint, mark)) return sent;
@@ -88,13 +97,15 @@ const record = (endpoints: readonly HintedEndpoint[], bases: readonly BaseHints[
 /** What of a slice is read and written here. */
 export interface SliceContent {
   readonly endpoints: readonly HintedEndpoint[];
+  readonly labels: Readonly<Record<string, unknown>> | undefined;
   /** Undefined: the slice has no annotations at all. */
   readonly annotations: Readonly<Record<string, unknown>> | undefined;
 }
 
 const PATH = `/metadata/annotations/${ANNOTATION_EVACUATED.replaceAll('/', '~1')}`;
 
-const hintOperations = (
+/** An operation for each endpoint whose hints are not the wanted ones. */
+export const hintOperations = (
   endpoints: readonly HintedEndpoint[],
   wanted: readonly (EndpointHints | undefined)[],
 ): JsonPatchOperation[] =>
@@ -119,14 +130,30 @@ const markOperations = (annotations: SliceContent['annotations'], wanted: string
  * be without. Empty where nothing is to be done, and applying them makes it so.
  */
 export const evacuationPatch = (
-  { endpoints, annotations }: SliceContent,
+  { endpoints, labels, annotations }: SliceContent,
   before: EvacuationMark | undefined,
   next: Pick<EvacuationMark, 'out' | 'cover'> | undefined,
 ): JsonPatchOperation[] => {
   const bases = endpoints.map((endpoint) => baseUnder(endpoint, before));
-  if (next === undefined)
-    return [...hintOperations(endpoints, bases.map(hintsOfBase)), ...markOperations(annotations, undefined)];
+  const rebuilt = isRebuilt(labels);
+  if (next === undefined) {
+    const returned = endpoints.map((endpoint, index) =>
+      hintsNow(endpoint, hintsOfBase(bases[index] ?? NO_HINTS), rebuilt),
+    );
+    return [...hintOperations(endpoints, returned), ...markOperations(annotations, undefined)];
+  }
   const mark = { ...next, was: record(endpoints, bases) };
-  const wanted = endpoints.map((endpoint, index) => evacuatedHints(endpoint, bases[index] ?? NO_HINTS, mark));
+  const wanted = endpoints.map((endpoint, index) => {
+    const hints = evacuatedHints(endpoint, bases[index] ?? NO_HINTS, mark);
+    // An endpoint that leaves has the nowhere hint already, and no zone to return to under this mark.
+    return isLeaving(endpoint, mark) ? hints : hintsNow(endpoint, hints, rebuilt);
+  });
   return [...hintOperations(endpoints, wanted), ...markOperations(annotations, printMark(mark))];
 };
+
+/** The same for a slice that shows evacuations: without those that are over. */
+export const returnPatch = (
+  slice: SliceContent,
+  mark: EvacuationMark,
+  isLeft: (zone: string) => boolean,
+): JsonPatchOperation[] => evacuationPatch(slice, mark, stillLeft(mark, isLeft));

@@ -74,8 +74,6 @@ export interface PlannedEndpoint {
   readonly name: string;
   /** In name order; empty when spread, never otherwise; 8 zones at most, as the API allows. */
   readonly forZones: readonly string[];
-  /** Nodes whose clients use it before any that the zones give them, 8 at most; of a plan every endpoint has some, or none has. */
-  readonly forNodes?: readonly string[];
 }
 
 /**

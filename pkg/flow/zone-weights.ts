@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights of client zones from a cluster's Nodes: their CPU as upstream counts it, or how many they are.
 import type { Node } from '../apis/core.ts';
-import { LABEL_ZONE } from '../apis/names.ts';
+import { zoneOfNode } from '../apis/readings.ts';
 import { zoneShares } from '../upstream/index.ts';
 import type { UnknownSharesCause } from '../upstream/index.ts';
 
@@ -17,8 +17,7 @@ export type ZoneWeights =
 
 const countByZone = (nodes: readonly Node[]): ZoneWeights => {
   const counts = new Map<string, number>();
-  for (const { metadata } of nodes) {
-    const zone = metadata?.labels?.[LABEL_ZONE] ?? '';
+  for (const zone of nodes.map(zoneOfNode)) {
     if (zone !== '') counts.set(zone, (counts.get(zone) ?? 0) + 1);
   }
   if (counts.size > 1)

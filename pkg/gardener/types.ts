@@ -22,6 +22,8 @@ export type RefusalReason =
   | 'ShootFailed'
   | 'VersionUnknown'
   | 'ConflictingMode'
+  | 'RouterDropsTraffic'
+  | 'SwitchedOff'
   | 'ConfigurationInvalid';
 
 /** Yes, or no with a reason and a sentence for a person. `violations` carries Gardener's own sentences, all that apply. */

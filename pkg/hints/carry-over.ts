@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds, for an endpoint of the new slice, the planned hints that the stored slice holds for the same endpoint.
 import type { EndpointHints } from '../apis/core.ts';
-import { NOWHERE } from '../apis/names.ts';
-import { isNodeName, isZoneName, MAX_HINTS } from './names.ts';
+import { isZoneName, MAX_HINTS } from './names.ts';
+import { whenReady } from './readiness.ts';
 import type { ReadEndpoint } from './slice.ts';
 import { readEndpoint, readSlice } from './slice.ts';
 import { strategyOf } from './table.ts';
@@ -24,36 +24,27 @@ const identityOf = ({ addresses, zone, targetRef }: ReadEndpoint): string => {
   return `${zone ?? ''}\n${address.length}\n${address}${targetRef?.uid ?? ''}`;
 };
 
-/** The zones of stored hints where the API could have stored them: one to eight distinct zone names. An evacuation is no plan. */
+const nameIn = (entry: unknown): unknown => {
+  const name = isFields(entry) ? entry['name'] : undefined;
+  return typeof name === 'string' ? whenReady(name) : undefined;
+};
+
+/**
+ * The zones of stored hints where the API could have stored them: one to eight distinct zone names, also of an endpoint that was not ready.
+ * An evacuation is no plan.
+ */
 const plannedZones = (hints: ReadEndpoint['hints']): string[] | undefined => {
   const forZones = hints?.['forZones'];
   if (!Array.isArray(forZones) || forZones.length === 0 || forZones.length > MAX_HINTS) return undefined;
-  const names = forZones.map((entry: unknown) => (isFields(entry) ? entry['name'] : undefined));
-  const isPlan = names.every(isZoneName) && !names.includes(NOWHERE) && new Set(names).size === names.length;
-  return isPlan ? names : undefined;
+  const names = forZones.map(nameIn);
+  return names.every(isZoneName) && new Set(names).size === names.length ? names : undefined;
 };
 
-/** The Nodes beside them, likewise; none where the API could not have stored them. */
-const plannedNodes = (hints: ReadEndpoint['hints']): string[] => {
-  const forNodes = hints?.['forNodes'];
-  if (!Array.isArray(forNodes) || forNodes.length > MAX_HINTS) return [];
-  const names = forNodes.map((entry: unknown) => (isFields(entry) ? entry['name'] : undefined));
-  return names.every(isNodeName) ? names : [];
-};
-
-const namesIn = (text: string): { name: string }[] => text.split(',').map((name) => ({ name }));
-
-const hintsIn = (plan: string): EndpointHints => {
-  const [zones = '', nodes = ''] = plan.split('|');
-  return { forZones: namesIn(zones), ...(nodes === '' ? {} : { forNodes: namesIn(nodes) }) };
-};
-
-const remember = (plans: Map<string, string>, endpoint: ReadEndpoint, { nodes }: HintStrategy): void => {
+const remember = (plans: Map<string, string>, endpoint: ReadEndpoint): void => {
   const zones = isZoneName(endpoint.zone) ? plannedZones(endpoint.hints) : undefined;
   if (zones === undefined) return;
   const identity = identityOf(endpoint);
-  // No name of either holds a comma or a bar.
-  const plan = `${zones.join(',')}|${nodes === 'carried-over' ? plannedNodes(endpoint.hints).join(',') : ''}`;
+  const plan = zones.join(',');
   const known = plans.get(identity);
   plans.set(identity, known === undefined || known === plan ? plan : AMBIGUOUS);
 };
@@ -68,13 +59,13 @@ export const carryOverFrom = (oldObject: unknown, strategy: HintStrategy): Carry
   const plans = new Map<string, string>();
   for (const unchecked of old.endpoints) {
     const endpoint = readEndpoint(unchecked);
-    if (typeof endpoint !== 'string') remember(plans, endpoint, strategy);
+    if (typeof endpoint !== 'string') remember(plans, endpoint);
   }
   const hintsOf = new Map<string, EndpointHints>();
   return (endpoint) => {
     const plan = plans.get(identityOf(endpoint));
     if (plan === undefined || plan === AMBIGUOUS) return undefined;
-    const hints = hintsOf.get(plan) ?? hintsIn(plan);
+    const hints = hintsOf.get(plan) ?? { forZones: plan.split(',').map((name) => ({ name })) };
     hintsOf.set(plan, hints);
     return hints;
   };

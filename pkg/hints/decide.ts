@@ -4,7 +4,9 @@ import type { JsonPatchOperation } from '../apis/admission.ts';
 import type { EndpointHints } from '../apis/core.ts';
 import { carryOverFrom } from './carry-over.ts';
 import { sameHints } from './equal.ts';
+import { isEndpointReady } from '../apis/readings.ts';
 import { isNodeName, isZoneName } from './names.ts';
+import { isRebuilt, waitingHints } from './readiness.ts';
 import { readEndpoint, readSlice } from './slice.ts';
 import type { ReadEndpoint, ReadSlice } from './slice.ts';
 import { sameZone, strategyOf } from './table.ts';
@@ -30,7 +32,22 @@ const ownZoneHints = (): ((zone: string | undefined) => EndpointHints | undefine
 const withOwnNode = (zoneHints: EndpointHints | undefined, nodeName: string | undefined): EndpointHints | undefined =>
   isNodeName(nodeName) ? { ...zoneHints, forNodes: [{ name: nodeName }] } : zoneHints;
 
-/** The rule for one slice; `undefined` where nothing of it is to be touched. */
+/** What the rule gives, but for endpoints that are not ready: hints for no client, or none. */
+const heedingReadiness = (rule: Rule, rebuilt: boolean): Rule => {
+  const known = new Map<EndpointHints, { readonly zone: string | undefined; readonly now: WantedHints }>();
+  return (endpoint) => {
+    const wanted = rule(endpoint);
+    if (typeof wanted === 'string' || isEndpointReady(endpoint)) return wanted;
+    if (!rebuilt) return 'none';
+    const before = known.get(wanted);
+    if (before !== undefined && before.zone === endpoint.zone) return before.now;
+    const now = waitingHints(wanted, endpoint.zone) ?? 'none';
+    known.set(wanted, { zone: endpoint.zone, now });
+    return now;
+  };
+};
+
+/** The rule for one slice while its endpoints are ready; `undefined` where nothing of it is to be touched. */
 const ruleFor = (strategy: HintStrategy, slice: ReadSlice, input: HintsInput): Rule | undefined => {
   if (strategy.planned && input.flowControllerUsers.has(input.userName)) return undefined;
   if (strategy.planned && (slice.spread || !input.plannerAlive)) return none;
@@ -67,8 +84,9 @@ export const decideHints = (input: HintsInput): HintsDecision => {
   const slice = readSlice(input.object);
   if (typeof slice === 'string') return { kind: 'invalid', message: slice };
   const strategy = strategyOf(slice.labels) ?? (input.chosen === true ? sameZone : undefined);
-  const rule = strategy === undefined ? undefined : ruleFor(strategy, slice, input);
-  if (rule === undefined) return unchanged;
+  const whenAllReady = strategy === undefined ? undefined : ruleFor(strategy, slice, input);
+  if (whenAllReady === undefined) return unchanged;
+  const rule = heedingReadiness(whenAllReady, isRebuilt(slice.labels));
   const operations: JsonPatchOperation[] = [];
   for (let index = 0; index < slice.endpoints.length; index += 1) {
     const endpoint = readEndpoint(slice.endpoints[index]);

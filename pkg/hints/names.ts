@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The syntax that the API server demands of names in hints, so that admission never writes a slice it would refuse.
+import { isNowhere } from '../apis/names.ts';
 
 const LABEL_VALUE = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
@@ -9,9 +10,12 @@ const MAX_NODE_NAME_LENGTH = 253;
 /** Most entries that the API accepts in `forZones` and in `forNodes`. */
 export const MAX_HINTS = 8;
 
-/** A non-empty label value of at most 63 characters (the API also accepts the empty one; as a hint that names no zone). */
-export const isZoneName = (value: unknown): value is string =>
+/** What a hint for a zone may say: a label value of at most 63 characters (the API also accepts the empty one, which names no zone). */
+export const isZoneHint = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= MAX_LABEL_VALUE_LENGTH && LABEL_VALUE.test(value);
+
+/** A zone in which there may be clients. */
+export const isZoneName = (value: unknown): value is string => isZoneHint(value) && !isNowhere(value);
 
 /** A DNS subdomain of at most 253 characters. */
 export const isNodeName = (value: unknown): value is string =>

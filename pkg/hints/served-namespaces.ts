@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which namespaces admission leaves alone, whichever backend is active.
+// Which namespaces admission leaves alone.
 
 /** Gardener looks after these two namespaces and takes webhooks away that could stand in its way there. */
 const GUARDED_NAMESPACES: readonly string[] = ['kube-system', 'default'];

@@ -2,7 +2,7 @@
 // Reads the EndpointSlice of a request, which may hold anything, and says what is wrong with one that cannot be served.
 import { isAbsent, isFields } from '../apis/fields.ts';
 import type { Fields } from '../apis/fields.ts';
-import { ANNOTATION_PLAN, ANNOTATION_PROBE, PLAN_SPREAD } from '../apis/names.ts';
+import { ANNOTATION_PLAN, PLAN_SPREAD } from '../apis/names.ts';
 import { SELECTING_LABELS } from './table.ts';
 
 /** A slice whose labels, annotations and list of endpoints have the right types; the endpoints themselves are unchecked. */
@@ -63,10 +63,4 @@ export const readEndpoint = (endpoint: unknown): ReadEndpoint | string => {
   if (!isAbsent(targetRef) && !isAbsentOrString(targetRef['uid'])) return 'has a targetRef.uid that is not a string';
   if (!isAbsent(hints) && !isFields(hints)) return 'has hints that are not an object';
   return endpoint as unknown as ReadEndpoint;
-};
-
-/** Whether the write probes this backend; the other backend leaves it alone. */
-export const isProbeOf = (carrier: 'policy' | 'webhook', object: unknown): boolean => {
-  const { metadata } = (object ?? {}) as { metadata?: { annotations?: Record<string, unknown> | null } | null };
-  return metadata?.annotations?.[ANNOTATION_PROBE] === carrier;
 };

@@ -29,7 +29,7 @@ const planned = (name: 'proportional' | 'load-aware'): HintStrategy => ({
   name,
   labels: [{ key: LABEL_STRATEGY, value: name }],
   zones: 'carried-over',
-  nodes: name === 'load-aware' ? 'carried-over' : 'none',
+  nodes: 'none',
   planned: true,
 });
 

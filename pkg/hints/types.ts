@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hint decision takes and returns; the webhook and the generated policies share it.
+// What the hint decision takes and returns.
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import type { EndpointHints } from '../apis/core.ts';
 import type { Strategy } from '../apis/names.ts';
@@ -37,10 +37,7 @@ export interface SelectingLabel {
   readonly value: string;
 }
 
-/**
- * One row of the table of strategies. It is data, not code, because the webhook interprets it and the
- * MutatingAdmissionPolicies are generated from it.
- */
+/** One row of the table of strategies. */
 export interface HintStrategy {
   readonly name: Strategy;
   /** Any of these labels on the new slice asks for the strategy. */
@@ -50,8 +47,8 @@ export interface HintStrategy {
    * endpoint, its own zone where that holds nothing.
    */
   readonly zones: 'own' | 'carried-over';
-  /** Whether `forNodes` names the endpoint's own node, is kept with the zones that are carried over, or is dropped. */
-  readonly nodes: 'own' | 'carried-over' | 'none';
+  /** Whether `forNodes` names the endpoint's own node or is dropped. */
+  readonly nodes: 'own' | 'none';
   /**
    * True where the flow controller writes the hints: its own writes pass untouched, the slice annotation `plan: spread`
    * removes hints, and without a living flow controller there are none.

@@ -19,11 +19,9 @@ export interface ClusterLockOptions {
   lease: Required<ObjectRef>;
   /** Names the installation, not the process: all its processes hold the claim together. */
   installation: string;
-  /** What the Lease goes with. */
-  owner: InstallationOwner;
+  /** What the Lease goes with. Undefined: this process does not take the claim and only watches it. */
+  owner?: InstallationOwner;
   clock: Clock;
-  /** Whether this process can do its part; where it cannot, it only watches. Default: always. */
-  able?: () => boolean;
   /** In [0, 1): spreads the tries. */
   random: () => number;
   logger: Logger;
@@ -79,7 +77,7 @@ export const createClusterLock = (options: ClusterLockOptions): ClusterLock => {
     identity: installation,
     clock,
     leaseDurationMs: LOCK_DURATION_MS,
-    marks: async (signal) => ({ installation, owner: await owner(signal) }),
+    marks: async (signal) => ({ installation, owner: await owner?.(signal) }),
   });
 
   const announce = (next: boolean, holder: string): void => {
@@ -111,7 +109,7 @@ export const createClusterLock = (options: ClusterLockOptions): ClusterLock => {
   const attempt = async (signal: AbortSignal): Promise<boolean> => {
     const deadline = createDeadline(clock, TRY_MS, signal);
     try {
-      await (options.able?.() === false ? look : take)(deadline.signal);
+      await (owner === undefined ? look : take)(deadline.signal);
       return true;
     } catch (error) {
       if (!signal.aborted) logger.warn('cannot reach the cluster lock, retrying', { lease: lease.name, error });

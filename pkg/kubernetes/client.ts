@@ -125,8 +125,7 @@ export const createClient = (options: ClientOptions): Client => {
     signal?: AbortSignal,
   ) => {
     const path = withQuery(collectionPath(resource, listOptions.namespace), listQuery(listOptions));
-    const { newConnection = false, encoding } = listOptions;
-    const call: Call = { method: 'GET', path, newConnection, ...defined({ encoding }) };
+    const call: Call = { method: 'GET', path, newConnection: listOptions.newConnection === true };
     return asList<T>(await exchange.json(call, signal), resource, call);
   };
 

@@ -2,9 +2,11 @@
 // One request and its answer: authentication, deadline, error mapping, and the few retries that are safe.
 import type { Dispatcher } from 'undici';
 import { parseJson } from '../apis/fields.ts';
+import { hasItemsWithin } from '../apis/json-items.ts';
 import { abortable } from './abortable.ts';
 import { createGrowingBuffer } from './growing-buffer.ts';
 import { SILENT_CONNECTION } from './connection-guard.ts';
+import { ownTurn } from './own-turn.ts';
 import { sleep } from './sleep.ts';
 import type { KubeConfigSource, Credentials } from './credentials.ts';
 import { createDeadline } from './deadline.ts';
@@ -14,7 +16,7 @@ import type { ConnectionErrorReason, RequestIdentity } from './errors.ts';
 import { parseRetryAfter, retryDelay } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
 import type { Transport, TransportRequest } from './transport.ts';
-import type { Clock, Encoding, Refusal } from './types.ts';
+import type { Clock, Refusal } from './types.ts';
 
 export interface ExchangeOptions {
   config: KubeConfigSource;
@@ -36,8 +38,6 @@ export interface Call {
   headers?: Readonly<Record<string, string>>;
   /** See ListOptions. */
   newConnection?: boolean;
-  /** Asked for before JSON. */
-  encoding?: Encoding;
   refusal?: Refusal | undefined;
 }
 
@@ -46,11 +46,13 @@ export interface Call {
  * that the limit is one of memory and not of what can be read.
  */
 export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** Values and keys of one answer, 30,000 PodMetrics: an API server also hands on what a metrics server says. */
+const MAX_ANSWER_ITEMS = 1024 * 1024;
 
 /** The answer is longer than what is read; its rest was not. */
 export class AnswerTooLongError extends ConnectionError {
-  constructor(request: RequestIdentity) {
-    super({ ...request, reason: 'InvalidResponse', message: `the answer is longer than ${MAX_ANSWER_BYTES} bytes` });
+  constructor(request: RequestIdentity, most = `${MAX_ANSWER_BYTES} bytes`) {
+    super({ ...request, reason: 'InvalidResponse', message: `the answer is longer than ${most}` });
   }
 }
 
@@ -113,29 +115,9 @@ const bytesOf = async (body: Dispatcher.ResponseData['body'], request: RequestId
   return bytes.take();
 };
 
-const JSON_TYPE = 'application/json';
-
-/** The value of an answer; undefined where its bytes are none. */
-type Parse = (bytes: Buffer) => unknown;
-
-const parseText: Parse = (bytes) => parseJson(bytes.toString('utf8'));
-
-const parserOf = ({ encoding }: Call, answer: Dispatcher.ResponseData): Parse => {
-  if (encoding === undefined || header(answer, 'content-type')?.startsWith(encoding.mediaType) !== true)
-    return parseText;
-  return (bytes) => {
-    try {
-      return encoding.decode(bytes);
-    } catch {
-      return undefined;
-    }
-  };
-};
-
-interface Answer {
-  readonly bytes: Buffer;
-  readonly parse: Parse;
-}
+/** Undefined for what is no JSON, or for too many values to make of it. */
+const parsed = (bytes: Buffer): unknown =>
+  hasItemsWithin(MAX_ANSWER_ITEMS, bytes) ? parseJson(bytes.toString('utf8')) : undefined;
 
 export const createExchange = (options: ExchangeOptions): Exchange => {
   const { config, transport, userAgent, requestTimeoutMs, retry, clock, random } = options;
@@ -170,9 +152,9 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
         path: call.path,
         headers: {
           ...call.headers,
-          accept: call.encoding === undefined ? JSON_TYPE : `${call.encoding.mediaType}, ${JSON_TYPE};q=0.9`,
+          accept: 'application/json',
           'user-agent': userAgent,
-          ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? JSON_TYPE }),
+          ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
         },
         ...body,
         newConnection: call.newConnection === true,
@@ -183,8 +165,12 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     );
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer;
     const retryAfterMs = parseRetryAfter(header(answer, 'retry-after'), clock.now());
-    const bytes = await abortable(bytesOf(answer.body, identityOf(call)), deadline.signal);
-    throw apiErrorOf(identityOf(call), answer.statusCode, parserOf(call, answer)(bytes), retryAfterMs);
+    throw apiErrorOf(
+      identityOf(call),
+      answer.statusCode,
+      parsed(await abortable(bytesOf(answer.body, identityOf(call)), deadline.signal)),
+      retryAfterMs,
+    );
   };
 
   /** A 401 was refused before anything was done: worth one more try if the credentials have changed meanwhile. */
@@ -201,7 +187,7 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     }
   };
 
-  const attempt = async (call: Call, signal?: AbortSignal): Promise<Answer> => {
+  const attempt = async (call: Call, signal?: AbortSignal): Promise<Buffer> => {
     signal?.throwIfAborted();
     let refused: Error | undefined;
     const { refusal } = call;
@@ -209,8 +195,7 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     const deadline = createDeadline(clock, requestTimeoutMs, signal);
     try {
       const answer = await authenticated(asking, deadline);
-      const bytes = await abortable(bytesOf(answer.body, identityOf(call)), deadline.signal);
-      return { bytes, parse: parserOf(call, answer) };
+      return await abortable(bytesOf(answer.body, identityOf(call)), deadline.signal);
     } catch (error) {
       throw refused ?? failure(error, call, deadline, signal);
     } finally {
@@ -218,7 +203,7 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     }
   };
 
-  const answered = async (call: Call, signal?: AbortSignal): Promise<Answer> => {
+  const answered = async (call: Call, signal?: AbortSignal): Promise<Buffer> => {
     for (let retries = 0; ; retries++) {
       try {
         return await attempt(call, signal);
@@ -232,12 +217,15 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
 
   return {
     failure,
-    text: async (call, signal) => (await answered(call, signal)).bytes.toString('utf8'),
+    text: async (call, signal) => (await answered(call, signal)).toString('utf8'),
     async json<T>(call: Call, signal?: AbortSignal) {
-      const { bytes, parse } = await answered(call, signal);
-      const value = parse(bytes);
+      const bytes = await answered(call, signal);
+      await ownTurn(bytes.length);
+      const value = parsed(bytes);
       if (value !== undefined) return value as T;
-      const message = `the answer (${bytes.length} bytes) is ${parse === parseText ? 'not JSON' : 'in no encoding that was asked for'}`;
+      if (!hasItemsWithin(MAX_ANSWER_ITEMS, bytes))
+        throw new AnswerTooLongError(identityOf(call), `${MAX_ANSWER_ITEMS} values and keys`);
+      const message = `the answer (${bytes.length} bytes) is not JSON`;
       throw new ConnectionError({ ...identityOf(call), reason: 'InvalidResponse', message });
     },
     async open(call, signal) {

@@ -14,7 +14,6 @@ import { bindFiles } from './kubeconfig-bindings.ts';
 import type { Bound } from './kubeconfig-bindings.ts';
 import { defaultKubeconfigPaths, pluginConfig, userExtras } from './kubeconfig-extras.ts';
 import type { KubeconfigFile, UserExtras } from './kubeconfig-extras.ts';
-import { shapeProblem, shown } from './kubeconfig-shape.ts';
 import type { Clock } from './types.ts';
 
 export type { KubeConfigSource } from './credentials.ts';
@@ -58,6 +57,16 @@ const MAX_LISTED = 20;
 // Where client-node finds neither a kubeconfig nor a service account it falls back to plain HTTP on this address.
 const FALLBACK_SERVER = 'http://localhost:8080';
 
+/** Names in messages; longer ones are a mistake. */
+const MAX_SHOWN = 100;
+
+/** A name in quotes, cut where it is long; anything else by its type, because it may be a credential in the wrong place. */
+const shown = (name: unknown): string => {
+  if (name === undefined || name === null) return '""';
+  if (typeof name !== 'string') return `(a value of type ${typeof name})`;
+  return JSON.stringify(name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name);
+};
+
 /** The YAML parsers quote the lines around a fault, and those may hold a token: only the first line is kept. */
 const firstLineOf = (error: unknown): string => (errorText(error).split('\n', 1)[0] ?? '').slice(0, 300);
 
@@ -89,10 +98,7 @@ const select = (config: KubeConfig, where: string, wanted: string | undefined): 
   const user = config.getUser(context.user);
   if (user === null && (context.user ?? '') !== '') throw leadsNowhere('user', context.user);
   // Without any user client-node would leave out the cluster's authority as well.
-  const chosen = { cluster, user: user ?? { name: 'anonymous' } };
-  const problem = shapeProblem({ context, ...chosen });
-  if (problem !== undefined) throw new KubeConfigError(`${where}: context ${shown(name)}: ${problem}`);
-  return { ...chosen, context: name, namespace: context.namespace };
+  return { cluster, user: user ?? { name: 'anonymous' }, context: name, namespace: context.namespace };
 };
 
 const checkServer = ({ cluster, context }: Selected, fromRules: boolean): void => {
@@ -128,12 +134,16 @@ const parsedFile = (path: string, text: string): KubeconfigFile => {
   }
 };
 
+/** Of a field whose value has a type that it must not have: client-node checks hardly any. */
+const isCrash = (error: unknown): boolean =>
+  error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError;
+
 /**
  * What files and plug-ins say passes. A crash of client-node's means that a plug-in printed no credential, and its message
  * quotes what was printed.
  */
 const withoutQuotes = (error: unknown, context: string): unknown =>
-  error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError
+  isCrash(error)
     ? new KubeConfigError(
         `context ${shown(context)}: its user's entry, or what its plug-in printed, gives no credential`,
       )
@@ -159,7 +169,7 @@ const createLoader = (options: LoadKubeConfigOptions, open: (path: string) => Fi
   const sources = paths.map((file) => open(file));
   let seen: Buffer[] = [];
 
-  const load = (): { loaded: Loaded; texts: Buffer[] } => {
+  const read = (): { loaded: Loaded; texts: Buffer[] } => {
     const { config, seen: texts } = parseRules(path, sources, where);
     const selected = select(config, where, options.context);
     checkServer(selected, path === undefined);
@@ -170,6 +180,13 @@ const createLoader = (options: LoadKubeConfigOptions, open: (path: string) => Fi
     const own = new KubeConfig();
     own.loadFromClusterAndUser(bound.cluster, bound.user);
     return { loaded: { ...selected, bound, extras, config: own }, texts };
+  };
+  const load = (): { loaded: Loaded; texts: Buffer[] } => {
+    try {
+      return read();
+    } catch (error) {
+      throw isCrash(error) ? new KubeConfigError(`${where}: a field has a value of a wrong type`) : error;
+    }
   };
   return {
     /** What the files say now; `check` may throw, and what was refused is refused again the next time. */
@@ -214,9 +231,9 @@ export const loadKubeConfig = (options: LoadKubeConfigOptions = {}): KubeConfigS
   };
   const evaluate = async (): Promise<Credentials> => {
     const { bound, config, extras } = current();
-    bound.update();
     const request: RequestOptions = {};
     try {
+      bound.update();
       await config.applyToHTTPSOptions(request);
     } catch (error) {
       throw withoutQuotes(error, loaded.context);

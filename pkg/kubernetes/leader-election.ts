@@ -17,8 +17,6 @@ export interface LeaderElectionOptions {
   name: string;
   /** What the Lease is marked with when it is taken. Default: nothing. */
   marks?: LeaseLockOptions['marks'];
-  /** What this process knows of the Lease already. Default: nothing, and it waits for a whole duration where the Lease is held. */
-  seen?: LeaseLockOptions['seen'];
   /** Of this process; must differ from every other candidate's, also from this process' last life. */
   identity: string;
   clock: Clock;

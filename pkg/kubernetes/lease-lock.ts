@@ -16,8 +16,6 @@ export interface LeaseLockOptions {
   leaseDurationMs: number;
   /** What the Lease is marked with when it is taken. Default: nothing. */
   marks?: ((signal: AbortSignal) => Promise<HolderMarks>) | undefined;
-  /** The Lease as it was seen before, and since when (monotonic milliseconds) it looked like that. Default: never seen. */
-  seen?: { readonly lease: Lease; readonly since: number } | undefined;
   /** Hears each change of the holder that is observed; empty: none. */
   onHolder?: (holder: string) => void;
 }
@@ -37,19 +35,17 @@ export interface LeaseLock {
   release(signal: AbortSignal): Promise<void>;
 }
 
-const specText = ({ spec }: Lease): string => JSON.stringify(spec ?? {});
-
 export const createLeaseLock = (options: LeaseLockOptions): LeaseLock => {
   const { client, namespace, name, identity, clock, leaseDurationMs, onHolder } = options;
   const ref = { namespace, name };
   let lease: Lease | undefined;
-  let observedSpec = options.seen === undefined ? undefined : specText(options.seen.lease);
-  let observedAt = options.seen?.since ?? 0;
+  let observedSpec: string | undefined;
+  let observedAt = 0;
   let observedHolder: string | undefined;
 
   const observe = (next: Lease): void => {
     lease = next;
-    const spec = specText(next);
+    const spec = JSON.stringify(next.spec ?? {});
     if (spec === observedSpec) return;
     observedSpec = spec;
     observedAt = clock.monotonic();

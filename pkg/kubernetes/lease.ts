@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Lease object as leader election uses it: its shape, its timestamps, and what a holder writes into it.
 import type { KubernetesObject, ObjectMeta, ObjectRef, OwnerReference } from '../apis/meta.ts';
-import { ANNOTATION_INSTALLATION, ANNOTATION_SHARDS, ANNOTATION_WANTED_BY } from '../apis/names.ts';
+import { ANNOTATION_INSTALLATION } from '../apis/names.ts';
 
 /** spec of coordination.k8s.io/v1 Lease; unknown fields are kept. */
 export interface LeaseSpec {
@@ -31,20 +31,10 @@ export interface HolderMarks {
   readonly installation?: string;
   /** What the Lease goes with. */
   readonly owner?: OwnerReference | undefined;
-  /** Shards that the holder divides namespaces into; 0: no shard is to be worked on. Default 1, which is only said where there were more. */
-  readonly shards?: number | undefined;
 }
 
 /** Namespace of the installation that holds the Lease, as it says; empty where it does not. */
 export const installationOf = (lease: Lease): string => lease.metadata?.annotations?.[ANNOTATION_INSTALLATION] ?? '';
-
-/** Shards that the holder, or the one before, divides namespaces into. */
-export const shardsOf = (lease: Lease | undefined): number =>
-  Number(lease?.metadata?.annotations?.[ANNOTATION_SHARDS] ?? 1);
-
-/** Whether namespaces were ever divided under this Lease. */
-export const wasSharded = (lease: Lease | undefined): boolean =>
-  lease?.metadata?.annotations?.[ANNOTATION_SHARDS] !== undefined;
 
 /** What a holder writes. */
 export interface Claim {
@@ -61,21 +51,12 @@ const durationSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000
 
 const marked = (metadata: ObjectMeta, marks: HolderMarks | undefined): ObjectMeta => {
   if (marks === undefined) return metadata;
-  const {
-    [ANNOTATION_INSTALLATION]: _before,
-    [ANNOTATION_WANTED_BY]: _wish,
-    [ANNOTATION_SHARDS]: divided,
-    ...annotations
-  } = metadata.annotations ?? {};
+  const { [ANNOTATION_INSTALLATION]: _before, ...annotations } = metadata.annotations ?? {};
   const { ownerReferences: _others, ...rest } = metadata;
-  const { installation, owner, shards = 1 } = marks;
+  const { installation, owner } = marks;
   return {
     ...rest,
-    annotations: {
-      ...annotations,
-      ...(installation === undefined ? {} : { [ANNOTATION_INSTALLATION]: installation }),
-      ...(shards > 1 || divided !== undefined ? { [ANNOTATION_SHARDS]: String(shards) } : {}),
-    },
+    annotations: { ...annotations, ...(installation === undefined ? {} : { [ANNOTATION_INSTALLATION]: installation }) },
     ...(owner === undefined ? {} : { ownerReferences: [owner] }),
   };
 };

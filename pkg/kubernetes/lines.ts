@@ -9,7 +9,7 @@ export interface LineSplitter {
   /**
    * UTF-8 text of the lines that `chunk` completes, without their newlines; empty lines are left out.
    *
-   * @throws RangeError when a line is longer than the limit, complete or not.
+   * @throws RangeError when a line is longer than the limit, complete or not, unless `onTooLong` is given.
    */
   push(chunk: Uint8Array): string[];
   /** Bytes after the last newline: not zero at the end of a stream means that it ended inside a line. */
@@ -20,12 +20,24 @@ export interface LineSplitter {
  * Bytes are joined before they are decoded, so a character may be cut between two chunks.
  *
  * @param limit - Bytes of the longest line.
+ * @param onTooLong - Called once for each longer line, which is then left out.
  */
-export const createLineSplitter = (limit: number): LineSplitter => {
+export const createLineSplitter = (limit: number, onTooLong?: () => void): LineSplitter => {
   const pending = createGrowingBuffer(limit);
+  /** The rest of a line that is left out is still to come. */
+  let skipping = false;
+
+  const fits = (part: Buffer): boolean => {
+    if (skipping) return false;
+    if (pending.length + part.length <= limit) return true;
+    if (onTooLong === undefined) throw new RangeError(`more than ${limit} bytes`);
+    pending.take();
+    onTooLong();
+    skipping = true;
+    return false;
+  };
 
   const lineOf = (tail: Buffer): Buffer => {
-    if (tail.length > limit) throw new RangeError(`more than ${limit} bytes`);
     if (pending.length === 0) return tail;
     pending.push(tail);
     return pending.take();
@@ -37,11 +49,16 @@ export const createLineSplitter = (limit: number): LineSplitter => {
       const lines: string[] = [];
       let start = 0;
       for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
-        const line = lineOf(bytes.subarray(start, end));
+        const tail = bytes.subarray(start, end);
         start = end + 1;
-        if (line.length > 0) lines.push(line.toString('utf8'));
+        if (fits(tail)) {
+          const line = lineOf(tail);
+          if (line.length > 0) lines.push(line.toString('utf8'));
+        }
+        skipping = false;
       }
-      if (start < bytes.length) pending.push(bytes.subarray(start));
+      const rest = bytes.subarray(start);
+      if (rest.length > 0 && fits(rest)) pending.push(rest);
       return lines;
     },
     get pendingBytes() {

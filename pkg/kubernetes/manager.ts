@@ -104,10 +104,6 @@ export interface ControllerSpec extends Reconciler {
   readonly concurrency?: number;
   /** Longest reconcile, milliseconds. Default two minutes. */
   readonly timeoutMs?: number;
-  /** Reconciles in every replica: the controller itself decides what is its to write. Default false. */
-  readonly everyReplica?: boolean;
-  /** What the controller follows beside its caches, while it reconciles. */
-  readonly follows?: readonly { run: Task }[];
 }
 
 /** Works until the signal aborts, and resolves then. */
@@ -126,8 +122,8 @@ export interface Manager {
   onCacheFailure(callback: () => void): void;
   /** Reconciles in the replica that leads, once the caches that it watches are filled. Returns what adds a key besides its watches. */
   controller(name: string, spec: ControllerSpec): Enqueue;
-  /** Runs in every replica; `filled`: from when its caches are filled and the steps before leading are done, and it ends before events are sent for the last time. */
-  inEveryReplica(task: Task, when?: { readonly filled: boolean }): void;
+  /** Runs in every replica. */
+  inEveryReplica(task: Task): void;
   /** Is done in every replica once the caches are filled, before anything is decided; in order. */
   beforeLeading(step: Task): void;
   /** Runs in the replica that leads, beside its controllers. */
@@ -167,11 +163,10 @@ export const createManager = (options: ManagerOptions): Manager => {
   const everywhere: Task[] = [];
   const steps: Task[] = [];
   const leading: Task[] = [];
-  const beside: Task[] = [];
 
   const controller = (
     name: string,
-    { watches, reads = [], follows = [], concurrency, timeoutMs, everyReplica = false, ...reconciler }: ControllerSpec,
+    { watches, reads = [], concurrency, timeoutMs, ...reconciler }: ControllerSpec,
   ): Enqueue => {
     const queue = createWorkQueue({ clock, hooks: hooks.queue(name) });
     const enqueue: Enqueue = (key, afterMs = 0) => queue.addAfter(key, afterMs);
@@ -184,9 +179,7 @@ export const createManager = (options: ManagerOptions): Manager => {
       hooks: hooks.controller(name),
       ...defined({ concurrency, reconcileTimeoutMs: timeoutMs }),
     });
-    const tasks = everyReplica ? beside : leading;
-    tasks.push(...follows.map((source) => (signal: AbortSignal) => source.run(signal)));
-    tasks.push(async (signal) => {
+    leading.push(async (signal) => {
       const filled = Promise.all([...watches, ...reads].map((source) => source.settled(signal)));
       if (!(await filled.then(YES, NO))) return;
       for (const watch of watches) watch.start(enqueue, signal);
@@ -222,7 +215,7 @@ export const createManager = (options: ManagerOptions): Manager => {
     cache: <T extends KubernetesObject>(...args: Parameters<typeof caches.open<T>>) => caches.open(...args),
     onCacheFailure: (callback) => void failed.add(callback),
     controller,
-    inEveryReplica: (task, { filled } = { filled: false }) => void (filled ? beside : everywhere).push(task),
+    inEveryReplica: (task) => void everywhere.push(task),
     beforeLeading: (step) => void steps.push(step),
     whileLeading: (task) => void leading.push(task),
     async run(signal) {
@@ -230,8 +223,6 @@ export const createManager = (options: ManagerOptions): Manager => {
       const ports = await open(() => leads);
       const running = AbortSignal.any([signal, stop.signal]);
       const following = Promise.all([caches.run(running), ...everywhere.map((task) => task(running))]);
-      const besideStop = new AbortController();
-      let working: Promise<unknown> = Promise.resolve();
       const lead = async (term: AbortSignal): Promise<void> => {
         leads = true;
         term.addEventListener('abort', () => resigned.abort(term.reason), { once: true });
@@ -242,14 +233,10 @@ export const createManager = (options: ManagerOptions): Manager => {
         await caches.settled(running);
         for (const step of steps) await step(running);
         logger.info('caches are filled');
-        const besideSignal = AbortSignal.any([running, besideStop.signal]);
-        working = Promise.all(beside.map((task) => task(besideSignal)));
         await workWhileLeading(options, lead, fence, running);
       } catch (error) {
         if (!signal.aborted) throw error;
       } finally {
-        besideStop.abort();
-        await working;
         await flushEvents();
         eventsStop.abort();
         stop.abort();

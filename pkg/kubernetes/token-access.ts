@@ -6,9 +6,10 @@ import type { KubernetesObject } from '../apis/meta.ts';
 import { SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS } from '../apis/resources.ts';
 import { createLru } from './lru.ts';
 import { createTokenBucket } from './rate-limiter.ts';
+import type { TokenBucket } from './rate-limiter.ts';
 import type { Client, Clock } from './types.ts';
 
-/** `busy`: too many unknown tokens at once. `unavailable`: the API server gave no answer. */
+/** `busy`: too many unknown tokens at once, of this source or of all. `unavailable`: the API server gave no answer. */
 export type Access = 'allowed' | 'unauthenticated' | 'forbidden' | 'busy' | 'unavailable';
 
 export interface TokenAccessOptions {
@@ -20,8 +21,8 @@ export interface TokenAccessOptions {
   readonly path: string;
 }
 
-/** Answers for one token; rejects never. */
-export type TokenAccess = (token: string) => Promise<Access>;
+/** Answers for one token that `source`, an address, shows; rejects never. */
+export type TokenAccess = (token: string, source: string) => Promise<Access>;
 
 interface User {
   readonly username?: string;
@@ -49,14 +50,30 @@ interface SubjectAccessReview extends KubernetesObject {
 /** How long an answer counts: what is revoked is refused after this at the latest. */
 const KEPT_MS = 60_000;
 const MAX_KNOWN = 1_000;
-/** Questions about unknown tokens that are passed on: a Prometheus asks once a minute, a stranger as often as it likes. */
+/**
+ * Questions that are passed on: a Prometheus asks once a minute, a stranger as often as it likes. Those about unknown tokens have one
+ * account for all and one for each source; those about tokens that were let in before have an account of their own.
+ */
 const RATE = { ratePerSecond: 10, burst: 20 };
+const RATE_OF_SOURCE = { ratePerSecond: 1, burst: 10 };
+/** Sources with an account. */
+const MAX_SOURCES = 1_000;
 /** Of the API server's own tokens none is as long. */
 const MAX_TOKEN = 8_192;
 
 export const createTokenAccess = ({ client, clock, audience, path }: TokenAccessOptions): TokenAccess => {
   const known = createLru<{ readonly access: Promise<Access>; until: number }>(MAX_KNOWN);
-  const questions = createTokenBucket({ clock, ...RATE });
+  /** Tokens that were let in when they were asked about last. */
+  const good = createLru<true>(MAX_KNOWN);
+  const sources = createLru<TokenBucket>(MAX_SOURCES);
+  const [ofGood, ofUnknown] = [createTokenBucket({ clock, ...RATE }), createTokenBucket({ clock, ...RATE })];
+
+  const mayAsk = (key: string, source: string): boolean => {
+    if (good.get(key) === true) return ofGood.tryTake();
+    const own = sources.get(source) ?? createTokenBucket({ clock, ...RATE_OF_SOURCE });
+    sources.set(source, own);
+    return own.tryTake() && ofUnknown.tryTake();
+  };
 
   const review = async (token: string, audiences?: readonly string[]): Promise<User | undefined> => {
     const { status } = await client.create<TokenReview>(TOKEN_REVIEWS, {
@@ -89,16 +106,25 @@ export const createTokenAccess = ({ client, clock, audience, path }: TokenAccess
     return (await mayRead(user)) ? 'allowed' : 'forbidden';
   };
 
-  return async (token) => {
+  const answer = async (key: string, token: string): Promise<Access> => {
+    try {
+      const access = await ask(token);
+      if (access === 'allowed') good.set(key, true);
+      else good.delete(key);
+      return access;
+    } catch {
+      known.delete(key);
+      return 'unavailable';
+    }
+  };
+
+  return async (token, source) => {
     if (token === '' || token.length > MAX_TOKEN) return 'unauthenticated';
     const key = createHash('sha256').update(token).digest('base64');
     const answered = known.get(key);
     if (answered !== undefined && clock.monotonic() < answered.until) return answered.access;
-    if (!questions.tryTake()) return 'busy';
-    const access = ask(token).catch((): Access => {
-      known.delete(key);
-      return 'unavailable';
-    });
+    if (!mayAsk(key, source)) return 'busy';
+    const access = answer(key, token);
     known.set(key, { access, until: clock.monotonic() + KEPT_MS });
     return access;
   };

@@ -25,21 +25,12 @@ export interface Selection {
   fieldSelector?: string;
 }
 
-/** Another encoding than JSON, for lists that are long. A server that answers in JSON all the same is understood. */
-export interface Encoding {
-  /** As in Accept and Content-Type. */
-  readonly mediaType: string;
-  /** What JSON.parse would give, as far as the reader of the list needs it. Throws for bytes that are nothing of the kind. */
-  decode(bytes: Uint8Array): unknown;
-}
-
 export interface ListOptions extends Selection {
   /** Page size asked from the server; default 500; 0 asks for everything in one answer. */
   limit?: number;
   continue?: string;
   resourceVersion?: string;
   resourceVersionMatch?: 'NotOlderThan' | 'Exact';
-  encoding?: Encoding;
   /** Over a new connection, which a load balancer may lead to another API server; what is open stays where it is. */
   newConnection?: boolean;
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where measured traffic is read: from the meters' Pods through the API server, or from a Prometheus, by whatever has its names.
+// Where measured traffic is read: from the meters' Pods through the API server, or from a Prometheus that scrapes them.
 import { errorText } from '../apis/error-text.ts';
 import { METER_AUDIENCE, METER_READER, METER_TOKEN_HEADER, TRAFFIC_METER } from '../apis/names.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { PODS, tokenOf } from '../apis/resources.ts';
 import type { Client } from '../kubernetes/types.ts';
-import type { Measured, WorkloadFlow } from '../traffic/measured.ts';
+import { addUp } from '../traffic/measured.ts';
+import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
 import { readMeter } from '../traffic/meter-reading.ts';
 import type { MeterReading } from '../traffic/meter-reading.ts';
+import { ZONE_UNKNOWN } from '../traffic/route.ts';
 import { createGate } from './gate.ts';
-import { detectQuery, flowsOf, formatOf, promqlOf } from './measured-formats.ts';
 import { readLabelled } from './prometheus-answer.ts';
+import type { LabelledRow } from './prometheus-answer.ts';
 import { LoadError } from './types.ts';
 
 /** By which the meters' Pods are known. */
@@ -151,37 +153,42 @@ export const createMeterReader = ({ client, namespace, now }: MeterReaderOptions
 /** Sends an instant query; resolves with the body of the answer. */
 export type SendQuery = (promql: string, signal: AbortSignal) => Promise<string>;
 
-/** Traffic of a Prometheus; flows by workload still have to be joined with Services. */
-export interface PrometheusTraffic extends Measured {
-  readonly workloads: readonly WorkloadFlow[];
-}
+/** Names of metrics and labels as the traffic-meter has them; recording rules can give other measurements these names. */
+const BYTES = 'topology_traffic_bytes_total';
+const CONNECTIONS = 'topology_traffic_connections_total';
+const LABELS = ['service_namespace', 'service_name', 'source_zone', 'destination_zone'];
 
 /**
- * Asks a Prometheus which of the known formats it has, and then that one.
+ * Asks a Prometheus for averages by Service, zone of the clients and zone of the endpoints.
  *
- * Rejects with a LoadError: `NotInstalled` where it has none of them.
+ * Rejects with a LoadError: `NotInstalled` where it has none.
  */
 export const readPrometheusTraffic = async (
   send: SendQuery,
   seconds: number,
   signal: AbortSignal,
-): Promise<PrometheusTraffic> => {
-  const format = formatOf(readLabelled(await send(detectQuery(), signal)).rows);
-  if (format === undefined) throw new LoadError('NotInstalled', 'Prometheus has no metric in a known format');
-  const answers = await Promise.all(
-    format.queries.map(async (query) => {
-      const { rows, problems } = readLabelled(await send(promqlOf(query, seconds), signal));
-      return { rows: rows.map(({ labels, value }) => query.row(labels, value)), problems, metric: query.metric };
-    }),
-  );
-  const counted = answers.some(({ metric, rows }) => metric.includes('connections') && rows.length > 0);
+): Promise<Measured> => {
+  const read = async (metric: string, labels: readonly string[]) =>
+    readLabelled(await send(`sum by (${labels.join(', ')}) (rate(${metric}[${seconds}s]))`, signal));
+  const [bytes, connections] = await Promise.all([read(BYTES, [...LABELS, 'direction']), read(CONNECTIONS, LABELS)]);
+  if (bytes.rows.length === 0)
+    throw new LoadError('NotInstalled', `Prometheus has no rate of ${BYTES} over the last ${seconds} s`);
+  const none = connections.rows.length === 0 ? null : 0;
+  const flowOf = ({ labels, value }: LabelledRow, isBytes: boolean): MeasuredFlow => {
+    const { service_namespace: namespace = '', service_name: name = '', direction } = labels;
+    return {
+      service: namespace === '' ? name : `${namespace}/${name}`,
+      source: labels['source_zone'] ?? ZONE_UNKNOWN,
+      destination: labels['destination_zone'] ?? ZONE_UNKNOWN,
+      connections: isBytes ? none : value,
+      requestBytes: isBytes && direction !== 'response' ? value : 0,
+      responseBytes: isBytes && direction === 'response' ? value : 0,
+    };
+  };
   return {
-    by: `${format.name} (${format.metric} in Prometheus)`,
+    by: `traffic-meter (${BYTES} in Prometheus)`,
     seconds,
-    ...flowsOf(
-      answers.flatMap(({ rows }) => rows),
-      counted,
-    ),
-    notes: [...format.notes, ...answers.flatMap(({ problems }) => problems)],
+    flows: addUp([...bytes.rows.map((row) => flowOf(row, true)), ...connections.rows.map((row) => flowOf(row, false))]),
+    notes: [...bytes.problems, ...connections.problems],
   };
 };

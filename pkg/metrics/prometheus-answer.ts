@@ -125,8 +125,11 @@ interface Reading {
   readonly problem: string | undefined;
 }
 
-const readSample = (sample: unknown): Reading => {
-  if (!isFields(sample) || !isFields(sample['metric'])) return { metric: {}, value: 0, at: 0, problem: 'no labels' };
+/** An answer may hold a million of these. */
+const NO_LABELS = { metric: {}, value: 0, at: 0, problem: 'no labels' } as const;
+
+const readSample = (sample: unknown): Reading | typeof NO_LABELS => {
+  if (!isFields(sample) || !isFields(sample['metric'])) return NO_LABELS;
   const { metric } = sample;
   const value = Array.isArray(sample['value']) ? (sample['value'] as unknown[]) : [];
   const number = numberOf(value[1]);
@@ -134,7 +137,9 @@ const readSample = (sample: unknown): Reading => {
 };
 
 const readRow = (sample: unknown, names: LabelNames): VectorRow | { problem: string; example?: string } => {
-  const { metric, value, at, problem } = readSample(sample);
+  const reading = readSample(sample);
+  if (reading === NO_LABELS) return NO_LABELS;
+  const { metric, value, at, problem } = reading;
   const labels = {
     namespace: labelOf(metric, names.namespace),
     pod: labelOf(metric, names.pod),

@@ -3,9 +3,12 @@
 import type { Dispatcher } from 'undici';
 import type { PrometheusSourceConfiguration } from '../apis/config/load-sources.ts';
 import { PROMETHEUS_DEFAULTS } from '../apis/config/load-sources.ts';
+import { hasItemsWithin } from '../apis/json-items.ts';
 import { abortable } from '../kubernetes/abortable.ts';
 import type { Credentials } from '../kubernetes/credentials.ts';
 import { createDeadline } from '../kubernetes/deadline.ts';
+import { createGrowingBuffer } from '../kubernetes/growing-buffer.ts';
+import { ownTurn } from '../kubernetes/own-turn.ts';
 import { createTransport } from '../kubernetes/transport.ts';
 import type { TransportRequest } from '../kubernetes/transport.ts';
 import type { Clock } from '../kubernetes/types.ts';
@@ -35,22 +38,28 @@ const PATH = '/api/v1/query';
 /** An error needs no more, and what is not read is thrown away with its connection. */
 const MAX_ERROR_BYTES = 65_536;
 
+/** For each value and key that an answer may hold; in rows of a Prometheus each takes nine. */
+const BYTES_AN_ITEM = 8;
+
 const codeOf = (error: unknown): string => {
   const { code, name } = error as { code?: unknown; name?: unknown };
   return [code, name].find((part) => typeof part === 'string') ?? 'unknown error';
 };
 
-/** The whole body as text. @throws LoadError when it has more than `limit` bytes. */
+/** The whole body as text. @throws LoadError when it has more than `limit` bytes, or values and keys out of proportion to it. */
 const readBody = async (body: Dispatcher.ResponseData['body'], limit: number): Promise<string> => {
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const bytes = createGrowingBuffer(limit);
   for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
     // Leaving the loop destroys the stream and with it the connection.
-    if (size > limit) throw new LoadError('BadAnswer', `the answer has more than ${limit} bytes`);
-    chunks.push(chunk);
+    if (bytes.length + chunk.length > limit)
+      throw new LoadError('BadAnswer', `the answer has more than ${limit} bytes`);
+    bytes.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  const text = bytes.take();
+  const most = Math.floor(limit / BYTES_AN_ITEM);
+  if (!hasItemsWithin(most, text)) throw new LoadError('BadAnswer', `the answer has more than ${most} values and keys`);
+  await ownTurn(text.length);
+  return text.toString('utf8');
 };
 
 /** The beginning of the body of an error; nothing where even that cannot be had. */

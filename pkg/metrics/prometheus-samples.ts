@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes samples per Pod, or per pair of zones, of a vector; one that can be read in two ways is left out.
-import { defined } from '../apis/defined.ts';
 import type { Vector, VectorRow } from './prometheus-answer.ts';
 import { createProblems, sayMissing } from './problems.ts';
 import type { Problems } from './problems.ts';
@@ -15,8 +14,6 @@ export interface SampleOptions {
   readonly answeredAt: number;
   /** When samples were taken, as values; undefined: when the query was evaluated. */
   readonly times: Vector | undefined;
-  /** Mean latency by Pod, seconds; undefined: not asked for. */
-  readonly latencies?: Vector | undefined;
 }
 
 type Kind = LoadReading['kind'];
@@ -109,19 +106,6 @@ const timed = (vector: Vector, kind: Kind, options: SampleOptions, problems: Pro
   });
 };
 
-/** Latencies by Pod; what is no time is left out. */
-const latenciesOf = (
-  { latencies }: SampleOptions,
-  isAsked: (row: VectorRow) => boolean,
-  problems: Problems,
-): ReadonlyMap<string, number> => {
-  if (latencies === undefined) return new Map();
-  // A Pod that answered nothing has none (0 / 0), and that is no problem; that no Pod has any may be one.
-  if (latencies.rows.length === 0) latencies.problems.forEach((sentence) => problems.say(`latencyQuery: ${sentence}`));
-  const rows = uniqueRows(latencies.rows.filter(isAsked), 'pods', problems);
-  return new Map([...rows.values()].flatMap(({ pod = '', value }) => (value > 0 ? [[pod, value] as const] : [])));
-};
-
 /**
  * Samples of the Pods asked for, or of all pairs of zones.
  *
@@ -141,15 +125,14 @@ export const readSamples = (vector: Vector, query: LoadQuery, options: SampleOpt
     return { kind, samples, problems: problems.sentences() };
   }
   // Pods of other Services and namespaces are no mistake: a query may be about all of them.
-  const isAsked = ({ namespace, pod }: VectorRow): boolean =>
-    pod === undefined || (query.pods.has(pod) && (namespace === undefined || namespace === query.namespace));
-  const latencies = latenciesOf(options, isAsked, problems);
-  const asked = vector.rows.filter(isAsked);
-  const samples = timed({ ...vector, rows: asked }, kind, options, problems).map(({ row, ...sample }) => {
-    const pod = row.pod ?? '';
-    const latency = latencies.get(pod);
-    return { pod, ...sample, ...defined({ latency }) };
-  });
+  const asked = vector.rows.filter(
+    ({ namespace, pod }) =>
+      pod === undefined || (query.pods.has(pod) && (namespace === undefined || namespace === query.namespace)),
+  );
+  const samples = timed({ ...vector, rows: asked }, kind, options, problems).map(({ row, ...sample }) => ({
+    pod: row.pod ?? '',
+    ...sample,
+  }));
   sayMissing(problems, query.pods, new Set(samples.map(({ pod }) => pod)));
   return { kind, samples, problems: problems.sentences() };
 };

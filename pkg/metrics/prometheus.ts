@@ -2,7 +2,6 @@
 // Load from instant queries to Prometheus: one sample per Pod, or one per pair of zones.
 import type { PrometheusSourceConfiguration } from '../apis/config/load-sources.ts';
 import { PROMETHEUS_DEFAULTS } from '../apis/config/load-sources.ts';
-import { errorText } from '../apis/error-text.ts';
 import type { Clock } from '../kubernetes/types.ts';
 import { readVector } from './prometheus-answer.ts';
 import type { Vector } from './prometheus-answer.ts';
@@ -44,16 +43,6 @@ const templatesOf = (
   return { query, times: sampleTimeQuery };
 };
 
-/** Load without latency will do; without load nothing would. */
-const latenciesOf = async (answer: Promise<Answer>, signal: AbortSignal): Promise<Vector> => {
-  try {
-    return (await answer).vector;
-  } catch (error) {
-    signal.throwIfAborted();
-    return { rows: [], problems: [errorText(error)] };
-  }
-};
-
 /**
  * Creates the source. It connects to the configured address only; a LoadQuery brings PromQL, never an address.
  * The same PromQL is asked once for all who want it, and its answer serves them for the configured time.
@@ -81,19 +70,12 @@ export const createPrometheus = ({ config, clock, userAgent }: PrometheusOptions
         return reads.read(promql, maxAgeMs, (_previous, shared) => ask(promql, shared), signal);
       };
       const templates = templatesOf(config, query);
-      const [answer, times, latencies] = await Promise.all([
+      const [answer, times] = await Promise.all([
         answerTo(templates.query),
         templates.times === undefined ? undefined : answerTo(templates.times),
-        config.latencyQuery === undefined ? undefined : latenciesOf(answerTo(config.latencyQuery), signal),
       ]);
       const { vector, askedAt, answeredAt } = answer;
-      return readSamples(vector, query, {
-        window: windowSeconds,
-        askedAt,
-        answeredAt,
-        times: times?.vector,
-        latencies,
-      });
+      return readSamples(vector, query, { window: windowSeconds, askedAt, answeredAt, times: times?.vector });
     },
     close: () => client.close(),
   };

@@ -2,7 +2,6 @@
 // Demand as traffic-meters count it, whatever the hints in force: connections or megabytes a second by pair of zones, from the meters
 // themselves or from a Prometheus that scrapes them; with the CPU of the Pods, from which what one of them takes is learned.
 import type { TrafficMeterSourceConfiguration } from '../apis/config/load-sources.ts';
-import { defined } from '../apis/defined.ts';
 import { METER_NAMESPACE } from '../apis/names.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 import { bytesOf, hasZones } from '../traffic/measured.ts';
@@ -13,7 +12,7 @@ import { createMeterReader } from './measured-traffic.ts';
 import { createPrometheus } from './prometheus.ts';
 import { createSharedReads } from './shared-reads.ts';
 import { LoadError } from './types.ts';
-import type { CountedUnit, LoadQuery, LoadReading, LoadSource, NodeSample, ZonePairSample } from './types.ts';
+import type { CountedUnit, LoadQuery, LoadReading, LoadSource, ZonePairSample } from './types.ts';
 
 export interface TrafficSourceOptions {
   config: TrafficMeterSourceConfiguration;
@@ -28,12 +27,7 @@ export interface TrafficSource extends LoadSource {
   close(): Promise<void>;
 }
 
-type Pairs = {
-  readonly samples: readonly ZonePairSample[];
-  /** Of each Node's clients; a Prometheus does not show it. */
-  readonly nodes?: readonly NodeSample[];
-  readonly problems: readonly string[];
-};
+type Pairs = { readonly samples: readonly ZonePairSample[]; readonly problems: readonly string[] };
 
 /** Reads of all Services share one look at the meters; of more meters than these a Prometheus is the better reader. */
 const MOST_METERS = 100;
@@ -63,19 +57,10 @@ interface Look {
 const rateOf = (flow: MeasuredFlow, unit: CountedUnit): number =>
   unit === 'Megabyte' ? bytesOf(flow) / MEGABYTE : (flow.connections ?? 0);
 
-/** A connection is counted on the Node of its client. */
-const nodesOf = (pair: ReadingPair, service: string, unit: CountedUnit): NodeSample[] => {
-  const flows = averageBetween([pair]).flows.filter((flow) => flow.service === service && hasZones(flow));
-  const zones = new Map<string, number>();
-  for (const flow of flows) zones.set(flow.source, (zones.get(flow.source) ?? 0) + rateOf(flow, unit));
-  return [...zones].map(([zone, rate]) => ({ name: pair.now.node, zone, rate }));
-};
-
-const pairsOf = ({ pairs, notes, at }: Look, query: LoadQuery, unit: CountedUnit): Pairs => {
+const pairsOf = ({ pairs, notes, at }: Look, { namespace, service }: LoadQuery, unit: CountedUnit): Pairs => {
   if (pairs.every(({ before }) => before === undefined)) return { samples: [], problems: [] };
-  const service = `${query.namespace}/${query.service}`;
   const measured = averageBetween(pairs, notes);
-  const own = measured.flows.filter((flow) => flow.service === service && hasZones(flow));
+  const own = measured.flows.filter((flow) => flow.service === `${namespace}/${service}` && hasZones(flow));
   const samples = own.map((flow) => ({
     sourceZone: flow.source,
     destinationZone: flow.destination,
@@ -83,7 +68,7 @@ const pairsOf = ({ pairs, notes, at }: Look, query: LoadQuery, unit: CountedUnit
     sampledAt: at,
     window: measured.seconds,
   }));
-  return { samples, nodes: pairs.flatMap((pair) => nodesOf(pair, service, unit)), problems: measured.notes };
+  return { samples, problems: measured.notes };
 };
 
 const fromMeters = (options: TrafficSourceOptions, unit: CountedUnit) => {
@@ -151,13 +136,9 @@ export const createTrafficSource = (options: TrafficSourceOptions): TrafficSourc
     async read(query, signal) {
       if (query.promql !== undefined)
         throw new LoadError('BadQuery', `the source ${config.name} accepts no query of a FlowPolicy`);
-      const [{ samples, nodes, problems }, load] = await Promise.all([
-        traffic.read(query, signal),
-        cpuOf(cpu, query, signal),
-      ]);
+      const [{ samples, problems }, load] = await Promise.all([traffic.read(query, signal), cpuOf(cpu, query, signal)]);
       const pods = load.kind === 'pods' ? load.samples : [];
-      const counts = { unit, pods, ...defined({ nodes }) };
-      return { kind: 'zone-pairs', samples, counts, problems: [...problems, ...load.problems] };
+      return { kind: 'zone-pairs', samples, counts: { unit, pods }, problems: [...problems, ...load.problems] };
     },
     close: traffic.close,
   };

@@ -11,8 +11,6 @@ export interface PodSample {
   readonly sampledAt: number;
   /** Length of the window, seconds. */
   readonly window: number;
-  /** Mean of its answers, seconds, above 0; only from a source that has it. */
-  readonly latency?: number;
 }
 
 /** Load that clients of one zone put on endpoints of another (or the same), averaged over a window. */
@@ -22,13 +20,6 @@ export interface ZonePairSample {
   readonly load: number;
   readonly sampledAt: number;
   readonly window: number;
-}
-
-/** What the clients on a Node asked for, a second. */
-export interface NodeSample {
-  readonly name: string;
-  readonly zone: string;
-  readonly rate: number;
 }
 
 /** Nothing was measured is an empty list, not an error. */
@@ -41,12 +32,7 @@ export type LoadReading =
        * Samples count these a second instead of load in the unit of the capacity, with the load of the Pods beside them, from which
        * what one of them takes is learned.
        */
-      readonly counts?: {
-        readonly unit: CountedUnit;
-        readonly pods: readonly PodSample[];
-        /** The same by Node of the clients, where the source shows it. */
-        readonly nodes?: readonly NodeSample[];
-      };
+      readonly counts?: { readonly unit: CountedUnit; readonly pods: readonly PodSample[] };
       readonly problems: readonly string[];
     };
 

@@ -15,6 +15,7 @@ import { WANTED_TEXT, measuredText } from './measured.ts';
 import { paintFor, wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
 import { clean, renderTable } from './table.ts';
+import { evidenceText, unseenText } from './text.ts';
 
 export interface AuditStyle {
   readonly color: boolean;
@@ -179,16 +180,8 @@ const causesText = ({ causes }: AuditReport, columns: number, paint: Paint): str
 const findingText = ({ reason, certainty, evidence, remedy }: ClusterFinding, columns: number, paint: Paint): string =>
   [
     `  ${paint.strong(reason)}${certainty === 'possible' ? ' (not visible in objects)' : ''}\n`,
-    wrapText(clean(evidence), columns, '    '),
-    wrapText(clean(remedy), columns, '    ').replace(/^ {4}/, '  → '),
+    evidenceText(evidence, remedy, columns),
   ].join('');
-
-const unseenText = ({ unseen }: AuditReport, columns: number, paint: Paint): string => {
-  const groups = [...Map.groupBy(unseen, ({ why }) => why)];
-  if (groups.length === 0) return '';
-  const text = groups.map(([why, items]) => `${items.map(({ what }) => what).join(', ')} (${why})`).join('; ');
-  return `\n${paint.faint(wrapText(`Not seen: ${clean(text)}.`, columns, '').trimEnd())}\n`;
-};
 
 /** Services come in the order of the report. */
 export const renderAudit = (report: AuditReport, style: AuditStyle): string => {
@@ -205,7 +198,7 @@ export const renderAudit = (report: AuditReport, style: AuditStyle): string => {
     measuredText(report, width, paint),
     causesText(report, width, paint),
     findings === '' ? '' : `\n${paint.strong('Of the whole cluster')}\n${findings}`,
-    unseenText(report, width, paint),
+    unseenText(report.unseen, width, paint),
   ]
     .join('')
     .replace(/^\n/, '');

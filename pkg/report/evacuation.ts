@@ -2,13 +2,22 @@
 // Evacuations as text: the check before, the progress, what is left, and the list of all.
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import type { EvacuationCheck } from '../diagnosis/survival/check.ts';
-import { bytesText } from '../upstream/index.ts';
-import type { WritesEstimate } from '../upstream/index.ts';
+import type { WritesEstimate } from '../diagnosis/survival/writes.ts';
 import { countText } from './figures.ts';
 import { paintFor, wrapText } from './paint.ts';
 import { servicesText, sumText, unmovedText } from './survival.ts';
 import type { SurvivalStyle } from './survival.ts';
 import { clean, renderTable } from './table.ts';
+
+const KILO = 1000;
+
+/** `820 B`, `12 kB`, `3.4 MB`: powers of ten. */
+export const bytesText = (bytes: number): string => {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let [value, unit] = [bytes, 0];
+  while (value >= KILO && unit < units.length - 1) [value, unit] = [value / KILO, unit + 1];
+  return `${value < 10 && unit > 0 ? value.toFixed(1).replace(/\.0$/, '') : Math.round(value)} ${units[unit] ?? ''}`;
+};
 
 const seconds = (value: number): string =>
   value < 10 ? value.toFixed(1).replace(/\.0$/, '') : String(Math.round(value));
@@ -67,12 +76,6 @@ export const progressText = (evacuation: ZoneEvacuation): string => {
   if (services === undefined) return [phase, acceptedText(evacuation)].filter((text) => text !== '').join(': ');
   const { total, moved, pending, left } = services;
   return `${phase}: ${moved} of ${countText(total, 'Service')} moved, ${pending} pending, ${left} left`;
-};
-
-/** What clients measure of the zone; empty where that is not configured, or not read yet. */
-export const measuredLine = ({ status }: ZoneEvacuation): string => {
-  const found = status?.conditions?.find(({ type }) => type === 'Measured');
-  return found === undefined ? '' : `measured: ${clean(found.message)}\n`;
 };
 
 /** Services that stay as they are, with the reason of each. */

@@ -4,6 +4,7 @@ import type { LoopReport } from '../diagnosis/explain/types.ts';
 import { wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
 import { clean, renderTable } from './table.ts';
+import { indented } from './text.ts';
 
 const sharesOf = ({ inZonePercent, boundPercent, maxUtilizationPercent }: LoopReport): string[] => [
   ...(inZonePercent === undefined ? [] : [`in zone ${inZonePercent} % of the demand`]),
@@ -39,7 +40,7 @@ export const loopText = (loop: LoopReport, columns: number, indent: string, pain
   ];
   return [
     `${paint.strong('LOOP')}       ${mark} ${head}\n`,
-    zonesTable(loop).replaceAll(/^(?=.)/gm, indent),
+    indented(zonesTable(loop), indent),
     ...lines.map((line) => wrapText(clean(line), columns, indent)),
   ].join('');
 };

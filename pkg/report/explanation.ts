@@ -8,7 +8,8 @@ import { explainedTraffic } from './measured.ts';
 import { paintFor, wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
 import { certaintyMark, routerHead, routersText } from './routers.ts';
-import { renderTable } from './table.ts';
+import { clean, renderTable } from './table.ts';
+import { evidenceText, indented, unseenText } from './text.ts';
 
 export interface ExplanationStyle {
   readonly color: boolean;
@@ -20,11 +21,6 @@ export interface ExplanationStyle {
 
 const HUNDRED = 100;
 const INDENT = '           ';
-
-/** The content of objects is untrusted: none of it may reach the terminal as a control character. */
-const clean = (text: string): string => text.replaceAll(/[\u0000-\u001F\u007F-\u009F]+/g, ' ');
-
-const indented = (table: string): string => table.replaceAll(/^(?=.)/gm, INDENT);
 
 const dash = (text: string): string => (text === '' ? '-' : text);
 
@@ -109,7 +105,7 @@ const givenText = ({ given, loop }: Explanation, paint: Paint): string => {
       String(hinted),
     ]),
   );
-  const table = rows.length === 0 ? '' : indented(renderTable(['FAMILY', 'ZONE', 'ENDPOINTS', 'HINTS'], rows));
+  const table = rows.length === 0 ? '' : indented(renderTable(['FAMILY', 'ZONE', 'ENDPOINTS', 'HINTS'], rows), INDENT);
   return `${paint.strong('GIVEN')}      ${lines.join(INDENT)}${table}`;
 };
 
@@ -157,7 +153,7 @@ const usedText = ({ used, loop }: Explanation, { wide }: ExplanationStyle, paint
   const dual = new Set(used.map(({ addressType }) => addressType)).size > 1;
   const about = ['ZONE', wide ? 'NODE' : 'NODES', ...(dual ? ['FAMILY'] : []), 'PORT'];
   const headers = [...about, 'VERSION', 'MODE', 'ENDPOINTS', 'IN ZONE', 'RULE'];
-  return `${paint.strong('USED')}       ${line}${indented(renderTable(headers, usedRows(used, wide, dual)))}`;
+  return `${paint.strong('USED')}       ${line}${indented(renderTable(headers, usedRows(used, wide, dual)), INDENT)}`;
 };
 
 const effectiveText = (report: Explanation, paint: Paint): string => {
@@ -194,8 +190,7 @@ const bypassesText = ({ bypasses }: Explanation, columns: number, paint: Paint):
 const causeText = ({ reason, evidence, remedy, fix = [] }: Cause, columns: number, paint: Paint): string =>
   [
     `  ${paint.strong(reason)}\n`,
-    wrapText(clean(evidence), columns, '    '),
-    wrapText(clean(remedy), columns, '    ').replace(/^ {4}/, '  → '),
+    evidenceText(evidence, remedy, columns),
     // Not wrapped: they are copied.
     ...fix.map((command) => `      ${clean(command)}\n`),
   ].join('');
@@ -207,14 +202,6 @@ const causesText = ({ causes, verdict }: Explanation, columns: number, paint: Pa
   const rest = others.map((each) => causeText(each, columns, paint)).join('');
   const more = rest === '' ? '' : `\n${paint.strong('Also')}\n${rest}`;
   return `\n${paint.strong(title)}\n${causeText(first, columns, paint)}${more}`;
-};
-
-/** Grouped by why. */
-const unseenText = ({ unseen }: Explanation, columns: number, paint: Paint): string => {
-  const groups = [...Map.groupBy(unseen, ({ why }) => why)];
-  if (groups.length === 0) return '';
-  const text = groups.map(([why, items]) => `${items.map(({ what }) => what).join(', ')} (${why})`).join('; ');
-  return `\n${paint.faint(wrapText(`Not seen: ${clean(text)}.`, columns, '').trimEnd())}\n`;
 };
 
 /** `measured`: its traffic, where that was measured. */
@@ -230,7 +217,7 @@ export const renderExplanation = (
     report.spread === ''
       ? ''
       : wrapText(clean(report.spread), columns, INDENT).replace(INDENT, `${paint.strong('SPREAD')}     `);
-  const unseen = unseenText(report, columns, paint);
+  const unseen = unseenText(report.unseen, columns, paint);
   return [
     `${paint.strong(head)}\n${verdictLine(report, paint)}\n\n`,
     routersText(report, { title: 'ROUTER', indent: INDENT, columns, paint }),

@@ -22,8 +22,12 @@ export const overloadText = (overload: number | null): string => {
 export const countText = (count: number, noun: string): string =>
   `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 
-/** Three digits that count, without an exponent. */
+/** Above this digits are no longer counted one by one. */
+const MANY = 1e15;
+
+/** Three digits that count, without an exponent below `MANY`. */
 const threeDigits = (value: number): string => {
+  if (!(value < MANY)) return value.toPrecision(3);
   const digits = value <= 0 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(value)));
   return value.toLocaleString('en-US', { maximumFractionDigits: Math.min(digits, 6) });
 };

@@ -10,6 +10,7 @@ import { wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
 import { ageText } from './status-parts.ts';
 import { clean, renderTable } from './table.ts';
+import { indented } from './text.ts';
 
 /** By what a Service asks. */
 export const WANTED_TEXT: Readonly<Record<HintSource, string>> = {
@@ -122,7 +123,7 @@ export const explainedTraffic = (
   const counted = connections === null ? '' : `${connections.toPrecision(3)} connections a second, `;
   const head = `${counted}${volumeText(gigabytesPerDay)} GB a day; ${percentText(crossZoneShare)} of the bytes cross zones (${measuredBy({ by, seconds })})`;
   const cost = `costs ${money(monthlyCost.current)} a month; routing by zone saves ${money(monthlyCost.saved ?? 0)} already and would save ${money(monthlyCost.saving.routing)} more (${prices.source})`;
-  const table = gigabytesPerDay === 0 ? '' : matrixTable(matrix).replaceAll(/^(?=.)/gm, indent);
+  const table = gigabytesPerDay === 0 ? '' : indented(matrixTable(matrix), indent);
   const lines = [head, cost, ...notes.map((note) => `note: ${note}`)].map((text) =>
     wrapText(clean(text), columns, indent),
   );

@@ -19,12 +19,14 @@ const routerWord = (router: RouterName | 'mixed'): string =>
 export const certaintyMark = (certainty: Certainty, paint: Paint): string =>
   certainty === 'seen' ? paint.good(MARKS.seen) : paint.strong(MARKS[certainty]);
 
-const hintsText = ({ hints, needs, unmatched }: Behaviour): string => {
+const hintsText = ({ hints, needs, unmatched, unready, safeSince }: Behaviour): string => {
   if (hints === 'none') return 'ignores hints';
   if (hints === 'unknown') return 'what it does with hints is not known';
   const follows = hints === 'zone' ? 'follows hints for zones' : 'follows hints for zones and Nodes';
   const what = needs === 'hints alone' ? '' : ` (needs ${needs})`;
-  return `${follows}${what}${unmatched === 'none' ? '; where none matches, connections fail' : ''}`;
+  const unsafe = unmatched === 'none' ? 'none matches' : unready === 'none' ? 'only what is not ready matches' : '';
+  const fixed = safeSince === null ? '' : ` before ${safeSince}`;
+  return `${follows}${what}${unsafe === '' ? '' : `; where ${unsafe}, connections fail${fixed}`}`;
 };
 
 const nodesText = ({ nodes, examples }: RouterGroup): string => {

@@ -15,6 +15,7 @@ import { paintFor, wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
 import { routerHead, routersText } from './routers.ts';
 import { clean, renderTable } from './table.ts';
+import { indented } from './text.ts';
 
 export interface SimulationStyle {
   readonly color: boolean;
@@ -32,7 +33,6 @@ const wrapped = (text: string, columns: number, indent: string): string =>
   wrapText(clean(text).replaceAll(' %', '\u00A0%'), columns, indent).replaceAll('\u00A0%', ' %');
 
 const zoneText = (zone: string): string => (zone === '' ? '(none)' : zone);
-const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, INDENT);
 const coresText = (cores: number): string => String(Number(cores.toFixed(CENTS)));
 
 const SOURCES: Readonly<Record<DemandReport['source'], string>> = {
@@ -64,7 +64,7 @@ const clientsText = ({ demand, capacity }: SimulationReport, columns: number, pa
   ]);
   const title = `${paint.strong('Clients')} ${SOURCES[source]}${total}\n`;
   const remark = note === '' ? '' : wrapped(note, columns, INDENT);
-  return `${title}${indented(renderTable(headers, rows))}${remark}`;
+  return `${title}${indented(renderTable(headers, rows), INDENT)}${remark}`;
 };
 
 const whatIfText = ({ replicas, nodeCpu }: WhatIfReport, columns: number, paint: Paint): string => {
@@ -134,7 +134,7 @@ const matrixText = (title: string, matrix: Matrix, paint: Paint): string => {
     return [zoneText(from), ...to.map((zone) => boundedPercentText(shares.get(zone) ?? 0))];
   });
   const headers = ['FROM', ...to.map((zone, index) => `${index === 0 ? 'TO ' : ''}${zoneText(zone)}`)];
-  return `${paint.strong(title)}\n${indented(renderTable(headers, rows))}`;
+  return `${paint.strong(title)}\n${indented(renderTable(headers, rows), INDENT)}`;
 };
 
 /** Of what happens now and of the mode to take; wide: of every mode, those alike together. */
@@ -174,6 +174,7 @@ const settingsText = ({ modes }: SimulationReport, paint: Paint): string =>
       ['MODE', 'SINCE', 'SET'],
       modes.map((mode) => [mode.mode, mode.since, mode.outcome === null ? '-' : settingText(mode)]),
     ),
+    INDENT,
   )}`;
 
 const pricesText = ({ prices }: SimulationReport, columns: number, paint: Paint): string => {

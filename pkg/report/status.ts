@@ -15,6 +15,7 @@ import type { Paint } from './paint.ts';
 import { routersText } from './routers.ts';
 import { ageText, countsText, daysText, entriesText, holderText, imageText } from './status-parts.ts';
 import { clean, renderTable } from './table.ts';
+import { evidenceText, unseenText } from './text.ts';
 
 export interface StatusStyle {
   readonly color: boolean;
@@ -66,8 +67,7 @@ const clusterText = ({ cluster }: StatusReport, drawing: Drawing): string => {
 const findingText = ({ reason, message, remedy }: StatusFinding, { paint, columns }: Drawing): string =>
   [
     `${NOTES.has(reason) ? paint.faint('-') : paint.bad('✗')} ${paint.strong(reason)}\n`,
-    wrapText(clean(message), columns, '    '),
-    wrapText(clean(remedy), columns, '    ').replace(/^ {4}/, '  → '),
+    evidenceText(message, remedy, columns),
   ].join('');
 
 /** `2/2`, and how many are new while that is not all of them. */
@@ -152,14 +152,9 @@ const headText = (namespace: string, facts: string, { paint, columns }: Drawing)
 };
 
 const installationText = (installation: InstallationStatus, now: number, drawing: Drawing): string => {
-  const { namespace, release, modes, carrier, webhooks, components } = installation;
+  const { namespace, release, modes, webhooks, components } = installation;
   const images = [...new Set(components.map(({ image }) => imageText(image)))].join(', ');
-  const facts = [
-    `release ${release}`,
-    images,
-    ...(modes === null ? [] : [`modes ${modes.join(', ')}`]),
-    ...(carrier === null ? [] : [`admission by ${carrier}`]),
-  ];
+  const facts = [`release ${release}`, images, ...(modes === null ? [] : [`modes ${modes.join(', ')}`])];
   return [
     `\n${headText(namespace, facts.join('; '), drawing)}`,
     componentsText(installation, drawing),
@@ -177,27 +172,15 @@ const OUTCOMES = {
 } as const;
 
 const admissionText = ({ admission }: StatusReport, drawing: Drawing): string => {
-  const { policies, probes, strays } = admission;
-  const count = policies.filter(({ kind }) => kind === 'policy').length;
-  const bindings = policies.length - count;
+  const { probes, strays } = admission;
   return [
     ...strays.map((stray) => webhookText(stray, drawing)),
-    ...(policies.length === 0
-      ? []
-      : [
-          line(
-            'POLICIES',
-            count === bindings,
-            `${count} polic${count === 1 ? 'y' : 'ies'}, ${countText(bindings, 'binding')}`,
-            drawing,
-          ),
-        ]),
-    ...probes.map(({ carrier, namespace, outcome, milliseconds, message }) => {
+    ...probes.map(({ namespace, outcome, milliseconds, message }) => {
       const took = milliseconds === undefined ? '' : ` in ${milliseconds} ms`;
       const why = message === '' ? '' : `: ${message}`;
       const where = namespace === '' ? '' : ` in namespace ${namespace}`;
       const ok = outcome === 'Unknown' ? null : outcome === 'Hinted';
-      return line('DRY RUN', ok, `${carrier}: slice${where}: ${OUTCOMES[outcome]}${took}${why}`, drawing);
+      return line('DRY RUN', ok, `slice${where}: ${OUTCOMES[outcome]}${took}${why}`, drawing);
     }),
   ].join('');
 };
@@ -244,12 +227,11 @@ const STANDS: Readonly<Record<string, boolean>> = { Evacuated: true, Refused: fa
 
 const evacuationsText = ({ evacuations }: StatusReport, drawing: Drawing): string => {
   if (evacuations === null) return '';
-  const running = evacuations.running.map(({ zone, until, phase, services, reason, measured }) => {
+  const running = evacuations.running.map(({ zone, until, phase, services, reason }) => {
     const end = until === undefined ? '' : ` until ${new Date(until).toISOString().replace('.000', '')}`;
     const why = reason === '' ? '' : ` (${reason})`;
     const how = [phase === '' ? 'not begun' : phase, services].filter((text) => text !== '').join(', ');
-    const clients = measured === '' ? '' : `; measured: ${measured}`;
-    return line('EVACUATION', STANDS[phase] ?? null, `${zone}${end}${why}: ${how}${clients}`, drawing);
+    return line('EVACUATION', STANDS[phase] ?? null, `${zone}${end}${why}: ${how}`, drawing);
   });
   const overdue = evacuations.overdue.map(({ zone, slices }) =>
     line('EVACUATION', false, `${zone} is over, and ${countText(slices, 'slice')} still show it`, drawing),
@@ -275,12 +257,6 @@ const eventsText = ({ events, time }: StatusReport, { columns, wide, paint }: Dr
   return `\n${paint.strong('Last warnings')}\n${wide ? table : table.split('\n').map(cut).join('\n')}`;
 };
 
-const unseenText = ({ unseen }: StatusReport, { paint, columns }: Drawing): string => {
-  if (unseen.length === 0) return '';
-  const text = unseen.map(({ what, why }) => `${what} (${why})`).join('; ');
-  return `\n${paint.faint(wrapText(`Not seen: ${clean(text)}.`, columns, '').trimEnd())}\n`;
-};
-
 export const renderStatus = (report: StatusReport, style: StatusStyle): string => {
   const drawing: Drawing = { ...style, columns: Math.max(style.columns, 60), paint: paintFor(style.color) };
   const now = Date.parse(report.time);
@@ -302,6 +278,6 @@ export const renderStatus = (report: StatusReport, style: StatusStyle): string =
     ...report.installations.map((installation) => installationText(installation, now, drawing)),
     installed || report.admission.strays.length > 0 ? `\n${admission}` : '',
     eventsText(report, drawing),
-    unseenText(report, drawing),
+    unseenText(report.unseen, columns, paint),
   ].join('');
 };

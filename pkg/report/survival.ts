@@ -10,7 +10,8 @@ import type {
 import { countText, percentText } from './figures.ts';
 import { paintFor, wrapText } from './paint.ts';
 import type { Paint } from './paint.ts';
-import { clean, renderTable } from './table.ts';
+import { renderTable } from './table.ts';
+import { evidenceText, unseenText } from './text.ts';
 
 export interface SurvivalStyle {
   readonly color: boolean;
@@ -21,13 +22,13 @@ export interface SurvivalStyle {
 }
 
 /** `82 %` of a capacity, `1.5×` a fair share; a dash for what is not known. */
-export const loadText = (basis: LoadReport['basis'], load: number | null): string => {
+const loadText = (basis: LoadReport['basis'], load: number | null): string => {
   if (load === null) return '-';
   return basis === 'measured' ? percentText(load) : `${load.toFixed(1).replace(/\.0$/, '')}×`;
 };
 
 /** `eu-1b +1, eu-1c +2`. */
-export const replicasText = ({ replicas }: ServiceSurvival): string =>
+const replicasText = ({ replicas }: ServiceSurvival): string =>
   Object.entries(replicas)
     .map(([zone, count]) => `${zone} +${count}`)
     .join(', ');
@@ -59,7 +60,7 @@ const WIDE: readonly Column[] = [
 ];
 
 /** The answer, as one sentence. */
-export const answerText = ({ survives, zones, sum }: SurvivalReport): string => {
+const answerText = ({ survives, zones, sum }: SurvivalReport): string => {
   const { NoEndpointElsewhere: lost, Overloaded: over } = sum.answers;
   const names = zones.join(', ');
   if (survives) return `Yes: every Service survives without ${names}.`;
@@ -97,18 +98,7 @@ export const sumText = (sum: SurvivalSum): string[] => {
 };
 
 const groupText = ({ reason, services, evidence, remedy }: UnmovedGroup, columns: number, paint: Paint): string =>
-  [
-    `  ${paint.strong(reason)} (${countText(services, 'Service')})\n`,
-    wrapText(clean(evidence), columns, '    '),
-    wrapText(clean(remedy), columns, '    ').replace(/^ {4}/, '  → '),
-  ].join('');
-
-export const unseenText = ({ unseen }: Pick<SurvivalReport, 'unseen'>): string =>
-  unseen.length === 0
-    ? ''
-    : `Not seen: ${[...Map.groupBy(unseen, ({ why }) => why)]
-        .map(([why, items]) => `${items.map(({ what }) => what).join(', ')} (${why})`)
-        .join('; ')}.`;
+  [`  ${paint.strong(reason)} (${countText(services, 'Service')})\n`, evidenceText(evidence, remedy, columns)].join('');
 
 const row = (service: ServiceSurvival, columns: readonly Column[]): string[] =>
   columns.map(([, cell]) => cell(service));
@@ -128,12 +118,11 @@ export const servicesText = (services: readonly ServiceSurvival[], wide: boolean
 /** What hints do not move, and what that leaves open. */
 export const unmovedText = (report: SurvivalReport, columns: number, paint: Paint): string => {
   const groups = report.unmoved.map((group) => groupText(group, columns, paint)).join('');
-  const unseen = unseenText(report);
   const note = 'Existing connections stay where they are until they end; hints affect only new ones.';
   return [
     groups === '' ? '' : `\n${paint.strong('What hints do not move, in an evacuation')}\n${groups}`,
     wrapText(note, columns, groups === '' ? '' : '  '),
-    unseen === '' ? '' : `\n${paint.faint(wrapText(clean(unseen), columns, '').trimEnd())}\n`,
+    unseenText(report.unseen, columns, paint),
   ].join('');
 };
 

@@ -5,7 +5,7 @@ import { markup } from './html/markup.ts';
 import type { Markup } from './html/markup.ts';
 import { largestOf } from './table.ts';
 
-export type ZoneMatrix = Readonly<Record<string, Readonly<Record<string, number>>>>;
+type ZoneMatrix = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 const [CELL_HEIGHT, HEAD_HEIGHT, GAP, PADDING] = [52, 56, 3, 16];
 const [CHARACTER, MIN_CELL, LABELS_MIN, LONGEST] = [8, 84, 64, 24];
@@ -28,12 +28,12 @@ const levelOf = (share: number, largest: number): number =>
   share <= 0 || largest <= 0 ? 0 : Math.min(LEVELS, Math.ceil((share / largest) * LEVELS));
 
 const cellOf = (
-  { from, to, share, largest, of }: { from: string; to: string; share: number; largest: number; of: string },
+  { from, to, share, largest }: { from: string; to: string; share: number; largest: number },
   place: { x: number; y: number; width: number },
 ): Markup => {
   const stays = from !== '' && from === to;
   const kind = `${stays ? 'stay' : 'cross'}-${levelOf(share, largest)}`;
-  const label = `From ${zoneText(from)} to ${zoneText(to)}: ${percentText(share)} of all ${of}, ${stays ? 'in the zone' : 'crossing'}`;
+  const label = `From ${zoneText(from)} to ${zoneText(to)}: ${percentText(share)} of all connections, ${stays ? 'in the zone' : 'crossing'}`;
   const [width, height] = [place.width - GAP, CELL_HEIGHT - GAP];
   return markup`<g class="cell ${kind}" role="img" aria-label="${label}"
     ><title>${label}</title>
@@ -44,28 +44,22 @@ const cellOf = (
 
 const rowOf = (
   matrix: ZoneMatrix,
-  {
-    from,
-    index,
-    zones,
-    largest,
-    of,
-  }: { from: string; index: number; zones: readonly string[]; largest: number; of: string },
+  { from, index, zones, largest }: { from: string; index: number; zones: readonly string[]; largest: number },
   { left, cell }: Geometry,
 ): Markup => {
   const y = HEAD_HEIGHT + index * CELL_HEIGHT;
   const cells = zones.map((to, column) => {
     const share = matrix[from]?.[to] ?? 0;
-    return cellOf({ from, to, share, largest, of }, { x: left + column * cell, y, width: cell });
+    return cellOf({ from, to, share, largest }, { x: left + column * cell, y, width: cell });
   });
   return markup`<text class="label" x="0" y="${y + (CELL_HEIGHT - GAP) / 2}">${shorten(zoneText(from))}</text> ${cells}`;
 };
 
-/** Rows are zones of clients, columns zones of endpoints; every cell carries its value as text and as a label. `of`: what shares are of. */
-export const heatMap = (matrix: ZoneMatrix, of = 'connections'): Markup => {
+/** Rows are zones of clients, columns zones of endpoints; every cell carries its value as text and as a label. */
+export const heatMap = (matrix: ZoneMatrix): Markup => {
   const from = Object.keys(matrix);
   const zones = [...new Set(from.flatMap((zone) => Object.keys(matrix[zone] ?? {})))];
-  if (zones.length === 0) return markup`<p>There are no ${of} between zones.</p>`;
+  if (zones.length === 0) return markup`<p>There are no connections between zones.</p>`;
   if (Math.max(from.length, zones.length) > MOST_ZONES) {
     return markup`<p>${zones.length} zones are too many for a picture; <code>-o json</code> holds all of them.</p>`;
   }
@@ -82,14 +76,14 @@ export const heatMap = (matrix: ZoneMatrix, of = 'connections'): Markup => {
         >${shorten(zoneText(zone))}</text
       >`,
   );
-  const rows = from.map((zone, index) => rowOf(matrix, { from: zone, index, zones, largest, of }, geometry));
+  const rows = from.map((zone, index) => rowOf(matrix, { from: zone, index, zones, largest }, geometry));
   return markup`<svg
     class="heat-map"
     viewBox="0 0 ${width} ${height}"
     width="${width}"
     height="${height}"
     role="group"
-    aria-label="Shares of ${of} by zone of client and zone of endpoint"
+    aria-label="Shares of connections by zone of client and zone of endpoint"
   >
     <text class="axis" x="0" y="${HEAD_HEIGHT - 14}">from ↓</text>
     <text class="axis head" x="${left + (zones.length * cell - GAP) / 2}" y="14">to endpoints in</text>

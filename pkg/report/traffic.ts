@@ -57,7 +57,7 @@ const matrix = (title: string, flows: readonly MeasuredFlow[], cell: (pair: Pair
   return renderTable([title, ...columns.map((zone) => `to ${zoneName(zone)}`)], rows);
 };
 
-export interface ServiceTraffic extends Pair {
+interface ServiceTraffic extends Pair {
   readonly service: string;
   /** Of the bytes between known zones; null without any. */
   readonly crossZoneShare: number | null;
@@ -67,7 +67,7 @@ export interface ServiceTraffic extends Pair {
 const PAST_SERVICES = '(past Services)';
 
 /** Those with most bytes first, then with most connections. */
-export const servicesOf = (flows: readonly MeasuredFlow[]): ServiceTraffic[] =>
+const servicesOf = (flows: readonly MeasuredFlow[]): ServiceTraffic[] =>
   [...Map.groupBy(flows, ({ service }) => service)]
     .map(([service, own]) => {
       const [first] = own;

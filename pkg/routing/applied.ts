@@ -61,3 +61,12 @@ export const formatApplied = (record: AppliedRecord): string | undefined => {
   });
   return text === '{}' ? undefined : text;
 };
+
+/**
+ * The record of a text that is exactly as `formatApplied` writes it; undefined for any other. That one was written by hand, and
+ * admission concludes nothing from it.
+ */
+export const canonicalRecord = (text: string | undefined): AppliedRecord | undefined => {
+  const { record } = parseApplied(text);
+  return text !== undefined && formatApplied(record) === text ? record : undefined;
+};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of Services that etcd-druid makes: no other writer may write them, so they are set in druid's own write.
 import { ANNOTATION_APPLIED, ETCD_CLIENT_SERVICES, LABEL_MANAGED_BY, MANAGED_BY_DRUID } from '../apis/names.ts';
-import { isCanonicalApplied } from './canonical-applied.ts';
+import { canonicalRecord } from './applied.ts';
 import { routingSettings, withOldProxies } from './mechanism.ts';
 import { planSettings } from './plan.ts';
 import { isSameDistribution } from './slot-decision.ts';
@@ -53,7 +53,7 @@ export const patchEtcdClient = (
   want: RoutingSettings | undefined,
 ): Readonly<Record<string, unknown>> => {
   const text = appliedOf(service) ?? appliedOf(stored);
-  const applied = text !== undefined && isCanonicalApplied(text) ? { [ANNOTATION_APPLIED]: text } : {};
+  const applied = text !== undefined && canonicalRecord(text) !== undefined ? { [ANNOTATION_APPLIED]: text } : {};
   const annotations = { ...service.metadata?.annotations, ...applied };
   const object = { ...service, metadata: { ...service.metadata, annotations } };
   const plan = planSettings({ object, want: want && inStoredWords(want, stored) });

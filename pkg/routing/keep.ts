@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings that an owner's write dropped although the settings reconciler stands by them; webhook and policies share it.
+// The settings that an owner's write dropped although the settings reconciler stands by them.
 import { ANNOTATION_APPLIED } from '../apis/names.ts';
-import { parseApplied } from './applied.ts';
-import { isCanonicalApplied } from './canonical-applied.ts';
+import { canonicalRecord } from './applied.ts';
 import type { SettingsLike, Slot } from './slots.ts';
 import { HINTS_SLOT, MODE_SLOT, pathOf, settingsOf, SLOTS, STRATEGY_SLOT, valueOf } from './slots.ts';
 import type { ServiceLike } from './types.ts';
 
-/** One row of the table of what is kept. Data, because the webhook interprets it and policies are generated from it. */
+/** One row of the table of what is kept. */
 export interface KeptSlot {
   readonly slot: Slot;
   /** True where a domain-prefixed value names a custom heuristic of its owner, which is never changed. */
@@ -59,9 +58,10 @@ export const keepSettings = (
   oldObject: ServiceLike,
 ): Readonly<Record<string, unknown>> | undefined => {
   const text = appliedOf(object) ?? appliedOf(oldObject);
-  if (text === undefined || !isCanonicalApplied(text)) return undefined;
+  const record = canonicalRecord(text);
+  if (text === undefined || record === undefined) return undefined;
   const next = settingsOf(object);
-  const dropped = droppedValues(parseApplied(text).record, settingsOf(oldObject), next);
+  const dropped = droppedValues(record, settingsOf(oldObject), next);
   const patch: Tree = {};
   for (const { slot, agreesWith } of KEPT_SLOTS) {
     const value = dropped.get(slot);

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small server under health and metrics: GET only, a table of paths, closes without waiting for idle clients.
 import { IncomingMessage, ServerResponse, createServer } from 'node:http';
-import type { IncomingHttpHeaders } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import express from 'express';
 import type { ErrorRequestHandler, Express, Request, RequestHandler } from 'express';
-import { trackConnections } from './connections.ts';
+import { guardConnections } from './connections.ts';
 import type { Logger } from './types.ts';
 
 export interface Answer {
   readonly status: number;
   readonly contentType: string;
-  readonly body: string;
+  readonly body: string | Buffer;
 }
 
 /** Answers one path; `query` is what follows the question mark. */
@@ -24,7 +23,7 @@ export interface SecureServing {
   /** Certificate, key and ciphers. */
   readonly context: SecureContextOptions;
   /** Undefined lets the request in; an answer is what it gets instead. Paths that are not served are asked about, too. */
-  admit(headers: IncomingHttpHeaders): Promise<Answer | undefined>;
+  admit(request: IncomingMessage): Promise<Answer | undefined>;
 }
 
 export interface HttpServerOptions {
@@ -99,7 +98,7 @@ const answering =
 const admitting =
   ({ admit }: SecureServing): RequestHandler =>
   async (request, response, next) => {
-    const refusal = await admit(request.headers);
+    const refusal = await admit(request);
     if (refusal === undefined) return next();
     return answering(() => refusal)(request, response, next);
   };
@@ -123,16 +122,22 @@ const createApp = ({ routes, logger, secure }: HttpServerOptions): Express => {
 
 /** Probes and scrapes are small: a client that takes longer than this is neither. */
 const TIMEOUT_MS = 10_000;
-/** Of a secure server: what OpenSSL holds for silent ones is some 50 KB each. */
+/** What OpenSSL holds for silent ones is some 50 KB each; half a request costs 20 KB without it. */
 const MAX_CONNECTIONS = 200;
 
 const createListener = (options: HttpServerOptions) => {
   const app = createApp(options);
-  const timeouts = { headersTimeout: TIMEOUT_MS, requestTimeout: TIMEOUT_MS };
-  if (options.secure === undefined) return createServer(timeouts, app);
-  const server = createSecureServer({ ...options.secure.context, ...timeouts, handshakeTimeout: TIMEOUT_MS }, app);
-  server.on('tlsClientError', (error) => options.logger.debug('TLS handshake failed', { error }));
-  trackConnections(server, MAX_CONNECTIONS);
+  const timeouts = {
+    headersTimeout: TIMEOUT_MS,
+    requestTimeout: TIMEOUT_MS,
+    connectionsCheckingInterval: TIMEOUT_MS / 2,
+  };
+  const { secure } = options;
+  const server =
+    secure === undefined
+      ? createServer(timeouts, app)
+      : createSecureServer({ ...secure.context, ...timeouts, handshakeTimeout: TIMEOUT_MS }, app);
+  guardConnections(server, MAX_CONNECTIONS, options.logger);
   return server;
 };
 

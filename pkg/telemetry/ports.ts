@@ -65,10 +65,17 @@ interface MetricsServerOptions {
   secure?: SecureServing | undefined;
 }
 
-/** The metrics path, for a server that serves more than it. */
-const metricsRoutes = (metrics: MetricsServerOptions['metrics']): Record<string, Route> => ({
-  '/metrics': async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.text() }),
-});
+/** The metrics path, for a server that serves more than it. Those who ask at the same time share one answer, and its bytes. */
+const metricsRoutes = (metrics: MetricsServerOptions['metrics']): Record<string, Route> => {
+  let rendering: Promise<Buffer> | undefined;
+  const render = async (): Promise<Buffer> => Buffer.from(await metrics.text());
+  return {
+    '/metrics': async () => {
+      rendering ??= render().finally(() => (rendering = undefined));
+      return { status: 200, contentType: metrics.contentType, body: await rendering };
+    },
+  };
+};
 
 export const startMetricsServer = ({ metrics, ...options }: MetricsServerOptions): Promise<RunningServer> =>
   startHttpServer({ ...options, routes: metricsRoutes(metrics) });

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which Service an address and port belong to, and in which zone an address is: from Services, EndpointSlices and Nodes.
 import type { EndpointSlice, Node, Service } from '../apis/core.ts';
-import { LABEL_SERVICE_NAME, LABEL_ZONE } from '../apis/names.ts';
+import type { KubernetesObject } from '../apis/meta.ts';
+import { LABEL_SERVICE_NAME, LABEL_SLICE_MANAGED_BY } from '../apis/names.ts';
+import { zoneOfNode } from '../apis/readings.ts';
 import { keyOf, nameOf } from '../apis/object.ts';
+import { isZoneName } from '../hints/names.ts';
 import { canonicalAddress, createRangeMap, prefixOf } from './addresses.ts';
 import type { Prefix } from './addresses.ts';
+import { createClaims } from './claims.ts';
+import type { Claim, Owner } from './claims.ts';
 import { createPool } from './pool.ts';
-
-/** Keys that an object brought to one of the maps: enough to forget it again. */
-interface Brought {
-  readonly keys: readonly string[];
-  readonly from: { remove(key: string): void };
-}
 
 /** Where an address is. */
 export interface Place {
-  /** Empty where it has none. */
+  /** A label value; empty where it has none. */
   readonly zone: string;
   /** Name of its Node; empty where that is not known. */
   readonly node: string;
@@ -36,6 +35,9 @@ export interface Directory {
   placeOf(address: string): Place | undefined;
   /** Whether an address belongs to a Node itself. */
   isNode(address: string): boolean;
+  hasService(name: string): boolean;
+  /** Whether a Node is in it. */
+  isZone(name: string): boolean;
   /** Zone of a Node; empty where it has none or is not known. */
   zoneOfNode(name: string): string;
   /** How many Nodes there are. */
@@ -44,36 +46,54 @@ export interface Directory {
   readonly knowsPodRanges: boolean;
 }
 
-/** What left is found for a while: flows outlive Services and endpoints. */
-const DEPARTED = 10_000;
+interface ServiceClaim extends Claim {
+  readonly kind: (typeof KINDS)[number];
+  /** `tcp 80` */
+  readonly ports: ReadonlySet<string>;
+}
 
-/** A map whose entries have several owners, and that finds departed ones until others have taken their room. */
-const createShared = <T>() => {
-  const living = new Map<string, T>();
-  /** Owners beyond the first, where there are any: most entries have one. */
-  const more = new Map<string, number>();
-  const departed = new Map<string, T>();
-  return {
-    get: (key: string): T | undefined => living.get(key) ?? departed.get(key),
-    add(key: string, value: T) {
-      if (living.has(key)) more.set(key, (more.get(key) ?? 0) + 1);
-      living.set(key, value);
-      departed.delete(key);
-    },
-    remove(key: string) {
-      const value = living.get(key);
-      if (value === undefined) return;
-      const others = more.get(key) ?? 0;
-      if (others > 1) more.set(key, others - 1);
-      else more.delete(key);
-      if (others > 0) return;
-      living.delete(key);
-      departed.delete(key);
-      departed.set(key, value);
-      if (departed.size > DEPARTED) departed.delete(departed.keys().next().value ?? '');
-    },
-  };
-};
+interface PlaceClaim extends Claim {
+  readonly place: Place;
+}
+
+interface SliceOwner extends Owner {
+  /** `namespace/name` */
+  readonly service: string;
+  /** The EndpointSlice controller says so; it does of a Service with a selector. */
+  readonly isKept: boolean;
+}
+
+interface EndpointClaim extends PlaceClaim {
+  readonly by: SliceOwner;
+}
+
+/**
+ * Whose an address is, the strongest first. The API server gives a cluster IP to one Service; a cloud's controller writes the address of a
+ * load balancer; owners of Services write any text into `externalIPs`.
+ */
+const KINDS = ['cluster', 'loadBalancer', 'external'] as const;
+
+const CONTROLLER = 'endpointslice-controller.k8s.io';
+
+const byText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
+/** The API server sets the time, so nothing becomes older than it is. */
+const oldestFirst = ({ by: left }: Claim, { by: right }: Claim): number =>
+  byText(left.since, right.since) || byText(left.name, right.name);
+const strongestFirst = (left: ServiceClaim, right: ServiceClaim): number =>
+  KINDS.indexOf(left.kind) - KINDS.indexOf(right.kind) || oldestFirst(left, right);
+const keptFirst = (left: EndpointClaim, right: EndpointClaim): number =>
+  Number(right.by.isKept) - Number(left.by.isKept) || oldestFirst(left, right);
+/** A machine that took an address over is younger than the Node that it replaced. */
+const newestFirst = (left: Claim, right: Claim): number => oldestFirst(right, left);
+
+const losesPorts = (before: ServiceClaim, now: ServiceClaim): boolean =>
+  [...before.ports].some((port) => !now.ports.has(port));
+
+const ownerOf = (object: KubernetesObject): Owner => ({
+  name: keyOf(object),
+  namespace: object.metadata?.namespace ?? '',
+  since: object.metadata?.creationTimestamp ?? '',
+});
 
 const protocolOf = (port: { readonly protocol?: string }): string => (port.protocol ?? 'TCP').toLowerCase();
 
@@ -82,17 +102,22 @@ const ingressAddresses = (status: unknown): string[] => {
   return (ingress ?? []).flatMap(({ ip }) => (ip === undefined ? [] : [ip]));
 };
 
-const addressesOf = ({ spec = {}, status }: Service): string[] => {
+/** Each address of a Service with the strongest of what makes it its own. */
+const addressesOf = ({ spec = {}, status }: Service): Map<string, ServiceClaim['kind']> => {
   const external = Array.isArray(spec['externalIPs']) ? spec['externalIPs'].filter((ip) => typeof ip === 'string') : [];
-  return [...(spec.clusterIPs ?? [spec.clusterIP ?? '']), ...external, ...ingressAddresses(status)].flatMap(
-    (address) => {
-      const canonical = canonicalAddress(address);
-      return canonical === undefined ? [] : [canonical];
-    },
-  );
+  const texts = {
+    cluster: spec.clusterIPs ?? [spec.clusterIP ?? ''],
+    loadBalancer: ingressAddresses(status),
+    external,
+  };
+  const found = new Map<string, ServiceClaim['kind']>();
+  for (const kind of KINDS)
+    for (const address of texts[kind].flatMap((text) => canonicalAddress(text) ?? []))
+      if (!found.has(address)) found.set(address, kind);
+  return found;
 };
 
-const endpointKey = (protocol: string, address: string, port: number): string => `${protocol} ${address} ${port}`;
+const portKey = (protocol: string, port: number): string => `${protocol} ${port}`;
 
 const podRangesOf = ({ spec = {} }: Node): Prefix[] => {
   const [single, several] = [spec['podCIDR'], spec['podCIDRs']];
@@ -100,84 +125,120 @@ const podRangesOf = ({ spec = {} }: Node): Prefix[] => {
   return cidrs.flatMap((cidr) => (typeof cidr === 'string' ? (prefixOf(cidr) ?? []) : []));
 };
 
+const prefixKey = ({ family, bits }: Prefix): string => `${family}/${bits}`;
+
 /** An empty directory; callers keep it equal to the cluster. */
 export const createDirectory = (): Directory => {
-  const services = createShared<string>();
-  const nodePorts = createShared<string>();
-  const endpoints = createShared<Place>();
-  const nodeAddresses = createShared<Place>();
+  const services = createClaims<ServiceClaim>(strongestFirst, losesPorts);
+  const nodePorts = createClaims<Claim>(oldestFirst);
+  const endpoints = createClaims<EndpointClaim>(keptFirst);
+  const nodeAddresses = createClaims<PlaceClaim>(newestFirst);
+  const rangeOwners = createClaims<PlaceClaim>(newestFirst);
   const ranges = createRangeMap<Place>();
-  const prefixes = new Map<string, readonly Prefix[]>();
-  const remembered = new Map<string, readonly Brought[]>();
   const pooled = createPool<Place>(({ zone, node }) => `${zone}\n${node}`);
-
-  const forget = (owner: string): void => {
-    for (const { keys, from } of remembered.get(owner) ?? []) for (const key of keys) from.remove(key);
-    remembered.delete(owner);
-  };
+  const names = new Set<string>();
+  /** Services whose endpoints are chosen by the EndpointSlice controller. */
+  const selecting = new Set<string>();
   const nodeZones = new Map<string, string>();
+  const prefixes = new Map<string, readonly Prefix[]>();
+  let zones: ReadonlySet<string> | undefined;
+
+  const setRanges = (by: Owner, own: readonly Prefix[], place?: Place): void => {
+    const before = prefixes.get(by.name) ?? [];
+    if (place === undefined) rangeOwners.remove(by.name);
+    else rangeOwners.set(by.name, new Map(own.map((prefix) => [prefixKey(prefix), { by, place }])));
+    for (const prefix of [...before, ...own]) {
+      const first = rangeOwners.first(prefixKey(prefix));
+      if (first === undefined) ranges.delete(prefix);
+      else ranges.set(prefix, first.place);
+    }
+  };
+
+  const endpointAt = (address: string): EndpointClaim | undefined =>
+    endpoints.find(address, ({ by }) => by.isKept && selecting.has(by.service)) ?? endpoints.first(address);
 
   return {
     setService(service) {
-      const [owner, name] = [`service ${keyOf(service)}`, keyOf(service)];
-      const addresses = addressesOf(service);
-      const ports = service.spec?.ports ?? [];
-      const keys = addresses.flatMap((address) =>
-        ports.map((port) => endpointKey(protocolOf(port), address, port.port)),
-      );
+      const by = ownerOf(service);
+      const { ports = [], selector = {} } = service.spec ?? {};
+      const own = new Set(ports.map((port) => portKey(protocolOf(port), port.port)));
+      const claims = new Map<string, ServiceClaim>();
+      for (const [address, kind] of addressesOf(service)) claims.set(address, { by, kind, ports: own });
       const nodes = ports.flatMap((port) =>
-        port.nodePort === undefined ? [] : [endpointKey(protocolOf(port), '', port.nodePort)],
+        port.nodePort === undefined ? [] : [portKey(protocolOf(port), port.nodePort)],
       );
-      forget(owner);
-      for (const key of keys) services.add(key, name);
-      for (const key of nodes) nodePorts.add(key, name);
-      remembered.set(owner, [
-        { keys, from: services },
-        { keys: nodes, from: nodePorts },
-      ]);
+      services.set(by.name, claims);
+      nodePorts.set(by.name, new Map(nodes.map((key) => [key, { by }])));
+      names.add(by.name);
+      if (Object.keys(selector).length > 0) selecting.add(by.name);
+      else selecting.delete(by.name);
     },
-    removeService: (service) => forget(`service ${keyOf(service)}`),
+    removeService(service) {
+      const name = keyOf(service);
+      services.remove(name);
+      nodePorts.remove(name);
+      names.delete(name);
+      selecting.delete(name);
+    },
     setSlice(slice) {
-      const owner = `slice ${keyOf(slice)}`;
-      forget(owner);
-      if (slice.metadata?.labels?.[LABEL_SERVICE_NAME] === undefined) return;
-      const keys: string[] = [];
+      const owner = ownerOf(slice);
+      const labels = slice.metadata?.labels ?? {};
+      const service = labels[LABEL_SERVICE_NAME];
+      if (service === undefined) return endpoints.remove(owner.name);
+      const by = {
+        ...owner,
+        service: `${owner.namespace}/${service}`,
+        isKept: labels[LABEL_SLICE_MANAGED_BY] === CONTROLLER,
+      };
+      const claims = new Map<string, EndpointClaim>();
       for (const { addresses, zone, nodeName = '' } of slice.endpoints ?? []) {
-        for (const address of addresses) {
-          const key = canonicalAddress(address);
-          if (key === undefined) continue;
-          endpoints.add(key, pooled({ zone: zone ?? nodeZones.get(nodeName) ?? '', node: nodeName }));
-          keys.push(key);
-        }
+        // The API server takes any text for a zone.
+        const own = zone === undefined ? nodeZones.get(nodeName) : isZoneName(zone) ? zone : '';
+        const claim = { by, place: pooled({ zone: own ?? '', node: nodeName }) };
+        for (const address of addresses.flatMap((text) => canonicalAddress(text) ?? [])) claims.set(address, claim);
       }
-      remembered.set(owner, [{ keys, from: endpoints }]);
+      endpoints.set(owner.name, claims);
     },
-    removeSlice: (slice) => forget(`slice ${keyOf(slice)}`),
+    removeSlice: (slice) => endpoints.remove(keyOf(slice)),
     setNode(node) {
-      const name = nameOf(node);
-      const place = pooled({ zone: node.metadata?.labels?.[LABEL_ZONE] ?? '', node: name });
-      const owner = `node ${name}`;
-      forget(owner);
-      nodeZones.set(name, place.zone);
-      const keys = (node.status?.addresses ?? []).flatMap(({ address }) => canonicalAddress(address) ?? []);
-      for (const key of keys) nodeAddresses.add(key, place);
-      remembered.set(owner, [{ keys, from: nodeAddresses }]);
-      for (const prefix of prefixes.get(name) ?? []) ranges.delete(prefix);
+      const by = { ...ownerOf(node), name: nameOf(node) };
+      const place = pooled({ zone: zoneOfNode(node), node: by.name });
+      const addresses = (node.status?.addresses ?? []).flatMap(({ address }) => canonicalAddress(address) ?? []);
+      nodeAddresses.set(by.name, new Map(addresses.map((address) => [address, { by, place }])));
+      nodeZones.set(by.name, place.zone);
+      zones = undefined;
       const own = podRangesOf(node);
-      for (const prefix of own) ranges.set(prefix, place);
-      prefixes.set(name, own);
+      setRanges(by, own, place);
+      prefixes.set(by.name, own);
     },
     removeNode(node) {
       const name = nameOf(node);
-      forget(`node ${name}`);
+      nodeAddresses.remove(name);
       nodeZones.delete(name);
-      for (const prefix of prefixes.get(name) ?? []) ranges.delete(prefix);
+      zones = undefined;
+      setRanges({ ...ownerOf(node), name }, []);
       prefixes.delete(name);
     },
-    serviceAt: (protocol, address, port) => services.get(endpointKey(protocol, address, port)),
-    serviceOfNodePort: (protocol, port) => nodePorts.get(endpointKey(protocol, '', port)),
-    placeOf: (address) => endpoints.get(address) ?? nodeAddresses.get(address) ?? ranges.get(address),
-    isNode: (address) => nodeAddresses.get(address) !== undefined,
+    serviceAt(protocol, address, port) {
+      const key = portKey(protocol, port);
+      const isMeant = ({ ports }: ServiceClaim): boolean => ports.has(key);
+      return (services.find(address, isMeant) ?? services.departed(address, isMeant))?.by.name;
+    },
+    serviceOfNodePort(protocol, port) {
+      const key = portKey(protocol, port);
+      return (nodePorts.first(key) ?? nodePorts.departed(key))?.by.name;
+    },
+    // What a Node says of itself, then what the EndpointSlice controller says of Pods, then what others do, then what was said last.
+    placeOf: (address) =>
+      (nodeAddresses.first(address) ?? endpointAt(address))?.place ??
+      (endpoints.departed(address) ?? nodeAddresses.departed(address))?.place ??
+      ranges.get(address),
+    isNode: (address) => (nodeAddresses.first(address) ?? nodeAddresses.departed(address)) !== undefined,
+    hasService: (name) => names.has(name),
+    isZone(name) {
+      zones ??= new Set(nodeZones.values());
+      return zones.has(name);
+    },
     zoneOfNode: (name) => nodeZones.get(name) ?? '',
     get nodes() {
       return nodeZones.size;

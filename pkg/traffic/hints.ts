@@ -7,6 +7,7 @@
 import type { EndpointSlice, Service } from '../apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../apis/names.ts';
 import { keyOf } from '../apis/object.ts';
+import { isZoneName } from '../hints/names.ts';
 import { canonicalAddress } from './addresses.ts';
 import type { Flow } from './conntrack.ts';
 import { createPool } from './pool.ts';
@@ -72,7 +73,8 @@ const createSliceReader = () => {
   const pooledPorts = createPool<readonly string[]>((ports) => ports.join('\n'));
   return (slice: EndpointSlice, service: string): Slice => {
     const endpoints = new Map<string, Endpoint>();
-    for (const { addresses, conditions, hints, zone = '', nodeName: node = '' } of slice.endpoints ?? []) {
+    for (const { addresses, conditions, hints, zone: said, nodeName: node = '' } of slice.endpoints ?? []) {
+      const zone = isZoneName(said) ? said : '';
       const endpoint = pooled({ ready: conditions?.ready !== false, hints: hintsOf(hints?.forZones), zone, node });
       for (const address of addresses) endpoints.set(canonicalAddress(address) ?? address, endpoint);
     }

@@ -7,8 +7,10 @@ import type { Flow } from './conntrack.ts';
 import type { Directory } from './directory.ts';
 import { OUTCOMES } from './hints.ts';
 import type { Judgement, Outcome } from './hints.ts';
-import { NO_SERVICE, ZONE_EXTERNAL, routeOf } from './route.ts';
+import { isOfService } from './measured.ts';
+import { ZONE_EXTERNAL, ZONE_UNKNOWN, routeOf } from './route.ts';
 import type { OwnNode, Route } from './route.ts';
+import { createShares } from './shares.ts';
 
 /** Counters of one Service and pair of zones; they only grow. */
 export interface Series extends Route {
@@ -42,7 +44,7 @@ export interface Losses {
 export interface LedgerOptions {
   readonly directory: Directory;
   readonly own: OwnNode;
-  /** Services beyond this many series are counted together, as `OTHER`. */
+  /** Series beyond this many, and beyond the share of their namespace, are counted together, as `OTHER`. */
   maxSeries(): number;
   /** Holds a connection of a client of this node against the hints. */
   judge(flow: Flow, service: string): Judgement | undefined;
@@ -77,7 +79,7 @@ interface Living {
   readonly id: number;
   readonly zone: string;
   /** Undefined for flows that are not counted here, and as long as it is pending. */
-  series: Series | undefined;
+  series: Counter | undefined;
   /** What is still to be settled. */
   pending: Flow | undefined;
   /** It was there before counting began, as far as is known. */
@@ -92,31 +94,55 @@ interface Living {
 const connectionKeyOf = ({ protocol, original }: Flow): string =>
   `${protocol} ${original.source} ${original.sourcePort} ${original.destination} ${original.destinationPort}`;
 
-const createSeriesMap = (maxSeries: () => number) => {
-  const all = new Map<string, Series>();
-  const at = (route: Route): Series => {
-    const key = `${route.service} ${route.source} ${route.destination}`;
-    const known = all.get(key);
+/** A series that flows still lead to after it was given up: what they carry from then on is `OTHER`'s. */
+interface Counter extends Series {
+  isDropped: boolean;
+}
+
+const namespaceOf = ({ service }: { readonly service: string }): string => service.slice(0, service.indexOf('/') + 1);
+
+const createSeriesMap = (maxSeries: () => number, { isZone }: Pick<Directory, 'isZone'>) => {
+  /** As many as the Nodes have zones: what has no Service, or none of its own. */
+  const common = new Map<string, Counter>();
+  const shared = createShares<Counter>({
+    max: maxSeries,
+    namespaceOf,
+    onRemoved: (counter) => void (counter.isDropped = true),
+  });
+  const isOfNodes = (zone: string): boolean => zone === ZONE_UNKNOWN || zone === ZONE_EXTERNAL || isZone(zone);
+  const at = (route: Route): Counter => {
+    const { service, source, destination } = route;
+    const key = `${service} ${source} ${destination}`;
+    const known = shared.get(key) ?? common.get(key);
     if (known !== undefined) return known;
-    if (all.size >= maxSeries() && route.service !== NO_SERVICE && route.service !== OTHER)
-      return at({ ...route, service: OTHER });
-    const series = { ...route, connections: 0, requestBytes: 0, responseBytes: 0 };
-    all.set(key, series);
-    return series;
+    const hasNamespace = isOfService(route);
+    const isCommon = !hasNamespace && isOfNodes(destination);
+    if (!isCommon && !shared.makeRoom(namespaceOf(route)))
+      return at(hasNamespace ? { service: OTHER, source, destination } : { ...route, destination: ZONE_UNKNOWN });
+    const zeros = { connections: 0, requestBytes: 0, responseBytes: 0, isDropped: false };
+    const counter = { service, source, destination, ...zeros };
+    if (isCommon) common.set(key, counter);
+    else shared.add(key, counter);
+    return counter;
   };
-  return { at, values: () => all.values() };
+  return { at, release: shared.release, values: () => [...common.values(), ...shared.values()] };
+};
+
+const emptyProof = (service: string): Proof => {
+  const outcomes = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
+  return { service, outcomes, crossed: 0, predicted: 0 };
 };
 
 /** Counts what was judged, by Service; beyond `max` Services together. */
 const createProofs = (max: () => number) => {
-  const all = new Map<string, Proof>();
-  const at = (name: string): Proof => {
-    const service = all.has(name) || all.size < max() ? name : OTHER;
-    const known = all.get(service);
+  const shared = createShares<Proof>({ max, namespaceOf });
+  let other: Proof | undefined;
+  const at = (service: string): Proof => {
+    const known = shared.get(service);
     if (known !== undefined) return known;
-    const outcomes = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
-    const proof: Proof = { service, outcomes, crossed: 0, predicted: 0 };
-    all.set(service, proof);
+    if (!shared.makeRoom(namespaceOf({ service }))) return (other ??= emptyProof(OTHER));
+    const proof = emptyProof(service);
+    shared.add(service, proof);
     return proof;
   };
   return {
@@ -128,16 +154,19 @@ const createProofs = (max: () => number) => {
       proof.crossed += crossed ? 1 : 0;
       proof.predicted += predicted;
     },
-    values: () => all.values(),
+    release: shared.release,
+    values: () => [...(other === undefined ? [] : [other]), ...shared.values()],
   };
 };
 
 /** Series of one Service that was judged: its outcomes and both kinds of crossing. */
 const SERIES_PER_PROOF = OUTCOMES.length + 2;
+/** Lists in a row without a Service until its series are given back: by then the last of them was read. */
+const LISTS_UNTIL_GONE = 3;
 
 export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions): Ledger => {
   const living = new Map<string, Living>();
-  const series = createSeriesMap(maxSeries);
+  const series = createSeriesMap(maxSeries, directory);
   const proofs = createProofs(() => maxSeries() / SERIES_PER_PROOF);
   const losses: Losses = { ends: 0, unaccounted: 0, ambiguous: 0 };
   /** Ended while a list was read: it may still name them. */
@@ -148,6 +177,24 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
   let lists = 0;
   let listing = false;
   let seesServices = false;
+  /** Services that were not there at the end of that many lists in a row. */
+  let missing = new Map<string, number>();
+
+  const giveBack = (): void => {
+    const before = missing;
+    missing = new Map();
+    for (const { service } of [...series.values(), ...proofs.values()])
+      if (isOfService({ service }) && !directory.hasService(service))
+        missing.set(service, (before.get(service) ?? 0) + 1);
+    const isGone = ({ service }: { readonly service: string }) => (missing.get(service) ?? 0) >= LISTS_UNTIL_GONE;
+    series.release(isGone);
+    proofs.release(isGone);
+  };
+
+  const countersOf = (entry: Living): Counter | undefined => {
+    if (entry.series?.isDropped === true) entry.series = series.at({ ...entry.series, service: OTHER });
+    return entry.series;
+  };
 
   const counted = (flow: Flow): Route | undefined => {
     const routing = routeOf(flow, own, directory);
@@ -177,7 +224,7 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
     entry.pending = undefined;
     const route = counted(flow);
     if (route === undefined) return;
-    if (route.service.includes('/') && flow.original.destination !== flow.reply.source) seesServices = true;
+    if (isOfService(route) && flow.original.destination !== flow.reply.source) seesServices = true;
     entry.series = series.at(route);
     if (entry.early) return;
     entry.series.connections += 1;
@@ -186,7 +233,7 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
 
   const addBytes = (entry: Living, { original, reply }: Flow): void => {
     settle(entry);
-    const { series: counters } = entry;
+    const counters = countersOf(entry);
     if (counters === undefined || original.bytes === undefined || reply.bytes === undefined) return;
     counters.requestBytes += Math.max(0, original.bytes - entry.request);
     counters.responseBytes += Math.max(0, reply.bytes - entry.response);
@@ -205,7 +252,8 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
     if (!entry.early) return;
     settle(entry);
     Object.assign(entry, { early: false, request: 0, response: 0 });
-    if (entry.series !== undefined) entry.series.connections += 1;
+    const counters = countersOf(entry);
+    if (counters !== undefined) counters.connections += 1;
   };
 
   /** A flow whose beginning was not seen. Before the first list is read, it may have begun long before counting did. */
@@ -288,6 +336,7 @@ export const createLedger = ({ directory, own, maxSeries, judge }: LedgerOptions
         lose(key, entry);
         givenUp.set(key, entry);
       }
+      giveBack();
     },
     get series() {
       return series.values();

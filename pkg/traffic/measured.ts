@@ -21,27 +21,8 @@ export interface MeasuredFlow extends Rates {
   readonly destination: string;
 }
 
-/** Who made Pods: as a metric names it. */
-export interface WorkloadRef {
-  readonly namespace: string;
-  readonly kind: string;
-  readonly name: string;
-}
-
-/** Bytes of sources that know workloads instead of Services. */
-export interface WorkloadFlow {
-  readonly from: WorkloadRef | undefined;
-  readonly to: WorkloadRef | undefined;
-  readonly source: string;
-  readonly destination: string;
-  /** A second, from `from` to `to`. */
-  readonly bytes: number;
-  /** Undefined where the source does not distinguish requests from responses. */
-  readonly direction: 'request' | 'response' | undefined;
-}
-
 export interface Measured {
-  /** Who measured, for people: `traffic-meter`, `Istio ambient (istio_tcp_sent_bytes_total)`. */
+  /** Who measured, for people: `traffic-meter`, `traffic-meter (topology_traffic_bytes_total in Prometheus)`. */
   readonly by: string;
   /** Time that the averages are of, seconds; the longest, where parts differ. */
   readonly seconds: number;

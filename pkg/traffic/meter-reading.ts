@@ -82,6 +82,7 @@ const judgedOf = (samples: readonly ExposedSample[]): ServiceCounts => {
 /** Undefined where the text is not a meter's, or it has not started counting. */
 export const readMeter = (node: string, text: string): MeterReading | undefined => {
   const samples = parseExposition(text, Object.values(METER_METRICS));
+  if (samples === undefined) return undefined;
   const of = (name: keyof typeof METER_METRICS): readonly ExposedSample[] => samples.get(METER_METRICS[name]) ?? [];
   const seconds = of('seconds')[0]?.value ?? 0;
   if (seconds <= 0) return undefined;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Equal values as one object: a cache of 50,000 endpoints holds a few hundred different ones.
 
-/** More are not looked for: they would be remembered for nothing. */
+/** Owners of slices choose the values: with more than these, and with long ones, remembering begins anew or is left out. */
 const MOST = 10_000;
+const LONGEST = 1_000;
 
 /** A function that returns a value equal to the given one, the same each time. `keyOf` is equal for equal values. */
 export const createPool = <T>(keyOf: (value: T) => string): ((value: T) => T) => {
@@ -11,7 +12,9 @@ export const createPool = <T>(keyOf: (value: T) => string): ((value: T) => T) =>
     const key = keyOf(value);
     const found = known.get(key);
     if (found !== undefined) return found;
-    if (known.size < MOST) known.set(key, value);
+    if (key.length > LONGEST) return value;
+    if (known.size >= MOST) known.clear();
+    known.set(key, value);
     return value;
   };
 };

@@ -100,6 +100,10 @@ export const REASONS = {
     '{unhinted} of {ready} ready endpoints of Service {service} carry no zone hint, so Node {node} ignores all hints.',
     'Find out who wrote the slice without hints: one slice of another author, or a webhook that was unavailable, is enough.',
   ),
+  UnusedWithoutHint: anyProxy(
+    '{cause} on Node {node} ignores the hints of Service {service}, because an endpoint that it does not use has none: one that starts or terminates, or one of another port or address family.',
+    'Have the endpoints of all slices of the Service hinted by one author, or update the data plane: Cilium from 1.20.2 looks only at ready endpoints of the port and family.',
+  ),
   ZoneNotHinted: anyProxy(
     'No ready endpoint of Service {service} is hinted for zone {zone} of Node {node}, so it uses all {ready}.',
     'Run a replica in that zone (topology spread constraints), or hint an endpoint of another zone for it.',
@@ -154,7 +158,15 @@ export const REASONS = {
   ),
   NoBackendForZone: anyProxy(
     '{cause} on Node {node} gives clients of zone {zone} no endpoint of Service {service}, because its hints name only other zones: connections fail.',
-    'Run a replica in every zone with clients, or update the data plane to a version that falls back to all endpoints.',
+    'Run a replica in every zone with clients, or update the data plane: Cilium from 1.18.1 and Calico from 3.31.5 use all endpoints then.',
+  ),
+  UnreadyForZone: anyProxy(
+    '{cause} on Node {node} gives clients of zone {zone} no endpoint of Service {service}: the only ones hinted for the zone or Node are not ready, and it does not use the {ready} ready ones then. Connections fail.',
+    'Update the data plane: Cilium 1.20.2 uses the ready ones then, and so do 1.18.1 to 1.18.4; no release of Calico that follows hints does.',
+  ),
+  TerminatingForZone: anyProxy(
+    'The endpoints of Service {service} that are hinted for zone {zone} or Node {node} all terminate; {cause} uses {used} of them that still serve, not the {ready} ready ones elsewhere.',
+    'Keep a replica ready in every zone during roll-outs (surge, disruption budget), or update the data plane: Cilium from 1.20 uses the ready ones.',
   ),
   RouterUnknown: anyProxy(
     'The data plane of Service {service} on Node {node} is not known ({cause}), so no statement is possible about its {ready} ready endpoints.',

@@ -5,6 +5,7 @@ import { bareApp } from '../telemetry/http.ts';
 import { statusText } from './answer.ts';
 import type { ExchangeOptions } from './exchange.ts';
 import { createReviewExchange, send } from './exchange.ts';
+import { createTurns } from './turns.ts';
 import type { AdmissionRoute } from './types.ts';
 
 export interface AppOptions extends ExchangeOptions {
@@ -25,8 +26,9 @@ const onError: ErrorRequestHandler = (error: unknown, _request, response, next) 
 
 export const createApp = ({ routes, ...options }: AppOptions): Express => {
   const app = bareApp();
+  const takeTurn = createTurns(options.monotonic);
   for (const route of routes) {
-    app.post(route.path, createReviewExchange(route, options));
+    app.post(route.path, createReviewExchange(route, takeTurn, options));
     app.all(route.path, refuse(405, 'only POST is allowed here', { allow: 'POST' }));
   }
   app.use(refuse(404, `not found; available: ${routes.map(({ path }) => path).join(', ')}`));

@@ -6,7 +6,7 @@
  */
 const BYTES_BETWEEN = 1_200_000;
 /** What bodies up to this size leave behind V8 collects well by itself, and cheaper (ADR 0007). */
-const SMALL_BYTES = 128 * 1024;
+export const SMALL_BYTES = 128 * 1024;
 
 /** Notes that a review of `bytes` was answered; `collect` runs once the call stack is empty. */
 export const createReclaim = (

@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the raw body of an admission request, within the largest size that a review can have.
 import type { IncomingMessage } from 'node:http';
+import { createItemLimit } from '../apis/json-items.ts';
+import { SMALL_BYTES } from './body-buffers.ts';
 import type { BodyBuffers } from './body-buffers.ts';
 import type { Budget } from './budget.ts';
+import type { TakeTurn } from './turns.ts';
 
 /**
  * The API server accepts objects of up to 3 MiB; a review holds two of them and an envelope. controller-runtime derives
  * the same limit.
  */
 export const MAX_BODY_BYTES = 7 * 1024 * 1024;
+/** Values and keys: three times those of a review of 1,000 endpoints. Each becomes 80 bytes at most, and all are parsed in 20 ms. */
+export const MAX_BODY_ITEMS = 200_000;
 
 export type Body =
   | { readonly kind: 'complete'; readonly text: string; readonly bytes: number }
   /** Sent in chunks, without saying how long it is. */
   | { readonly kind: 'unannounced' }
   | { readonly kind: 'tooLarge' }
+  /** More values and keys than any review has. */
+  | { readonly kind: 'tooMany' }
   /** In pieces as small as no API server sends them. */
   | { readonly kind: 'scattered' }
-  /** The budget for bodies is used up. */
+  /** The budget for bodies is used up, or its turn did not come in time. */
   | { readonly kind: 'busy' }
   /** It did not arrive in time. */
   | { readonly kind: 'late' }
@@ -36,7 +43,8 @@ const [FREE_PIECES, BYTES_A_PIECE] = [64, 256];
 export interface ReadBodyOptions {
   budget: Budget;
   buffers: BodyBuffers;
-  /** From the end of the headers to the end of the body, milliseconds. */
+  takeTurn: TakeTurn;
+  /** From the end of the headers to the turn of the body, milliseconds. */
   timeoutMs: number;
 }
 
@@ -100,7 +108,7 @@ const gather = (announced: number, budget: Budget, buffers: BodyBuffers): Gather
  */
 export const readBody = (
   request: IncomingMessage,
-  { budget, buffers, timeoutMs }: ReadBodyOptions,
+  { budget, buffers, takeTurn, timeoutMs }: ReadBodyOptions,
   done: (body: Body) => void,
 ): void => {
   const header = request.headers['content-length'];
@@ -108,27 +116,42 @@ export const readBody = (
   const announced = Number(header);
   if (announced > MAX_BODY_BYTES) return done({ kind: 'tooLarge' });
   const gathering = gather(announced, budget, buffers);
+  const isWithin = createItemLimit(MAX_BODY_ITEMS, announced);
   let [length, pieces] = [0, 0];
-  let finished = false;
+  let [ended, finished] = [false, false];
+  let leave = (): void => undefined;
   const finish = (kind: Body['kind']): void => {
     if (finished) return;
     finished = true;
     clearTimeout(deadline);
+    leave();
     const text = kind === 'complete' ? gathering.text() : '';
     gathering.release();
     done(kind === 'complete' ? { kind, text, bytes: length } : { kind });
   };
   // What it holds of the budget is then there for others.
-  const deadline = setTimeout(() => finish('late'), timeoutMs);
+  const deadline = setTimeout(() => finish(ended ? 'busy' : 'late'), timeoutMs);
   deadline.unref();
   request.on('data', (piece: Buffer) => {
     if (finished) return;
     length += piece.length;
     pieces += 1;
     if (pieces > FREE_PIECES + length / BYTES_A_PIECE) finish('scattered');
-    else if (!gathering.add(piece)) finish('busy');
+    else if (!isWithin(piece)) {
+      // The rest would still be decrypted, for nothing.
+      request.socket.pause();
+      finish('tooMany');
+    } else if (!gathering.add(piece)) finish('busy');
   });
-  request.once('end', () => finish('complete'));
+  request.once('end', () => {
+    if (finished) return;
+    ended = true;
+    if (length <= SMALL_BYTES) finish('complete');
+    else leave = takeTurn(() => finish(request.socket.destroyed ? 'truncated' : 'complete'));
+  });
   request.once('error', () => finish('truncated'));
-  request.once('close', () => finish('truncated'));
+  request.once('close', () => {
+    // Of a body that came to its end, too.
+    if (!ended) finish('truncated');
+  });
 };

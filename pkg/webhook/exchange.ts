@@ -5,11 +5,12 @@ import { defined } from '../apis/defined.ts';
 import type { Logger } from '../telemetry/types.ts';
 import { allowedText, patchedText, statusText } from './answer.ts';
 import type { Body } from './body.ts';
-import { BODY_TIMEOUT_MS, MAX_BODY_BYTES, readBody } from './body.ts';
+import { BODY_TIMEOUT_MS, MAX_BODY_BYTES, MAX_BODY_ITEMS, readBody } from './body.ts';
 import { createBodyBuffers } from './body-buffers.ts';
 import type { Budget } from './budget.ts';
 import type { AdmissionMetrics, Outcome } from './metrics.ts';
 import { readReview } from './review.ts';
+import type { TakeTurn } from './turns.ts';
 import type { AdmissionDecision, AdmissionRoute, UnservedReason } from './types.ts';
 
 export interface ExchangeOptions {
@@ -59,8 +60,8 @@ const rejected = (status: number, message: string, outcome: Outcome = 'rejected'
   outcome,
 });
 
-/** Serves the webhook at one path. */
-export const createReviewExchange = (route: AdmissionRoute, options: ExchangeOptions) => {
+/** Serves the webhook at one path; large reviews of all paths share their turns. */
+export const createReviewExchange = (route: AdmissionRoute, takeTurn: TakeTurn, options: ExchangeOptions) => {
   const { budget, metrics, monotonic, draining, reclaim, bodyTimeoutMs: timeoutMs = BODY_TIMEOUT_MS } = options;
   const buffers = createBodyBuffers();
   const logger = options.logger.child({ webhook: route.name });
@@ -105,8 +106,10 @@ export const createReviewExchange = (route: AdmissionRoute, options: ExchangeOpt
         return rejected(400, 'the body came in too many small pieces');
       case 'tooLarge':
         return rejected(413, `the body is larger than ${MAX_BODY_BYTES} bytes`);
+      case 'tooMany':
+        return rejected(413, `the body has more than ${MAX_BODY_ITEMS} values and keys`);
       case 'busy':
-        return rejected(503, 'too many bytes are being read, try again', 'busy');
+        return rejected(503, 'too many bytes are being read or wait to be, try again', 'busy');
       case 'late':
         return rejected(408, 'the body took too long to arrive', 'truncated');
       case 'truncated':
@@ -130,7 +133,7 @@ export const createReviewExchange = (route: AdmissionRoute, options: ExchangeOpt
     }
     if (!budget.enter())
       return finish(response, rejected(503, 'too many requests are in flight, try again', 'busy'), started);
-    readBody(request, { budget, buffers, timeoutMs }, (body) => {
+    readBody(request, { budget, buffers, takeTurn, timeoutMs }, (body) => {
       budget.leave();
       finish(response, answerBody(body), started);
       if (body.kind === 'complete') reclaim?.(body.bytes);

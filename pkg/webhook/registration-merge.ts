@@ -94,7 +94,7 @@ const mergeWebhook = (
   };
 };
 
-const isOurs = ({ name }: MutatingWebhook): boolean => name.endsWith(`.${GROUP}`);
+export const isOurs = ({ name }: MutatingWebhook): boolean => name.endsWith(`.${GROUP}`);
 
 export interface MergeOptions {
   /** From `buildRegistration`. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a webhook's entry in the registration is made of.
 import type { MutatingWebhook } from '../apis/admission.ts';
-import type { Carrier } from '../hints/policy/index.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 
 /** Where API servers reach the webhook server. */
@@ -34,13 +33,10 @@ export interface RegistrationOptions {
   readonly routingLabel?: string;
   /** False where another installation of the cluster changes slices and reads annotations. Default true. */
   readonly claimed?: boolean;
-  /**
-   * Zones are being evacuated: whichever admission backend is active, what is marked passes here, and what brings endpoints of these zones, which
-   * may be none. Default: nothing is evacuated.
-   */
+  /** Hints are switched off in the whole cluster: nothing is registered. Default false. */
+  readonly off?: boolean;
+  /** Zones are being evacuated: what is marked passes here, and what brings endpoints of these zones, which may be none. Default: nothing is evacuated. */
   readonly evacuating?: readonly string[] | undefined;
-  /** Under `policy`, slices and kept settings are left out: the API server sees to them by itself. */
-  readonly carrier: Carrier;
 }
 
 /** The part of an entry that its handler's folder decides; address, policy and timeout are common to all. */

@@ -44,9 +44,12 @@ export const buildRegistration = (options: RegistrationOptions): MutatingWebhook
     name: options.name,
     labels: { 'app.kubernetes.io/name': EXTENSION_NAME, 'app.kubernetes.io/component': COMMANDS.endpointSliceWebhook },
   },
-  webhooks: [
-    ...(options.carrier === 'webhook' && options.claimed !== false ? hintsEntries(options) : []),
-    ...settingsEntries(options),
-    ...(options.evacuating !== undefined && options.claimed !== false ? [evacuationEntry(options.evacuating)] : []),
-  ].map((entry) => webhookOf(entry, options)),
+  webhooks: (options.off === true
+    ? []
+    : [
+        ...(options.claimed !== false ? hintsEntries(options) : []),
+        ...settingsEntries(options),
+        ...(options.evacuating !== undefined && options.claimed !== false ? [evacuationEntry(options.evacuating)] : []),
+      ]
+  ).map((entry) => webhookOf(entry, options)),
 });

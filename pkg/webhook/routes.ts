@@ -27,10 +27,12 @@ export interface RoutesOptions {
   readonly settingsReconcilerUser: string;
   /** Zones that are being left. */
   readonly evacuations: Pick<EvacuationWatch, 'isLeft' | 'joiningOf'>;
+  /** Hints are switched off in the whole cluster: an API server that has not heard of it yet may still ask. Default: never. */
+  readonly off?: () => boolean;
 }
 
 export const admissionRoutes = (options: RoutesOptions): AdmissionRoute[] => {
-  const { version, plannerAlive, plannerUsers, settingsReconcilerUser, evacuations } = options;
+  const { version, plannerAlive, plannerUsers, settingsReconcilerUser, evacuations, off = () => false } = options;
   const hints = (path: string, chosen: boolean): AdmissionRoute => ({
     name: HINTS_NAME,
     path,
@@ -48,7 +50,7 @@ export const admissionRoutes = (options: RoutesOptions): AdmissionRoute[] => {
     kinds: SETTINGS_KINDS,
     handle,
   });
-  return [
+  const routes = [
     hints(HINTS_PATH, false),
     hints(CHOSEN_HINTS_PATH, true),
     {
@@ -61,4 +63,8 @@ export const admissionRoutes = (options: RoutesOptions): AdmissionRoute[] => {
     settings(ETCD_CLIENTS_PATH, createEtcdClientsHandler({ enabled: true, version })),
     settings(ETCD_CLIENTS_RELEASED_PATH, createEtcdClientsHandler({ enabled: false, version })),
   ];
+  return routes.map((route) => ({
+    ...route,
+    handle: (request) => (off() ? { kind: 'unchanged' } : route.handle(request)),
+  }));
 };

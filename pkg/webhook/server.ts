@@ -8,7 +8,7 @@ import type { Logger } from '../telemetry/types.ts';
 import { statusText } from './answer.ts';
 import { contextOptions } from './certificates/context.ts';
 import type { CertificateSource } from './certificates/types.ts';
-import { trackConnections } from '../telemetry/connections.ts';
+import { guardConnections } from '../telemetry/connections.ts';
 
 export interface AdmissionServerOptions {
   /** Address to bind. */
@@ -20,6 +20,8 @@ export interface AdmissionServerOptions {
   logger: Logger;
   /** Most open connections; default 1,000. An API server has 25 or fewer; a silent one costs ~50 KB. */
   maxConnections?: number;
+  /** Default 10 s: API servers shake hands within a round trip; OpenSSL holds tens of kilobytes for a client that does not. */
+  handshakeTimeoutMs?: number;
 }
 
 export interface AdmissionServer {
@@ -39,8 +41,6 @@ const KEEP_ALIVE_MS = 120_000;
 const HEADERS_TIMEOUT_MS = 32_000;
 /** A webhook call lasts at most 30 seconds; Node wants it no shorter than the time for the headers. */
 const REQUEST_TIMEOUT_MS = HEADERS_TIMEOUT_MS;
-/** API servers shake hands within a round trip; OpenSSL holds tens of kilobytes for a client that does not. */
-const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** How often the two timeouts above are looked at. */
 const CHECK_INTERVAL_MS = 5_000;
 
@@ -63,13 +63,13 @@ const onClientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
 
 /** Resolves once it listens; rejects if the address cannot be bound or the certificate cannot be used. */
 export const startAdmissionServer = async (options: AdmissionServerOptions): Promise<AdmissionServer> => {
-  const { address, port, certificates, app, logger, maxConnections = 1_000 } = options;
+  const { address, port, certificates, app, logger, maxConnections = 1_000, handshakeTimeoutMs = 10_000 } = options;
   const contextOf = () => contextOptions(certificates.current());
   const server = createServer(
     {
       ...contextOf(),
       keepAliveTimeout: KEEP_ALIVE_MS,
-      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      handshakeTimeout: handshakeTimeoutMs,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: CHECK_INTERVAL_MS,
@@ -78,8 +78,7 @@ export const startAdmissionServer = async (options: AdmissionServerOptions): Pro
     app,
   );
   server.on('clientError', onClientError);
-  server.on('tlsClientError', (error) => logger.debug('TLS handshake failed', { error }));
-  const connections = trackConnections(server, maxConnections);
+  const connections = guardConnections(server, maxConnections, logger);
   const actualPort = await listen(server, port, address);
   server.on('error', (error) => logger.warn('admission server error', { error }));
   const unsubscribe = certificates.onChange(() => {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run bench`: runs the benchmarks, keeps their results as JSON and writes the tables in the docs.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { writeResults } from '../support/results.ts';
 import { replaceGenerated } from './docs.ts';
 import { BENCHMARKS, parseOptions, USAGE, type BenchOptions, type Benchmark } from './options.ts';
 import { runKubectlTopologyBench } from './kubectl-topology/run.ts';
@@ -66,7 +67,7 @@ const writeDocs = (): void => {
 /** Adds it to those of other times. */
 const keepRun = (results: WebhookResults): void => {
   const runs = [...readRuns(), runOf(results, new Date().toISOString())];
-  writeFileSync(runsFile, `${JSON.stringify(runs, undefined, 2)}\n`);
+  writeResults(runsFile, runs);
   report(`run ${runs.length} in test/bench/results/webhook-runs.json`);
 };
 
@@ -76,8 +77,7 @@ const run = async ({ benchmarks, quick, writeDocs: documented }: BenchOptions): 
     const results = await RUNS[benchmark]({ quick, report });
     console.log(TABLES[benchmark](results));
     if (quick) continue;
-    mkdirSync(join(import.meta.dirname, 'results'), { recursive: true });
-    writeFileSync(resultsFile(benchmark), `${JSON.stringify(results, undefined, 2)}\n`);
+    writeResults(resultsFile(benchmark), results);
     report(`wrote test/bench/results/${benchmark}.json`);
     if (benchmark === 'webhook') keepRun(results as WebhookResults);
   }

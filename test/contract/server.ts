@@ -12,8 +12,6 @@ export interface ContractServer {
   readonly user: string;
   /** Minor version, for what differs by version. */
   readonly minor: number;
-  /** Whether it answers in protobuf; the sandbox does not. */
-  readonly protobuf?: true;
 }
 
 /** One test group's view of the server. */

@@ -4,7 +4,6 @@ import { describeAdmission } from './admission.ts';
 import { describeCustomResources } from './custom-resources.ts';
 import { describeEndpointSlices } from './endpoint-slices.ts';
 import { describeLeases } from './leases.ts';
-import { describeNodes } from './nodes.ts';
 import { describePatches } from './patches.ts';
 import { describeReads } from './reads.ts';
 import { describeExpiry, type Expiry } from './expiry.ts';
@@ -15,7 +14,6 @@ import { describeWrites } from './writes.ts';
 /** Declares the whole suite; call it inside a `describe` whose `before` starts the server. */
 export const describeContract = (server: () => ContractServer, expiry?: Expiry): void => {
   describeReads(server);
-  describeNodes(server);
   if (expiry !== undefined) describeExpiry(server, expiry);
   describeWrites(server);
   describePatches(server);

@@ -2,7 +2,7 @@
 // What suites about the chart share: helm for a suite, every combination rendered once, and finding objects in a rendering.
 import { expect } from 'chai';
 import { after, before } from 'mocha';
-import { cases, documents, openHelm } from './chart.ts';
+import { documents, matrix, openHelm } from './chart.ts';
 import type { Case, Component, Helm, Rendered, Rendering } from './chart.ts';
 
 /** Registers the hooks; the function it returns gives helm, inside tests and hooks that run later. */
@@ -23,7 +23,7 @@ export const useHelm = (): { helm(): Helm } => {
 /** As many at a time as there may be processes of helm. */
 const AT_ONCE = 4;
 
-export const renderAll = async (helm: Helm, items: readonly Case[]): Promise<Rendering[]> => {
+const renderAll = async (helm: Helm, items: readonly Case[]): Promise<Rendering[]> => {
   const render = async (item: Case): Promise<Rendering> => ({
     ...item,
     objects: documents(await helm.template(item.values, { kubernetes: item.kubernetes })),
@@ -35,28 +35,23 @@ export const renderAll = async (helm: Helm, items: readonly Case[]): Promise<Ren
   return renderings;
 };
 
-export interface Renderings {
-  helm(): Helm;
-  render(item: Case): Promise<Rendering>;
-  /** Runs a check on every rendering that has the component; a check that ran on none shows nothing. */
-  each(check: (rendering: Rendering) => void, component?: Component): void;
-}
-
 /** Registers the hooks that render every combination. */
-export const useRenderings = (): Renderings => {
+export const useRenderings = () => {
   const { helm } = useHelm();
   let renderings: readonly Rendering[] = [];
   before('render every combination', async () => {
-    renderings = await renderAll(helm(), cases);
+    renderings = await renderAll(helm(), matrix);
   });
   return {
     helm,
-    async render(item) {
+    all: (): readonly Rendering[] => renderings,
+    async render(item: Case): Promise<Rendering> {
       const [rendering] = await renderAll(helm(), [item]);
       if (rendering === undefined) throw new Error(`${item.name}: not rendered`);
       return rendering;
     },
-    each(check, component) {
+    /** Runs a check on every rendering that has the component; a check that ran on none shows nothing. */
+    each(check: (rendering: Rendering) => void, component?: Component): void {
       const chosen = renderings.filter(({ components }) => component === undefined || components.includes(component));
       expect(chosen).not.to.be.empty;
       chosen.forEach(check);

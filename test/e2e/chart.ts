@@ -133,26 +133,10 @@ const valuesOf = (where: Where, components: readonly Component[], registration: 
   flowController: { enabled: components.includes(FLOW) },
 });
 
-export const cases: Case[] = (Object.keys(INJECTED) as Where[]).flatMap((where) =>
-  [COMPONENTS, [RECONCILER], [WEBHOOK], [FLOW]].flatMap((components) =>
-    (['self', 'chart'] as const).flatMap((registration) =>
-      VERSIONS.map((kubernetes) => ({
-        name: `${where}, ${components.join(' and ')}, registration by ${registration}, Kubernetes ${kubernetes}`,
-        where,
-        components: components as readonly Component[],
-        registration,
-        kubernetes,
-        values: valuesOf(where, components, registration),
-      })),
-    ),
-  ),
-);
-
 /** Every set of components, none included. */
 const SUBSETS: readonly (readonly Component[])[] = Array.from({ length: 2 ** COMPONENTS.length }, (_, set) =>
   COMPONENTS.filter((_component, index) => Math.floor(set / 2 ** index) % 2 === 1),
 );
-const ADMISSIONS = ['auto', 'webhook', 'policy'] as const;
 /** What may be rendered or not, whatever else is. */
 const TOGGLES: readonly object[] = [
   {},
@@ -162,23 +146,21 @@ const TOGGLES: readonly object[] = [
   { vpa: { enabled: true }, guards: { enabled: false }, monitoring: { annotations: false, alerts: 'none' } },
 ];
 
-/** Where, components, admission and registration in every combination; the toggles and versions take turns over them. */
+/** Where, components and registration in every combination; the toggles and versions take turns over them. */
 export const matrix: readonly Case[] = (Object.keys(INJECTED) as Where[]).flatMap((where, first) =>
   SUBSETS.flatMap((components, second) =>
-    ADMISSIONS.flatMap((admission, third) =>
-      (['self', 'chart'] as const).map((registration, fourth) => {
-        const turn = first + second + third + fourth;
-        const toggles = TOGGLES[turn % TOGGLES.length] ?? {};
-        return {
-          name: `${where}, ${components.join(' and ') || 'no component'}, admission ${admission}, registration by ${registration}, ${JSON.stringify(toggles)}`,
-          where,
-          components,
-          registration,
-          kubernetes: VERSIONS[turn % VERSIONS.length] ?? '',
-          values: { ...valuesOf(where, components, registration), ...toggles, admission },
-        };
-      }),
-    ),
+    (['self', 'chart'] as const).map((registration, third) => {
+      const turn = first + second + third;
+      const toggles = TOGGLES[turn % TOGGLES.length] ?? {};
+      return {
+        name: `${where}, ${components.join(' and ') || 'no component'}, registration by ${registration}, ${JSON.stringify(toggles)}`,
+        where,
+        components,
+        registration,
+        kubernetes: VERSIONS[turn % VERSIONS.length] ?? '',
+        values: { ...valuesOf(where, components, registration), ...toggles },
+      };
+    }),
   ),
 );
 

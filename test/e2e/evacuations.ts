@@ -16,8 +16,8 @@ import type { Client } from '../../pkg/kubernetes/types.ts';
 import { waitFor } from './bed/wait-for.ts';
 import type { WaitOptions } from './bed/wait-for.ts';
 
-/** A reconciler as it is installed: it leads by its Lease, and takes the admission backend that it finds. */
-export const AS_INSTALLED = { config: { admission: 'auto', leaderElection: {} } } as const;
+/** A reconciler as it is installed: it leads by its Lease. */
+export const AS_INSTALLED = { config: { leaderElection: {} } } as const;
 
 export type StoredEvacuation = ZoneEvacuation & KubernetesObject;
 

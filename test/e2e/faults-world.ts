@@ -99,7 +99,7 @@ export const flowControllerReplica = async (world: World, options: FlowReplicaOp
 /** Installs the chart for a seed, starts the replicas and publishes the webhooks in their Service. */
 export const install = async (bed: Bed, options: InstallOptions = {}): Promise<Installed> => {
   const { webhook, leaderElection = {}, reconcilers: count = 2, flowControllers: planners = 0 } = options;
-  const values = { admission: 'webhook', flowController: { enabled: planners > 0 } };
+  const values = { flowController: { enabled: planners > 0 } };
   const world = await openWorld(bed, { where: 'seed', values });
   if (planners > 0) await installFlowPolicies(world.client);
   const webhooks = [await webhookReplica(world, 0, webhook), await webhookReplica(world, 1, webhook)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts the project's commands as the suites about hints and load need them: the webhook is the carrier, whatever else there is.
+// Starts the project's commands as the suites about hints and load need them.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -55,8 +55,6 @@ export const describeReconciler = async (
         apiVersion: CONFIG_API_VERSION,
         kind: SETTINGS_RECONCILER_CONFIGURATION.kind,
         modes: { cluster: {} },
-        // The webhook is what is killed and measured; where policies are to be had they would take its place.
-        admission: 'webhook',
         leaderElection: { enabled: false },
         health: { port },
         metrics: { port: port + 1 },

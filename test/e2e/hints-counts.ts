@@ -5,8 +5,8 @@ import type { StoredVersion } from './hints-history.ts';
 
 /** What one event cost one Service. */
 export interface InterplayCount {
-  /** What gives the hints: `none`, `policy` or `webhook`. */
-  readonly carrier: string;
+  /** What gives the hints. */
+  readonly admission: 'none' | 'webhook';
   /** How the Service asks for them. */
   readonly settings: 'none' | 'label' | 'label and field';
   readonly event:
@@ -48,19 +48,19 @@ export const countWrites = (
   return { puts: putsOf(slices, writes).length, stored, changed };
 };
 
-/** A Markdown table: a line for each event and way to ask, `PUTs / stored versions` for each carrier. */
+/** A Markdown table: a line for each event and way to ask, `PUTs / stored versions` with and without the webhook. */
 export const formatCounts = (counts: readonly InterplayCount[]): string => {
-  const carriers = [...new Set(counts.map(({ carrier }) => carrier))];
+  const columns = [...new Set(counts.map(({ admission }) => admission))];
   const keyOf = ({ event, settings, slices }: InterplayCount): string => [event, settings, slices].join(' | ');
   const rows = [...new Set(counts.map(keyOf))].map((key) => {
-    const cells = carriers.map((carrier) => {
-      const found = counts.find((one) => one.carrier === carrier && keyOf(one) === key);
+    const cells = columns.map((admission) => {
+      const found = counts.find((one) => one.admission === admission && keyOf(one) === key);
       return found === undefined ? '–' : `${found.puts} / ${found.stored}`;
     });
     return `| ${[key, ...cells].join(' | ')} |`;
   });
-  const head = ['event', 'the Service has', 'slices', ...carriers];
-  return [`| ${head.join(' | ')} |`, `| --- | --- | ---: |${carriers.map(() => ' ---: |').join('')}`, ...rows].join(
+  const head = ['event', 'the Service has', 'slices', ...columns];
+  return [`| ${head.join(' | ')} |`, `| --- | --- | ---: |${columns.map(() => ' ---: |').join('')}`, ...rows].join(
     '\n',
   );
 };

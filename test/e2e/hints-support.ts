@@ -74,7 +74,7 @@ export const touchSlices = async (client: Client, namespace: string, value: stri
 
 export const serviceSelector = (service: string): string => `${LABEL_SERVICE_NAME}=${service}`;
 
-/** Waits until writes to the namespace get their hints, or no longer: registrations and policies act a moment later. */
+/** Waits until writes to the namespace get their hints, or no longer: a registration acts a moment later. */
 export const untilAdmission = async (client: Client, namespace: string, hints: boolean): Promise<void> => {
   const probe = slice({
     endpoints: [endpoint({ zone: 'probe' })],

@@ -13,12 +13,15 @@ interface Values {
   readonly settingsReconciler: { readonly resources: { readonly limits: { readonly memory: string } } };
   readonly endpointsliceWebhook: Values['settingsReconciler'];
   readonly flowController: Values['settingsReconciler'];
+  readonly trafficMeter: Values['settingsReconciler'];
 }
 
 const nano = 1_000_000_000n;
 
 /** Memory limits of the chart's values, bytes: beyond them, a cluster ends the process. */
-export const readMemoryLimits = (): Readonly<Record<'webhook' | 'reconciler' | 'flowController', number>> => {
+export const readMemoryLimits = (): Readonly<
+  Record<'webhook' | 'reconciler' | 'flowController' | 'trafficMeter', number>
+> => {
   const values = parse(readFileSync(join(chart, 'values.yaml'), 'utf8')) as Values;
   const bytesOf = ({ resources }: Values['settingsReconciler']): number =>
     Number(parseQuantity(resources.limits.memory) / nano);
@@ -26,6 +29,7 @@ export const readMemoryLimits = (): Readonly<Record<'webhook' | 'reconciler' | '
     webhook: bytesOf(values.endpointsliceWebhook),
     reconciler: bytesOf(values.settingsReconciler),
     flowController: bytesOf(values.flowController),
+    trafficMeter: bytesOf(values.trafficMeter),
   };
 };
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Permissions of the chart that its installation test cannot be made to use at will: why they are there, and what shows their use.
-import { FLOW, NAMESPACE, RECONCILER } from './chart.ts';
-
-const INSTALLATION = 'gardener-extension-topology-aware-routing-runtime';
+import { FLOW, RECONCILER } from './chart.ts';
 
 /** What no run can be made to do at will, and the test that shows the use of it. */
 interface Elsewhere {
@@ -12,11 +10,6 @@ interface Elsewhere {
   /** Whether this run may make use of it after all. */
   readonly sometimes?: boolean;
 }
-
-const ROWS = ['etcd-clients', 'load-aware', 'proportional', 'same-node', 'same-zone', 'service-settings'];
-const POLICY_OBJECTS = ['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings'].flatMap((resource) =>
-  ROWS.map((row) => `${resource}.admissionregistration.k8s.io/${INSTALLATION}.${row}`),
-);
 
 export const ELSEWHERE: readonly Elsewhere[] = [
   {
@@ -52,17 +45,6 @@ export const ELSEWHERE: readonly Elsewhere[] = [
       file: 'test/e2e/suites/kubeedge.test.ts',
       test: 'leaves it alone also with takeover, while a Pod there uses a volume of the zone',
     },
-  },
-  {
-    permissions: [...POLICY_OBJECTS, `configmaps/admission-carrier in ${NAMESPACE}`].map(
-      (object) => `${RECONCILER} get ${object}`,
-    ),
-    why: 'somebody else has created an object of the same name, which the caches do not show yet',
-    shownBy: {
-      file: 'test/unit/controllers/admission-policies/writer.test.ts',
-      test: 'does not overwrite what another writer has under the name',
-    },
-    sometimes: true,
   },
   {
     permissions: [RECONCILER, FLOW].map((name) => `${name} patch events`),

@@ -10,25 +10,16 @@ const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 export const CLUSTER_ROLES = `${RBAC}/clusterroles`;
 export const WEBHOOKS = `${ADMISSION}/mutatingwebhookconfigurations`;
-export const POLICIES = `${ADMISSION}/mutatingadmissionpolicies`;
-export const BINDINGS = `${ADMISSION}/mutatingadmissionpolicybindings`;
 
 interface Named {
   metadata: { name: string; ownerReferences?: { kind: string; name: string }[] };
 }
 
-/** `kind/name` of everything of ours that could block or change a write. */
-export const acting = async ({ api }: Bed): Promise<string[]> => {
-  const lists = await Promise.all(
-    [WEBHOOKS, POLICIES, BINDINGS].map(async (path) => {
-      const items = await api.list<Named>(path);
-      return items
-        .filter(({ metadata }) => metadata.name.startsWith(EXTENSION_NAME))
-        .map(({ metadata }) => `${path.split('/').at(-1)}/${metadata.name}`);
-    }),
-  );
-  return lists.flat().sort();
-};
+/** Names of our webhook configurations: all of ours that could block or change a write. */
+export const acting = async ({ api }: Bed): Promise<string[]> =>
+  (await api.list<Named>(WEBHOOKS))
+    .map(({ metadata: { name } }) => name)
+    .filter((name) => name.startsWith(EXTENSION_NAME));
 
 /** ClusterRoles for people, which no process acts with: they go with the release, and give no rights unless somebody is bound to them. */
 const FOR_PEOPLE = new Set([`${EXTENSION_NAME}:evacuate`, `${EXTENSION_NAME}:read-evacuations`]);
@@ -88,7 +79,7 @@ export const removeRendered = async (
 /** Waits until nothing of ours is left that could block or change a write. */
 export const nothingActs = async (bed: Bed): Promise<void> =>
   void (await waitFor(
-    'the end of webhooks and policies',
+    'the end of webhooks',
     () => acting(bed),
     (found) => found.length === 0,
   ));

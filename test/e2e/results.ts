@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps what a suite measured as JSON, for the generated parts of the documentation.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeResults } from '../support/results.ts';
 
 /** Environment variable with the folder that results are written to; without it they are only printed. */
 const resultsVariable = 'E2E_RESULTS';
@@ -9,9 +10,7 @@ const resultsVariable = 'E2E_RESULTS';
 /** Writes `<name>.json` where a folder for results is set. */
 export const keepResults = (name: string, results: unknown): void => {
   const folder = process.env[resultsVariable];
-  if (folder === undefined) return;
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(results, undefined, 2)}\n`);
+  if (folder !== undefined) writeResults(join(folder, `${name}.json`), results);
 };
 
 /** What `<name>.json` holds so far, for results that come in several runs. */

@@ -77,7 +77,7 @@ export const builtFor = (suites: readonly string[]): string[] => [
 
 /**
  * What this machine misses of the programs that a suite needs beside a bed, a sentence each. A suite names them in a
- * line `// Needs: zsh, fish` at its head, where each is a Debian package of the same name, and in one as for `builtFor`.
+ * line `// Needs: conntrack, iptables` at its head, where each is a Debian package of the same name, and in one as for `builtFor`.
  */
 export const missingForSuite = (suite: string): string[] => {
   const programs = namesIn(suite, '// Needs: ');

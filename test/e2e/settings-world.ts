@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Gardener landscape on a bed, and the two commands in it with the chart's rendered rights and nothing more.
-import { X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -154,13 +153,6 @@ const GROUPS = ['system:serviceaccounts', `system:serviceaccounts:${NAMESPACE}`]
 
 /** The other order of groups makes another certificate. */
 const groupsOf = (second: boolean): string[] => (second ? GROUPS.toReversed() : GROUPS);
-
-/** How the audit log names the certificate of a replica. */
-export const credentialOf = async (bed: Bed, second = false): Promise<string> => {
-  const { certificate } = await bed.pki.client(userOf(RECONCILER), groupsOf(second));
-  const { fingerprint256 } = new X509Certificate(readFileSync(certificate));
-  return `X509SHA256=${fingerprint256.replaceAll(':', '').toLowerCase()}`;
-};
 
 const describer =
   (bed: Bed, rendered: readonly Rendered[]): World['program'] =>

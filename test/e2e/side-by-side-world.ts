@@ -24,7 +24,7 @@ export interface Installation {
 export const SEED: Installation = {
   namespace: 'extension-tar',
   name: EXTENSION_NAME,
-  values: { ...INJECTED.seed, admission: 'webhook' },
+  values: INJECTED.seed,
   ports: 1,
 };
 export const RUNTIME: Installation = {

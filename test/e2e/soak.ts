@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `make soak`: the long forms of the suites, and a record of what each came to.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { writeResults } from '../support/results.ts';
 import { missingRequirements } from './bed/requirements.ts';
 import { prepareBinaries } from './prepare.ts';
 import {
@@ -103,7 +104,7 @@ const keep = (outcome: readonly SuiteResult[], versions: string): void => {
     counts,
     versions,
   }));
-  writeFileSync(file, `${JSON.stringify(withEntries(readSoak(file), entries), undefined, 2)}\n`);
+  writeResults(file, withEntries(readSoak(file), entries));
   if (entries.length > 0) console.log('soak: kept in test/e2e/results; `make generate` brings the docs up to date');
 };
 

@@ -22,6 +22,8 @@ export interface Fed {
 const TARGETS = new URL('targets/index.ts', import.meta.url);
 const LOOK_MS = 1_000;
 const STACK_MEBIBYTES = 1;
+/** Half of the smallest limit of memory that the chart sets; a reader that needs more for one text ends the thread. */
+const HEAP_MEBIBYTES = 128;
 
 const cutShort = (index: number, error: string): Failure => ({
   index,
@@ -71,7 +73,7 @@ export const feedInThread = async ({ hangSeconds, targets = TARGETS, ...task }: 
   const worker = new Worker(new URL('worker.ts', import.meta.url), {
     workerData: { ...task, targets: targets.href, folder, shared } satisfies WorkerTask,
     // Threads have four times the stack of a process: what is too deep there has to be too deep here.
-    resourceLimits: { stackSizeMb: STACK_MEBIBYTES },
+    resourceLimits: { stackSizeMb: STACK_MEBIBYTES, maxOldGenerationSizeMb: HEAP_MEBIBYTES },
   });
   const ended = new Promise<void>((resolve) => {
     worker.on('message', (message: WorkerMessage) => {

@@ -26,11 +26,6 @@ const alwaysWrong = (flags: () => readonly string[]): readonly WrongArguments[] 
   { name: 'an unknown flag', args: () => [...flags(), '--nope'], says: /unknown option '--nope'/ },
   { name: 'a port out of range', args: () => [...flags(), '--health-port', '70000'], says: /0 to 65535/ },
   { name: 'a file that is not there', args: () => ['--config', '/nowhere/none.yaml'], says: /none\.yaml/ },
-  {
-    name: 'dry run and cleanup at once',
-    args: () => [...flags(), '--dry-run', '--cleanup'],
-    says: /cannot be used with/,
-  },
 ];
 
 /** Each ends with code 2 and a sentence on standard error, without a stack and without output; so does the process. */

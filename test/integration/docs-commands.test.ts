@@ -61,7 +61,7 @@ const runsOnFiles = ({ command }: Told): boolean => {
 /** Arguments of a command that needs no shell and writes no file: it can run in this process. */
 const plainWords = (command: string): string[] | undefined => {
   const words = command.split(' ').slice(2);
-  return /[|&;<>$'"*\\]|--html|--bundle/.test(command) ? undefined : words;
+  return /[|&;<>$'"*\\]|--html/.test(command) ? undefined : words;
 };
 
 const where = ({ page, line, command }: Told): string => `${page}:${line}: ${command}`;

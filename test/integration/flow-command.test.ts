@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flow-controller as a process: flags, exit codes, dry run, cleanup, probes, metrics, and one leader of two.
+// The flow-controller as a process: flags, exit codes, cleanup, probes, metrics, and one leader of two.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Lease } from '../../pkg/apis/core.ts';
@@ -19,14 +19,7 @@ import type { FlowBed } from './flow-support.ts';
 import { runInProcess } from '../fixtures/command-in-process.ts';
 import { startCommand } from '../fixtures/command-process.ts';
 import { eventually } from './controller-bed.ts';
-import {
-  expectOnlyReads,
-  expectWell,
-  explainsItself,
-  openCommandFolder,
-  refusesWrongArguments,
-  urlsOf,
-} from './controller-command.ts';
+import { expectWell, explainsItself, openCommandFolder, refusesWrongArguments, urlsOf } from './controller-command.ts';
 import type { CommandFolder } from './controller-command.ts';
 
 const ZONES = ['a', 'b'];
@@ -73,6 +66,7 @@ describe('the flow-controller command', function onSandbox() {
   });
 
   refusesWrongArguments(run, start, () => folder.flags, [
+    { name: 'a dry run', args: () => [...folder.flags, '--dry-run'], says: /unknown option '--dry-run'/ },
     {
       name: 'a source without URL',
       args: () => ['--config', folder.at('broken.yaml')],
@@ -85,25 +79,6 @@ describe('the flow-controller command', function onSandbox() {
     },
   ]);
   explainsItself(run, '--cleanup');
-
-  it('prints what it would plan, as table and as JSON, and writes nothing', async () => {
-    bed.sandbox.clearRequests();
-    const table = await run(...folder.flags, '--dry-run');
-    expect(table.code, table.stderr).to.equal(0);
-    expect(table.stdout).to.match(
-      /^NAMESPACE +SERVICE +STRATEGY +ENDPOINTS +DEMAND +IN ZONE +WRITES +FAN-OUT +REASON +PLAN$/m,
-    );
-    expect(table.stdout).to.match(
-      /^shop +web +load-aware +2 +a \S+, b \S+ +\d+ % +\d+ +(-|\d[\d.]* k?B) +Planned +\S/m,
-    );
-    const json = await run(...folder.flags, '--dry-run', '-o', 'json');
-    const [plan] = JSON.parse(json.stdout) as {
-      plan: { endpoints: { name: string; forZones: string[] }[] };
-      demand: Record<string, number>;
-    }[];
-    expect(Object.keys(plan?.demand ?? {})).to.deep.equal(ZONES);
-    expectOnlyReads(bed, USER);
-  });
 
   it('runs until SIGTERM with probes and metrics, one replica at a time, and --cleanup takes everything back', async () => {
     const child = start(...folder.flags, ...serving);

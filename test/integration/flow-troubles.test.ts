@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { Service } from '../../pkg/apis/core.ts';
 import { ANNOTATION_PLAN, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { LoadError } from '../../pkg/metrics/types.ts';
-import { endpoint, slice } from '../fixtures/core.ts';
+import { endpoint, hintSwitch, slice } from '../fixtures/core.ts';
 import { NAMESPACE, USER, flowNode, flowPod, flowPolicy, flowService, openFlowBed } from './flow-support.ts';
 import type { FlowBed } from './flow-support.ts';
 import { eventually } from './controller-bed.ts';
@@ -118,6 +118,27 @@ describe('the flow controller in trouble', function onSandbox() {
     await eventually(() => expect(bed.hints('web')).to.deep.equal(OWN));
     await until(() => expect(bed.conditions('web')['Observed']).to.equal('True/MetricsFresh'));
     expect([...told('MetricsStale'), ...told('MetricsLost')]).to.deep.equal([]);
+  });
+
+  it('removes plans and makes none while hints are switched off, and plans again afterwards', async () => {
+    bed.plant.demand = { a: 1.5, b: 0.1 };
+    await bed.apply(flowPolicy(QUICK), flowService({ labels: LABELS }));
+    await bed.start();
+    const plans = () => bed.slices('web').map(({ metadata }) => metadata?.annotations?.[ANNOTATION_PLAN]);
+    await until(() => expect(plans()).not.to.include(undefined));
+    await bed.admission(false);
+    await bed.apply(hintSwitch('off'));
+    await eventually(() => expect([bed.hints('web'), plans()]).to.deep.equal([SPREAD, [undefined]]));
+    await eventually(() => expect(bed.conditions('web')['Effective']).to.equal('False/SwitchedOff'));
+    const written = patches().length;
+    for (let turn = 0; turn < 5; turn += 1) {
+      bed.clock.skip(60_000);
+      await bed.quiet();
+    }
+    expect(patches().length).to.equal(written);
+    await bed.admission(true);
+    await bed.apply(hintSwitch());
+    await until(() => expect(plans()).not.to.include(undefined));
   });
 
   it('says that the slices of a Service without selector do not carry its label', async () => {

@@ -2,19 +2,17 @@
 // The flow controller with KubeEdge's NodeGroups against a sandbox: zones of Nodes, endpoints that follow, and load on top.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import { runCleanup } from '../../cmd/flow-controller/one-shot.ts';
+import { runCleanup } from '../../cmd/flow-controller/cleanup.ts';
 import type { Node } from '../../pkg/apis/core.ts';
 import type { KubernetesObject, StringMap } from '../../pkg/apis/meta.ts';
 import {
-  ANNOTATION_GROUP_SERVICE,
   ANNOTATION_GROUP_ZONE,
-  ANNOTATION_SERVICE_TOPOLOGY,
   ANNOTATION_TOPOLOGY_MODE,
   GROUP,
   LABEL_STRATEGY,
   LABEL_ZONE,
 } from '../../pkg/apis/names.ts';
-import { DAEMON_SETS, NODES, NODE_GROUPS, PERSISTENT_VOLUMES, PODS } from '../../pkg/apis/resources.ts';
+import { NODES, NODE_GROUPS, PERSISTENT_VOLUMES, PODS } from '../../pkg/apis/resources.ts';
 import { node } from '../fixtures/core.ts';
 import { nodeGroup, nodeGroupCrd, zonalVolume } from '../fixtures/kubeedge.ts';
 import { NAMESPACE, flowPod, flowService, openFlowBed } from './flow-support.ts';
@@ -22,19 +20,12 @@ import type { FlowBed } from './flow-support.ts';
 import { eventually } from './controller-bed.ts';
 
 const ENABLED = 'nodeGroups: {enabled: true, touchesPerSecond: 50}';
-const RANGE = { [ANNOTATION_SERVICE_TOPOLOGY]: 'range-nodegroup' };
 const LOAD_AWARE = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` };
 
 /** A ready Node at the edge: no cloud gave it a zone. */
 const edge = (name: string, labels: StringMap = {}): Node => node({ zone: '', metadata: { name, labels } });
 
-const mesh: KubernetesObject = {
-  apiVersion: 'apps/v1',
-  kind: 'DaemonSet',
-  metadata: { name: 'edgemesh-agent', namespace: 'kubeedge', labels: { kubeedge: 'edgemesh-agent' } },
-};
-
-const openBed = (): Promise<FlowBed> => openFlowBed({ resources: [PERSISTENT_VOLUMES, DAEMON_SETS] });
+const openBed = (): Promise<FlowBed> => openFlowBed({ resources: [PERSISTENT_VOLUMES] });
 
 const zonesOf = (bed: FlowBed): Record<string, string | undefined> =>
   Object.fromEntries(
@@ -207,76 +198,29 @@ describe('NodeGroups of KubeEdge', function onSandbox() {
   });
 });
 
-describe("KubeEdge's annotation on a Service", function onSandbox() {
+describe('a Service with the strategy same-zone', function onSandbox() {
   this.timeout(90_000);
-  let bed: FlowBed;
-  let running: { stop(): Promise<void> };
-  const marked = () => bed.service('web').metadata ?? {};
-  const statusOf = (): unknown => JSON.parse(marked().annotations?.[ANNOTATION_GROUP_SERVICE] ?? 'null');
-  before(async () => {
-    bed = await openBed();
+  it('keeps to groups, and the clean-up takes back what groups did, and nothing else', async () => {
+    const bed = await openBed();
+    after(() => bed.close());
+    const labels = { [LABEL_STRATEGY]: 'same-zone' };
     await bed.apply(nodeGroupCrd(), edge('n1'), edge('s1'));
     for (const name of ['n1', 's1']) await bed.apply(flowPod(`web-${name}`, '', { node: name }));
-    await bed.apply(flowService({ annotations: RANGE }));
+    await bed.apply(flowService({ labels }));
     await bed.sandbox.settled();
-    running = await bed.start(ENABLED);
-  });
-  after(() => bed.close());
-
-  it('means nothing while no group has topology', async () => {
-    await bed.apply(nodeGroup('north', { nodes: ['n1'], topologyEnabled: false }));
-    await bed.quiet();
-    expect(bed.writes()).to.deep.equal([]);
-  });
-
-  it('becomes same-zone, with hints and an event that says what they do not promise', async () => {
+    const running = await bed.start(ENABLED);
     await bed.apply(nodeGroup('north', { nodes: ['n1'] }), nodeGroup('south', { nodes: ['s1'] }));
     await inTime(bed, 500, () => {
       expect(bed.hints('web')).to.deep.equal({ 'web-n1': 'north', 'web-s1': 'south' });
     });
-    expect(marked().labels).to.include({ [LABEL_STRATEGY]: 'same-zone' });
-    expect(statusOf()).to.include({ strategy: 'same-zone', reason: 'NodeGroupPreferred' });
-    await eventually(() =>
-      expect(bed.events().join('\n')).to.match(/^NodeGroupPreferred: .*group without one.* use all endpoints/m),
-    );
-  });
-
-  it('says that EdgeMesh ignores hints while EdgeMesh is there', async () => {
-    await bed.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kubeedge' } }, mesh);
-    await inTime(bed, 60_000, () => {
-      expect(statusOf()).to.include({ reason: 'EdgeMeshIgnoresHints' });
-    });
-    await eventually(() => expect(bed.events().join('\n')).to.match(/^EdgeMeshIgnoresHints: /m));
-    expect(bed.hints('web')).to.deep.equal({ 'web-n1': 'north', 'web-s1': 'south' });
-    await bed.sandbox.remove(DAEMON_SETS, { namespace: 'kubeedge', name: 'edgemesh-agent' });
-    await inTime(bed, 60_000, () => {
-      expect(statusOf()).to.include({ reason: 'NodeGroupPreferred' });
-    });
-  });
-
-  it('goes with the annotation, label and all', async () => {
-    await bed.apply(
-      flowService({
-        labels: marked().labels ?? {},
-        annotations: { ...marked().annotations, [ANNOTATION_SERVICE_TOPOLOGY]: '' },
-      }),
-    );
-    await eventually(() => expect(marked().labels ?? {}).not.to.have.property(LABEL_STRATEGY));
-    expect(marked().annotations).not.to.have.property(ANNOTATION_GROUP_SERVICE);
-    await eventually(() => expect(bed.hints('web')).to.deep.equal({ 'web-n1': '', 'web-s1': '' }));
-  });
-
-  it('takes everything back at the clean-up, and nothing else', async () => {
-    await bed.apply(flowService({ annotations: RANGE }));
-    await eventually(() => expect(marked().labels).to.include({ [LABEL_STRATEGY]: 'same-zone' }));
     await running.stop();
     const { signal } = new AbortController();
     await runCleanup(await bed.session(ENABLED), signal);
     expect(bed.printed.at(-1)).to.equal('zones restored on 2 Node(s), marks removed from 1 Service(s)\n');
     expect(zonesOf(bed)).to.deep.equal({ n1: undefined, s1: undefined });
     expect(recordOf(bed, 'n1')).to.equal(undefined);
-    expect(marked().labels ?? {}).to.deep.equal({});
-    expect(marked().annotations).to.deep.equal(RANGE);
+    expect(bed.service('web').metadata?.labels ?? {}).to.deep.equal(labels);
+    expect(bed.service('web').metadata?.annotations ?? {}).to.deep.equal({});
     await runCleanup(await bed.session(ENABLED), signal);
     expect(bed.printed.at(-1)).to.equal('zones restored on 0 Node(s), marks removed from 0 Service(s)\n');
   });

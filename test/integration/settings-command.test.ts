@@ -50,6 +50,11 @@ describe('the settings-reconciler command', () => {
 
   refusesWrongArguments(run, start, () => folder.flags, [
     {
+      name: 'dry run and cleanup at once',
+      args: () => [...folder.flags, '--dry-run', '--cleanup'],
+      says: /cannot be used with/,
+    },
+    {
       name: 'a field that does not exist',
       args: () => ['--config', folder.at('broken.yaml')],
       says: /broken\.yaml:5:1: keeps: is not a field of this kind\. \(allowed: .*keep.*\)/,

@@ -3,17 +3,15 @@ import { expect } from 'chai';
 import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
 import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
-import { NODES, PODS, SERVICES } from '../../pkg/apis/resources.ts';
-import { eventually } from '../fixtures/eventually.ts';
 import { node, service, kubeProxy } from '../fixtures/core.ts';
+import { hostileNames, servicesNamed } from '../fixtures/hostile-names.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import type { TemporaryFolder } from '../fixtures/temporary-folder.ts';
-import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
+import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
 
 const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'];
-const LIVE_MS = 30_000;
 
 const pod = (name: string, zone: string) => ({
   apiVersion: 'v1',
@@ -32,7 +30,7 @@ const web = (spec: Parameters<typeof service>[0] = {}) =>
   service({ ...spec, metadata: { name: 'web', namespace: 'shop', ...spec.metadata } });
 
 describe('kubectl topology, on a cluster', function onCluster() {
-  this.timeout(2 * LIVE_MS);
+  this.timeout(60_000);
   let folder: TemporaryFolder;
   let sandbox: Sandbox;
   let access: readonly string[];
@@ -236,12 +234,32 @@ describe('kubectl topology, on a cluster', function onCluster() {
       expect(await complete('ex')).to.deep.equal(['explain', ':4']);
       expect(await complete('route', '--proxy', '')).to.deep.equal(['kube-proxy', 'cilium', 'linkerd', ':4']);
       expect(await complete('explain', '--fail')).to.deep.equal(['--fail-on', ':4']);
-      expect(await complete('completion', '')).to.deep.equal(['bash', 'zsh', 'fish', 'kubectl', ':4']);
+      expect(await complete('explain', '-f', clusterFile('effective'), '-n', '')).to.deep.equal(['shop', ':4']);
+      expect(await complete('traffic', '-f', clusterFile('effective'), '--watch', 'shop/')).to.deep.equal([
+        'shop/web',
+        ':4',
+      ]);
+      expect(await complete('audit', '-f', clusterFile('effective'), '--without', 'eu-1a')).to.deep.equal([
+        'eu-1a',
+        ':4',
+      ]);
       expect(await complete('hints', '-f', '')).to.deep.equal([':0']);
       expect(await complete('nonsense', '')).to.deep.equal([':4']);
       expect(await complete(''))
         .to.include('explain')
         .and.not.to.include('__complete');
+    });
+
+    it('offers no name that a shell would expand, run or take for a flag', async () => {
+      const file = folder.write('hostile.json', servicesNamed(hostileNames(folder.at('canary'))));
+      const answers = await Promise.all(
+        [[''], ['-n', 'shop', ''], ['-n', '']].map((words) =>
+          runTopology(['__complete', 'explain', '-f', file, ...words]),
+        ),
+      );
+      const offered = answers.flatMap(({ out }) => out.split('\n').slice(0, -2));
+      expect(offered.filter((line) => !/^[A-Za-z0-9][A-Za-z0-9./:_=-]*\t[A-Za-z]+$/.test(line))).to.deep.equal([]);
+      expect(offered).to.include.members(['shop\tNamespace']);
     });
 
     const asked: readonly (readonly [words: readonly string[], offered: string])[] = [
@@ -263,76 +281,6 @@ describe('kubectl topology, on a cluster', function onCluster() {
     it('stays silent where the cluster cannot be asked', async () => {
       const { out, err, code } = await runTopology(['__complete', 'explain', '--kubeconfig', '/nonexistent', '']);
       expect([out, err, code]).to.deep.equal([':4\n', '', 0]);
-    });
-  });
-
-  describe('watch', () => {
-    it('prints a line for each change without a terminal, until it is ended', async () => {
-      const controller = new AbortController();
-      let seen = '';
-      const running = runTopology(['watch', 'web', '-n', 'shop', ...access], {
-        signal: controller.signal,
-        onOut: (text) => (seen += text),
-      });
-      await eventually(
-        () => seen.includes('Effective: IPv4 3/3 hinted'),
-        () => seen,
-        LIVE_MS,
-      );
-      await sandbox.remove(PODS, { namespace: 'shop', name: 'web-eu-1c' });
-      await eventually(
-        () => seen.includes('2/3 zones served, PodsNotSpread'),
-        () => seen,
-        LIVE_MS,
-      );
-      await sandbox.remove(NODES, { name: 'node-eu-1c' });
-      await eventually(
-        () => seen.endsWith('Effective: IPv4 2/2 hinted, 2/2 zones served\n'),
-        () => seen,
-        LIVE_MS,
-      );
-      const verbs = new Set(sandbox.requests.flatMap(({ user, verb }) => (user === 'reader' ? [verb] : [])));
-      expect([...verbs].sort()).to.deep.equal(['list', 'raw', 'watch']);
-      await sandbox.remove(SERVICES, { namespace: 'shop', name: 'web' });
-      await eventually(
-        () => seen.includes('Service shop/web does not exist (any more)'),
-        () => seen,
-        LIVE_MS,
-      );
-      controller.abort(new Error('SIGINT'));
-      const { code, err } = await running;
-      expect([code, err]).to.deep.equal([0, '']);
-      const lines = seen.trimEnd().split('\n');
-      expect(new Set(lines.map((line) => line.replace(/^\S+ /, ''))).size, seen).to.equal(lines.length);
-      await eventually(
-        () => sandbox.connections === 0,
-        () => `${sandbox.connections} connections`,
-        LIVE_MS,
-      );
-    });
-
-    it('redraws a terminal and ends with q', async () => {
-      let seen = '';
-      let press: (key: string) => void = () => undefined;
-      const running = runTopology(['watch', 'shop/web', ...access], {
-        terminal: true,
-        onOut: (text) => (seen += text),
-        onKeys: (own) => (press = own),
-      });
-      await eventually(
-        () => seen.includes('q or Ctrl-C ends'),
-        () => seen,
-        LIVE_MS,
-      );
-      expect(seen.startsWith('<clear screen>')).to.equal(true);
-      press('x');
-      press('q');
-      expect((await running).code).to.equal(0);
-    });
-
-    it('exit code 2 for a Service that is not there', async () => {
-      const { code, err } = await runTopology(['watch', 'wep', '-n', 'shop', ...access]);
-      expect([code, err]).to.deep.equal([2, 'error: no Service "wep" in namespace "shop"; did you mean "shop/web"?\n']);
     });
   });
 });

@@ -68,7 +68,8 @@ export const useEvacuationCluster = () => {
       leaves: [{ zone, percent: 100, rounding: 'Up' }],
     });
     if (decision.kind !== 'moved') throw new Error(JSON.stringify(decision));
-    const content = { endpoints: found.endpoints ?? [], annotations: found.metadata?.annotations };
+    const { labels, annotations } = found.metadata ?? {};
+    const content = { endpoints: found.endpoints ?? [], labels, annotations };
     await client.patch(
       ENDPOINT_SLICES,
       { namespace: 'default', name },

@@ -3,9 +3,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import { NODES } from '../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../pkg/apis/zone-evacuation.ts';
-import { node } from '../fixtures/core.ts';
 import { runTopology } from '../fixtures/topology-command.ts';
 import { ZONES, pair, useEvacuationCluster } from './topology-evacuate-support.ts';
 
@@ -93,16 +91,13 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
     });
 
     const wrong: readonly (readonly [string, string, string])[] = [
-      ['no time', 'evacuate eu-1a', "required option '--for"],
+      ['no time', 'evacuate eu-1a', '--for is required: an evacuation ends by itself'],
       ['a time that is none', 'evacuate eu-1a --for soon', 'expected a duration such as 30m'],
       ['a share that is none', 'evacuate eu-1a --for 2h --percent 0', 'expected a whole percentage'],
       ['a zone that nothing is in', 'evacuate eu-1d --for 2h', 'did you mean "eu-1a"?'],
       ['labels that are none', 'evacuate eu-1a --for 2h -l app==(x', 'expected labels such as'],
-      ['--cordon of a part', 'evacuate eu-1a --for 2h --cordon -n default', '--cordon is about whole Nodes'],
       ['a zone that is not evacuated', 'return eu-1b', 'no evacuation of eu-1b, and no slice shows one'],
       ['an evacuation that is not there', 'evacuations eu-1b', 'no evacuation of eu-1b'],
-      ['a share of everything', 'return eu-1a --direct --percent 50', '--direct returns everything'],
-      ['a rounding of no share', 'return eu-1a --round up', '--round is about a share'],
     ];
     for (const [name, line, message] of wrong) {
       it(`exit code 2: ${name}`, async () => {
@@ -234,29 +229,6 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
       ]);
       expect((await run('evacuate eu-1a --for 2h --no-wait', { now: Date.now() + 120_000 })).code).to.equal(0);
       expect((await all()).map(({ spec }) => spec.duration)).to.deep.equal(['2h']);
-    });
-
-    it('cordons the Nodes of the zone, and return takes that back from those that were schedulable before', async () => {
-      const cordonedBefore = node({ zone: 'eu-1a', metadata: { name: 'old' } }) as unknown as { spec: object };
-      cordonedBefore.spec = { unschedulable: true };
-      bed.sandbox.seed([cordonedBefore as unknown as KubernetesObject]);
-      const unschedulable = async (): Promise<string[]> =>
-        (await bed.client.list(NODES)).items
-          .filter((one) => (one as { spec?: { unschedulable?: boolean } }).spec?.unschedulable === true)
-          .map(({ metadata }) => metadata?.name ?? '');
-      expect((await run('evacuate eu-1a --for 2h --cordon --no-wait')).err).to.contain('cordoned Nodes: 1');
-      expect(await unschedulable()).to.have.members(['node-eu-1a', 'old']);
-      expect((await run('return eu-1a')).err).to.contain('uncordoned Nodes: 1');
-      expect(await unschedulable()).to.deep.equal(['old']);
-    });
-
-    it('evacuates although Nodes may not be cordoned, and says so', async () => {
-      bed.sandbox.addFault({ kind: 'status', match: { resource: 'nodes', verb: 'patch' }, code: 403 });
-      const { code, err } = await run('evacuate eu-1a --for 2h --cordon --no-wait');
-      expect([code, err.includes('warning: Nodes are not cordoned, new Pods still start in eu-1a')], err).to.deep.equal(
-        [0, true],
-      );
-      expect(await all()).to.have.lengthOf(1);
     });
 
     it('without the right to it says what is missing', async () => {

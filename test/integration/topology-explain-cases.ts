@@ -62,6 +62,24 @@ export const CASES: readonly Case[] = [
     'NoBackendForZone',
     /1 of 3 ready Nodes \(node-eu-1c\).*Cilium 1\.18\.0.*connections fail/,
   ],
+  [
+    'cilium-terminating-for-zone',
+    'Effective',
+    'TerminatingForZone',
+    /1 of 3 ready Nodes \(node-eu-1c\).*all terminate; Cilium 1\.19\.5 uses 1/,
+  ],
+  [
+    'cilium-unready-for-zone',
+    'Ineffective',
+    'UnreadyForZone',
+    /1 of 3 ready Nodes \(node-eu-1c\).*Cilium 1\.19\.5.*Connections fail/,
+  ],
+  [
+    'cilium-unused-without-hint',
+    'Ineffective',
+    'UnusedWithoutHint',
+    /3 of 3 .*Cilium 1\.19\.5 .* does not use has none/,
+  ],
   ['client-node-without-zone', 'Ineffective', 'ClientNodeWithoutZone', /1 of 4 ready Nodes \(node-new\)/],
   [
     'control-plane-nodes',
@@ -189,7 +207,7 @@ export const CASES: readonly Case[] = [
   ['webhook-certificate-expired', 'Ineffective', 'WebhookCertificateExpired', /was valid until 2026-01-31/],
   ['webhook-does-not-select', 'Ineffective', 'WebhookDoesNotSelect', /does not select it in namespace shop/],
   ['webhook-effective', 'Effective', undefined, /(?:)/],
-  ['webhook-missing', 'Ineffective', 'WebhookMissing', /no policy serves EndpointSlices/],
+  ['webhook-missing', 'Ineffective', 'WebhookMissing', /no MutatingWebhookConfiguration serves EndpointSlices/],
   ['webhook-skipped', 'Ineffective', 'WebhookSkipped', /stored without hints, although webhook same-zone/],
   [
     'webhook-without-endpoint',

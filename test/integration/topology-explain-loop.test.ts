@@ -71,20 +71,6 @@ describe('kubectl topology explain, of the closed loop', function closedLoop() {
     expect(await screenOf(held)).to.contain('To look at\n  LoadNotObserved');
   });
 
-  it('says that a plan waits for the fan-out budget, and takes it for no fault', async () => {
-    const waits = textOf('load-aware-effective')
-      .replace('reason: PlanInForce', 'reason: FanOutBudget')
-      .replace('the EndpointSlices carry the plan', 'a plan waits');
-    const report = await explained(waits);
-    expect(report.verdict).to.equal('Effective');
-    expect(report.causes).to.have.length(1);
-    expect(report.causes[0]).to.deep.include({
-      reason: 'PlanWaits',
-      stage: 'prerequisite',
-      evidence: 'FlowPolicy shop/web: Effective is True, FanOutBudget: a plan waits.',
-    });
-  });
-
   it('says what is wrong with admission before that the plan is lost again', async () => {
     const lost = textOf('load-aware-metrics-lost')
       .replace("status: 'True',\n        reason: Spread", "status: 'False',\n        reason: WebhookUnavailable")

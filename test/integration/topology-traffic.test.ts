@@ -76,7 +76,6 @@ shop/web         2              1 MB/s    70 %
     ['--window without Prometheus', ['--window', '5m', '-f', file], /goes with --prometheus/],
     ['a Prometheus that is neither URL nor Service', ['--prometheus', 'prometheus'], /a URL, or a Service/],
     ['files without measured traffic', ['-f', clusterFile('effective')], /no measured traffic/],
-    ['a page that cannot be written', ['-f', file, '--html', '/nonexistent/page.html'], /no such file or folder/],
   ];
   for (const [name, args, message] of wrong) {
     it(`refuses ${name}`, async () => {
@@ -86,41 +85,18 @@ shop/web         2              1 MB/s    70 %
     });
   }
 
-  it('writes a page of one reading', async () => {
-    const page = folder.at('once.html');
-    expect((await runTopology(['traffic', '-f', file, '--html', page])).err).to.equal(`wrote ${page}\n`);
-    const text = readFileSync(page, 'utf8');
-    expect(text).to.contain('Traffic of the cluster').and.to.contain('shop/web').and.not.to.contain('Over time');
-  });
-
-  it('asks a Prometheus by its address, and names the format that it found', async () => {
+  it('asks a Prometheus by its address', async () => {
     const vector = (result: unknown[]): object => ({ status: 'success', data: { resultType: 'vector', result } });
-    const labels = {
-      destination_service_namespace: 'shop',
-      destination_service_name: 'web',
-      source_zone: 'a',
-      destination_zone: 'b',
-    };
+    const labels = { service_namespace: 'shop', service_name: 'web', source_zone: 'a', destination_zone: 'b' };
+    const bytes = (direction: string, value: string) => ({ metric: { ...labels, direction }, value: [1, value] });
     nock('http://prometheus.test:9090')
-      .post('/api/v1/query', (form: { query: string }) => form.query.startsWith('count by'))
-      .reply(200, vector([{ metric: { __name__: 'istio_tcp_sent_bytes_total' }, value: [1, '1'] }]))
-      .post('/api/v1/query', (form: { query: string }) => form.query.includes('istio_tcp_sent_bytes_total'))
-      .reply(200, vector([{ metric: labels, value: [1, '1500'] }]))
-      .post('/api/v1/query', (form: { query: string }) => form.query.includes('istio_tcp_received_bytes_total'))
-      .reply(200, vector([{ metric: labels, value: [1, '500'] }]))
-      .post('/api/v1/query', (form: { query: string }) => form.query.includes('istio_tcp_connections_opened_total'))
+      .post('/api/v1/query', (form: { query: string }) => form.query.includes('topology_traffic_bytes_total'))
+      .reply(200, vector([bytes('response', '1500'), bytes('request', '500')]))
+      .post('/api/v1/query', (form: { query: string }) => form.query.includes('topology_traffic_connections_total'))
       .reply(200, vector([]));
-    const args = [
-      'traffic',
-      '--prometheus',
-      'http://prometheus.test:9090/',
-      '--window',
-      '30m',
-      '-f',
-      clusterFile('effective'),
-    ];
+    const args = ['traffic', '--prometheus', 'http://prometheus.test:9090/', '--window', '30m'];
     const { by, seconds, flows } = await topologyJson<Measured>(args);
-    expect([by, seconds]).to.deep.equal(['Istio ambient (istio_tcp_sent_bytes_total in Prometheus)', 1800]);
+    expect([by, seconds]).to.deep.equal(['traffic-meter (topology_traffic_bytes_total in Prometheus)', 1800]);
     expect(flows).to.deep.equal([
       { service: 'shop/web', source: 'a', destination: 'b', connections: null, requestBytes: 500, responseBytes: 1500 },
     ]);
@@ -237,8 +213,7 @@ describe("measured traffic from a cluster's meters", () => {
     );
   });
 
-  it('traffic --watch shows what came since the reading before, and records it for a page', async () => {
-    const page = folder.at('live.html');
+  it('traffic --watch shows what came since the reading before', async () => {
     const stop = new AbortController();
     let lines = 0;
     answer();
@@ -248,16 +223,13 @@ describe("measured traffic from a cluster's meters", () => {
     seconds = 14;
     flows = [flow('shop/web', 'eu-1a', 'eu-1b', 2_000_000)];
     answer();
-    const { out, err, code } = await runTopology(
-      ['traffic', '--watch', '--interval', '100ms', '--html', page, '-o', 'json', ...access],
-      {
-        signal: stop.signal,
-        onOut: () => {
-          lines += 1;
-          if (lines === 2) stop.abort();
-        },
+    const { out, code } = await runTopology(['traffic', '--watch', '--interval', '100ms', '-o', 'json', ...access], {
+      signal: stop.signal,
+      onOut: () => {
+        lines += 1;
+        if (lines === 2) stop.abort();
       },
-    );
+    });
     expect(code).to.equal(0);
     const readings = out
       .trim()
@@ -268,8 +240,6 @@ describe("measured traffic from a cluster's meters", () => {
       [2, 2_500_000],
       [2, 8_000_000],
     ]);
-    expect(err).to.equal(`wrote ${page}\n`);
-    expect(readFileSync(page, 'utf8')).to.contain('Over time').and.to.contain('class="area-crosses"');
   });
 
   it('a cluster without meters says so, and how else', async () => {

@@ -11,7 +11,7 @@ import type { EndpointSlice, Service } from '../../pkg/apis/core.ts';
 import { LABEL_CONSIDER, LABEL_ROUTING, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, LEASES, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../pkg/apis/resources.ts';
 import { microTime } from '../../pkg/kubernetes/lease.ts';
-import { endpoint, service, slice } from '../fixtures/core.ts';
+import { endpoint, hintSwitch, service, slice } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -189,6 +189,22 @@ describe('endpointslice-webhook on a cluster', () => {
     sandbox.seed([owned({ trafficDistribution: 'PreferClose' })]);
     const stored = await sandbox.apply<Service>(owned({}));
     expect(stored.spec?.trafficDistribution).to.equal('PreferClose');
+  });
+
+  it('while hints are switched off nothing is registered, and a late API server gets no patch', async function () {
+    this.timeout(180_000);
+    const entries = configuration();
+    await sandbox.apply(hintSwitch('off'));
+    await eventually(() => configuration()?.webhooks?.length === 0, webhook.output);
+    sandbox.seed([{ ...entries, metadata: { name: 'late' } }]);
+    const stored = await sandbox.apply(sliceIn('shop', { [LABEL_STRATEGY]: 'same-zone' }, 'off'));
+    expect(hintsOf(stored)).to.deep.equal([undefined, undefined, undefined]);
+    await sandbox.remove(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'late' });
+    await sandbox.apply(hintSwitch());
+    await eventually(() => configuration()?.webhooks?.length === entries?.webhooks?.length, webhook.output);
+    expect(hintsOf(await sandbox.apply(sliceIn('shop', { [LABEL_STRATEGY]: 'same-zone' }, 'off')))).not.to.include(
+      undefined,
+    );
   });
 
   it('repairs its registration, and writes nothing while nothing differs', async function () {

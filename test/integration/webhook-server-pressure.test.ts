@@ -129,6 +129,42 @@ describe('the admission server under pressure and change', () => {
     expect((await call({ port, ca, body: good })).status).to.equal(200);
   });
 
+  it('lets small reviews pass where a large one held them up, and large ones wait their turn or come again', async () => {
+    let now = 0;
+    const handle = () => {
+      now += 3_600_000;
+      return { kind: 'unchanged' } as const;
+    };
+    const routes = admissionRoutes().map((route) => ({ ...route, handle }));
+    fixture = await startAdmission({ routes, bodyTimeoutMs: 50, monotonic: () => now });
+    const { budget, ca, server } = fixture;
+    const large = JSON.stringify(review(labelled(), { options: 'x'.repeat(200_000) }));
+    const status = async (body: string): Promise<number> => (await call({ port: server.port, ca, body })).status;
+    expect(await status(large)).to.equal(200);
+    const waiting = status(large);
+    expect(await status(good)).to.equal(200);
+    expect(await waiting).to.equal(503);
+    expect([budget.requests, budget.bytes]).to.deep.equal([0, 0]);
+  });
+
+  it('gives up a handshake that does not come', async () => {
+    fixture = await startAdmission({ handshakeTimeoutMs: 20 });
+    const { server } = fixture;
+    // Never ends its own half, as a client that wants to hold the connection does.
+    const socket = createConnection({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    await eventually(
+      () => server.connections === 1,
+      () => 'not accepted',
+    );
+    await eventually(
+      () => server.connections === 0,
+      () => `${server.connections} connections`,
+    );
+    socket.destroy();
+  });
+
   it('turns a handler that throws into an allowed review, and says why in the log alone', async () => {
     const routes = admissionRoutes().map((route) => ({
       ...route,

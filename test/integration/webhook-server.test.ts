@@ -6,10 +6,13 @@ import { setImmediate } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import type { EndpointSlice } from '../../pkg/apis/core.ts';
+import { hasItemsWithin } from '../../pkg/apis/json-items.ts';
 import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';
-import { MAX_BODY_BYTES } from '../../pkg/webhook/body.ts';
+import { MAX_BODY_BYTES, MAX_BODY_ITEMS } from '../../pkg/webhook/body.ts';
 import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints/add.ts';
 import { SETTINGS_PATH } from '../../pkg/webhook/routing-settings/add.ts';
+import { buildPayload } from '../bench/webhook/payload.ts';
 import { call, operationsOf, review } from '../fixtures/admission.ts';
 import type { CallOptions } from '../fixtures/admission.ts';
 import { endpoint, service, slice } from '../fixtures/core.ts';
@@ -17,6 +20,10 @@ import { eventually } from '../fixtures/eventually.ts';
 import { applyJsonPatch } from '../fixtures/json-patch.ts';
 import { inFull } from '../support/depth.ts';
 import { good, labelled, useServer } from './webhook-server-support.ts';
+
+/** A review whose object is a list of the same value again and again. */
+const reviewOf = (value: string, bytes: number): string =>
+  `{"request":{"object":[${value.repeat(bytes / value.length)}{}]}}`;
 
 describe('the admission server', () => {
   const bed = useServer();
@@ -62,6 +69,20 @@ describe('the admission server', () => {
       const { status, text } = await post({ body: JSON.stringify(review(labelled({ endpoints }))) });
       expect(status).to.equal(200);
       expect(operationsOf(text)).to.have.length(10_000);
+    });
+
+    it('1,000 endpoints with all their fields, 100 ports and 50 managers in both objects, which is less than half of what may be', async () => {
+      const { review: largest } = buildPayload({ endpoints: 1_000, scenario: 'keep', variant: 1 });
+      const { object, oldObject } = largest.request as { object: EndpointSlice; oldObject: EndpointSlice };
+      for (const one of [object, oldObject]) {
+        const [port] = one.ports ?? [];
+        const [manager] = one.metadata?.managedFields ?? [];
+        one.ports = Array.from({ length: 100 }, (_, index) => ({ ...port, name: `port-${index}` }));
+        one.metadata = { ...one.metadata, managedFields: Array.from({ length: 50 }, () => manager!) };
+      }
+      const body = Buffer.from(JSON.stringify(largest));
+      expect((await post({ body })).status).to.equal(200);
+      expect(hasItemsWithin(MAX_BODY_ITEMS / 2, body)).to.equal(true);
     });
 
     it('text outside of ASCII, with the uid as it came', async () => {
@@ -116,6 +137,9 @@ describe('the admission server', () => {
       { name: 'a malformed path', call: { path: '/%E0%A4%A' }, status: 404 },
       { name: 'the root', call: { path: '/' }, status: 404 },
       { name: 'one byte over 7 MiB', call: { body: Buffer.alloc(MAX_BODY_BYTES + 1, ' ') }, status: 413 },
+      { name: 'empty objects without end in a review', call: { body: reviewOf('{},', 7_300_000) }, status: 413 },
+      { name: 'empty lists without end', call: { body: `[${'[],'.repeat(2_400_000)}[]]` }, status: 413 },
+      { name: '7 MiB of opened lists', call: { body: '['.repeat(MAX_BODY_BYTES) }, status: 413 },
       { name: 'a body in chunks, without a length', call: { chunked: true }, status: 411 },
     ];
     for (const { name, call: options, status } of cases) {

@@ -145,7 +145,6 @@ const GROUPS: ServedResource[] = [
   served(ENDPOINT_SLICES, { generation: 'labels', rules: SLICE_RULES }),
   served(LEASES, { unconditionalUpdate: false, createOnUpdate: true }),
   served(MUTATING_WEBHOOK_CONFIGURATIONS, { generation: 'content', unconditionalUpdate: false, rules: WEBHOOK_RULES }),
-  // No admission policies: serving them without running them would tell the carrier's choice a lie.
   served(
     plain(
       'admissionregistration.k8s.io',

@@ -209,30 +209,6 @@ topologySpreadConstraints:
 {{- toJson $mode -}}
 {{- end -}}
 
-{{/*
-The admission value of the settings-reconciler: a registration that this chart renders cannot follow what it decides, so `auto` is the
-webhook there.
-*/}}
-{{- define "tar.admission" -}}
-{{- if and (eq .Values.admission "auto") (include "tar.hasWebhook" .) (eq .Values.endpointsliceWebhook.registration "chart") -}}
-webhook
-{{- else -}}
-{{ .Values.admission }}
-{{- end -}}
-{{- end -}}
-{{/* The admission value of the webhook: beside a settings-reconciler it follows that one, so that no slice is ever without a backend. */}}
-{{- define "tar.admission.webhook" -}}
-{{- if .Values.settingsReconciler.enabled -}}auto{{- else -}}{{ .Values.admission }}{{- end -}}
-{{- end -}}
-{{/* Names of the policies and their bindings, as the settings-reconciler builds them. */}}
-{{- define "tar.policyNames" -}}
-{{- $names := list -}}
-{{- range list "same-zone" "same-node" "proportional" "load-aware" "etcd-clients" "service-settings" -}}
-{{- $names = append $names (printf "%s.%s" (include "tar.globalName" $) .) -}}
-{{- end -}}
-{{- toJson $names -}}
-{{- end -}}
-
 {{/* true where a seed's and a garden runtime's installation may stand side by side; they meet in the namespace garden. */}}
 {{- define "tar.isShared" -}}
 {{- if or (include "tar.isSeed" .) (include "tar.isRuntime" .) -}}true{{- end -}}
@@ -345,13 +321,6 @@ subjects:
   resources: [leases]
   resourceNames: [{{ include "tar.flowLease" . }}]
   verbs: [get, update, delete]
-{{- if gt (int .Values.flowController.shards) 1 }}
-# The Leases of shards: of all, whose number may have been another before.
-- apiGroups: [coordination.k8s.io]
-  resources: [leases]
-  resourceNames: [{{ range $shard := untilStep 1 8 1 }}{{ if gt $shard 1 }}, {{ end }}{{ include "tar.flowLease" $ }}-shard-{{ $shard }}{{ end }}]
-  verbs: [get, update, delete]
-{{- end }}
 {{- end -}}
 
 {{- define "tar.routerRules" -}}

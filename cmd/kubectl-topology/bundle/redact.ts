@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An object as a bundle holds it: the fields that are needed, without what looks like a secret.
+// An object as a snapshot holds it: the fields that are needed, without what looks like a secret.
 import { stringify } from 'yaml';
+import { flagValue } from '../../../pkg/diagnosis/routers/settings.ts';
 import { authorityIn, shortened } from '../input/certificates.ts';
 import { parseQuietly } from '../status/parse.ts';
 import { maskValue } from './mask.ts';
@@ -14,37 +15,60 @@ const shortenedBundle = (value: unknown): string | undefined => {
   return facts === undefined ? undefined : shortened(facts);
 };
 
-const maskedYaml = (value: unknown): string | undefined => {
+/** Of the configuration of a proxy what says how it uses hints. */
+const keptYaml = (value: unknown): string | undefined => {
   const parsed = typeof value === 'string' ? parseQuietly(value) : undefined;
-  return isFields(parsed) ? stringify(maskValue(parsed)) : undefined;
-};
-
-const keptAnnotations = (value: unknown): unknown =>
-  isFields(value)
-    ? maskValue(
-        Object.fromEntries(
-          Object.entries(value).filter(([name]) => ANNOTATION_PREFIXES.some((prefix) => name.startsWith(prefix))),
-        ),
-      )
+  return isFields(parsed)
+    ? stringify(picked(parsed, { mode: 'keep', featureGates: 'keep', antreaProxy: 'keep' }))
     : undefined;
-
-const FLAGS =
-  /--(?:feature-gates|config|proxy-mode|kube-proxy-replacement|enable-service-topology|enable-lb|run-service-proxy)(?:[= ][^\s"']+)?/g;
+};
 
 const someOf = (items: readonly unknown[]): readonly unknown[] | undefined => (items.length === 0 ? undefined : items);
 
-/** Of a command line the flags that say what a data plane does. */
-const keptFlags = (value: unknown): unknown =>
-  Array.isArray(value)
-    ? someOf(
-        [
-          ...value
-            .filter((word) => typeof word === 'string')
-            .join(' ')
-            .matchAll(FLAGS),
-        ].map(([flag]) => flag),
-      )
-    : undefined;
+const textsIn = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+
+const BOOLEAN = /^(?:true|false)$/;
+
+/** Flags that say what a data plane does, and what their values may be; values of no other flag are kept. */
+const FLAGS: Readonly<Record<string, RegExp>> = {
+  'feature-gates': /^[A-Z][A-Za-z0-9]{0,62}=(?:true|false)(?:,[A-Z][A-Za-z0-9]{0,62}=(?:true|false))*$/,
+  'proxy-mode': /^(?:iptables|ipvs|nftables|userspace|kernelspace)$/,
+  'kube-proxy-replacement': /^(?:true|false|strict|partial|probe|disabled)$/,
+  'enable-service-topology': BOOLEAN,
+  'enable-lb': BOOLEAN,
+  'run-service-proxy': BOOLEAN,
+};
+
+const keptFlags = (value: unknown): unknown => {
+  const args = textsIn(value);
+  const flags = Object.entries(FLAGS).flatMap(([name, values]) => {
+    const given = flagValue(args, name);
+    return given !== undefined && values.test(given) ? [`--${name}=${given}`] : [];
+  });
+  // That it reads a file is enough to know.
+  return someOf(flagValue(args, 'config') === undefined ? flags : [...flags, '--config']);
+};
+
+/** Of the arguments that k3s and RKE2 keep on a Node, tokens among them, those that switch kube-proxy off. */
+const keptNodeArgs = (text: unknown): string | undefined => {
+  const args = textsIn(typeof text === 'string' ? parseQuietly(text) : undefined);
+  const kept = args.filter(
+    (arg, at) =>
+      /^--disable-kube-proxy(?:=(?:true|false))?$/.test(arg) ||
+      (BOOLEAN.test(arg) && args[at - 1] === '--disable-kube-proxy'),
+  );
+  return kept.length === 0 ? undefined : JSON.stringify(kept);
+};
+
+const keptAnnotations = (value: unknown): unknown => {
+  if (!isFields(value)) return undefined;
+  const kept = Object.entries(value).flatMap(([name, text]) => {
+    const inner = /^(?:k3s|rke2)\.io\/node-args$/.test(name) ? keptNodeArgs(text) : text;
+    return inner !== undefined && ANNOTATION_PREFIXES.some((prefix) => name.startsWith(prefix)) ? [[name, inner]] : [];
+  });
+  return maskValue(Object.fromEntries(kept));
+};
 
 /** Of an environment Calico's switch. */
 const keptSwitches = (value: unknown): unknown => {
@@ -83,7 +107,7 @@ const isList = (shape: Shape): shape is readonly [Shape] => Array.isArray(shape)
 const shaped = (value: unknown, shape: Shape): unknown => {
   if (shape === 'keep') return maskValue(value);
   if (shape === 'certificate') return shortenedBundle(value);
-  if (shape === 'yaml') return maskedYaml(value);
+  if (shape === 'yaml') return keptYaml(value);
   if (shape === 'flags') return keptFlags(value);
   if (shape === 'switches') return keptSwitches(value);
   if (shape === 'configMaps') return keptConfigMaps(value);

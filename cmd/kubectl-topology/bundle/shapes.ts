@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which fields of an object a bundle keeps, kind by kind. What is not named is left out: environments, arguments, volumes,
+// Which fields of an object a snapshot keeps, kind by kind. What is not named is left out: environments, arguments, volumes,
 // annotations of others, managed fields.
 import { CONFIG_GROUP, GROUP } from '../../../pkg/apis/names.ts';
 
 /**
- * `keep`: the value, masked. `certificate`: fingerprint and end of a caBundle. `yaml`: the values of a YAML text, masked.
+ * `keep`: the value, masked. `certificate`: fingerprint and end of a caBundle. `yaml`: of a YAML text the settings of a proxy.
  * `annotations`: those that routing goes by. `flags` and `switches`: of a command line and an environment those that say what
  * a data plane does with hints; `configMaps`: of volumes those. Else fields by name, or a list of what is the same for each item.
  */
@@ -82,22 +82,8 @@ const POD_SPEC: Shape = {
   initContainers: [{ name: 'keep', image: 'keep' }],
 };
 
-const STATES: Shape = {
-  running: { startedAt: 'keep' },
-  waiting: { reason: 'keep', message: 'keep' },
-  terminated: {
-    reason: 'keep',
-    message: 'keep',
-    exitCode: 'keep',
-    signal: 'keep',
-    startedAt: 'keep',
-    finishedAt: 'keep',
-  },
-};
-
 const REFERENCE = { apiVersion: 'keep', kind: 'keep', namespace: 'keep', name: 'keep' } as const;
 
-/** Fields beside apiVersion, kind and metadata; kinds that are missing here never get into a bundle. */
 const WORKLOAD: Readonly<Record<string, Shape>> = {
   spec: { replicas: 'keep', selector: 'keep', template: { metadata: { labels: 'keep' }, spec: POD_SPEC } },
   status: { replicas: 'keep', updatedReplicas: 'keep' },
@@ -114,6 +100,7 @@ const OWN_ROUTE: Readonly<Record<string, Shape>> = {
   },
 };
 
+/** Fields beside apiVersion, kind and metadata; kinds that are missing here never get into a snapshot. */
 export const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   StatefulSet: WORKLOAD,
   ReplicaSet: WORKLOAD,
@@ -149,37 +136,12 @@ export const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> =
       nodeInfo: { kubeletVersion: 'keep', kubeProxyVersion: 'keep' },
     },
   },
-  Namespace: { status: { phase: 'keep' } },
   Service: { spec: 'keep' },
   EndpointSlice: { addressType: 'keep', ports: 'keep', endpoints: 'keep' },
-  Deployment: {
-    spec: {
-      replicas: 'keep',
-      strategy: 'keep',
-      selector: 'keep',
-      template: { metadata: { labels: 'keep' }, spec: POD_SPEC },
-    },
-    status: {
-      replicas: 'keep',
-      readyReplicas: 'keep',
-      updatedReplicas: 'keep',
-      availableReplicas: 'keep',
-      observedGeneration: 'keep',
-      conditions: CONDITIONS,
-    },
-  },
+  Deployment: WORKLOAD,
   Pod: {
     spec: POD_SPEC,
-    status: {
-      phase: 'keep',
-      reason: 'keep',
-      message: 'keep',
-      startTime: 'keep',
-      conditions: CONDITIONS,
-      containerStatuses: [
-        { name: 'keep', image: 'keep', ready: 'keep', restartCount: 'keep', state: STATES, lastState: STATES },
-      ],
-    },
+    status: { phase: 'keep', conditions: CONDITIONS },
   },
   DaemonSet: {
     spec: { template: { metadata: { labels: 'keep' }, spec: POD_SPEC } },
@@ -189,7 +151,6 @@ export const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> =
   FelixConfiguration: { spec: { bpfEnabled: 'keep' } },
   Installation: { spec: { calicoNetwork: { linuxDataplane: 'keep' } } },
   Network: { spec: { defaultNetwork: { type: 'keep' } } },
-  Lease: { spec: 'keep' },
   MutatingWebhookConfiguration: {
     webhooks: [
       {
@@ -207,12 +168,8 @@ export const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> =
       },
     ],
   },
-  MutatingAdmissionPolicy: { spec: 'keep', status: 'keep' },
-  MutatingAdmissionPolicyBinding: { spec: 'keep' },
   ConfigMap: {
     data: {
-      carrier: 'keep',
-      'config.yaml': 'yaml',
       ...CILIUM_SETTINGS,
       'antrea-agent.conf': 'yaml',
       'config.conf': 'yaml',
@@ -221,15 +178,6 @@ export const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> =
   },
   FlowPolicy: { spec: 'keep', status: 'keep' },
   ZoneEvacuation: { spec: 'keep', status: 'keep' },
-  Extension: {
-    spec: { type: 'keep', class: 'keep' },
-    status: {
-      lastError: 'keep',
-      lastOperation: 'keep',
-      observedGeneration: 'keep',
-      conditions: CONDITIONS,
-    },
-  },
   Event: {
     type: 'keep',
     reason: 'keep',

@@ -35,6 +35,7 @@ interface Flags extends Omit<WithoutFlags, 'output'>, PriceFlags {
   sortBy: SortKey;
   reverse?: boolean;
   failOn?: readonly string[];
+  html?: string;
 }
 
 /** Pods and events are as many as all else together and change no cause: explain reads those of one namespace. */
@@ -45,7 +46,6 @@ const NEEDS: readonly CollectionName[] = [
   'workloads',
   'autoscalers',
   'webhooks',
-  'policies',
   'routers',
   'ingresses',
 ];
@@ -113,7 +113,7 @@ export const audit = topologyCommand<Flags>({
     const input = { ...flags, allNamespaces: everywhere || flags.allNamespaces === true };
     if (flags.without !== undefined) {
       const { output } = flags;
-      if (output === 'junit' || output === 'sarif') throw new UsageError(`--without has no output ${output}`);
+      if (output === 'sarif') throw new UsageError(`--without has no output ${output}`);
       return answerWithout(io, { ...input, output }, flags.without);
     }
     const loaded = await load(input, NEEDS, io);
@@ -127,7 +127,7 @@ export const audit = topologyCommand<Flags>({
     });
     const sorted = ordered(report, flags);
     const findings = auditFindings(sorted, flags.filename?.[0]);
-    await printFindings(io, flags.output, { name: 'kubectl topology audit', report: sorted, findings }, (wide) =>
+    await printFindings(io, flags.output, { report: sorted, findings }, (wide) =>
       renderAudit(sorted, { wide, color: wantsColor(io), columns: io.out.columns }),
     );
     if (flags.html !== undefined) {

@@ -73,7 +73,7 @@ export const check = topologyCommand<Flags>({
   summary: 'Rendered manifests without a cluster: what Services ask for, and whether their Pods are spread for it',
   examples: [
     ['A chart, before it is released', 'check -f -   # helm template my-chart | kubectl topology check -f -'],
-    ['In a pipeline: exit code 1 on warnings too, as a test report', 'check -f rendered/ --fail-on warning -o junit'],
+    ['In a pipeline: exit code 1 on warnings too', 'check -f rendered/ --fail-on warning'],
     ['For code scanning', 'check -f rendered/ -o sarif'],
     [
       'For the cluster that they will be applied to',
@@ -85,7 +85,7 @@ export const check = topologyCommand<Flags>({
     const { filename: paths, failOn } = flags;
     if (paths === undefined) throw new UsageError('check reads manifests: name them with -f, or - for standard input');
     const report = await read(io, paths, flags);
-    await printFindings(io, flags.output, { name: 'kubectl topology check', report, findings: report.findings }, () =>
+    await printFindings(io, flags.output, { report, findings: report.findings }, () =>
       renderFindings(report, { color: wantsColor(io), columns: io.out.columns }),
     );
     if (failOn === 'none') return 0;

@@ -1,37 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// `kubectl-topology __complete WORD…`: what the last word may become, for shells and for kubectl.
-import { Argument, Command } from 'commander';
+// `kubectl-topology __complete WORD…`: what the last word may become, which kubectl asks by its own kubectl_complete-topology.
+import { Command } from 'commander';
 import type { Option } from 'commander';
 import { serviceKeyOfRef, serviceRefOf, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
 import { zonesOf } from '../../../pkg/diagnosis/survival/survival.ts';
 import { topologyCommand } from '../command.ts';
 import type { TopologyCommand } from '../command.ts';
-import { COMPLETION_SCRIPTS, SHELLS } from '../completion-scripts.ts';
-import type { Shell } from '../completion-scripts.ts';
 import type { InputFlags } from '../flags.ts';
 import type { Io } from '../io.ts';
 import { load, listNamespaceNames } from '../session.ts';
-
-export const completion = topologyCommand<unknown>({
-  name: 'completion',
-  summary: 'Prints the completion script for a shell, or the one that kubectl calls for plug-ins',
-  examples: [
-    ['bash, now', 'completion bash > ~/.topology && . ~/.topology'],
-    ['zsh, in new shells, with ~/.zfunc in fpath', 'completion zsh > ~/.zfunc/_kubectl-topology'],
-    ['fish', 'completion fish > ~/.config/fish/completions/kubectl-topology.fish'],
-    [
-      '`kubectl topology` in every shell that completes kubectl',
-      'completion kubectl > ~/.local/bin/kubectl_complete-topology',
-    ],
-  ],
-  define(command) {
-    command.addArgument(new Argument('<shell>', 'the shell, or kubectl for its own completion').choices(SHELLS));
-  },
-  run(io, _flags, [shell]) {
-    io.out.write(COMPLETION_SCRIPTS[shell as Shell]);
-    return Promise.resolve(0);
-  },
-});
 
 /** As programs built with cobra print it: the value, a tab, what it is. */
 interface Candidate {
@@ -48,6 +25,7 @@ const OFFERED = /^[A-Za-z0-9][A-Za-z0-9./:_=-]*$/;
 /** cobra's word for: do not complete files; 0 leaves that to the shell. */
 const [DEFAULT, NO_FILES] = [':0', ':4'];
 const PATIENCE_MS = 3_000;
+const COMPLETE = '__complete';
 
 const optionsOf = (command: TopologyCommand): readonly Option[] => {
   const probe = new Command(command.name).exitOverride();
@@ -123,9 +101,9 @@ const candidatesFor = async (
   const last = words.at(-1) ?? '';
   const command = commands.find(({ name }) => name === words[0]);
   if (words.length < 2) {
-    return commands.flatMap(({ name, summary, hidden = false }) =>
-      hidden ? [] : [{ value: name, description: summary }],
-    );
+    return commands
+      .filter(({ name }) => name !== COMPLETE)
+      .map(({ name, summary }) => ({ value: name, description: summary }));
   }
   if (command === undefined) return [];
   const options = optionsOf(command);
@@ -147,7 +125,7 @@ const candidatesFor = async (
 /** `commands` is the whole table, which holds this command itself. */
 export const createComplete = (commands: () => readonly TopologyCommand[]): TopologyCommand =>
   topologyCommand<unknown>({
-    name: '__complete',
+    name: COMPLETE,
     summary: 'Candidates for the last word',
     examples: [],
     hidden: true,

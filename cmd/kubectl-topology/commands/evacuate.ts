@@ -23,6 +23,7 @@ export const evacuate = topologyCommand<EvacuateFlags>({
     ],
     ['Even if endpoints elsewhere get more than the limit', 'evacuate eu-1a --for 2h --force'],
     ['A quarter of the endpoints, of one namespace', 'evacuate eu-1a --for 30m --percent 25 --round down -n shop'],
+    ['A quarter of them returns first, at least one of each Service', 'evacuate eu-1a --percent 75 --round down'],
     ['How far it is, and when it ends', 'evacuations'],
   ],
   define(command) {
@@ -30,16 +31,21 @@ export const evacuate = topologyCommand<EvacuateFlags>({
       addLimitFlags(addOutputFlag(addClusterFlags(command.argument('<zone>', 'value of topology.kubernetes.io/zone')))),
       'check with the clients that the traffic-meters measure, and show new connections that still arrive in the zone',
     )
-      .requiredOption(
+      .option(
         '--for <duration>',
-        'ends by itself after this time, such as 30m, 2h or 1d; at most 7d',
+        'ends by itself after this time, such as 30m, 2h or 1d; at most 7d; required, but for one that runs',
         durationFlag,
       )
-      .option('--percent <percent>', "share of each Service's endpoints in the zone", sharePercent, 100)
+      .option(
+        '--percent <percent>',
+        "share of each Service's endpoints in the zone; default: 100; of a zone that is evacuated already, the new share",
+        sharePercent,
+      )
       .addOption(
-        new Option('--round <up|down>', 'if that is not a whole number of endpoints')
-          .choices(['up', 'down'])
-          .default('up'),
+        new Option('--round <up|down>', 'if that is not a whole number of endpoints; default: up').choices([
+          'up',
+          'down',
+        ]),
       )
       .option('--reason <text>', 'why; shown to all who list evacuations')
       .option(
@@ -49,10 +55,6 @@ export const evacuate = topologyCommand<EvacuateFlags>({
       .option('-l, --selector <selector>', 'only Services with these labels', selectorFlag)
       .option('--dry-run', 'check, ask the API server, and write nothing')
       .option('--force', 'proceed even if endpoints would be overloaded or routers could lose connections')
-      .option(
-        '--cordon',
-        'also mark the Nodes of the zone unschedulable, so that no new Pods start there; none is drained',
-      )
       .option('--no-wait', 'exit as soon as the evacuation is created');
   },
   async run(io, flags, [zone = '']) {

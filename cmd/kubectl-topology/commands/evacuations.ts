@@ -1,27 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology evacuations`: what is evacuated, how far it is, what stays, and until when.
-import { measuredLine, renderEvacuations, renderLeft } from '../../../pkg/report/evacuation.ts';
+import { renderEvacuations, renderLeft } from '../../../pkg/report/evacuation.ts';
+import { defined } from '../../../pkg/apis/defined.ts';
+import { METER_NAMESPACE } from '../../../pkg/apis/names.ts';
+import { stillSeen, stillSeenText } from '../../../pkg/traffic/still-seen.ts';
 import { topologyCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addClusterFlags } from '../evacuation/flags.ts';
 import type { ClusterFlags } from '../evacuation/flags.ts';
 import { addOutputFlag } from '../flags.ts';
 import type { OutputFlags } from '../flags.ts';
+import type { Io } from '../io.ts';
+import { openTraffic } from '../live-traffic.ts';
+import type { SourceFlags } from '../measured-flags.ts';
 import { print } from '../print.ts';
 
-type Flags = ClusterFlags & OutputFlags;
+interface Flags extends ClusterFlags, OutputFlags, Pick<SourceFlags, 'meterNamespace'> {
+  measured?: boolean;
+}
+
+/** Of each zone a line: what the meters counted since this was asked. */
+const arriving = async ({ kubeconfig, context, meterNamespace }: Flags, zones: readonly string[], io: Io) => {
+  const { measuredFromNow } = await import('../evacuation/still-seen.ts');
+  const traffic = await openTraffic(defined({ kubeconfig, context, meterNamespace }), io);
+  try {
+    const measured = await measuredFromNow(traffic, io.signal);
+    return zones.map((zone) => `${stillSeenText(stillSeen(measured, zone), zone)}\n`).join('');
+  } finally {
+    await traffic.close();
+  }
+};
 
 export const evacuations = topologyCommand<Flags>({
   name: 'evacuations',
   summary: 'Which zones are evacuated, the progress, which Services stay and why, and when it ends',
   examples: [
     ['All of them', 'evacuations'],
-    ['One, with what clients measure and the Services that stay as they are', 'evacuations eu-1a'],
+    ['One, with the Services that stay as they are', 'evacuations eu-1a'],
+    ['With the new connections that still arrive, as the traffic-meters count them', 'evacuations eu-1a --measured'],
   ],
   define(command) {
-    addOutputFlag(addClusterFlags(command.argument('[zone]', 'only those of this zone, or of this name')));
+    addOutputFlag(addClusterFlags(command.argument('[zone]', 'only those of this zone, or of this name')))
+      .option('--measured', 'new connections that still arrive in the zones, from the traffic-meters')
+      .option('--meter-namespace <namespace>', `namespace of the traffic-meters (default: ${METER_NAMESPACE})`);
   },
   async run(io, flags, [zone]) {
+    if (flags.measured === true && (flags.output === 'json' || flags.output === 'yaml'))
+      throw new UsageError(`--measured is a line of text: leave out -o ${flags.output}`);
     const { listEvacuations } = await import('../evacuation/objects.ts');
     const { saysNotInstalled, withClient } = await import('../evacuation/session.ts');
     const show = async (client: Parameters<typeof listEvacuations>[0]): Promise<0> => {
@@ -30,9 +55,11 @@ export const evacuations = topologyCommand<Flags>({
         ({ metadata, spec }) => zone === undefined || spec.zone === zone || metadata.name === zone,
       );
       if (zone !== undefined && chosen.length === 0) throw new UsageError(`no evacuation of ${zone}`);
+      const zones = [...new Set(chosen.map(({ spec }) => spec.zone))];
+      const seen = flags.measured === true && zones.length > 0 ? await arriving(flags, zones, io) : '';
       await print(io, flags.output, chosen, (wide) => {
         if (chosen.length === 0) return 'No zone is evacuated.\n';
-        const more = zone === undefined ? '' : chosen.map((one) => `${measuredLine(one)}${renderLeft(one)}`).join('');
+        const more = `${seen}${zone === undefined ? '' : chosen.map(renderLeft).join('')}`;
         return `${renderEvacuations(chosen, { wide, now: io.now() })}${more === '' ? '' : `\n${more}`}`;
       });
       return 0;

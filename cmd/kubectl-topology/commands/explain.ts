@@ -46,9 +46,7 @@ export const explain = topologyCommand<Flags>({
     addPricesFlag(addMeasuredFlags(command));
   },
   async run(io, flags, [name = '']) {
-    // A Prometheus names workloads: which of the namespace's Services is behind one shows only among all of them.
-    const only = flags.prometheus === undefined ? nameOfService(name) : undefined;
-    const loaded = await load(inNamespaceOf(flags, name), EXPLAIN_NEEDS, io, only);
+    const loaded = await load(inNamespaceOf(flags, name), EXPLAIN_NEEDS, io, nameOfService(name));
     const service = findService(loaded, name);
     const snapshot = await withFurtherObjects(loaded.snapshot, service, flags, io);
     const options = explainOptions(flags, io);

@@ -57,6 +57,7 @@ const renderWide = ({ services }: HintsReport): string =>
 
 export const hints = topologyCommand<Flags>({
   name: 'hints',
+  hidden: true,
   summary: 'What the control plane stores as hints for these Nodes, Services and EndpointSlices',
   examples: [
     ['All Services of a file, as JSON', 'hints -f cluster.yaml -o json'],
@@ -66,7 +67,7 @@ export const hints = topologyCommand<Flags>({
     addVersionFlags(addOutputFlag(addInputFlags(command)), 'the control plane');
     command
       .option('--service <name>', 'only this Service: NAME or NAMESPACE/NAME')
-      .option('--no-webhook', 'as if neither the webhook nor the policies of this extension served slices');
+      .option('--no-webhook', 'as if the webhook of this extension did not serve slices');
   },
   async run(io, flags) {
     const loaded = await load(

@@ -87,6 +87,7 @@ const optionsOf = async (snapshot: ClusterSnapshot, flags: Flags): Promise<PlanO
 
 export const plan = topologyCommand<Flags>({
   name: 'plan',
+  hidden: true,
   summary: 'Hints that keep traffic in its zone as far as the capacity of the endpoints allows',
   examples: [
     [

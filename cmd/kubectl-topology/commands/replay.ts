@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology replay`: what the closed loop would have decided on observations, one JSON line each.
-import { readFile } from 'node:fs/promises';
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 import { parseObservation } from '../../../pkg/flow/loop/parse-observation.ts';
 import { settingsFromSpec } from '../../../pkg/flow/loop/from-spec.ts';
@@ -14,18 +13,19 @@ interface Flags {
   policy?: string;
 }
 
-const isFileError = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && 'code' in error;
-
 /** The loop's policy of a FlowPolicy in a file; without a file, the defaults. */
 const policyFrom = async (file: string | undefined): Promise<LoopPolicy> => {
   if (file === undefined) return settingsFromSpec({}).loop;
   // With its YAML parser and JSON Schema it would triple the start of every command.
-  const { readFlowPolicy } = await import('../../../pkg/apis/flow-policy-check.ts');
+  const [{ readFlowPolicy }, { readNamed }] = await Promise.all([
+    import('../../../pkg/apis/flow-policy-check.ts'),
+    import('../input/files.ts'),
+  ]);
+  const text = (await readNamed(file)).toString('utf8');
   try {
-    return settingsFromSpec(readFlowPolicy(await readFile(file, 'utf8'), file).spec ?? {}).loop;
+    return settingsFromSpec(readFlowPolicy(text, file).spec ?? {}).loop;
   } catch (error) {
     if (error instanceof ConfigError) throw new UsageError(error.message);
-    if (isFileError(error)) throw new UsageError(`cannot read ${file}: ${error.message}`);
     throw error;
   }
 };
@@ -42,6 +42,7 @@ const shown = ({ time, changed, spread, endpoints, demand, inZoneShare, reason }
 
 export const replay = topologyCommand<Flags>({
   name: 'replay',
+  hidden: true,
   summary: 'What the closed loop decides on observations: JSON lines in, JSON lines out',
   examples: [
     ['Observations from a file', 'replay < observations.jsonl'],

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `kubectl topology return ZONE`: its flags. What it does is loaded when it is run: it needs the client of a cluster.
-import { Option } from 'commander';
 import { topologyCommand } from '../command.ts';
-import { addClusterFlags, sharePercent } from '../evacuation/flags.ts';
+import { addClusterFlags } from '../evacuation/flags.ts';
 import type { ReturnFlags } from '../evacuation/return.ts';
 
 export const returnZone = topologyCommand<ReturnFlags>({
@@ -10,25 +9,10 @@ export const returnZone = topologyCommand<ReturnFlags>({
   summary: 'Ends the evacuations of a zone: new connections go there again',
   examples: [
     ['End it, and show progress until every slice is restored', 'return eu-1a'],
-    [
-      'A canary: a quarter of the endpoints first, at least one of each Service',
-      'return eu-1a --percent 25 --round up',
-    ],
     ['While no component of this extension runs: needs only the API server', 'return eu-1a --direct'],
   ],
   define(command) {
     addClusterFlags(command.argument('<zone>', 'value of topology.kubernetes.io/zone'))
-      .option(
-        '--percent <percent>',
-        "only this share of each Service's endpoints; the others stay evacuated",
-        sharePercent,
-      )
-      .addOption(
-        new Option(
-          '--round <up|down>',
-          'if that is not a whole number of endpoints; default: down, or up where the evacuation rounds down',
-        ).choices(['up', 'down']),
-      )
       .option('--direct', 'write the slices from here instead of leaving that to the settings-reconciler')
       .option('--no-wait', 'exit as soon as the evacuation is deleted');
   },

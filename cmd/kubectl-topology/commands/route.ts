@@ -56,6 +56,7 @@ const renderRoutes = ({ routes }: RoutesReport, wide: boolean): string =>
 
 export const route = topologyCommand<Flags>({
   name: 'route',
+  hidden: true,
   summary: 'Which endpoints a connection from each node gets, and which rule of its proxy decided',
   examples: [
     ['Every node and port, as JSON', 'route -f cluster.yaml --service shop/web -o json'],

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// `kubectl topology status`: what is installed, whether it works, and what went wrong last, on one screen or as a bundle.
+// `kubectl topology status`: what is installed, whether it works, and what went wrong last, on one screen.
 import { InvalidArgumentError } from 'commander';
 import { defined } from '../../../pkg/apis/defined.ts';
-import type { StatusEvidence } from '../../../pkg/diagnosis/status/evidence.ts';
 import { status as statusOf } from '../../../pkg/diagnosis/status/status.ts';
 import type { StatusReport } from '../../../pkg/diagnosis/status/types.ts';
 import { renderStatus } from '../../../pkg/report/status.ts';
 import { topologyCommand } from '../command.ts';
-import { UsageError } from '../errors.ts';
-import { addInputFlags, addOutputFlag } from '../flags.ts';
+import { addClusterFlags } from '../evacuation/flags.ts';
+import { addOutputFlag } from '../flags.ts';
 import type { InputFlags, OutputFlags } from '../flags.ts';
 import { wantsColor } from '../io.ts';
 import type { Io } from '../io.ts';
@@ -19,8 +18,6 @@ interface Flags extends InputFlags, OutputFlags {
   /** `--no-probe` makes it false. */
   probe: boolean;
   events: number;
-  bundle?: string;
-  force?: boolean;
 }
 
 const DEFAULT_EVENTS = 5;
@@ -32,36 +29,13 @@ const countFlag = (text: string): number => {
   throw new InvalidArgumentError(`expected a number up to ${MAX_EVENTS}.`);
 };
 
-const fromFiles = async (paths: readonly string[], { namespace }: Flags, io: Io): Promise<StatusEvidence> => {
-  const { statusFromFiles } = await import('../status/from-files.ts');
-  return statusFromFiles({ paths, namespace, now: io.now(), readStdin: () => io.readStdin() });
-};
-
-const reportOf = (evidence: StatusEvidence, flags: Flags): StatusReport => statusOf(evidence, { events: flags.events });
-
-/** Reads the cluster, and writes the bundle while the connection is there: logs come last. */
-const fromCluster = async (flags: Flags, io: Io): Promise<StatusReport> => {
-  const { bundle, force = false, namespace, probe } = flags;
-  const [{ gatherStatus }, bundling] = await Promise.all([
-    import('../status/gather.ts'),
-    bundle === undefined
-      ? undefined
-      : import('../bundle/bundle.ts').then(({ openBundle }) => openBundle(bundle, force)),
-  ]);
-  return withConnection(flags, io, async ({ client }, onProgress) => {
-    const evidence = await gatherStatus({
-      client,
-      namespace,
-      probe,
-      now: () => io.now(),
-      keep: (object) => bundling?.keep(object),
-      ...defined({ onProgress }),
-      signal: io.signal,
-    });
-    const report = reportOf(evidence, flags);
-    await bundling?.write({ client, evidence, report, signal: io.signal });
-    return report;
-  });
+const readStatus = async ({ events, ...flags }: Flags, io: Io): Promise<StatusReport> => {
+  const { gatherStatus } = await import('../status/gather.ts');
+  const { namespace, probe } = flags;
+  const evidence = await withConnection(flags, io, ({ client }, onProgress) =>
+    gatherStatus({ client, namespace, probe, now: () => io.now(), ...defined({ onProgress }), signal: io.signal }),
+  );
+  return statusOf(evidence, { events });
 };
 
 const EXIT_CODES = { Healthy: 0, Degraded: 1, NotInstalled: 3 } as const;
@@ -71,29 +45,21 @@ export const status = topologyCommand<Flags>({
   summary: 'What is installed, whether it works, and what went wrong last',
   examples: [
     ['One screen; exit code 1 if something is wrong, 3 if nothing is installed', 'status'],
-    ['For a bug report: the same, with the objects it is based on; without secrets', 'status --bundle status.json'],
-    ['From a bundle that someone else sent', 'status -f status.json'],
+    ['For a bug report: the same as text, and the objects, without secrets', 'snapshot > cluster.json'],
   ],
   define(command) {
-    addOutputFlag(addInputFlags(command, true))
+    addOutputFlag(addClusterFlags(command))
+      .option('-n, --namespace <namespace>', 'namespace of the installation; default: all')
+      .option('-A, --all-namespaces', 'all namespaces, which is the default')
       .option('--no-probe', 'do not try admission by creating an EndpointSlice as a dry run')
-      .option('--events <number>', 'how many of the last warnings to show', countFlag, DEFAULT_EVENTS)
-      .option('--bundle <file>', 'also write a JSON file with objects, events and logs; secrets are left out')
-      .option('--force', 'replace the file of --bundle where it exists');
+      .option('--events <number>', 'how many of the last warnings to show', countFlag, DEFAULT_EVENTS);
   },
   async run(io, flags) {
     checkInputFlags(flags);
-    if (flags.bundle !== undefined && flags.filename !== undefined) {
-      throw new UsageError('--bundle is taken from a cluster: leave out --filename');
-    }
-    const report =
-      flags.filename === undefined
-        ? await fromCluster(flags, io)
-        : reportOf(await fromFiles(flags.filename, flags, io), flags);
+    const report = await readStatus(flags, io);
     await print(io, flags.output, report, (wide) =>
       renderStatus(report, { wide, color: wantsColor(io), columns: io.out.columns }),
     );
-    if (flags.bundle !== undefined) io.err.write(`wrote ${flags.bundle}\n`);
     return EXIT_CODES[report.verdict];
   },
 });

@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `kubectl topology evacuate ZONE` does: checks that the other zones can take over, makes the ZoneEvacuation, and shows how far it is.
+import { isDeepStrictEqual } from 'node:util';
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
 import { defined } from '../../../pkg/apis/defined.ts';
+import { parseDuration } from '../../../pkg/apis/duration.ts';
 import { nameOf } from '../../../pkg/apis/object.ts';
 import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { checkEvacuation } from '../../../pkg/diagnosis/survival/check.ts';
 import type { EvacuationCheck } from '../../../pkg/diagnosis/survival/check.ts';
-import { isAlreadyExists, isForbidden } from '../../../pkg/kubernetes/errors.ts';
+import { isAlreadyExists } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import {
-  acceptedText,
-  measuredLine,
-  progressText,
-  renderLeft,
-  renderSurvivalCheck,
-} from '../../../pkg/report/evacuation.ts';
+import { acceptedText, progressText, renderLeft, renderSurvivalCheck } from '../../../pkg/report/evacuation.ts';
+import { countText } from '../../../pkg/report/figures.ts';
 import type { ExitCode } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { cordonZone } from './cordon.ts';
 import type { ClusterFlags } from './flags.ts';
 import { followEvacuation } from './follow.ts';
 import { asEvacuation, evacuationOf, listEvacuations, namespaceLabels, runningOf } from './objects.ts';
 import { createProgress, saysNotInstalled, withClient } from './session.ts';
-import { stillSeenText } from '../../../pkg/traffic/still-seen.ts';
+import { stillSeen, stillSeenText } from '../../../pkg/traffic/still-seen.ts';
 import type { StillSeen } from '../../../pkg/traffic/still-seen.ts';
-import { seenFromNow, watchStillSeen } from './still-seen.ts';
+import { measuredFromNow, watchStillSeen } from './still-seen.ts';
 import { openTraffic } from '../live-traffic.ts';
 import type { LiveTraffic } from '../live-traffic.ts';
 import { readMeasured } from '../measured-flags.ts';
@@ -38,15 +34,14 @@ import { limitsOf, loadForSurvival, refuseUnknownZone } from '../without.ts';
 import type { LimitFlags } from '../without.ts';
 
 export interface EvacuateFlags extends ClusterFlags, OutputFlags, LimitFlags, MeasuredFlags {
-  for: string;
-  percent: number;
-  round: 'up' | 'down';
+  for?: string;
+  percent?: number;
+  round?: 'up' | 'down';
   reason?: string;
   namespace?: string;
   selector?: LabelSelector;
   dryRun?: boolean;
   force?: boolean;
-  cordon?: boolean;
   /** `--no-wait` makes it false. */
   wait: boolean;
 }
@@ -60,21 +55,47 @@ interface Report {
   readonly stillSeen: StillSeen | null;
 }
 
+const selectsOf = ({ spec: { zone, namespaceSelector, serviceSelector } }: ZoneEvacuation): unknown[] => [
+  zone,
+  namespaceSelector,
+  serviceSelector,
+];
+
+/** A share changes the evacuation of the same Services that runs; without one, it is another operator's. */
+const changes = async (client: Client, wish: ZoneEvacuation, flags: EvacuateFlags, io: Io) => {
+  if (flags.percent === undefined) return undefined;
+  const running = runningOf(await listEvacuations(client, io.signal), io.now());
+  return running.find((one) => isDeepStrictEqual(selectsOf(one), selectsOf(wish)));
+};
+
+const roundingOf = ({ round }: EvacuateFlags): 'Up' | 'Down' | undefined => {
+  if (round === undefined) return undefined;
+  return round === 'up' ? 'Up' : 'Down';
+};
+
 const wishOf = (zone: string, flags: EvacuateFlags): ZoneEvacuation =>
   evacuationOf({
     zone,
-    duration: flags.for,
-    percent: flags.percent,
-    rounding: flags.round === 'up' ? 'Up' : 'Down',
+    duration: flags.for ?? '',
+    percent: flags.percent ?? 100,
+    rounding: roundingOf(flags) ?? 'Up',
     force: flags.force ?? false,
     reason: flags.reason,
     namespace: flags.namespace,
     selector: flags.selector,
   });
 
-const checkFlags = ({ cordon, namespace, selector, percent }: EvacuateFlags): void => {
-  if (cordon !== true || (namespace === undefined && selector === undefined && percent === 100)) return;
-  throw new UsageError('--cordon is about whole Nodes: leave out --namespace, --selector and --percent');
+const MINUTE = 60_000;
+
+/** Time counts from now, as for a new one; the object counts it from its creation. What is not said stays. */
+const changed = (there: ZoneEvacuation, flags: EvacuateFlags, now: number): ZoneEvacuation => {
+  const { percent, force, reason } = flags;
+  const before = now - Date.parse(there.metadata.creationTimestamp ?? '');
+  const after = parseDuration(flags.for ?? '');
+  const duration = after === undefined ? undefined : `${Math.ceil((before + after * 1_000) / MINUTE)}m`;
+  const more = defined({ percent, force, reason, duration, rounding: roundingOf(flags) });
+  // The command has checked it, with what it reads beside.
+  return { ...there, spec: { ...there.spec, capacityCheck: 'Skip', ...more } };
 };
 
 /** Reads, and asks before anything is written; `made` is what was, and does not count against itself. */
@@ -118,7 +139,7 @@ const create = async (client: Client, wish: ZoneEvacuation, dryRun: boolean, io:
     if (runningOf([there], io.now()).length > 0) {
       const why = there.spec.reason === undefined ? '' : ` (${there.spec.reason})`;
       throw new UsageError(
-        `${wish.spec.zone} is evacuated already${why}: see \`kubectl topology evacuations\`; \`kubectl topology return ${wish.spec.zone}\` ends it`,
+        `${wish.spec.zone} is evacuated already${why}: see \`kubectl topology evacuations\`; --percent changes its share, with --for its time; \`kubectl topology return ${wish.spec.zone}\` ends it`,
       );
     }
     if (dryRun) return there;
@@ -138,6 +159,7 @@ const runningUids = async (client: Client, io: Io): Promise<Set<string | undefin
 const withdraws = async (
   client: Client,
   made: ZoneEvacuation,
+  there: ZoneEvacuation | undefined,
   before: ReadonlySet<string | undefined>,
   flags: EvacuateFlags,
   io: Io,
@@ -147,10 +169,12 @@ const withdraws = async (
   if (others.length === 0) return false;
   const again = await check(client, made, flags, io, made);
   if (isAllowed(again, flags.force)) return false;
-  await client.delete(ZONE_EVACUATIONS, { name }, uid === undefined ? {} : { preconditions: { uid } }, io.signal);
+  if (there === undefined)
+    await client.delete(ZONE_EVACUATIONS, { name }, uid === undefined ? {} : { preconditions: { uid } }, io.signal);
+  else await client.patch(ZONE_EVACUATIONS, { name }, 'merge', { spec: there.spec }, {}, io.signal);
   const reasons = again.refusals.map(({ reason }) => reason).join(', ');
   io.err.write(
-    `error: another evacuation began at the same moment, and both together are refused (${reasons}): this one was withdrawn; see \`kubectl topology evacuations\` and try again\n`,
+    `error: another evacuation began at the same moment, and both together are refused (${reasons}): ${there === undefined ? 'this one' : 'this change'} was withdrawn; see \`kubectl topology evacuations\` and try again\n`,
   );
   return true;
 };
@@ -161,6 +185,8 @@ const DONE: ReadonlySet<unknown> = new Set(['Evacuated', 'Refused', 'Returning',
 const follow = async (
   client: Client,
   made: ZoneEvacuation,
+  /** Of the spec that is to be done. */
+  generation: number,
   traffic: LiveTraffic | undefined,
   io: Io,
 ): Promise<ZoneEvacuation | undefined> => {
@@ -185,7 +211,7 @@ const follow = async (
       onState(evacuation) {
         state = progressText(evacuation);
         show();
-        return DONE.has(evacuation.status?.phase);
+        return (evacuation.status?.observedGeneration ?? 0) >= generation && DONE.has(evacuation.status?.phase);
       },
       signal: io.signal,
     });
@@ -202,33 +228,35 @@ const follow = async (
 };
 
 const endText = ({ spec: { zone, duration } }: ZoneEvacuation): string =>
-  `It ends by itself ${duration} after it began; earlier: kubectl topology return ${zone}\nIf no component of this extension runs then, it stays until: kubectl topology return ${zone} --direct\n`;
+  `It ends by itself ${duration} after it began; earlier: kubectl topology return ${zone}\nIf no settings-reconciler runs then, it stays until: kubectl topology return ${zone} --direct\n`;
+
+const partText = ({ spec: { zone, percent }, status }: ZoneEvacuation): string => {
+  const { endpoints } = status ?? {};
+  if (percent >= 100 || endpoints === undefined) return '';
+  const serving = endpoints.total - endpoints.evacuated;
+  const few = serving > 0 ? '' : '; each Service has too few there for this share: `--round down` leaves one of each';
+  return `${serving} of ${countText(endpoints.total, 'endpoint')} in ${zone} get new connections${few}\n`;
+};
 
 const finalText = (evacuation: ZoneEvacuation): string => {
   if (evacuation.status?.phase === 'Refused')
     return `Refused: ${acceptedText(evacuation)}\nThe ZoneEvacuation stays and begins as soon as that is fixed; kubectl topology return ${evacuation.spec.zone} removes it.\n`;
-  return `${progressText(evacuation)}\n${measuredLine(evacuation)}${renderLeft(evacuation)}${endText(evacuation)}`;
+  return `${progressText(evacuation)}\n${partText(evacuation)}${renderLeft(evacuation)}${endText(evacuation)}`;
 };
 
 /** The meters themselves, without the scope of the evacuation. */
 const pathOf = ({ kubeconfig, context, meterNamespace }: EvacuateFlags): ClusterFlags & SourceFlags =>
   defined({ kubeconfig, context, meterNamespace });
 
-/** Where Nodes are not the person's to change, the zone is evacuated all the same. */
-const cordon = async (client: Client, zone: string, io: Io): Promise<void> => {
-  try {
-    io.err.write(`cordoned Nodes: ${await cordonZone(client, zone, io.signal)}\n`);
-  } catch (error) {
-    if (!isForbidden(error)) throw error;
-    io.err.write(`warning: Nodes are not cordoned, new Pods still start in ${zone}: ${error.message}\n`);
-  }
-};
-
 /** Prints as text at once, as JSON and YAML at the end. */
 const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): Promise<ExitCode> => {
-  const wish = wishOf(zone, flags);
+  const fresh = wishOf(zone, flags);
+  const there = await changes(client, fresh, flags, io);
+  if (there === undefined && flags.for === undefined)
+    throw new UsageError('--for is required: an evacuation ends by itself after this time, such as 30m, 2h or 1d');
+  const wish = there === undefined ? fresh : changed(there, flags, io.now());
   const before = await runningUids(client, io);
-  const checked = await check(client, wish, flags, io);
+  const checked = await check(client, wish, flags, io, there);
   const text = flags.output === 'table' || flags.output === 'wide';
   const report = (evacuation: ZoneEvacuation | null, seen: StillSeen | null = null): Promise<void> =>
     text
@@ -244,29 +272,41 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
     await report(null);
     return 1;
   }
-  const made = await create(client, wish, flags.dryRun ?? false, io);
-  if (flags.dryRun === true) {
+  const dryRun = flags.dryRun ?? false;
+  const made =
+    there === undefined
+      ? await create(client, wish, dryRun, io)
+      : await client.patch<ZoneEvacuation>(
+          ZONE_EVACUATIONS,
+          { name: nameOf(there) },
+          'merge',
+          { spec: wish.spec },
+          { dryRun },
+          io.signal,
+        );
+  const verb = there === undefined ? 'made' : 'changed';
+  const generation = there === undefined ? 0 : (made.metadata.generation ?? 0);
+  if (dryRun) {
     await report(made);
     if (text) io.out.write('\nDry run: the API server accepts it; nothing was written.\n');
     return 0;
   }
-  if (await withdraws(client, made, before, flags, io)) {
+  if (await withdraws(client, made, there, before, flags, io)) {
     await report(null);
     return 1;
   }
-  if (flags.cordon === true) await cordon(client, zone, io);
   const traffic = flags.wait && flags.measured === true ? await openTraffic(pathOf(flags), io) : undefined;
   try {
-    const last = flags.wait ? await follow(client, made, traffic, io) : made;
+    const last = flags.wait ? await follow(client, made, generation, traffic, io) : made;
     if (last === undefined) {
-      io.err.write(`not finished yet: ZoneEvacuation ${nameOf(made)} was made. ${endText(made)}`);
+      io.err.write(`not finished yet: ZoneEvacuation ${nameOf(made)} was ${verb}. ${endText(made)}`);
       return 1;
     }
     const refused = last.status?.phase === 'Refused';
-    const seen = traffic === undefined || refused ? null : await seenFromNow(traffic, zone, io.signal);
+    const seen = traffic === undefined || refused ? null : stillSeen(await measuredFromNow(traffic, io.signal), zone);
     await report(last, seen);
     if (text) {
-      const begun = `ZoneEvacuation ${nameOf(last)} was made. ${endText(last)}`;
+      const begun = `ZoneEvacuation ${nameOf(last)} was ${verb}. ${endText(last)}`;
       const found = seen === null ? '' : `${stillSeenText(seen, zone)}\n`;
       io.out.write(`\n${flags.wait ? finalText(last) : begun}${found}`);
     }
@@ -276,9 +316,8 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
   }
 };
 
-/** @throws UsageError where flags contradict each other, or the zone is evacuated already. */
+/** @throws UsageError where the zone is evacuated already. */
 export const evacuateZone = async (io: Io, zone: string, flags: EvacuateFlags): Promise<ExitCode> => {
-  checkFlags(flags);
   return withClient(flags, (client) => run(client, zone, flags, io)).catch((error: unknown) =>
     saysNotInstalled(error, io),
   );

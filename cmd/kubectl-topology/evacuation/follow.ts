@@ -5,36 +5,11 @@ import { defined } from '../../../pkg/apis/defined.ts';
 import { keyOf } from '../../../pkg/apis/object.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
-import { markOf } from '../../../pkg/evacuation/decide.ts';
+import { isMarkedFor, isPassing, listMarked, RETRY_MS } from '../../../pkg/controllers/evacuation/cleanup.ts';
 import { systemClock } from '../../../pkg/kubernetes/clock.ts';
-import {
-  ApiError,
-  ConnectionError,
-  isForbidden,
-  isGone,
-  isNotFound,
-  isTooManyRequests,
-} from '../../../pkg/kubernetes/errors.ts';
+import { isForbidden, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import { sleep } from '../../../pkg/kubernetes/sleep.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-
-/** Between two attempts where the API server does not answer, as it may while a zone is half dead. */
-const RETRY_MS = 1_000;
-
-const SERVER_ERROR = 500;
-
-/** The server's own watches end after minutes; a broken one is begun again, as is what a server answers that has lost its etcd or is overloaded. */
-const isPassing = (error: unknown): boolean =>
-  error instanceof ConnectionError ||
-  isGone(error) ||
-  (error instanceof ApiError && (error.status >= SERVER_ERROR || isTooManyRequests(error)));
-
-/** Waits where all that is wrong may pass. @returns whether to try again */
-export const mayPass = async (errors: readonly unknown[], signal: AbortSignal): Promise<boolean> => {
-  if (!errors.every(isPassing)) return false;
-  if (errors.length > 0) await sleep(systemClock, RETRY_MS, signal);
-  return true;
-};
 
 export interface FollowOptions {
   readonly client: Client;
@@ -74,9 +49,6 @@ export const followEvacuation = async (options: FollowOptions): Promise<ZoneEvac
   }
 };
 
-/** Slices that show that endpoints of the zone leave. */
-export const marks = (slice: EndpointSlice, zone: string): boolean => markOf(slice)?.out.has(zone) === true;
-
 export interface ReturnOptions {
   readonly client: Client;
   readonly zone: string;
@@ -85,24 +57,9 @@ export interface ReturnOptions {
   readonly signal: AbortSignal;
 }
 
-/** Slices of the zone's evacuation as they are now, and the version of the list. */
-export const markedSlices = async (
-  client: Client,
-  zone: string,
-  signal: AbortSignal,
-): Promise<{ readonly slices: EndpointSlice[]; readonly resourceVersion: string }> => {
-  const slices: EndpointSlice[] = [];
-  let resourceVersion = '';
-  for await (const { items, metadata } of client.pages<EndpointSlice>(ENDPOINT_SLICES, {}, signal)) {
-    slices.push(...items.filter((slice) => marks(slice, zone)));
-    resourceVersion = metadata.resourceVersion ?? resourceVersion;
-  }
-  return { slices, resourceVersion };
-};
-
 /** False where the watch ended before, or is not allowed: then lists have to do. */
 const returnedOnce = async ({ client, zone, onCount, signal }: ReturnOptions): Promise<boolean> => {
-  const { slices, resourceVersion } = await markedSlices(client, zone, signal);
+  const { slices, resourceVersion } = await listMarked(client, zone, signal);
   const left = new Set(slices.map(keyOf));
   onCount(left.size);
   if (left.size === 0) return true;
@@ -110,7 +67,7 @@ const returnedOnce = async ({ client, zone, onCount, signal }: ReturnOptions): P
     for await (const event of client.watch<EndpointSlice>(ENDPOINT_SLICES, { resourceVersion }, signal)) {
       if (event.type === 'BOOKMARK') continue;
       const before = left.size;
-      if (event.type !== 'DELETED' && marks(event.object, zone)) left.add(keyOf(event.object));
+      if (event.type !== 'DELETED' && isMarkedFor(event.object, zone)) left.add(keyOf(event.object));
       else left.delete(keyOf(event.object));
       if (left.size !== before) onCount(left.size);
       if (left.size === 0) return true;

@@ -4,6 +4,7 @@ import { systemClock } from '../../../pkg/kubernetes/clock.ts';
 import { sleep } from '../../../pkg/kubernetes/sleep.ts';
 import { stillSeen } from '../../../pkg/traffic/still-seen.ts';
 import type { StillSeen } from '../../../pkg/traffic/still-seen.ts';
+import type { Measured } from '../../../pkg/traffic/measured.ts';
 import type { LiveTraffic } from '../live-traffic.ts';
 
 /** Calls back after each reading until the signal aborts; rejects where the meters cannot be read any more. */
@@ -24,9 +25,9 @@ export const watchStillSeen = async (
 const APPLIED_MS = 2_000;
 
 /** Of the time from when proxies have what was written: what was before has left no trace in it. */
-export const seenFromNow = async (traffic: LiveTraffic, zone: string, signal: AbortSignal): Promise<StillSeen> => {
+export const measuredFromNow = async (traffic: LiveTraffic, signal: AbortSignal): Promise<Measured> => {
   await sleep(systemClock, Math.min(APPLIED_MS, traffic.intervalMs), signal);
   await traffic.next(signal);
   await sleep(systemClock, traffic.intervalMs, signal);
-  return stillSeen(await traffic.next(signal), zone);
+  return traffic.next(signal);
 };

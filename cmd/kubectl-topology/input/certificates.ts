@@ -7,7 +7,7 @@ import type { CertificateFacts, RegistrationEntry } from '../../../pkg/diagnosis
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** What a bundle of `kubectl topology status` has in place of a caBundle. */
+/** What a snapshot has in place of a caBundle. */
 const SHORTENED = /^sha256 ([\dA-F:]*) valid until (\S+)$/;
 
 export const shortened = ({ fingerprint, notAfter }: CertificateFacts): string =>

@@ -9,7 +9,6 @@ import { settledBy } from '../../../pkg/diagnosis/routers/settings.ts';
 import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot, CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 import { ApiError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
-import { NODES_IN_PROTOBUF } from '../../../pkg/kubernetes/protobuf.ts';
 import type { Client, ListOptions } from '../../../pkg/kubernetes/types.ts';
 import { versionIn } from './cluster-version.ts';
 import { FIRST_SOURCES, SOURCES, agentPods } from './resources.ts';
@@ -49,10 +48,10 @@ export const listObjects = async (
   take: (object: unknown) => void,
   { namespace, signal }: Pick<ReadOptions, 'namespace' | 'signal'>,
 ): Promise<void> => {
-  const { resource, fieldSelector, labelSelector, encoding } = source;
+  const { resource, fieldSelector, labelSelector } = source;
   const within = resource.namespaced && source.everywhere !== true ? (source.namespace ?? namespace) : undefined;
   const options: ListOptions = {
-    ...defined({ namespace: within, fieldSelector, labelSelector, encoding }),
+    ...defined({ namespace: within, fieldSelector, labelSelector }),
   };
   try {
     await listOnce(client, source, options, take, signal);
@@ -134,12 +133,6 @@ const createReading = (client: Client, collector: Collector, options: ReadOption
   };
 };
 
-/** Nodes are many and long, and of most of their fields nothing is needed. */
-const BRIEF: typeof FIRST_SOURCES = {
-  ...FIRST_SOURCES,
-  nodes: FIRST_SOURCES.nodes.map((source) => ({ ...source, encoding: NODES_IN_PROTOBUF })),
-};
-
 /** Pods of data planes say more than their DaemonSets only while something of these is under way. */
 const neededPods = (collector: Collector): readonly Source[] => {
   const { routers, nodes } = collector.snapshot(new Map());
@@ -155,7 +148,7 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
   const version = versionIn(await serverVersion(client, signal));
   const { missing, readAll } = createReading(client, collector, options);
   // What is kept for others to look at is kept whole.
-  const sources = keep === undefined ? BRIEF : SOURCES;
+  const sources = keep === undefined ? FIRST_SOURCES : SOURCES;
   await Promise.all(
     needs.map((name) =>
       readAll(

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a snapshot from files, folders and standard input.
-import { constants } from 'node:buffer';
-import { readFile, readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { constants } from 'node:fs';
+import { open, readdir, realpath, stat } from 'node:fs/promises';
+import { join, sep } from 'node:path';
 import { errorText } from '../../../pkg/apis/error-text.ts';
-import type { Fields } from '../../../pkg/apis/fields.ts';
 import { isTraffic, parseTraffic } from '../../../pkg/diagnosis/measured/document.ts';
 import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
 import { COLLECTIONS } from '../../../pkg/diagnosis/snapshot.ts';
@@ -13,8 +12,8 @@ import type { Measured } from '../../../pkg/traffic/measured.ts';
 import { InputError, UsageError } from '../errors.ts';
 import { versionIn } from './cluster-version.ts';
 import type { TakeObject } from './items.ts';
-import { readJson } from './json.ts';
-import { isObservations, snapshotFacts } from './kinds.ts';
+import { readJson, readYaml } from './documents.ts';
+import { snapshotFacts } from './kinds.ts';
 
 export interface FileInput {
   /** Standard input to its end; asked for at most once. */
@@ -32,53 +31,69 @@ export const fileErrorText = (error: unknown): string => {
   return errorText(error);
 };
 
-interface TextFile {
+/** Dumps of large clusters are smaller; a device or a pipe may have no end. */
+const MAX_MEBIBYTES = 256;
+
+/** @throws InputError where there is more than memory should be given for. */
+export const readToEnd = async (chunks: AsyncIterable<Buffer>, name: string): Promise<Buffer> => {
+  const kept: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > MAX_MEBIBYTES * 1024 * 1024) {
+      throw new InputError(name, undefined, `holds more than ${MAX_MEBIBYTES} MiB: split it`);
+    }
+    kept.push(chunk);
+  }
+  return Buffer.concat(kept);
+};
+
+interface Found {
   /** As messages name it. */
   readonly name: string;
-  read(): Promise<Buffer>;
+  /** The folder in which it was found, without links; undefined for what a person named, which may be anything. */
+  readonly folder?: string;
 }
 
-const textFile = (name: string): TextFile => ({
-  name,
-  read: () =>
-    readFile(name).catch((error: unknown) => {
-      throw new InputError(name, undefined, fileErrorText(error));
-    }),
-});
+/** Who writes a folder is not always who reads it: a link in it may lead to any file of the reader. */
+const checkedPath = async ({ name, folder }: Found): Promise<string> => {
+  if (folder === undefined) return name;
+  const path = await realpath(name);
+  if (!path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)) {
+    throw new InputError(name, undefined, 'is a link that leads out of the folder: name the file itself');
+  }
+  if (!(await stat(path)).isFile()) throw new InputError(name, undefined, 'is no regular file');
+  return path;
+};
+
+const asInputError =
+  (name: string) =>
+  (error: unknown): never => {
+    throw error instanceof InputError ? error : new InputError(name, undefined, fileErrorText(error));
+  };
+
+const readFound = async (found: Found): Promise<Buffer> => {
+  const file = await open(await checkedPath(found), found.folder === undefined ? 'r' : constants.O_NOFOLLOW);
+  return readToEnd(file.createReadStream({ highWaterMark: 1024 * 1024 }), found.name);
+};
+
+/** What a person named: a file, a device or a pipe. @throws InputError for what cannot be read. */
+export const readNamed = (name: string): Promise<Buffer> => readFound({ name }).catch(asInputError(name));
 
 /** The file itself, or the YAML and JSON files of the folder in name order. */
-const filesOf = async (path: string): Promise<TextFile[]> => {
-  try {
-    if (!(await stat(path)).isDirectory()) return [textFile(path)];
-    const names = (await readdir(path)).filter((name) => EXTENSION.test(name)).sort();
-    if (names.length === 0) throw new InputError(path, undefined, 'expected .yaml, .yml or .json files in the folder');
-    return names.map((name) => textFile(join(path, name)));
-  } catch (error) {
-    if (error instanceof InputError) throw error;
-    throw new InputError(path, undefined, fileErrorText(error));
-  }
+const findFiles = async (path: string): Promise<Found[]> => {
+  if (!(await stat(path)).isDirectory()) return [{ name: path }];
+  const names = (await readdir(path)).filter((name) => EXTENSION.test(name)).sort();
+  if (names.length === 0) throw new InputError(path, undefined, 'expected .yaml, .yml or .json files in the folder');
+  const folder = await realpath(path);
+  return names.map((name) => ({ name: join(path, name), folder }));
 };
 
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-const [OPEN_OBJECT, OPEN_LIST] = [0x7b, 0x5b];
-
-const looksLikeJson = (text: Buffer): boolean => {
-  let at = 0;
-  while (at < text.length && (text[at] ?? 0) <= 0x20) at += 1;
-  return text[at] === OPEN_OBJECT || text[at] === OPEN_LIST;
-};
-
-const readText = async (content: Buffer, file: string, take: TakeObject): Promise<void> => {
-  const text = content.subarray(0, 3).equals(BYTE_ORDER_MARK) ? content.subarray(3) : content;
+const readText = (content: Buffer, file: string, take: TakeObject): void => {
+  const text = content.toString('utf8').replace(/^\uFEFF/, '');
   // YAML that begins with a brace goes by the name of its file.
-  if (looksLikeJson(text) && !/\.ya?ml$/i.test(file)) {
-    return readJson(text, file, (object) => take(object, { file, line: 1 }));
-  }
-  const { readYaml } = await import('./yaml.ts');
-  if (text.length > constants.MAX_STRING_LENGTH) {
-    throw new InputError(file, undefined, 'YAML of more than 512 MB cannot be read: split it, or export JSON');
-  }
-  return readYaml(text.toString('utf8'), file, take);
+  const read = /^\s*[{[]/.test(text) && !/\.ya?ml$/i.test(file) ? readJson : readYaml;
+  read(text, file, take);
 };
 
 /** Kinds without which nothing can be said: files without any of them have none. Others are unknown where files leave them out. */
@@ -96,10 +111,12 @@ export const readObjects = async (
 ): Promise<void> => {
   for (const path of new Set(paths)) {
     if (path === STDIN) {
-      await readText(await readStdin(), 'standard input', take);
+      readText(await readStdin(), 'standard input', take);
       continue;
     }
-    for (const { name, read } of await filesOf(path)) await readText(await read(), name, take);
+    for (const found of await findFiles(path).catch(asInputError(path))) {
+      readText(await readFound(found).catch(asInputError(found.name)), found.name, take);
+    }
   }
 };
 
@@ -108,11 +125,6 @@ export const missingIn = (seen: ReadonlySet<CollectionName>): Map<CollectionName
   const missing = COLLECTIONS.filter((name) => !REQUIRED.has(name) && !seen.has(name));
   return new Map(missing.map((name) => [name, 'the files hold none']));
 };
-
-/** A bundle of `status` holds these of its own components, and nothing of the Services that are looked at. */
-const NOT_IN_BUNDLES = new Map(
-  (['pods', 'workloads', 'autoscalers', 'events'] as const).map((name) => [name, 'the bundle holds none of Services']),
-);
 
 /** There is nothing in the files that could be looked at. */
 export const noObjects = (paths: readonly string[]): UsageError =>
@@ -125,11 +137,9 @@ export const noObjects = (paths: readonly string[]): UsageError =>
  */
 export const readFiles = async (paths: readonly string[], input: FileInput): Promise<ClusterSnapshot> => {
   const collector = createCollector();
-  let bundle: Fields | undefined;
   let taken: ReturnType<typeof snapshotFacts>;
   let traffic: Measured | undefined;
   await readObjects(paths, input, (object) => {
-    if (isObservations(object)) bundle = object;
     taken ??= snapshotFacts(object);
     if (isTraffic(object)) traffic = parseTraffic(object);
     collector.add(object);
@@ -144,12 +154,5 @@ export const readFiles = async (paths: readonly string[], input: FileInput): Pro
     const why = missing.map(([name, text]) => [name, unread.get(name) ?? text] as const);
     return withTraffic(collector.snapshot(new Map(why), versionIn(serverVersion)));
   }
-  return withTraffic(
-    bundle === undefined
-      ? collector.snapshot(missingIn(collector.seen))
-      : collector.snapshot(
-          new Map([...missingIn(collector.seen), ...NOT_IN_BUNDLES]),
-          versionIn(bundle['serverVersion']),
-        ),
-  );
+  return withTraffic(collector.snapshot(missingIn(collector.seen)));
 };

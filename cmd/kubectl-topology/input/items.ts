@@ -11,11 +11,10 @@ export type TakeObject = (object: unknown, place?: Place) => void;
 const LIST = /^(.*)List$/;
 
 /** Kind that items of such a list have when they name none; undefined where `kind` is no list's. */
-export const itemKindOf = (kind: unknown): string | undefined =>
-  typeof kind === 'string' ? LIST.exec(kind)?.[1] : undefined;
+const itemKindOf = (kind: unknown): string | undefined => (typeof kind === 'string' ? LIST.exec(kind)?.[1] : undefined);
 
 /** An item of a list, with kind and version from the list. */
-export const completeItem = (item: unknown, list: Fields): unknown => {
+const completeItem = (item: unknown, list: Fields): unknown => {
   const kind = itemKindOf(list['kind']) ?? '';
   if (!isFields(item) || kind === '' || item['kind'] !== undefined) return item;
   return { apiVersion: list['apiVersion'], kind, ...item };
@@ -23,6 +22,10 @@ export const completeItem = (item: unknown, list: Fields): unknown => {
 
 /** Hands over an object, or each item of a list; paths of errors begin at the object given. */
 export const takeAll = (object: unknown, take: TakeObject): void => {
+  if (Array.isArray(object)) {
+    takeAll({ kind: 'List', items: object }, take);
+    return;
+  }
   if (!isFields(object) || itemKindOf(object['kind']) === undefined) {
     take(object);
     return;

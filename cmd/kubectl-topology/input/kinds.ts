@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// By which object files are known to be a snapshot or a bundle of kubectl topology, and what a snapshot says was read.
+// By which object files are known to be a snapshot of kubectl topology, and what a snapshot says was read.
 import { isFields } from '../../../pkg/apis/fields.ts';
-import type { Fields } from '../../../pkg/apis/fields.ts';
-
-export const OBSERVATIONS_KIND = 'TopologyObservations';
-
-export const isObservations = (object: unknown): object is Fields =>
-  isFields(object) && object['kind'] === OBSERVATIONS_KIND;
 
 export const SNAPSHOT_KIND = 'TopologySnapshot';
 

@@ -11,7 +11,6 @@ import {
   ZONE_EVACUATIONS,
 } from '../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
-import type { Encoding } from '../../../pkg/kubernetes/types.ts';
 import type { CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
 
 export interface Source {
@@ -22,7 +21,6 @@ export interface Source {
   readonly everywhere?: boolean;
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
-  readonly encoding?: Encoding;
   /** What it adds is evidence: where it may not be read the collection goes on without. */
   readonly evidence?: boolean;
   /** Not every cluster serves it: where it is not served there are none. */
@@ -36,14 +34,6 @@ const namespaced = (group: string, version: string, kind: string): Resource => (
   plural: `${kind.toLowerCase()}s`,
   namespaced: true,
 });
-
-const POLICIES: Resource = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  kind: 'MutatingAdmissionPolicy',
-  plural: 'mutatingadmissionpolicies',
-  namespaced: false,
-};
 
 const resource = (group: string, version: string, kind: string, plural: string, scoped = false): Resource => ({
   group,
@@ -136,7 +126,6 @@ export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
     { resource: namespaced('autoscaling.k8s.io', 'v1', 'VerticalPodAutoscaler'), optional: true },
   ],
   webhooks: [{ resource: MUTATING_WEBHOOK_CONFIGURATIONS }],
-  policies: [{ resource: POLICIES, optional: true }],
   events: [{ resource: EVENTS, fieldSelector: 'involvedObject.kind=Service' }],
   routers: ROUTERS,
   ingresses: ENTRIES,

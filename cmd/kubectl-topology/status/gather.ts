@@ -29,14 +29,12 @@ export interface GatherOptions {
   readonly probe: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Called with every object that is read, as the server sent it. */
-  readonly keep: (object: unknown) => void;
   readonly onProgress?: (what: string, count: number) => void;
   readonly signal: AbortSignal;
 }
 
 /** Reads sources one after the other and remembers what it may not read. */
-const createReading = ({ client, keep, onProgress, signal }: GatherOptions, collector: StatusCollector) => {
+const createReading = ({ client, onProgress, signal }: GatherOptions, collector: StatusCollector) => {
   const unseen = new Map<string, string>();
   const spoilt = new Map<string, string>();
   const read = async (what: string, source: Source, namespace?: string): Promise<void> => {
@@ -44,7 +42,6 @@ const createReading = ({ client, keep, onProgress, signal }: GatherOptions, coll
     const take = (object: unknown): void => {
       try {
         collector.add(object);
-        keep(object);
       } catch (error) {
         // One malformed object must not hide the rest.
         if (!(error instanceof FieldError)) throw error;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries admission with a slice that is created as a dry run: what comes back has hints if the admission backend acts. Nothing is stored.
+// Tries admission with a slice that is created as a dry run: what comes back has hints if the webhook acts. Nothing is stored.
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
-import { ANNOTATION_PROBE, LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import { LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
-import { probePlan } from '../../../pkg/diagnosis/status/probe-plan.ts';
+import { probedNamespace } from '../../../pkg/diagnosis/status/probe-plan.ts';
 import type { ProbeResult, StatusObjects } from '../../../pkg/diagnosis/status/evidence.ts';
 import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
@@ -19,14 +19,13 @@ const NAME = 'topology-status-probe';
 const ZONE = 'probe-zone';
 
 /** Ready, with a zone and without hints; the address is one for documentation. */
-const sliceFor = (namespace: string, carrier: ProbeResult['carrier']): EndpointSlice => ({
+const sliceFor = (namespace: string): EndpointSlice => ({
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
   metadata: {
     name: NAME,
     namespace,
     labels: { [LABEL_SERVICE_NAME]: NAME, [LABEL_STRATEGY]: 'same-zone' },
-    annotations: { [ANNOTATION_PROBE]: carrier },
   },
   addressType: 'IPv4',
   ports: [],
@@ -49,30 +48,24 @@ const failureOf = (error: unknown): Pick<ProbeResult, 'outcome' | 'message'> => 
   return { outcome: 'Unknown', message: `${needed}${message}` };
 };
 
-const probe = async (
-  carrier: ProbeResult['carrier'],
-  namespace: string,
-  { client, now, signal }: ProbeOptions,
-): Promise<ProbeResult> => {
+const probe = async (namespace: string, { client, now, signal }: ProbeOptions): Promise<ProbeResult> => {
   const before = now();
   try {
-    const stored = await client.create(ENDPOINT_SLICES, sliceFor(namespace, carrier), { dryRun: true }, signal);
+    const stored = await client.create(ENDPOINT_SLICES, sliceFor(namespace), { dryRun: true }, signal);
     const milliseconds = now() - before;
-    return { carrier, namespace, outcome: isHinted(stored) ? 'Hinted' : 'NotHinted', milliseconds, message: '' };
+    return { namespace, outcome: isHinted(stored) ? 'Hinted' : 'NotHinted', milliseconds, message: '' };
   } catch (error) {
-    return { carrier, namespace, ...failureOf(error) };
+    return { namespace, ...failureOf(error) };
   }
 };
 
-/** One result for each registered admission backend. */
+/** One result where a webhook is registered, else none. */
 export const probeAdmission = async (options: ProbeOptions): Promise<ProbeResult[]> => {
-  const results: ProbeResult[] = [];
-  for (const { carrier, namespace } of probePlan(options.objects)) {
-    results.push(
-      namespace === undefined
-        ? { carrier, namespace: '', outcome: 'Unknown', message: 'no namespace is known that it serves' }
-        : await probe(carrier, namespace, options),
-    );
-  }
-  return results;
+  const namespace = probedNamespace(options.objects);
+  if (namespace === undefined) return [];
+  return [
+    namespace === ''
+      ? { namespace, outcome: 'Unknown', message: 'no namespace is known that the webhook serves' }
+      : await probe(namespace, options),
+  ];
 };

@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which resources of a cluster a status looks at.
 import { COMMANDS } from '../../../pkg/apis/names.ts';
-import {
-  CONFIG_MAPS,
-  DEPLOYMENTS,
-  EVENTS,
-  EXTENSIONS,
-  LEASES,
-  MUTATING_ADMISSION_POLICY_BINDINGS,
-  NAMESPACES,
-  PODS,
-} from '../../../pkg/apis/resources.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, EVENTS, EXTENSIONS, LEASES, NAMESPACES, PODS } from '../../../pkg/apis/resources.ts';
 import { CHART_SELECTOR } from '../../../pkg/diagnosis/status/status.ts';
 import type { CollectionName } from '../../../pkg/diagnosis/snapshot.ts';
-import { CARRIER_NAME } from '../../../pkg/hints/policy/index.ts';
 import { SOURCES } from '../input/resources.ts';
 import type { Source } from '../input/resources.ts';
 
@@ -32,7 +22,7 @@ export const OF_INSTALLATIONS: readonly StatusSource[] = [
   { what: 'leases', sources: [{ resource: LEASES }] },
   {
     what: 'configmaps',
-    sources: [...Object.values(COMMANDS), CARRIER_NAME].map((name) => ({
+    sources: Object.values(COMMANDS).map((name) => ({
       resource: CONFIG_MAPS,
       fieldSelector: `metadata.name=${name}`,
     })),
@@ -46,7 +36,6 @@ const COLLECTIONS: readonly CollectionName[] = [
   'services',
   'slices',
   'webhooks',
-  'policies',
   'routers',
   'flowPolicies',
   'evacuations',
@@ -55,7 +44,6 @@ const COLLECTIONS: readonly CollectionName[] = [
 /** Of the whole cluster. */
 export const OF_CLUSTER: readonly StatusSource[] = [
   ...COLLECTIONS.map((what) => ({ what, sources: SOURCES[what] })),
-  { what: 'policies', sources: [{ resource: MUTATING_ADMISSION_POLICY_BINDINGS, optional: true }] },
   { what: 'namespaces', sources: [{ resource: NAMESPACES }] },
   { what: 'extensions', sources: [{ resource: EXTENSIONS, optional: true }] },
   {

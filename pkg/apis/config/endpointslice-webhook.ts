@@ -3,7 +3,7 @@
 import type { Static } from '@sinclair/typebox';
 import * as Type from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';
-import { admissionSchema, FLOW_CONTROLLER_SCHEMA, SERVED_NAMESPACES, servedNamespacesProblems } from './admission.ts';
+import { PLANNER_LEASE_SCHEMA, SERVED_NAMESPACES, servedNamespacesProblems } from './admission.ts';
 import { endpointFields, endpointSchema, LOG_SCHEMA } from './common.ts';
 import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './config-kind.ts';
 import { SHARING_INSTALLATION_SCHEMA } from './installation.ts';
@@ -83,10 +83,6 @@ const server = object(
 
 const schema = Type.Object({
   kubernetesVersion: Type.Optional(text('Version of the API server; default: from its /version.')),
-  admission: admissionSchema(
-    'Whether slices and kept settings are registered: always (`webhook`), never (`policy`), or unless the settings- ' +
-      'reconciler has recorded in the cluster that policies do it (`auto`).',
-  ),
   server,
   certificates: object(
     {
@@ -96,7 +92,18 @@ const schema = Type.Object({
     },
     { default: {}, description: 'Where the serving certificate comes from.' },
   ),
-  flowController: FLOW_CONTROLLER_SCHEMA,
+  flowController: object(
+    {
+      users: Type.Array(userName(), {
+        uniqueItems: true,
+        default: [],
+        description:
+          'User names whose planned hints are left unchanged; default: its ServiceAccount in the own namespace.',
+      }),
+      lease: PLANNER_LEASE_SCHEMA,
+    },
+    { default: {}, description: 'About the flow-controller.' },
+  ),
   settingsReconciler: object(
     {
       user: Type.Optional(

@@ -65,19 +65,6 @@ const schema = Type.Object({
   }),
   excludedNamespaces: namespaceList('Namespaces whose Services are never changed.'),
   metricSources: METRIC_SOURCES_SCHEMA,
-  fanOutMegabytesPerMinute: Type.Optional(
-    whole(
-      1,
-      1_000_000,
-      'What the proxies of all Nodes together may receive a minute because of plans, megabytes: EndpointSlices that are written, times Nodes. Plans that only keep more traffic in its zone wait for it. Default: no limit.',
-    ),
-  ),
-  shards: whole(
-    1,
-    8,
-    'Parts that the namespaces are divided into, each planned by one replica through a Lease of its own; replicas that have none wait. Watches and memory are not divided.',
-    { default: 1 },
-  ),
   status,
   nodeGroups,
   trafficProof,
@@ -99,10 +86,8 @@ const check = (config: FlowControllerConfiguration): CrossFieldProblem[] => {
     const message = wants ? `must not be empty for ${operator}.` : `must be empty for ${operator}.`;
     return [{ path: ['namespaceSelector', 'matchExpressions', index, 'values'], message }];
   });
-  const unelected = config.shards > 1 && !config.leaderElection.enabled;
   return [
     ...problems,
-    ...(unelected ? [{ path: ['shards'], message: 'above 1 needs leaderElection.enabled.' }] : []),
     ...metricSourcesProblems('metricSources', config.metricSources),
     ...leaderElectionProblems(config.leaderElection),
   ];

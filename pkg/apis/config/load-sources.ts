@@ -91,10 +91,9 @@ const reached = {
 };
 
 /** A Prometheus that is asked by something else than a source of load. */
-export const prometheusServerSchema = (description: string) =>
-  object({ url, timeoutSeconds, ...reached }, { description });
+const prometheusServerSchema = (description: string) => object({ url, timeoutSeconds, ...reached }, { description });
 
-export type PrometheusServerConfiguration = Static<ReturnType<typeof prometheusServerSchema>>;
+type PrometheusServerConfiguration = Static<ReturnType<typeof prometheusServerSchema>>;
 
 const source = object({
   ...common,
@@ -106,10 +105,6 @@ const source = object({
   ),
   sampleTimeQuery: promql(
     'Prometheus: PromQL with the labels of `query` that returns when each sample was taken, seconds since 1970.',
-  ),
-  latencyQuery: promql(
-    'Prometheus: PromQL for the mean latency of each Pod, seconds, with its labels: capacity is learned from it where latency ' +
-      'grows faster than the configured capacity explains. `$namespace` and `$service` stand for the Service.',
   ),
   windowSeconds: Type.Optional(
     whole(1, 3_600, `Prometheus: window over which queries average. Default ${DEFAULTS.windowSeconds}.`),
@@ -123,7 +118,11 @@ const source = object({
     ),
   ),
   maxResponseBytes: Type.Optional(
-    whole(1_024, 268_435_456, 'Prometheus: largest answer that is read. Default 8388608 (8 MiB).'),
+    whole(
+      1_024,
+      268_435_456,
+      'Prometheus: largest answer that is read; it may have one value or key for every 8 bytes of this. Default 8388608 (8 MiB).',
+    ),
   ),
   maxConcurrentQueries: Type.Optional(
     whole(1, 100, `Prometheus: queries at the same time. Default ${DEFAULTS.maxConcurrentQueries}.`),
@@ -160,7 +159,7 @@ export type PrometheusSourceConfiguration = Omit<SourceConfiguration, 'type' | '
 /** Traffic-meters: read one by one, or with a url from a Prometheus that scrapes them. */
 export type TrafficMeterSourceConfiguration = Omit<
   SourceConfiguration,
-  'type' | 'query' | 'sampleTimeQuery' | 'latencyQuery' | 'policyQueries' | 'labels'
+  'type' | 'query' | 'sampleTimeQuery' | 'policyQueries' | 'labels'
 > & {
   type: 'TrafficMeter';
 };
@@ -214,7 +213,7 @@ const headerProblems = ({ headers: given = {} }: PrometheusServerConfiguration):
     .map((name) => ({ path: ['headers', name], message: 'is not for this list.' }));
 
 /** What the schema of a server cannot say. */
-export const prometheusServerProblems = (configured: PrometheusServerConfiguration): Problem[] => {
+const prometheusServerProblems = (configured: PrometheusServerConfiguration): Problem[] => {
   const problems = [...urlProblems(configured), ...headerProblems(configured)];
   const { certFile, keyFile } = configured.tls ?? {};
   if ((certFile === undefined) === (keyFile === undefined)) return problems;
@@ -239,7 +238,7 @@ const prometheusProblems = (configured: PrometheusSourceConfiguration): Problem[
 
 const OF_METERS: ReadonlySet<string> = new Set(['count', 'meterNamespace']);
 /** What a query says is fixed where meters are asked about. */
-const FIXED = ['query', 'sampleTimeQuery', 'latencyQuery', 'policyQueries', 'labels'];
+const FIXED = ['query', 'sampleTimeQuery', 'policyQueries', 'labels'];
 
 const meterProblems = (configured: TrafficMeterSourceConfiguration): Problem[] => {
   const fixed = FIXED.filter((field) => Object.hasOwn(configured, field)).map((field) => ({

@@ -5,13 +5,13 @@ import type { ErrorObject, SchemaObject } from 'ajv';
 import { LineCounter, parseDocument } from 'yaml';
 import type { Document } from 'yaml';
 import { defined } from '../defined.ts';
-import { errorText } from '../error-text.ts';
+import { parserText } from '../error-text.ts';
 import { ConfigError } from './config-error.ts';
 import type { ConfigProblem } from './config-error.ts';
 import { CONFIG_API_VERSION } from './config-kind.ts';
 import type { ConfigKind } from './config-kind.ts';
 import { locate, locateKey, pathOfPointer, positionOfOffset, renderPath } from './positions.ts';
-import { sentenceOf, show } from './sentences.ts';
+import { sentenceOf } from './sentences.ts';
 
 /** Configuration is a page of text; larger input is a mistake (or an attack through aliases), not a configuration. */
 const MAX_CHARACTERS = 1_000_000;
@@ -58,7 +58,7 @@ const parse = (text: string, file: string): Source => {
   const broken = document.errors[0];
   if (broken !== undefined) {
     const several = broken.code === 'MULTIPLE_DOCS';
-    fail(broken.pos[0], several ? 'the file holds more than one document.' : `not valid YAML: ${broken.message}.`);
+    fail(broken.pos[0], several ? 'the file holds more than one document.' : `not valid YAML: ${parserText(broken)}.`);
   }
   if (document.contents === null) fail(0, 'the file is empty.');
   return { file, document, lines };
@@ -69,7 +69,7 @@ const valueOf = ({ file, document }: Source): unknown => {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    const message = `not valid YAML: ${errorText(error)}.`;
+    const message = `not valid YAML: ${parserText(error)}.`;
     throw new ConfigError(file, [{ line: 1, column: 1, field: '', message }]);
   }
 };
@@ -83,7 +83,7 @@ const checkHeader = <T>(kind: ConfigKind<T>, value: unknown, source: Source): vo
     const given: unknown = Reflect.get(value, field);
     if (given === wanted) return [];
     const { line, column } = locate(source.document, source.lines, [field]);
-    const message = given === undefined ? 'is required.' : `is ${show(given)}.`;
+    const message = given === undefined ? 'is required.' : 'is another.';
     return [{ line, column, field, message, allowed: [wanted] }];
   });
   if (problems.length > 0) throw new ConfigError(source.file, problems);

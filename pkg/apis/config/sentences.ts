@@ -11,7 +11,7 @@ export interface Sentence {
 }
 
 /** JSON, shortened; an alias can make a value that contains itself, and brackets one that is too deep to print. */
-export const show = (value: unknown): string => {
+const show = (value: unknown): string => {
   try {
     const text = JSON.stringify(value) ?? 'undefined';
     return text.length > 80 ? `${text.slice(0, 77)}...` : text;

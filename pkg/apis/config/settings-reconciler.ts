@@ -3,24 +3,12 @@
 import * as Type from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import type { Seed } from '../gardener.ts';
-import { COMMANDS, EXTENSION_NAME, EXTENSION_TYPE, METER_NAMESPACE } from '../names.ts';
-import { FLOW_CONTROLLER_SCHEMA, SERVED_NAMESPACES, admissionSchema, servedNamespacesProblems } from './admission.ts';
+import { COMMANDS, EXTENSION_TYPE } from '../names.ts';
+import { PLANNER_LEASE_SCHEMA, SERVED_NAMESPACES, servedNamespacesProblems } from './admission.ts';
 import { LOG_SCHEMA, endpointSchema, leaderElectionProblems, leaderElectionSchema, seconds } from './common.ts';
 import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './config-kind.ts';
 import { SHARING_INSTALLATION_SCHEMA } from './installation.ts';
-import { prometheusServerProblems, prometheusServerSchema } from './load-sources.ts';
-import {
-  flag,
-  mapOf,
-  namespaceList,
-  namespaceName,
-  object,
-  objectName,
-  oneOf,
-  text,
-  userName,
-  whole,
-} from './schema.ts';
+import { flag, mapOf, namespaceList, namespaceName, object, oneOf, text, whole } from './schema.ts';
 
 const EXTENSIONS_SCHEMA = object(
   {
@@ -161,75 +149,10 @@ const hintRepair = object(
     enabled: flag('Resync slices that came back without hints after an outage.', { default: true }),
     writesPerSecond: whole(1, 20, 'Most resyncs per second.', { default: 20 }),
     backoffSeconds: secondsWithin(10, 3_600, 60, 'Pause after a resync that brought no hints; doubled up to an hour.'),
+    ...SERVED_NAMESPACES,
   },
   { default: {}, description: 'Recovery of slices written while the webhook was unavailable.' },
 );
-
-const policies = object(
-  {
-    // Room for what follows it.
-    name: objectName('Prefix of the names of policies and bindings; distinguishes installations in one cluster.', {
-      maxLength: 200,
-      default: EXTENSION_NAME,
-    }),
-    ...SERVED_NAMESPACES,
-    user: Type.Optional(
-      userName({
-        description:
-          'User name of the settings-reconciler, whose writes are never changed; default: its ServiceAccount in the own namespace.',
-      }),
-    ),
-  },
-  { default: {}, description: 'The admission policies, where they are the admission backend.' },
-);
-
-/** The admission policies, where they are the admission backend. */
-export type PoliciesConfiguration = Static<typeof policies>;
-
-const measurement = object({
-  name: text('What is measured, as the condition `Measured` names it.', {
-    maxLength: 63,
-    pattern: '^[A-Za-z0-9]([-A-Za-z0-9_. ]*[A-Za-z0-9])?$',
-  }),
-  query: text('PromQL that yields one sample for each zone.', { maxLength: 16_384 }),
-  zoneLabel: text('Label of its samples that names the zone of the servers.', {
-    maxLength: 253,
-    pattern: '^[a-zA-Z_][a-zA-Z0-9_]*$',
-    default: 'zone',
-  }),
-  unit: oneOf(['None', 'PerSecond', 'Ratio', 'Seconds'], {
-    default: 'None',
-    description: 'Of its values: `Ratio` is shown as a percentage, `Seconds` as a time.',
-  }),
-});
-
-/** A query to Prometheus by zone. */
-export type MeasurementConfiguration = Static<typeof measurement>;
-
-const evacuation = object(
-  {
-    prometheus: Type.Optional(prometheusServerSchema('Prometheus that is asked `measurements`.')),
-    measurements: Type.Array(measurement, {
-      maxItems: 8,
-      default: [],
-      description:
-        'What clients measure by zone while one is evacuated, in the condition `Measured` of ZoneEvacuations. ' +
-        'Each has `name`, `query`, `zoneLabel` (default `zone`) and `unit` (`None`, `PerSecond`, `Ratio`, `Seconds`).',
-    }),
-    meters: object(
-      {
-        enabled: flag('Read from the traffic-meters which new connections still reach the zone.', { default: false }),
-        namespace: namespaceName('Namespace of the meters.', { default: METER_NAMESPACE }),
-      },
-      { default: {}, description: 'New connections, in the same condition.' },
-    ),
-    intervalSeconds: secondsWithin(5, 300, 15, 'Time between two readings while a zone is evacuated.'),
-  },
-  { default: {}, description: 'What is measured while a zone is evacuated.' },
-);
-
-/** What is measured while a zone is evacuated. */
-export type EvacuationConfiguration = Static<typeof evacuation>;
 
 const schema = Type.Object({
   modes,
@@ -238,17 +161,11 @@ const schema = Type.Object({
     default: 'auto',
     description: 'Whether namespaces are labelled for the settings webhook: after a fight, always, never.',
   }),
-  admission: admissionSchema(
-    'Admission backend that writes hints and preserves settings: the webhook, policies of the API server (Kubernetes 1.36), ' +
-      'or policies where they are served and no slice is larger than usual (`auto`).',
-  ),
-  policies,
   installation: SHARING_INSTALLATION_SCHEMA,
-  flowController: FLOW_CONTROLLER_SCHEMA,
+  flowController: object({ lease: PLANNER_LEASE_SCHEMA }, { default: {}, description: 'About the flow-controller.' }),
   drift,
   kubernetesVersion,
   hintRepair,
-  evacuation,
   extensions: EXTENSIONS_SCHEMA,
   heartbeat: HEARTBEAT_SCHEMA,
   leaderElection: leaderElectionSchema(COMMANDS.settingsReconciler),
@@ -260,23 +177,6 @@ const schema = Type.Object({
 /** SettingsReconcilerConfiguration after defaulting. */
 export type SettingsReconcilerConfiguration = ConfigHeader & Static<typeof schema>;
 
-const evacuationProblems = ({ prometheus, measurements }: EvacuationConfiguration): CrossFieldProblem[] => {
-  if (prometheus === undefined)
-    return measurements.length === 0
-      ? []
-      : [{ path: ['evacuation', 'prometheus'], message: 'is required: measurements are asked of it.' }];
-  const twice = measurements.flatMap(({ name }, index): CrossFieldProblem[] => {
-    const first = measurements.findIndex((other) => other.name === name);
-    const message = `is ${JSON.stringify(name)}, as that of measurements[${first}].`;
-    return first === index ? [] : [{ path: ['evacuation', 'measurements', index, 'name'], message }];
-  });
-  const ofServer = prometheusServerProblems(prometheus).map(({ path, message }) => ({
-    path: ['evacuation', 'prometheus', ...path],
-    message,
-  }));
-  return [...ofServer, ...twice];
-};
-
 const check = (config: SettingsReconcilerConfiguration): CrossFieldProblem[] => {
   const { garden } = config.modes;
   const own: CrossFieldProblem[] = [];
@@ -286,8 +186,7 @@ const check = (config: SettingsReconcilerConfiguration): CrossFieldProblem[] => 
   }
   return [
     ...own,
-    ...servedNamespacesProblems('policies', config.policies),
-    ...evacuationProblems(config.evacuation),
+    ...servedNamespacesProblems('hintRepair', config.hintRepair),
     ...leaderElectionProblems(config.leaderElection),
   ];
 };

@@ -12,7 +12,7 @@ import { slicesOf } from '../settings/caches.ts';
 import type { SettingsCaches } from '../settings/caches.ts';
 import type { EnabledSettings } from '../settings/types.ts';
 import { zoneAndKubelet } from '../settings/watches.ts';
-import { showEffectiveness } from './metrics.ts';
+import { showEffectiveness, showUnsafeRouters } from './metrics.ts';
 import { createEffectivenessReconciler } from './reconciler.ts';
 import type { EffectivenessOptions, Effects } from './reconciler.ts';
 
@@ -30,14 +30,16 @@ export const createEffectivenessController = (
   options: EffectivenessControllerOptions,
 ): { readonly effects: Effects; readonly spec: ControllerSpec } => {
   const { caches, enabled, routers, metrics } = options;
+  const clients = createClients(caches.nodes, routers);
   const effects = createEffectivenessReconciler({
     ...options,
     service: (namespace, name) => caches.services.get({ namespace, name }),
     slices: (namespace, name) => slicesOf(caches.slices, namespace, name),
     nodes: () => caches.nodes.list(),
-    clients: createClients(caches.nodes, routers),
+    clients,
   });
   showEffectiveness(metrics, effects);
+  showUnsafeRouters(metrics, clients);
   const ofSlice = ({ metadata }: EndpointSlice): string[] =>
     enabled.get(metadata?.namespace ?? '') === undefined ? [] : [metadata?.namespace ?? ''];
   const all = (): string[] => [...enabled.entries()].map(([namespace]) => namespace);

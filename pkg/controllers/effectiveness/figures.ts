@@ -21,10 +21,10 @@ export interface ServiceFigures {
 
 const isHinted = ({ hints }: Endpoint): boolean => (hints?.forZones ?? []).length > 0;
 
-/** Addresses and ports do not matter here, and caches do not keep them. */
+/** Which address and port does not matter here, and caches do not keep them. */
 const proxyEndpoint = ({ zone = '', nodeName = '', conditions, hints }: Endpoint, index: number): ProxyEndpoint => ({
   key: String(index),
-  address: '',
+  address: String(index),
   port: 0,
   zone,
   nodeName,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics of effect: Services by state, endpoints with and without hints, and the predicted share of connections in zone.
+// Metrics of effect: data planes that are unsafe with hints, Services by state, endpoints with and without hints, and the predicted share of connections in zone.
+import type { Clients } from '../../diagnosis/models/follow.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { SERVICE_LABELS, seriesLabels, limitServices } from '../../telemetry/series-limit.ts';
 import type { Effects } from './reconciler.ts';
@@ -15,6 +16,23 @@ const sharesIn = (effects: Shown): { namespace: string; service: string; share: 
   [...effects.figures()].flatMap(({ namespace, service, figures: { inZone } }) =>
     inZone === undefined ? [] : [{ namespace, service, share: inZone }],
   );
+
+/** Data planes whose clients may get no endpoint because of hints, although one is ready. */
+export const showUnsafeRouters = (metrics: Metrics, clients: () => readonly Clients[]): void => {
+  metrics.gauge({
+    name: 'data_plane_unsafe_nodes',
+    help: 'Ready Nodes whose data plane gives clients no endpoint, although one is ready, where hints name their zone for none or only for endpoints that are not ready. safe_since: the release from which it does not; empty where none is known.',
+    labels: ['data_plane', 'version', 'safe_since'],
+    collect(gauge) {
+      gauge.reset();
+      for (const { router, nodes } of clients()) {
+        const { title, version, behaviour } = router;
+        if (behaviour.unmatched !== 'none' && behaviour.unready !== 'none') continue;
+        gauge.inc({ data_plane: title, version: version ?? '', safe_since: behaviour.safeSince ?? '' }, nodes);
+      }
+    },
+  });
+};
 
 /** Gauges are computed when they are scraped. */
 export const showEffectiveness = (metrics: Metrics, effects: Shown): void => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows whether Services configured for zone-local routing are effective, and reports changes: metric, log line, events per namespace.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { LABEL_ZONE } from '../../apis/names.ts';
+import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
 import type { Table } from '../../kubernetes/table.ts';
 import type { Clock, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { Clients } from '../../diagnosis/models/follow.ts';
@@ -57,11 +57,10 @@ const DONE: Result = { kind: 'done' };
 
 /** Zones of the ready Nodes; a Node without zone counts for none. */
 export const readyZones = (nodes: readonly Node[]): string[] =>
-  nodes.flatMap(({ metadata, status }) => {
-    const zone = metadata?.labels?.[LABEL_ZONE];
-    const ready = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
-    return ready && zone !== undefined && zone !== '' ? [zone] : [];
-  });
+  nodes
+    .filter(isNodeReady)
+    .map(zoneOfNode)
+    .filter((zone) => zone !== '');
 
 /** The Service whose traffic an object is about: an Etcd's is made by etcd-druid. */
 export const serviceNameOf = ({ kind, ref }: Pick<ObjectDecision, 'kind' | 'ref'>): string =>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a ZoneEvacuation can be done: zones and data planes, capacity of what remains, and whether admission keeps what is written.
 import type { EndpointSlice, Node } from '../../apis/core.ts';
-import { ANNOTATION_EVACUATED, LABEL_ZONE, NOWHERE } from '../../apis/names.ts';
+import { ANNOTATION_EVACUATED, NOWHERE } from '../../apis/names.ts';
 import { refOf } from '../../apis/object.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
+import { answerTitle } from '../../diagnosis/models/follow.ts';
 import { createRouters } from '../../diagnosis/routers/routers.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import { overloadOf } from '../../diagnosis/survival/overload.ts';
@@ -17,7 +18,7 @@ import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/types.ts';
 import type { Evacuations, Scope } from './evacuations.ts';
 import { inOrder, readTraffic } from './order.ts';
-import { zonesOfNodes } from './services.ts';
+import { zoneOfNode, zonesOfNodes } from '../../apis/readings.ts';
 import type { View } from './view.ts';
 
 const ADDRESSES: Readonly<Record<string, string>> = { IPv4: '192.0.2.1', IPv6: '2001:db8::1' };
@@ -81,7 +82,15 @@ export const createAcceptance = (options: AcceptanceOptions): Acceptance => {
     const nodes = caches.nodes.list();
     const routers = createRouters({ objects: options.routers.objects() ?? [], nodes });
     const answers = nodes.map((node) => routers.of(node)).filter(({ behaviour }) => behaviour.unmatched === 'none');
-    return [...new Set(answers.map(({ title, version }) => (version === null ? title : `${title} ${version}`)))];
+    return [
+      ...new Set(
+        answers.map((answer) =>
+          answer.behaviour.safeSince === null
+            ? answerTitle(answer)
+            : `${answerTitle(answer)} (fixed in ${answer.behaviour.safeSince})`,
+        ),
+      ),
+    ];
   };
 
   /** What is against it, of Services that it is about; nothing where the object says not to look. */
@@ -93,7 +102,7 @@ export const createAcceptance = (options: AcceptanceOptions): Acceptance => {
     if (force || capacityCheck === 'Skip') return ENOUGH;
     const known = await readTraffic(options, signal);
     const nodes = new Map<string, number>();
-    for (const zoneOf of caches.nodes.list().map(({ metadata }) => metadata?.labels?.[LABEL_ZONE]))
+    for (const zoneOf of caches.nodes.list().map(zoneOfNode))
       if (zoneOf) nodes.set(zoneOf, (nodes.get(zoneOf) ?? 0) + 1);
     const seen = view();
     const [overloaded, together]: [{ after: number; text: string }[], string[]] = [[], []];

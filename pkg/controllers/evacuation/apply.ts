@@ -11,7 +11,6 @@ import type { Cache } from '../../kubernetes/cache.ts';
 import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import type { RewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { Client } from '../../kubernetes/types.ts';
-import type { WriteWindow } from '../../kubernetes/write-window.ts';
 
 /** What a slice is to be: under a mark, or undefined for without. */
 export type Next = Pick<EvacuationMark, 'out' | 'cover'> | undefined;
@@ -22,11 +21,15 @@ export const operationsFor = (slice: EndpointSlice, next: Next): JsonPatchOperat
   const endpoints = slice.endpoints ?? [];
   if (mark === undefined && (next === undefined || endpoints.length === 0)) return [];
   if (slice.addressType === 'FQDN') return [];
-  return evacuationPatch({ endpoints, annotations: slice.metadata?.annotations }, mark, next);
+  const { labels, annotations } = slice.metadata ?? {};
+  return evacuationPatch({ endpoints, labels, annotations }, mark, next);
 };
 
 /** The API server refuses the patch where the slice is not the one that was read. */
-const locked = ({ metadata }: EndpointSlice, operations: readonly JsonPatchOperation[]): JsonPatchOperation[] => [
+export const locked = (
+  { metadata }: EndpointSlice,
+  operations: readonly JsonPatchOperation[],
+): JsonPatchOperation[] => [
   { op: 'replace', path: '/metadata/resourceVersion', value: metadata?.resourceVersion ?? '' },
   ...operations,
 ];
@@ -44,19 +47,16 @@ export interface WriteOptions {
   readonly client: Pick<Client, 'patch'>;
   readonly slices: Pick<Cache<EndpointSlice>, 'beginWrite'>;
   readonly guard: RewriteGuard;
-  /** Default: each slice after the answer to the one before. */
-  readonly window?: Pick<WriteWindow, 'run'>;
 }
-
-const AT_ONCE: Pick<WriteWindow, 'run'> = { run: (write) => write() };
 
 /** The watch brings the newer slice; a safety resync. */
 const CONFLICT_RETRY_MS = 1_000;
 
+/** One slice after the other. */
 export const writeSlices = async (
   slices: readonly EndpointSlice[],
   next: Next,
-  { client, slices: cache, guard, window = AT_ONCE }: WriteOptions,
+  { client, slices: cache, guard }: WriteOptions,
   signal: AbortSignal,
 ): Promise<Written> => {
   const wanted = next === undefined ? '' : JSON.stringify([[...next.out.keys()].sort(), next.cover]);
@@ -77,10 +77,8 @@ export const writeSlices = async (
       continue;
     }
     try {
-      await window.run(async () => {
-        const end = cache.beginWrite(ref);
-        end(await client.patch<EndpointSlice>(ENDPOINT_SLICES, ref, 'json', locked(slice, operations), {}, signal));
-      });
+      const end = cache.beginWrite(ref);
+      end(await client.patch<EndpointSlice>(ENDPOINT_SLICES, ref, 'json', locked(slice, operations), {}, signal));
       guard.written(key, wanted);
       written += 1;
     } catch (error) {

@@ -1,121 +1,132 @@
 // SPDX-License-Identifier: Apache-2.0
-// Returns evacuated slices without the controller that evacuated them: all at once for --cleanup, and those that were forgotten, by another
-// leader, while the settings-reconciler is dead.
+// Returns evacuated slices without the controller that evacuated them, by the API server alone: for --cleanup, `return --direct` and `off`.
+import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice } from '../../apis/core.ts';
-import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
+import { defined } from '../../apis/defined.ts';
+import { refOf } from '../../apis/object.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
-import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
-import { isRunning } from '../../evacuation/active.ts';
-import { isMarked, markOf } from '../../evacuation/decide.ts';
-import { stillLeft } from '../../evacuation/mark.ts';
-import type { Cache } from '../../kubernetes/cache.ts';
-import { isNotFound } from '../../kubernetes/errors.ts';
-import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
+import { markOf } from '../../evacuation/decide.ts';
+import { returnPatch } from '../../evacuation/slice.ts';
+import { systemClock } from '../../kubernetes/clock.ts';
+import {
+  ApiError,
+  ConnectionError,
+  isGone,
+  isNotFound,
+  isStalePatch,
+  isTooManyRequests,
+} from '../../kubernetes/errors.ts';
 import { sleep } from '../../kubernetes/sleep.ts';
-import type { Client, Clock } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/types.ts';
-import { writeSlices } from './apply.ts';
-import type { Next } from './apply.ts';
+import type { Client } from '../../kubernetes/types.ts';
+import { locked } from './apply.ts';
+
+/** Between two attempts where the API server does not answer, as it may while a zone is half dead. */
+export const RETRY_MS = 1_000;
+
+const SERVER_ERROR = 500;
+
+/** The server's own watches end after minutes; a broken one is begun again, as is what a server answers that has lost its etcd or is overloaded. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof ConnectionError ||
+  isGone(error) ||
+  (error instanceof ApiError && (error.status >= SERVER_ERROR || isTooManyRequests(error)));
+
+/** Whether the slice shows that endpoints of the zone leave; without a zone, of any. */
+export const isMarkedFor = (slice: EndpointSlice, zone?: string): boolean => {
+  const mark = markOf(slice);
+  return mark !== undefined && (zone === undefined || mark.out.has(zone));
+};
+
+/** Slices of the zone's evacuation, or of all, as they are now, and the version of the list. */
+export const listMarked = async (
+  client: Pick<Client, 'pages'>,
+  zone: string | undefined,
+  signal: AbortSignal,
+): Promise<{ readonly slices: EndpointSlice[]; readonly resourceVersion: string }> => {
+  const slices: EndpointSlice[] = [];
+  let resourceVersion = '';
+  for await (const { items, metadata } of client.pages<EndpointSlice>(ENDPOINT_SLICES, {}, signal)) {
+    slices.push(...items.filter((slice) => isMarkedFor(slice, zone)));
+    resourceVersion = metadata.resourceVersion ?? resourceVersion;
+  }
+  return { slices, resourceVersion };
+};
+
+/** What brings the slice back, without what it shows of other zones. */
+const returnOperations = (slice: EndpointSlice, zone: string | undefined): JsonPatchOperation[] => {
+  const mark = markOf(slice);
+  if (mark === undefined || !isMarkedFor(slice, zone)) return [];
+  const { endpoints, metadata: { labels, annotations } = {} } = slice;
+  const isLeft = (other: string): boolean => zone !== undefined && other !== zone;
+  return returnPatch({ endpoints: endpoints ?? [], labels, annotations }, mark, isLeft);
+};
+
+/** Writes at a time: the API server's answers slow each of them down by itself. */
+const AT_A_TIME = 16;
+/** More than once: slices that were made meanwhile, that another writer was faster with or wrote again, or that could not be written then. */
+const ROUNDS = 10;
 
 export interface ReturnOptions {
-  client: Pick<Client, 'pages' | 'patch'>;
-  clock: Pick<Clock, 'monotonic'>;
+  readonly client: Pick<Client, 'pages' | 'patch'>;
+  /** Default: all zones. */
+  readonly zone?: string;
+  /** What is removed from a slice; empty: nothing. Default: the evacuation. */
+  readonly operationsOf?: (slice: EndpointSlice) => JsonPatchOperation[];
+  readonly fieldManager?: string;
+  /** Called with how many are done of how many. */
+  readonly onDone?: (done: number, all: number) => void;
 }
 
-/** An owner that writes at the same moment makes a write conflict; it will not do so many times in a row. */
-const TRIES = 5;
+export interface Returned {
+  readonly returned: number;
+  /** Slices that still have it. */
+  readonly left: number;
+  /** Of the last round. */
+  readonly errors: readonly unknown[];
+}
 
-/** Answers are not cached: the next list brings them. */
-const NO_CACHE = { beginWrite: () => () => undefined };
-
-const marked = async ({ client }: ReturnOptions, signal: AbortSignal): Promise<EndpointSlice[]> => {
-  const found: EndpointSlice[] = [];
-  for await (const { items } of client.pages<EndpointSlice>(ENDPOINT_SLICES, {}, signal))
-    found.push(...items.filter(isMarked));
-  return found;
-};
-
-const writer = ({ client, clock }: Pick<ReturnOptions, 'clock'> & { client: Pick<Client, 'patch'> }) => {
-  const guard = createRewriteGuard({ clock, delayMs: () => 0 });
-  return (slices: readonly EndpointSlice[], next: Next, signal: AbortSignal) =>
-    writeSlices(slices, next, { client, slices: NO_CACHE, guard }, signal);
-};
-
-/** The number of slices that were returned. */
-export const returnSlices = async (options: ReturnOptions, signal: AbortSignal): Promise<number> => {
+/** One slice that cannot be written keeps no other from being written. */
+export const returnSlices = async (options: ReturnOptions, signal: AbortSignal): Promise<Returned> => {
+  const { client, zone, fieldManager, onDone } = options;
+  const { operationsOf = (slice) => returnOperations(slice, zone) } = options;
+  const list = async (): Promise<EndpointSlice[]> => {
+    const found: EndpointSlice[] = [];
+    for await (const { items } of client.pages<EndpointSlice>(ENDPOINT_SLICES, {}, signal))
+      found.push(...items.filter((slice) => operationsOf(slice).length > 0));
+    return found;
+  };
   let returned = 0;
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const { written, retryMs } = await writer(options)(await marked(options, signal), undefined, signal);
-    returned += written;
-    if (retryMs === undefined) return returned;
-  }
-  return returned;
-};
-
-/** A slice as far as a cache of another controller knows it. */
-export interface KnownMark {
-  readonly ref: Required<ObjectRef>;
-  /** Zones that its mark is about. */
-  readonly zones: readonly string[];
-}
-
-export interface SecondSweeperOptions {
-  client: Pick<Client, 'get' | 'patch'>;
-  evacuations: Pick<Cache<ZoneEvacuation & KubernetesObject>, 'list' | 'state'>;
-  /** Slices with a mark. */
-  marked(): readonly KnownMark[];
-  clock: Clock;
-  logger: Logger;
-}
-
-/** The settings-reconciler needs seconds; admission returns whatever is written meanwhile. */
-const GRACE_MS = 60_000;
-const LOOK_MS = 15_000;
-
-/** Returns slices whose evacuation has been over for a minute. What is not known to be over stays. */
-export const createSecondSweeper = (options: SecondSweeperOptions): { run(signal: AbortSignal): Promise<void> } => {
-  const { client, evacuations, clock, logger } = options;
-  /** Since when a slice is overdue, monotonic milliseconds. */
-  let overdue: ReadonlyMap<string, number> = new Map();
-
-  const sweep = async (signal: AbortSignal): Promise<void> => {
-    if (evacuations.state === 'pending' || evacuations.state === 'refused') return;
-    const running = evacuations.list().filter((one) => isRunning(one, clock.now()));
-    const left = new Set(running.map(({ spec }) => spec.zone));
-    const found = options.marked().filter(({ zones }) => zones.some((zone) => !left.has(zone)));
-    const now = clock.monotonic();
-    const path = ({ ref }: KnownMark): string => `${ref.namespace}/${ref.name}`;
-    overdue = new Map(found.map((one) => [path(one), overdue.get(path(one)) ?? now]));
-    const due = found.filter((one) => now - (overdue.get(path(one)) ?? now) >= GRACE_MS);
-    const write = writer(options);
-    let returned = 0;
-    for (const { ref } of due) {
-      const slice = await client.get<EndpointSlice>(ENDPOINT_SLICES, ref, signal).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-        return undefined;
-      });
-      const mark = slice === undefined ? undefined : markOf(slice);
-      if (slice === undefined || mark === undefined) continue;
-      const { written } = await write(
-        [slice],
-        stillLeft(mark, (zone) => left.has(zone)),
-        signal,
-      );
-      returned += written;
-    }
-    if (returned > 0)
-      logger.warn('evacuated slices returned on behalf of the settings-reconciler', { slices: returned });
-  };
-
-  return {
-    async run(signal) {
-      while (!signal.aborted) {
-        await sweep(signal).catch((error: unknown) => {
-          if (!signal.aborted) logger.warn('cannot return evacuated slices, will retry', { error });
-        });
-        // Rejects only when aborted, which ends the loop.
-        await sleep(clock, LOOK_MS, signal).catch(() => undefined);
+  for (let round = 1; ; round += 1) {
+    const slices = await list();
+    const waiting = [...slices];
+    const errors: unknown[] = [];
+    let done = 0;
+    const work = async (): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) {
+        const written = await client
+          .patch(
+            ENDPOINT_SLICES,
+            refOf(next),
+            'json',
+            locked(next, operationsOf(next)),
+            defined({ fieldManager }),
+            signal,
+          )
+          .then(() => 1)
+          .catch((error: unknown) => {
+            if (!isNotFound(error) && !isStalePatch(error)) errors.push(error);
+            return 0;
+          });
+        returned += written;
+        done += 1;
+        onDone?.(done, slices.length);
       }
-    },
-  };
+    };
+    if (slices.length === 0) return { returned, left: 0, errors };
+    if (round > ROUNDS) return { returned, left: slices.length, errors };
+    await Promise.all(Array.from({ length: AT_A_TIME }, work));
+    signal.throwIfAborted();
+    if (!errors.every(isPassing)) return { returned, left: (await list()).length, errors };
+    if (errors.length > 0) await sleep(systemClock, RETRY_MS, signal);
+  }
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evacuates zones: decides whether a ZoneEvacuation can be done, has every Service looked at, says how far it is, and returns the zone.
 import type { Node } from '../../apis/core.ts';
-import type { EvacuationConfiguration } from '../../apis/config/settings-reconciler.ts';
 import { COMMANDS } from '../../apis/names.ts';
 import { nameOf } from '../../apis/object.ts';
 import { ZONE_EVACUATIONS } from '../../apis/resources.ts';
@@ -20,20 +19,16 @@ import type { Logger } from '../../telemetry/types.ts';
 import type { SettingsCaches } from '../settings/caches.ts';
 import { createAcceptance } from './acceptance.ts';
 import { createEvacuations, createScope } from './evacuations.ts';
-import { createMeasuring } from './measuring.ts';
 import { createEvacuationCounter, showEvacuation } from './metrics.ts';
 import { createReading } from './reading.ts';
 import { again, createEvacuationReconciler, overdueSlices, REST, RESYNC_MS, SOON_MS } from './reconciler.ts';
-import { createServices, zonesOfNodes } from './services.ts';
+import { isSwitchedOff, isSwitching, zoneOfNode } from '../../apis/readings.ts';
+import { createServices } from './services.ts';
 import { createSweep } from './sweep.ts';
 
 export interface EvacuationOptions {
   readonly client: Client;
-  /** What is measured meanwhile. */
-  readonly config: { readonly evacuation: EvacuationConfiguration };
-  /** For queries to Prometheus. */
-  readonly userAgent: string;
-  readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes'>;
+  readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes' | 'namespaces'>;
   /** Opens the cache of evacuations. */
   readonly cache: OpenCache;
   /** Whether slices are this installation's to change. */
@@ -59,17 +54,18 @@ export interface Evacuation {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Of Services; how many slices are on their way at once follows the answers of the API server. */
-const CONCURRENCY = 64;
+/** Of Services, each of which writes one slice at a time. An API server that is busy because of us says so by 429, which the client waits out. */
+const CONCURRENCY = 16;
 
-const zoneOf = (node: Node | undefined): string | undefined => zonesOfNodes(node === undefined ? [] : [node])[0];
+const zoneOf = (node: Node | undefined): string => (node === undefined ? '' : zoneOfNode(node));
 
 export const createEvacuation = (options: EvacuationOptions): Evacuation => {
   const { caches, clock, isHeld, metrics } = options;
   const cache = options.cache<ZoneEvacuation>(ZONE_EVACUATIONS, { transform: dropManagedFields });
   const own = `${options.namespace}/${COMMANDS.endpointSliceWebhook}`;
   const [toObjects, toServices] = [createChannel(), createChannel()];
-  const evacuations = createEvacuations(cache, clock);
+  const off = (): boolean => isSwitchedOff(caches.namespaces);
+  const evacuations = createEvacuations(cache, clock, off);
   const names = (): string[] => evacuations.list().map(nameOf);
   const enqueueAll = (): void => [...names(), REST].forEach((name) => toObjects.send(name));
 
@@ -89,12 +85,6 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
     labelsOf: (namespace) => reading.view()?.labelsOf(namespace),
     own,
   });
-  const measuring = createMeasuring({
-    ...options,
-    config: options.config.evacuation,
-    needed: () => evacuations.running().some(evacuations.isAccepted),
-    onReading: enqueueAll,
-  });
   const lookAtOwn = (): void => toServices.send(own);
   const acceptance = createAcceptance({ ...options, evacuations, scope, own, view: reading.view, onWait: lookAtOwn });
   const services = createServices({
@@ -111,8 +101,8 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
     reading,
     acceptance,
     sweep,
-    measuring,
     outcomes,
+    off,
     onRefused: lookAtOwn,
   });
   showEvacuation(metrics, {
@@ -124,6 +114,9 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
     objects: {
       watches: [
         ...objects(cache, ({ metadata }, _previous, deleted) => [deleted ? REST : (metadata.name ?? '')]),
+        ...changes(caches.namespaces, (namespace, previous) =>
+          isSwitching(namespace, previous) ? [...names(), REST] : [],
+        ),
         ...changes(caches.nodes, (node, previous, deleted) =>
           sweep.began && (deleted || zoneOf(node) !== zoneOf(previous)) ? [...names(), REST] : [],
         ),
@@ -146,7 +139,7 @@ export const createEvacuation = (options: EvacuationOptions): Evacuation => {
       },
     },
     async run(signal) {
-      await Promise.all([reading.run(signal), measuring.run(signal)]);
+      await reading.run(signal);
       sweep.forget();
       services.forget();
     },

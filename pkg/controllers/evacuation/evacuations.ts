@@ -29,7 +29,12 @@ export interface Evacuations {
 
 const uidOf = ({ metadata }: ZoneEvacuation): string => metadata.uid ?? '';
 
-export const createEvacuations = (cache: Pick<Cache<ZoneEvacuation>, 'list' | 'get'>, clock: Clock): Evacuations => {
+/** @param off - hints are switched off in the whole cluster: nothing runs. */
+export const createEvacuations = (
+  cache: Pick<Cache<ZoneEvacuation>, 'list' | 'get'>,
+  clock: Clock,
+  off: () => boolean,
+): Evacuations => {
   const begun = new Set<string>();
   /** Since when. */
   const waiting = new Map<string, number>();
@@ -37,7 +42,7 @@ export const createEvacuations = (cache: Pick<Cache<ZoneEvacuation>, 'list' | 'g
   return {
     get: (name) => cache.get({ name }),
     list,
-    running: () => list().filter((one) => isRunning(one, clock.now())),
+    running: () => (off() ? [] : list().filter((one) => isRunning(one, clock.now()))),
     isAccepted: (one) => begun.has(uidOf(one)) || isAccepted(one),
     isBegun: (one) => begun.has(uidOf(one)),
     isWaiting: (one) => waiting.has(uidOf(one)),

@@ -19,6 +19,15 @@ export interface EvacuationCounts {
   overdue(): ReadonlyMap<string, number>;
 }
 
+/** Owners of slices may write any zone into a mark: beyond so many they are counted together. */
+const MOST_ZONES = 20;
+
+const boundedByZone = (slices: ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
+  const sorted = [...slices].sort(([left], [right]) => (left < right ? -1 : 1));
+  const rest = sorted.slice(MOST_ZONES).reduce((sum, [, count]) => sum + count, 0);
+  return new Map(rest === 0 ? sorted : [...sorted.slice(0, MOST_ZONES), ['other', rest]]);
+};
+
 export const showEvacuation = (metrics: Metrics, evacuation: EvacuationCounts): void => {
   metrics.gauge({
     name: 'evacuation_services',
@@ -35,7 +44,7 @@ export const showEvacuation = (metrics: Metrics, evacuation: EvacuationCounts): 
     labels: ['zone'],
     collect(gauge) {
       gauge.reset();
-      for (const [zone, slices] of evacuation.overdue()) gauge.set({ zone }, slices);
+      for (const [zone, slices] of boundedByZone(evacuation.overdue())) gauge.set({ zone }, slices);
     },
   });
 };

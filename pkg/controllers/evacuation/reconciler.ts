@@ -12,11 +12,10 @@ import type { Cache } from '../../kubernetes/cache.ts';
 import type { Clock, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { Acceptance } from './acceptance.ts';
 import type { Evacuations } from './evacuations.ts';
-import type { Measuring } from './measuring.ts';
 import type { Reading } from './reading.ts';
 import { writeStatus } from './report.ts';
 import type { ReportOptions } from './report.ts';
-import { zonesOfNodes } from './services.ts';
+import { SWITCHED_OFF, zonesOfNodes } from '../../apis/readings.ts';
 import type { Sweep } from './sweep.ts';
 
 export interface EvacuationReconcilerOptions extends ReportOptions {
@@ -25,11 +24,12 @@ export interface EvacuationReconcilerOptions extends ReportOptions {
   readonly reading: Pick<Reading, 'look' | 'view'>;
   readonly acceptance: Acceptance;
   readonly sweep: Pick<Sweep, 'sort' | 'run' | 'pending'>;
-  readonly measuring: Pick<Measuring, 'of'>;
   /** Of Services. */
   readonly outcomes: Outcomes;
   /** Whether slices are this installation's to change. */
   isHeld(): boolean;
+  /** Hints are switched off in the whole cluster. */
+  off(): boolean;
   /** What was begun for the webhook itself is to go back. */
   onRefused(): void;
   readonly clock: Clock;
@@ -57,7 +57,7 @@ export const overdueSlices = (
 
 /** The key is the name of a ZoneEvacuation, or `REST`. */
 export const createEvacuationReconciler = (options: EvacuationReconcilerOptions): Reconciler => {
-  const { evacuations, caches, reading, acceptance, sweep, measuring, outcomes, clock } = options;
+  const { evacuations, caches, reading, acceptance, sweep, outcomes, clock } = options;
   const slices = (): EndpointSlice[] => reading.view()?.slices.list() ?? [];
   const write = (one: ZoneEvacuation, status: ZoneEvacuationStatus, signal: AbortSignal): Promise<void> =>
     writeStatus(one, status, options, signal);
@@ -71,6 +71,11 @@ export const createEvacuationReconciler = (options: EvacuationReconcilerOptions)
   };
 
   const begin = async (one: ZoneEvacuation, signal: AbortSignal): Promise<Result> => {
+    if (options.off()) {
+      evacuations.end(one);
+      sweep.run(slices());
+      return refuse(one, SWITCHED_OFF, signal);
+    }
     const refusal = evacuations.isAccepted(one) ? undefined : await acceptance.refusalOf(one, signal);
     if (refusal !== undefined) return refuse(one, refusal, signal);
     if (!evacuations.isBegun(one)) await sweep.sort(signal);
@@ -80,7 +85,6 @@ export const createEvacuationReconciler = (options: EvacuationReconcilerOptions)
       outcomes: outcomesOf(one.spec.zone, outcomes),
       incomplete: sweep.pending > 0,
       clientZones: zonesOfNodes(caches.nodes.list()),
-      measured: measuring.of(one.spec.zone),
     };
     const status = runningStatus(one, stand, clock.now());
     await write(one, status, signal);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Brings the slices of one Service to what the running evacuations make of it, and remembers what became of it.
 import type { Node } from '../../apis/core.ts';
-import { LABEL_ZONE } from '../../apis/names.ts';
+import { zonesOfNodes } from '../../apis/readings.ts';
 import { decideInOrder } from '../../evacuation/decide.ts';
 import type { Leave, OrderedDecision } from '../../evacuation/decide.ts';
 import { outcomeIn } from '../../evacuation/outcomes.ts';
 import type { Outcome, Outcomes } from '../../evacuation/outcomes.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { Client, Clock, EventInput, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
-import { createWriteWindow } from '../../kubernetes/write-window.ts';
 import { operationsFor, writeSlices } from './apply.ts';
 import type { Next } from './apply.ts';
 import type { View } from './view.ts';
@@ -39,10 +38,6 @@ const MAX_DELAY_MS = 30_000;
 
 /** What another writer takes away is written again at once, then less and less often. */
 const delayMs = (rewrites: number): number => (rewrites <= 2 ? 0 : Math.min(MAX_DELAY_MS, 500 * 2 ** (rewrites - 2)));
-
-/** Zones with clients: every zone that a Node has. */
-export const zonesOfNodes = (nodes: readonly Node[]): string[] =>
-  [...new Set(nodes.flatMap(({ metadata }) => metadata?.labels?.[LABEL_ZONE] || []))].sort();
 
 type Settled = Exclude<Outcome['state'], 'pending'>;
 
@@ -92,8 +87,6 @@ export const createServices = (options: ServicesOptions): Services => {
   const { client, clock } = options;
   const outcomes = new Map<string, ReadonlyMap<string, Outcome>>();
   const guard = createRewriteGuard({ clock, delayMs, windowMs: WINDOW_MS, quietMs: () => WINDOW_MS });
-
-  const window = createWriteWindow({ clock });
   const announcer = createAnnouncer(options);
   /** Of which slices were written since their Service was last as it should be. */
   const wrote = new Set<string>();
@@ -128,7 +121,7 @@ export const createServices = (options: ServicesOptions): Services => {
       const ordered = decideInOrder({ slices, clientZones: zonesOfNodes(options.nodes()), leaves });
       const { decision } = ordered;
       const next: Next = decision.kind === 'moved' ? decision : undefined;
-      const write = { client, slices: view.slices, guard, window };
+      const write = { client, slices: view.slices, guard };
       const { written, retryMs } = await writeSlices(slices, next, write, signal);
       if (written > 0) {
         options.onWrite(written);

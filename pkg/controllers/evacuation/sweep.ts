@@ -7,7 +7,7 @@ import type { Logger } from '../../telemetry/types.ts';
 import type { Evacuations } from './evacuations.ts';
 import { inOrder, readTraffic } from './order.ts';
 import type { Traffic } from './order.ts';
-import { zonesOfNodes } from './services.ts';
+import { zonesOfNodes } from '../../apis/readings.ts';
 
 export interface SweepOptions {
   readonly evacuations: Pick<Evacuations, 'running' | 'isAccepted'>;

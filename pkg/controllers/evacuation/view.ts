@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is read while a zone is evacuated, and only then: every slice of the cluster with its addresses, and the labels of namespaces.
 import type { Endpoint, EndpointSlice, Namespace } from '../../apis/core.ts';
-import { defined } from '../../apis/defined.ts';
+import { defined, picked } from '../../apis/defined.ts';
 import type { ObjectMeta } from '../../apis/meta.ts';
-import { ANNOTATION_EVACUATED, LABEL_SERVICE_NAME } from '../../apis/names.ts';
+import { ANNOTATION_EVACUATED, LABEL_SERVICE_NAME, LABEL_SLICE_MANAGED_BY } from '../../apis/names.ts';
 import { ENDPOINT_SLICES, NAMESPACES } from '../../apis/resources.ts';
 import { createCache } from '../../kubernetes/cache.ts';
 import type { Cache, ChangeHandler } from '../../kubernetes/cache.ts';
@@ -46,11 +46,11 @@ const projectEndpoint = ({ addresses, conditions, zone, targetRef, hints }: Endp
 });
 
 const projectMeta = ({ name, namespace, resourceVersion, labels, annotations }: ObjectMeta): ObjectMeta => {
-  const service = labels?.[LABEL_SERVICE_NAME];
   const mark = annotations?.[ANNOTATION_EVACUATED];
   return {
     ...defined({ name, namespace, resourceVersion }),
-    ...(service === undefined ? {} : { labels: { [LABEL_SERVICE_NAME]: service } }),
+    // Who writes it decides which hints an endpoint has that is not ready.
+    labels: picked(labels, [LABEL_SERVICE_NAME, LABEL_SLICE_MANAGED_BY]),
     // That there are some decides how one is added.
     ...(annotations === undefined ? {} : { annotations: mark === undefined ? {} : { [ANNOTATION_EVACUATED]: mark } }),
   };

@@ -81,12 +81,8 @@ export interface PlanWriterOptions {
   client: Pick<Client, 'patch'>;
   clock: Pick<Clock, 'monotonic'>;
   /** EndpointSlices were written. */
-  onWrite?: ((cause: WriteCause | 'conflict', slices: number) => void) | undefined;
-  /** These are about to be written. */
-  onSend?: ((cause: WriteCause, slices: readonly FlowSlice[]) => void) | undefined;
+  onWrite?: ((cause: 'plan' | 'reassert' | 'takeback' | 'conflict', slices: number) => void) | undefined;
 }
-
-export type WriteCause = 'plan' | 'reassert' | 'takeback';
 
 export interface Applied {
   /** When to try again, milliseconds; undefined: nothing is left to do. */
@@ -95,7 +91,7 @@ export interface Applied {
 }
 
 export interface PlanWriter {
-  /** Brings the plan to the slices, unless it was overwritten a moment ago. What it will write is known when it returns its promise. */
+  /** Brings the plan to the slices, unless it was overwritten a moment ago. */
   apply(key: string, plan: HintsInForce, slices: readonly FlowSlice[], signal: AbortSignal): Promise<Applied>;
   /** Removes what a plan wrote; the next strategy, if there is one, has the slices then. */
   release(slices: readonly FlowSlice[], signal: AbortSignal): Promise<Result>;
@@ -107,34 +103,29 @@ export interface PlanWriter {
 const fingerprintOf = ({ spread, endpoints }: HintsInForce): string =>
   spread ? 'spread' : endpoints.map(({ name, forZones }) => `${name}=${forZones.join('+')}`).join(' ');
 
-export const createPlanWriter = ({ client, clock, onWrite, onSend }: PlanWriterOptions): PlanWriter => {
+export const createPlanWriter = ({ client, clock, onWrite }: PlanWriterOptions): PlanWriter => {
   const guard = createPlanGuard(clock);
-  const count = (cause: WriteCause, { written, conflicts }: SliceWrites): void => {
+  const count = (cause: 'plan' | 'reassert' | 'takeback', { written, conflicts }: SliceWrites): void => {
     if (written > 0) onWrite?.(cause, written);
     if (conflicts > 0) onWrite?.('conflict', conflicts);
   };
   return {
     async apply(key, plan, slices, signal) {
       const fingerprint = fingerprintOf(plan);
-      const differing = slices.filter((slice) => differs(slice, plan));
-      if (differing.length === 0) {
+      if (!slices.some((slice) => differs(slice, plan))) {
         guard.confirmed(key, fingerprint);
         return { retryMs: undefined, inForce: true };
       }
       const permit = guard.admit(key, fingerprint);
       if (permit.kind === 'wait') return { retryMs: permit.afterMs, inForce: false };
-      const cause = permit.again ? 'reassert' : 'plan';
-      onSend?.(cause, differing);
-      const writes = await writePlannedSlices(differing, (slice) => patchFor(slice, plan), client, signal);
-      count(cause, writes);
+      const writes = await writePlannedSlices(slices, (slice) => patchFor(slice, plan), client, signal);
+      count(permit.again ? 'reassert' : 'plan', writes);
       if (writes.written > 0) guard.written(key, fingerprint);
       const lost = writes.conflicts > 0;
       return { retryMs: lost ? CONFLICT_RETRY_MS : undefined, inForce: !lost };
     },
     async release(slices, signal) {
-      const marked = slices.filter(({ mark }) => mark !== undefined);
-      onSend?.('takeback', marked);
-      const writes = await writePlannedSlices(marked, revertPatch, client, signal);
+      const writes = await writePlannedSlices(slices, revertPatch, client, signal);
       count('takeback', writes);
       return writes.conflicts > 0 ? { kind: 'requeue', afterMs: CONFLICT_RETRY_MS } : { kind: 'done' };
     },

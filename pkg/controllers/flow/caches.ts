@@ -3,7 +3,8 @@
 import type { EndpointSlice, Namespace, Node, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { keyOf, nameOf } from '../../apis/object.ts';
+import { ANNOTATION_HINTS } from '../../apis/names.ts';
+import { nameOf } from '../../apis/object.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, NODES, PODS, SERVICES } from '../../apis/resources.ts';
 import { createSliceProjection } from '../../flow/assemble/slice.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
@@ -25,7 +26,6 @@ export interface FlowCaches {
 
 const INDEX_SERVICE = 'service';
 const INDEX_NAMESPACE = 'namespace';
-const INDEX_CLIENT = 'client';
 
 /** The slices of a Service, by `namespace/name`. */
 export const slicesOf = (cache: Cache<FlowSlice>, service: string): FlowSlice[] =>
@@ -33,14 +33,6 @@ export const slicesOf = (cache: Cache<FlowSlice>, service: string): FlowSlice[] 
     .byIndex(INDEX_SERVICE, service)
     .filter(({ metadata }) => metadata?.deletionTimestamp === undefined)
     .sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
-
-/** What is in a FlowPolicy may be of any type where no schema was checked. */
-export const clientsIn = (spec: FlowPolicy['spec']): readonly string[] =>
-  Array.isArray(spec?.clients) ? spec.clients : [];
-
-/** Keys of the Services whose FlowPolicy names this one among its clients. */
-export const servicesOfClient = (cache: FlowCaches['policies'], client: string): string[] =>
-  cache.byIndex(INDEX_CLIENT, client).map(keyOf);
 
 /** Keys of the Services that a Pod is an endpoint of. Asked seldom: an index of all Pods would cost more than it saves. */
 export const servicesOfPod = (cache: Cache<FlowSlice>, { metadata }: KubernetesObject): Set<string> => {
@@ -52,8 +44,16 @@ export const servicesOfPod = (cache: Cache<FlowSlice>, { metadata }: KubernetesO
 };
 
 const projectNamespace = ({ metadata = {} }: Namespace): Namespace => {
-  const { name = '', labels, resourceVersion } = metadata;
-  return { metadata: { name, ...(labels && { labels }), ...(resourceVersion && { resourceVersion }) } };
+  const { name = '', labels, annotations = {}, resourceVersion } = metadata;
+  const { [ANNOTATION_HINTS]: hints } = annotations;
+  return {
+    metadata: {
+      name,
+      ...(labels && { labels }),
+      ...(hints === undefined ? {} : { annotations: { [ANNOTATION_HINTS]: hints } }),
+      ...(resourceVersion && { resourceVersion }),
+    },
+  };
 };
 
 export const openFlowCaches = (open: OpenCache): FlowCaches => {
@@ -70,12 +70,7 @@ export const openFlowCaches = (open: OpenCache): FlowCaches => {
     }),
     pods: open<FlowPod>(PODS, { transform: createPodProjection() }),
     nodes: open<Node>(NODES, { transform: projectNode }),
-    policies: open<FlowPolicy & KubernetesObject>(FLOW_POLICIES, {
-      transform: dropManagedFields,
-      indexers: {
-        [INDEX_CLIENT]: ({ metadata, spec }) => clientsIn(spec).map((name) => `${metadata.namespace ?? ''}/${name}`),
-      },
-    }),
+    policies: open<FlowPolicy & KubernetesObject>(FLOW_POLICIES, { transform: dropManagedFields }),
     namespaces: open<Namespace>(NAMESPACES, { transform: projectNamespace }),
   };
 };

@@ -18,8 +18,6 @@ export interface Memory {
   plan: HintsInForce | undefined;
   /** Why its plan is not all that a search could have found. */
   limited: PlanLimit | undefined;
-  /** Why a better plan waits. */
-  held: string | undefined;
   /** What the last plan was asked for, beside time and load. */
   basis: Basis | undefined;
   readonly strategy: PlannedStrategy;
@@ -30,10 +28,10 @@ interface Basis extends Pick<Snapshot, 'slices' | 'zones'> {
   readonly spec: string;
 }
 
-export const basisOf = ({ slices, zones, policy, clientPods }: Snapshot): Basis => ({
+export const basisOf = ({ slices, zones, policy }: Snapshot): Basis => ({
   slices,
   zones,
-  spec: JSON.stringify([policy?.spec, clientPods]),
+  spec: JSON.stringify(policy?.spec),
 });
 
 export const isSameBasis = (one: Basis | undefined, other: Basis): boolean =>
@@ -61,7 +59,6 @@ export const createMemories = (): Memories => {
         state: undefined,
         plan: undefined,
         limited: undefined,
-        held: undefined,
         basis: undefined,
         strategy,
       };
@@ -79,18 +76,11 @@ const limitOf = (before: PlanLimit | undefined, { timedOut, cutShort, turn }: Pl
   return turn.decision === undefined || turn.decision.changed || before === 'PlanTimedOut' ? undefined : before;
 };
 
-/** As first said while it waits, whatever it would send by then; until new samples ask for no change. */
-const heldOf = (before: string | undefined, { turn }: Planned, held: string | undefined): string | undefined => {
-  if (held !== undefined) return before ?? held;
-  return turn.decision?.changed === false && turn.decision.rank === 0 ? before : undefined;
-};
-
-/** Keeps what the next reconcile goes on from; `held`: why its plan waits. */
-export const remember = (memory: Memory, planned: Planned, held: string | undefined): void => {
+/** Keeps what the next reconcile goes on from. */
+export const remember = (memory: Memory, planned: Planned): void => {
   memory.state = planned.turn.state;
   memory.plan = planned.turn.plan;
   memory.limited = limitOf(memory.limited, planned);
-  memory.held = heldOf(memory.held, planned, held);
 };
 
 /** More than clocks are corrected by in passing. */
@@ -126,7 +116,7 @@ export interface JobInput {
 }
 
 export const jobOf = ({ memory, snapshot, load, remembered, time }: JobInput): PlanJob => {
-  const { slices, zones, policy, clientPods } = snapshot;
+  const { slices, zones, policy } = snapshot;
   const spec = policy?.spec ?? {};
   if (memory.strategy === 'proportional') return { kind: 'weight', spec, slices, zones, planned: memory.plan };
   // What was seen at a time that has yet to come is of a clock that was ahead.
@@ -137,7 +127,6 @@ export const jobOf = ({ memory, snapshot, load, remembered, time }: JobInput): P
     slices,
     zones,
     time,
-    clientPods,
     cpu: cpuOf(snapshot),
     load: load?.load,
     state,

@@ -2,7 +2,6 @@
 // The flow controller's own metrics: what loops see, plan and write, and what goes wrong.
 import type { TurnFigures } from '../../flow/assemble/figures.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { Shards } from '../../kubernetes/shards.ts';
 import { SERVICE_LABELS, seriesLabels, limitServices } from '../../telemetry/series-limit.ts';
 
 /** What is known of one Service's loop. */
@@ -30,8 +29,6 @@ export interface FlowCounters {
   changed(reason: string, endpoints: number): void;
   /** EndpointSlices were written: for a plan, to reassert it, to revert it, or without effect. */
   wrote(cause: 'plan' | 'reassert' | 'takeback' | 'conflict', slices: number): void;
-  /** Proxies received so much because of writes, bytes. */
-  sent(cause: 'plan' | 'reassert' | 'takeback', bytes: number): void;
   /** A source of load was read. */
   read(source: string, outcome: string, durationMs: number): void;
   /** A plan was made, cut short, given up at the deadline, or failed. */
@@ -152,30 +149,12 @@ export const showFlow = (metrics: Metrics, figures: FlowFigures): void => {
   showTraffic(metrics, look);
 };
 
-/** Whose sum over all replicas is one for each shard. */
-export const showShards = (metrics: Metrics, { count, held }: Pick<Shards, 'count' | 'held'>): void => {
-  metrics.gauge({
-    name: 'flow_shard_held',
-    help: 'Whether this replica plans the namespaces of a shard; only with more than one.',
-    labels: ['shard'],
-    collect(gauge) {
-      const own = held();
-      for (let shard = 0; shard < count; shard += 1) gauge.set({ shard: String(shard) }, own.includes(shard) ? 1 : 0);
-    },
-  });
-};
-
 export const createFlowCounters = (metrics: Metrics): FlowCounters => {
   const changes = metrics.counter({ name: 'flow_plan_changes_total', help: 'Plans that changed.', labels: ['reason'] });
   const hints = metrics.counter({ name: 'flow_hint_changes_total', help: 'Endpoints whose planned hints changed.' });
   const writes = metrics.counter({
     name: 'flow_slice_writes_total',
     help: 'EndpointSlice writes by cause: new plan, reassertion, removal of a plan, and conflicts with other writers.',
-    labels: ['cause'],
-  });
-  const sent = metrics.counter({
-    name: 'flow_fan_out_bytes_total',
-    help: 'Bytes that proxies received because of EndpointSlice writes, by cause: size of the slices as JSON times ready Nodes.',
     labels: ['cause'],
   });
   const reads = metrics.counter({
@@ -201,7 +180,6 @@ export const createFlowCounters = (metrics: Metrics): FlowCounters => {
       hints.inc(endpoints);
     },
     wrote: (cause, slices) => writes.inc({ cause }, slices),
-    sent: (cause, bytes) => sent.inc({ cause }, bytes),
     read(source, outcome, durationMs) {
       reads.inc({ source, outcome });
       seconds.observe({ source }, durationMs / 1_000);

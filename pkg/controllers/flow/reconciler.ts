@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reconciles one Service: label, load, plan, slices and status.
 import type { FlowPolicySpec } from '../../apis/flow-policy.ts';
+import { SWITCHED_OFF } from '../../apis/readings.ts';
 import { askOf } from '../../flow/assemble/ask.ts';
 import type { Ask } from '../../flow/assemble/ask.ts';
 import { differs } from '../../flow/assemble/patch.ts';
-import type { FlowSlice } from '../../flow/assemble/slice.ts';
-import type { Turn } from '../../flow/assemble/turn.ts';
 import type { HintsInForce } from '../../flow/demand/in-force.ts';
 import { settingsFromSpec } from '../../flow/loop/from-spec.ts';
-import type { FlowSettings } from '../../flow/loop/from-spec.ts';
 import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { PlannedStrategy } from '../../routing/strategy.ts';
 import { createPlanWriter } from './apply.ts';
 import type { PlanWriterOptions } from './apply.ts';
 import { createLabelWriter, labelPlan } from './label.ts';
 import { createLeaving } from './leave.ts';
-import type { FanOutBudget } from './fan-out.ts';
 import type { LoadReader } from './loads.ts';
 import { basisOf, createMemories, isSameBasis, jobOf, loopTime, remember } from './memory.ts';
 import type { Planning } from './planning.ts';
@@ -35,6 +32,8 @@ export interface FlowReconcilerOptions {
   clock: Pick<Clock, 'now' | 'monotonic'>;
   /** In [0, 1): spreads the Services over their interval. */
   random: () => number;
+  /** Hints are switched off in the whole cluster. Default: never. */
+  off?(): boolean;
   /** What is wrong with a spec; undefined for nothing. */
   checkSpec(spec: unknown): string | undefined;
   /** Reports every reconcile of a Service that asks for a plan. */
@@ -42,9 +41,6 @@ export interface FlowReconcilerOptions {
   /** The Service no longer asks for anything; undefined: it is gone. */
   onForgotten(key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void>;
   onWrite?: PlanWriterOptions['onWrite'];
-  onSend?: PlanWriterOptions['onSend'];
-  /** What has to wait so that proxies do not receive too much. */
-  fanOut: Pick<FanOutBudget, 'held' | 'forget'>;
   /** A plan that a FlowPolicy's status still holds, for slices that lost theirs. */
   rememberedPlan(snapshot: Snapshot): HintsInForce | undefined;
 }
@@ -63,12 +59,7 @@ const sooner = (result: Result, afterMs: number | undefined): Result => {
 /** Nothing was planned. */
 const UNPLANNED = { turn: undefined, load: undefined, inForce: false, losing: false };
 
-export interface FlowReconciler extends Reconciler {
-  /** Forgets a Service, and changes nothing of it. */
-  drop(key: string): void;
-}
-
-export const createFlowReconciler = (options: FlowReconcilerOptions): FlowReconciler => {
+export const createFlowReconciler = (options: FlowReconcilerOptions): Reconciler => {
   const { client, clock, loads, planning, random, onOutcome, onForgotten } = options;
   const writer = createPlanWriter(options);
   const labels = createLabelWriter(client, clock);
@@ -76,29 +67,10 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): FlowReconc
   const memories = createMemories();
   const timeOf = loopTime(clock);
 
-  const drop = (key: string): void => {
-    for (const part of [memories, loads, writer, planning, options.fanOut]) part.forget(key);
-  };
-
   const forget = async (key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void> => {
-    drop(key);
+    for (const part of [memories, loads, writer, planning]) part.forget(key);
     await onForgotten(key, snapshot, signal);
   };
-
-  /** Why a plan waits that only keeps more traffic in its zone. */
-  const heldBack = (
-    key: string,
-    { plan: wanted, unchanged }: Turn,
-    writable: readonly FlowSlice[],
-    { fanOutPerMinute }: FlowSettings,
-  ): string | undefined =>
-    unchanged === undefined
-      ? undefined
-      : options.fanOut.held(
-          key,
-          writable.filter((slice) => differs(slice, wanted)),
-          fanOutPerMinute,
-        );
 
   /** Asks for a plan, applies it, and reports what came of it. */
   const plan = async (
@@ -120,18 +92,15 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): FlowReconc
     signal.throwIfAborted();
     // It takes a while; the reconcile goes on when the answer is there.
     if (planned === undefined) return { kind: 'requeue', afterMs: QUIET_MS };
+    remember(memory, planned);
+    const { turn, bounds } = planned;
     const enforce = settings.mode === 'Enforce';
-    // Nothing is waited for between this and the first write: no other Service's plan comes in between.
-    const held = enforce ? heldBack(key, planned.turn, writable, settings) : undefined;
-    const turn = held === undefined ? planned.turn : { ...planned.turn, ...planned.turn.unchanged };
-    const { bounds } = planned;
-    remember(memory, { ...planned, turn }, held);
     const applied = enforce
       ? await writer.apply(key, turn.plan, writable, signal)
       : { retryMs: undefined, inForce: false };
     // Slices that another writer made, without the label: proxies look at them too.
     const others = snapshot.slices.some((slice) => !writable.includes(slice) && differs(slice, turn.plan));
-    const found = { time: timeOf(), turn, bounds, limited: memory.limited, held: memory.held, load };
+    const found = { time: timeOf(), turn, bounds, limited: memory.limited, load };
     const inForce = applied.inForce && !others;
     const losing = enforce && writer.isLosing(key);
     await onOutcome({ key, strategy, snapshot, settings, refused: undefined, ...found, inForce, losing }, signal);
@@ -155,7 +124,9 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): FlowReconc
     const settings = settingsFromSpec(reason === 'InvalidPolicy' ? {} : specOf(snapshot));
     const refused = { reason, message };
     await onOutcome({ key, strategy, snapshot, settings, time: timeOf(), refused, ...UNPLANNED }, signal);
-    return reason === 'ConflictingMode' ? writer.release(snapshot.slices, signal) : DONE;
+    return reason === 'ConflictingMode' || reason === SWITCHED_OFF.reason
+      ? writer.release(snapshot.slices, signal)
+      : DONE;
   };
 
   /** The Service is gone or its namespace is not served: what this project set is released. */
@@ -172,11 +143,6 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): FlowReconc
   };
 
   return {
-    drop(key) {
-      drop(key);
-      labels.forget(key);
-      leaving.forget(key);
-    },
     async reconcile(key, signal) {
       if (!options.known()) return { kind: 'requeue', afterMs: QUIET_MS };
       const snapshot = options.snapshot(key);
@@ -185,8 +151,9 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): FlowReconc
       const { service, slices } = snapshot;
       const wrong = options.checkSpec(specOf(snapshot));
       const observeOnly = wrong === undefined && specOf(snapshot).mode === 'Observe';
+      const off = options.off?.() === true;
       // The watch brings the new label, and the slices are being restored.
-      const labelInMs = await labels.write(key, service, labelPlan(service, observeOnly), signal);
+      const labelInMs = off ? undefined : await labels.write(key, service, labelPlan(service, observeOnly), signal);
       const answer = async (): Promise<Result> => {
         const ask = askOf({ service, slices, observeOnly });
         if (ask.kind === 'none') {
@@ -194,6 +161,7 @@ export const createFlowReconciler = (options: FlowReconcilerOptions): FlowReconc
           return writer.release(slices, signal);
         }
         const { strategy } = ask;
+        if (off) return refuse(key, snapshot, { strategy, ...SWITCHED_OFF }, signal);
         if (wrong !== undefined)
           return refuse(key, snapshot, { strategy, reason: 'InvalidPolicy', message: wrong }, signal);
         return ask.kind === 'planned' ? plan(key, snapshot, ask, signal) : refuse(key, snapshot, ask, signal);

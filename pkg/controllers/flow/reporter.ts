@@ -36,8 +36,6 @@ export interface FlowReporter {
   report(outcome: Outcome, signal: AbortSignal): Promise<void>;
   /** The Service asks for nothing any more; undefined: it is gone. Its FlowPolicy says so, or is deleted if the controller created it. */
   released(key: string, snapshot: Snapshot | undefined, signal: AbortSignal): Promise<void>;
-  /** The Service is another replica's now: it is forgotten, and nothing is written. */
-  drop(key: string): void;
   services(): Iterable<ServiceFigures>;
 }
 
@@ -54,7 +52,6 @@ interface Known {
 /** Reasons that become Warning events; the others appear only in the status. */
 const WARNINGS = new Set([
   'ConflictingMode',
-  'FanOutBudget',
   'HintsNotFollowed',
   'InvalidPolicy',
   'MetricsLost',
@@ -163,7 +160,6 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
       change: decision?.changed === true ? decision.reason : undefined,
       sampleAge: turn?.state?.belief ? outcome.time - turn.state.freshAt : undefined,
       counting: turn?.state?.counting,
-      latencies: turn?.state?.latencies,
       honored: options.honored?.(key),
     };
     if (newsIn(previous, statusOf(input)) === 'no' && snapshot.policy !== undefined) return;
@@ -174,7 +170,7 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
 
   return {
     async report(outcome, signal) {
-      const { key, strategy, settings, time, refused, turn, load, inForce, losing, limited, held } = outcome;
+      const { key, strategy, settings, time, refused, turn, load, inForce, losing, limited } = outcome;
       const figures = figuresIn(outcome);
       const { source = '', problem } = load ?? {};
       const findings = loopFindingsOf({
@@ -189,7 +185,6 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
         losing,
         following: options.following(outcome.snapshot.service),
         limited,
-        held,
         evacuated: outcome.snapshot.slices.some(({ cover }) => cover !== undefined),
         figures,
       });
@@ -221,10 +216,6 @@ export const createFlowReporter = (options: FlowReporterOptions): FlowReporter =
       const nothing = { figures: undefined, bounds: undefined, plan: undefined, change: undefined, source: '' };
       const next = statusOf({ ...input, ...nothing, endpoints: [] });
       await status.write({ key, service, policy }, next, signal);
-      status.forget(key);
-    },
-    drop(key) {
-      known.delete(key);
       status.forget(key);
     },
     *services() {

@@ -4,15 +4,12 @@ import type { FlowControllerConfiguration } from '../../apis/config/flow-control
 import type { Node } from '../../apis/core.ts';
 import { keyOf } from '../../apis/object.ts';
 import { viewsOfEndpoints } from '../../flow/assemble/endpoints.ts';
-import { clientZonesOf, countReady } from '../../flow/assemble/nodes.ts';
+import { clientZonesOf } from '../../flow/assemble/nodes.ts';
 import type { ClientZones } from '../../flow/assemble/nodes.ts';
 import type { PodCpu } from '../../flow/assemble/observation.ts';
-import type { FlowSlice } from '../../flow/assemble/slice.ts';
-import type { Demand } from '../../flow/types.ts';
-import { byText } from '../../apis/order.ts';
 import type { LoadQuery } from '../../metrics/types.ts';
 import { matchesSelector } from '../../routing/label-selector.ts';
-import { clientsIn, slicesOf } from './caches.ts';
+import { slicesOf } from './caches.ts';
 import type { FlowCaches } from './caches.ts';
 import type { Snapshot } from './types.ts';
 
@@ -25,8 +22,6 @@ export interface Snapshots {
   foreign(key: string): Snapshot | undefined;
   /** Keys of all served Services. */
   services(): string[];
-  /** Proxies that watch slices: one on each ready Node. */
-  proxies(): number;
 }
 
 /** `namespace/name` as two. */
@@ -45,14 +40,6 @@ export const isRelevant = (node: Node, previous: Node | undefined, deleted: bool
 /** Pods that may not be read say nothing of their CPU. */
 const UNKNOWN: PodCpu = { requests: null, limits: null };
 
-/** Ready Pods by zone behind these Services, each once. */
-export const clientPodsOf = (clients: readonly (readonly FlowSlice[])[]): Demand => {
-  const pods = new Map(clients.flatMap(viewsOfEndpoints).map((endpoint) => [endpoint.name, endpoint]));
-  const counts = new Map<string, number>();
-  for (const { zone, ready } of pods.values()) if (ready) counts.set(zone, (counts.get(zone) ?? 0) + 1);
-  return Object.fromEntries([...counts].sort(([left], [right]) => byText(left, right)));
-};
-
 export const createSnapshots = (
   { services, slices, pods, nodes, policies, namespaces }: FlowCaches,
   {
@@ -61,13 +48,11 @@ export const createSnapshots = (
   }: Pick<FlowControllerConfiguration, 'namespaceSelector' | 'excludedNamespaces'>,
 ): Snapshots => {
   let zones: ClientZones | undefined;
-  let proxies: number | undefined;
   // Asked in every turn: thousands of Nodes are not to be listed for it.
   let anyNode = false;
   nodes.onChange((...change) => {
     if (!isRelevant(...change)) return;
     zones = undefined;
-    proxies = undefined;
     anyNode = false;
   });
   const isOurs = (namespace: string): boolean =>
@@ -78,14 +63,11 @@ export const createSnapshots = (
     const service = isOurs(ref.namespace) === ours ? services.get(ref) : undefined;
     if (service === undefined || service.metadata?.deletionTimestamp !== undefined) return undefined;
     zones ??= clientZonesOf(nodes.list());
-    const policy = policies.get(ref);
-    const clients = clientsIn(policy?.spec).map((name) => slicesOf(slices, `${ref.namespace}/${name}`));
     return {
       service,
       slices: slicesOf(slices, key),
-      policy,
+      policy: policies.get(ref),
       zones,
-      clientPods: clients.length === 0 ? undefined : clientPodsOf(clients),
       podCpu: (name) => (pods.state !== 'synced' ? UNKNOWN : pods.get({ namespace: ref.namespace, name })?.cpu),
     };
   };
@@ -103,7 +85,6 @@ export const createSnapshots = (
         .list()
         .filter(({ metadata }) => isOurs(metadata?.namespace ?? ''))
         .map(keyOf),
-    proxies: () => (proxies ??= countReady(nodes.list())),
   };
 };
 

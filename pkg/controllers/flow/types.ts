@@ -8,7 +8,7 @@ import type { PodCpu } from '../../flow/assemble/observation.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
 import type { PlanLimit } from '../../flow/assemble/conditions.ts';
 import type { Turn } from '../../flow/assemble/turn.ts';
-import type { Bounds, Demand } from '../../flow/types.ts';
+import type { Bounds } from '../../flow/types.ts';
 import type { FlowSettings } from '../../flow/loop/from-spec.ts';
 import type { KnownLoad } from './loads.ts';
 
@@ -18,8 +18,6 @@ export interface Snapshot {
   readonly slices: readonly FlowSlice[];
   readonly policy: FlowPolicy | undefined;
   readonly zones: ClientZones;
-  /** Ready Pods by zone of the Services that the policy names as clients; undefined where it names none. */
-  readonly clientPods?: Demand | undefined;
   podCpu(pod: string): PodCpu | undefined;
 }
 
@@ -43,8 +41,6 @@ export interface Outcome {
   readonly bounds?: Bounds | undefined;
   /** The plan in force is what was found until its search was ended. */
   readonly limited?: PlanLimit | undefined;
-  /** Why a better plan waits. */
-  readonly held?: string | undefined;
   readonly load: KnownLoad | undefined;
   /** The slices carry the plan, as far as is known. */
   readonly inForce: boolean;

@@ -4,10 +4,11 @@ import type { Namespace, Node, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { keyOf, nameOf } from '../../apis/object.ts';
+import { isSwitching } from '../../apis/readings.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
 import { changes, objects } from '../../kubernetes/watches.ts';
 import type { KeysOf, Watch } from '../../kubernetes/watches.ts';
-import { servicesOfClient, servicesOfPod } from './caches.ts';
+import { servicesOfPod } from './caches.ts';
 import type { FlowCaches } from './caches.ts';
 import type { FlowPod } from './projections.ts';
 import { isRelevant } from './snapshots.ts';
@@ -19,14 +20,10 @@ const sameContent = (left: FlowSlice, right: FlowSlice): boolean =>
   left.mark === right.mark &&
   JSON.stringify(left.endpoints) === JSON.stringify(right.endpoints);
 
-/** A slice is its Service's, and concerns those that its Pods are clients of. */
-const ofSlice =
-  (policies: FlowCaches['policies']): KeysOf<FlowSlice> =>
-  (slice, previous, deleted) => {
-    if (slice.service === '' || (previous !== undefined && !deleted && sameContent(slice, previous))) return [];
-    const service = `${slice.metadata?.namespace ?? ''}/${slice.service}`;
-    return [service, ...servicesOfClient(policies, service)];
-  };
+const ofSlice: KeysOf<FlowSlice> = (slice, previous, deleted) => {
+  if (slice.service === '' || (previous !== undefined && !deleted && sameContent(slice, previous))) return [];
+  return [`${slice.metadata?.namespace ?? ''}/${slice.service}`];
+};
 
 /** A status that was written changes nothing for the loop. */
 const ofPolicy: KeysOf<FlowPolicy> = (policy, previous, deleted) => {
@@ -47,6 +44,7 @@ export const flowWatches = (
     return isRelevant(node, previous, deleted) && zone !== undefined ? snapshots.services() : [];
   };
   const ofNamespace: KeysOf<Namespace> = (namespace, previous, deleted) => {
+    if (isSwitching(namespace, previous)) return snapshots.services();
     const relabelled = JSON.stringify(namespace.metadata?.labels) !== JSON.stringify(previous?.metadata?.labels);
     if (deleted || !relabelled) return [];
     const begin = `${nameOf(namespace)}/`;
@@ -58,7 +56,7 @@ export const flowWatches = (
   return [
     ...objects(services, (service: Service) => [keyOf(service)]),
     ...changes(policies, ofPolicy),
-    ...changes(slices, ofSlice(policies)),
+    ...changes(slices, ofSlice),
     ...changes(pods, ofPod),
     ...changes(nodes, ofNode),
     ...changes(namespaces, ofNamespace),

@@ -3,16 +3,17 @@
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import { LABEL_ETCD_CLIENTS, LABEL_SERVICE_NAME } from '../../apis/names.ts';
+import { isSwitchedOff, isSwitching } from '../../apis/readings.ts';
+import { excludedNamespacesOf } from '../../hints/served-namespaces.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import type { LeaseWatch } from '../../kubernetes/lease-liveness.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import { changes, objects, signals } from '../../kubernetes/watches.ts';
 import type { KeysOf } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { Admission } from '../admission-policies/controller.ts';
 import { createHintRelease, isChosen } from './etcd-clients.ts';
 import type { EtcdClientView } from './etcd-clients.ts';
-import { createResyncCounter, showRepair } from './metrics.ts';
+import { createResyncCounter, showPlanner, showRepair, showSwitch } from './metrics.ts';
 import { UNHINTED, createResync } from './resync.ts';
 import type { ResyncOptions } from './resync.ts';
 import { createPlanRetirement } from './retirement.ts';
@@ -20,7 +21,7 @@ import { needsResync } from './select.ts';
 
 export interface HintControllersOptions extends Pick<ResyncOptions, 'client' | 'clock' | 'events' | 'logger'> {
   readonly config: Pick<SettingsReconcilerConfiguration, 'hintRepair'>;
-  /** Own namespace: what events are about. */
+  /** Own namespace: what events are about, and never served. */
   readonly namespace: string;
   readonly caches: {
     readonly slices: Pick<Cache<EndpointSlice>, 'onChange' | 'settled' | 'list'>;
@@ -28,7 +29,8 @@ export interface HintControllersOptions extends Pick<ResyncOptions, 'client' | '
     readonly services: Pick<Cache<Service>, 'get'>;
   };
   readonly planner: Pick<LeaseWatch, 'alive' | 'known' | 'onChange'>;
-  readonly admission: Pick<Admission, 'isHeld' | 'slices'>;
+  /** Whether slices are this installation's to change. */
+  isHeld(): boolean;
   /** Whether the namespace of a slice is one of this installation's. */
   isOwned(slice: EndpointSlice): boolean;
   readonly metrics: Metrics;
@@ -49,8 +51,10 @@ const ofNamespace: KeysOf<Namespace> = ({ metadata }, previous) =>
 
 /** By name. Hints that nothing asks for are removed always, the rest is done where it is configured. */
 export const createHintControllers = (options: HintControllersOptions): Readonly<Record<string, ControllerSpec>> => {
-  const { caches, planner, admission, isOwned, namespace, metrics } = options;
-  const { enabled, writesPerSecond, backoffSeconds } = options.config.hintRepair;
+  const { caches, planner, isHeld, isOwned, namespace, metrics } = options;
+  const { enabled, writesPerSecond, backoffSeconds, includedNamespaces, excludedNamespaces } =
+    options.config.hintRepair;
+  showPlanner(metrics, planner);
   const view: EtcdClientView = {
     namespace: (name) => caches.namespaces.get({ name }),
     service: (of, name) => caches.services.get({ namespace: of, name }),
@@ -60,8 +64,15 @@ export const createHintControllers = (options: HintControllersOptions): Readonly
     watches: [signals((enqueue) => enqueue(KEY)), ...relabelled],
     ...createHintRelease({ ...options, view, slices: () => caches.slices.list().filter(isOwned) }),
   };
+  showSwitch(metrics, () => isSwitchedOff(caches.namespaces));
   if (!enabled) return { 'hint-release': release };
 
+  const excluded = excludedNamespacesOf(namespace, { included: includedNamespaces, excluded: excludedNamespaces });
+  // Where admission does not look, a resync would not help.
+  const served = (): EndpointSlice[] =>
+    isSwitchedOff(caches.namespaces)
+      ? []
+      : caches.slices.list().filter(({ metadata }) => !excluded.includes(metadata?.namespace ?? ''));
   const count = createResyncCounter(metrics);
   const resyncing = {
     ...options,
@@ -76,8 +87,7 @@ export const createHintControllers = (options: HintControllersOptions): Readonly
   const repair = createResync({
     ...resyncing,
     task: { ...UNHINTED, needsResync: isUnhinted },
-    // Where admission does not look, a resync would not help.
-    slices: () => admission.slices().filter(isOwned),
+    slices: () => served().filter(isOwned),
     onResync: (helped) => count(helped ? 'hinted' : 'unhinted'),
   });
   showRepair(metrics, repair);
@@ -85,14 +95,20 @@ export const createHintControllers = (options: HintControllersOptions): Readonly
   const retirement = createPlanRetirement({
     ...resyncing,
     // Of several installations, the one that admits removes plans.
-    planner: { alive: () => planner.alive(), known: () => planner.known() && admission.isHeld() },
-    slices: admission.slices,
+    planner: { alive: () => planner.alive(), known: () => planner.known() && isHeld() },
+    slices: served,
     onResync: (helped) => count(helped ? 'spread' : 'planned'),
   });
   return {
     'hint-release': release,
     'hint-repair': {
-      watches: [...objects(caches.slices, ofSlice, { afterMs: DELAY_MS }), ...relabelled],
+      watches: [
+        ...objects(caches.slices, ofSlice, { afterMs: DELAY_MS }),
+        ...relabelled,
+        ...changes(caches.namespaces, (one, previous) => (isSwitching(one, previous) ? [KEY] : []), {
+          afterMs: DELAY_MS,
+        }),
+      ],
       reconcile: (key, signal) => repair.reconcile(key, signal),
       timeoutMs: TIMEOUT_MS,
     },

@@ -15,17 +15,13 @@ interface PlanRetirementOptions extends Omit<ResyncOptions, 'task'> {
 /** Poll interval: no event fires when a Lease grows old. */
 const LOOK_MS = 15_000;
 
-/**
- * From seeing the planner dead to the first resync: every replica of the webhook and every API server that holds the
- * policies must know it too, or else the resync changes nothing.
- */
+/** From seeing the planner dead to the first resync: every replica of the webhook must know it too, or else the resync changes nothing. */
 export const GRACE_MS = 30_000;
 
 const PLANS: ResyncTask = {
   needsResync: holdsPlan,
   failed: { reason: 'PlansRemain', summary: 'planned hints remain although the flow-controller is gone' },
-  symptom:
-    'keeps its planned hints although no flow-controller is alive: admission does not act; check the webhook or the policies',
+  symptom: 'keeps its planned hints although no flow-controller is alive: admission does not act; check the webhook',
   done: 'planned hints removed because the flow-controller is gone',
   recovered: 'planned hints are removed again',
 };

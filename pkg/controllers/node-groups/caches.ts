@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The caches behind NodeGroups, each reduced to what decisions read; apart from the groups' own they begin once there are groups.
 import type { Service } from '../../apis/core.ts';
-import { defined, picked } from '../../apis/defined.ts';
+import { picked } from '../../apis/defined.ts';
 import type { NodeGroup } from '../../apis/kubeedge.ts';
-import type { KubernetesObject } from '../../apis/meta.ts';
-import {
-  ANNOTATION_APPLIED,
-  ANNOTATION_GROUP_SERVICE,
-  ANNOTATION_SERVICE_TOPOLOGY,
-  ANNOTATION_TAKEOVER,
-  ANNOTATION_TOPOLOGY_AWARE_HINTS,
-  ANNOTATION_TOPOLOGY_MODE,
-  LABEL_MANAGED,
-  LABEL_STRATEGY,
-} from '../../apis/names.ts';
+import { ANNOTATION_TAKEOVER } from '../../apis/names.ts';
 import { identityMeta } from '../../apis/object.ts';
-import { DAEMON_SETS, ENDPOINT_SLICES, NODES, NODE_GROUPS, SERVICES } from '../../apis/resources.ts';
+import { ENDPOINT_SLICES, NODES, NODE_GROUPS, SERVICES } from '../../apis/resources.ts';
 import { projectGroupNode } from '../../kubeedge/node.ts';
 import type { GroupNode } from '../../kubeedge/node.ts';
 import { projectPlaces } from '../../kubeedge/stale.ts';
@@ -29,12 +19,8 @@ export interface NodeGroupCaches {
   readonly nodes: Cache<GroupNode>;
   readonly services: Cache<Service>;
   readonly slices: Cache<PlacedSlice>;
-  /** EdgeMesh's agents. */
-  readonly meshes: Cache<KubernetesObject>;
 }
 
-/** The label that all of EdgeMesh's manifests, and its chart, give its DaemonSet. */
-const EDGEMESH = 'kubeedge=edgemesh-agent';
 const INDEX_SERVICE = 'service';
 const INDEX_NODE = 'node';
 
@@ -51,27 +37,6 @@ const projectGroup = ({ metadata = {}, spec }: NodeGroup): NodeGroup => ({
   spec: { ...spec },
 });
 
-const SERVICE_LABELS = [LABEL_STRATEGY, LABEL_MANAGED];
-const SERVICE_ANNOTATIONS = [
-  ANNOTATION_APPLIED,
-  ANNOTATION_GROUP_SERVICE,
-  ANNOTATION_SERVICE_TOPOLOGY,
-  ANNOTATION_TOPOLOGY_AWARE_HINTS,
-  ANNOTATION_TOPOLOGY_MODE,
-];
-
-export const projectService = ({ metadata = {}, spec }: Service): Service => ({
-  metadata: {
-    ...identityMeta(metadata),
-    labels: picked(metadata.labels, SERVICE_LABELS),
-    annotations: picked(metadata.annotations, SERVICE_ANNOTATIONS),
-  },
-  spec: {
-    ...defined({ type: spec?.type }),
-    ...(spec?.clusterIP === 'None' ? { clusterIP: 'None' } : {}),
-  },
-});
-
 export const openNodeGroupCaches = (open: OpenCache): NodeGroupCaches => {
   const groups = open<NodeGroup>(NODE_GROUPS, { transform: projectGroup });
   const after = groups as unknown as Cache<never>;
@@ -79,18 +44,16 @@ export const openNodeGroupCaches = (open: OpenCache): NodeGroupCaches => {
     groups,
     // What comes from the server is the whole object; what is cached is what the type says.
     nodes: open<GroupNode>(NODES, { transform: projectGroupNode, after }),
-    services: open<Service>(SERVICES, { transform: projectService, after }),
+    services: open<Service>(SERVICES, {
+      transform: ({ metadata = {} }) => ({ metadata: identityMeta(metadata) }),
+      after,
+    }),
     slices: open<PlacedSlice>(ENDPOINT_SLICES, {
       transform: projectPlaces,
       indexers: {
         [INDEX_SERVICE]: ({ metadata, service }) => (service === '' ? [] : [`${metadata?.namespace ?? ''}/${service}`]),
         [INDEX_NODE]: ({ places }) => [...new Set(places.map(({ node }) => node))],
       },
-      after,
-    }),
-    meshes: open<KubernetesObject>(DAEMON_SETS, {
-      selection: { labelSelector: EDGEMESH },
-      transform: ({ metadata = {} }) => ({ metadata: identityMeta(metadata) }),
       after,
     }),
   };

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Before uninstalling: gives every Node its own zone back, and takes labels and annotations off Services.
+// Before uninstalling: gives every Node its own zone back, and takes the mark of touches off Services.
 import type { Node, Service } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { ANNOTATION_GROUP_SERVICE, ANNOTATION_SERVICE_TOPOLOGY, ANNOTATION_TOUCHED } from '../../apis/names.ts';
+import { ANNOTATION_TOUCHED } from '../../apis/names.ts';
 import { nameOf } from '../../apis/object.ts';
 import { NODES, SERVICES } from '../../apis/resources.ts';
 import type { Resource } from '../../apis/resources.ts';
 import { decideZone } from '../../kubeedge/decide.ts';
 import { projectGroupNode } from '../../kubeedge/node.ts';
-import { planServiceTopology } from '../../kubeedge/service-topology.ts';
 import { unlessBound } from '../../kubeedge/volumes.ts';
 import { isNotFound } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
@@ -58,21 +57,10 @@ const releaseNode = async (
   return written !== undefined;
 };
 
-/** The Service as if its author had not asked. */
-const withoutWish = (service: Service): Service => {
-  const { [ANNOTATION_SERVICE_TOPOLOGY]: _wish, ...annotations } = service.metadata?.annotations ?? {};
-  return { ...service, metadata: { ...service.metadata, annotations } };
-};
-
 const releaseService = async (client: CleanupClient, service: Service, signal: AbortSignal): Promise<boolean> => {
   const { namespace = '', name = '', annotations = {} } = service.metadata ?? {};
-  if (annotations[ANNOTATION_GROUP_SERVICE] === undefined && annotations[ANNOTATION_TOUCHED] === undefined)
-    return false;
-  const input = { service: withoutWish(service), topologyEnabled: false, edgeMesh: false };
-  const { metadata } = (planServiceTopology(input).patch ?? {}) as { metadata?: { annotations?: object } };
-  const patch = {
-    metadata: { ...metadata, annotations: { ...metadata?.annotations, [ANNOTATION_TOUCHED]: null } },
-  };
+  if (annotations[ANNOTATION_TOUCHED] === undefined) return false;
+  const patch = { metadata: { annotations: { [ANNOTATION_TOUCHED]: null } } };
   try {
     await client.patch<Service>(SERVICES, { namespace, name }, 'merge', patch, {}, signal);
     return true;

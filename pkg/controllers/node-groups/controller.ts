@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controllers behind NodeGroups: zones of Nodes, Services that have to follow them, and Services with KubeEdge's annotation.
+// The controllers behind NodeGroups: zones of Nodes, and Services that have to follow them.
 import type { Service } from '../../apis/core.ts';
 import type { NodeGroup } from '../../apis/kubeedge.ts';
-import { ANNOTATION_GROUP_SERVICE, ANNOTATION_SERVICE_TOPOLOGY } from '../../apis/names.ts';
-import { keyOf, nameOf, refOfKey } from '../../apis/object.ts';
-import { isTopologyEnabled } from '../../kubeedge/membership.ts';
+import { nameOf, refOfKey } from '../../apis/object.ts';
 import { zoneLabelOf } from '../../kubeedge/node.ts';
 import type { GroupNode } from '../../kubeedge/node.ts';
 import type { PlacedSlice } from '../../kubeedge/stale.ts';
@@ -18,13 +16,8 @@ import { servicesOn, slicesOf } from './caches.ts';
 import type { NodeGroupCaches } from './caches.ts';
 import { createTouchCounter, showNodeGroups } from './metrics.ts';
 import { createReports } from './reports.ts';
-import { createServiceTopology } from './services.ts';
 import { createServiceResync } from './touch.ts';
 import { createZoneReconciler } from './zones.ts';
-
-const isMarked = ({ metadata }: Service): boolean =>
-  metadata?.annotations?.[ANNOTATION_SERVICE_TOPOLOGY] !== undefined ||
-  metadata?.annotations?.[ANNOTATION_GROUP_SERVICE] !== undefined;
 
 /** Nodes: each for itself, and all of them for the groups that they may be in. */
 export const nodeWatches = ({ groups, nodes }: NodeGroupCaches): Watch[] => [
@@ -47,19 +40,6 @@ export const touchWatches = (caches: NodeGroupCaches, concerns: (key: string) =>
   return [...objects(caches.slices, ofSlice), ...changes(caches.nodes, onNode)];
 };
 
-/** Services with KubeEdge's annotation, or with the one that records what was set for it. */
-export const serviceWatches = ({ groups, services, meshes }: NodeGroupCaches): Watch[] => {
-  const marked = (): string[] => services.list().filter(isMarked).map(keyOf);
-  return [
-    ...objects(services, (service, previous, deleted) => {
-      const concerned = isMarked(service) || (previous !== undefined && isMarked(previous));
-      return concerned && (deleted || hasChanged(service, previous)) ? [keyOf(service)] : [];
-    }),
-    ...changes(groups, (group, previous, deleted) => (deleted || hasChanged(group, previous) ? marked() : [])),
-    ...changes(meshes, (_mesh, previous, deleted) => (deleted || previous === undefined ? marked() : [])),
-  ];
-};
-
 export interface NodeGroupsOptions {
   readonly caches: NodeGroupCaches;
   readonly client: Client;
@@ -74,13 +54,11 @@ export interface NodeGroupsOptions {
 }
 
 /** By name; they do nothing while the API server serves no NodeGroups, since their caches begin after those. */
-export type NodeGroupControllers = Readonly<
-  Record<'node-group-zones' | 'node-group-touches' | 'node-group-services', ControllerSpec>
->;
+export type NodeGroupControllers = Readonly<Record<'node-group-zones' | 'node-group-touches', ControllerSpec>>;
 
 export const createNodeGroupControllers = (options: NodeGroupsOptions): NodeGroupControllers => {
   const { caches, excludedNamespaces, metrics } = options;
-  const { groups, nodes, services, meshes } = caches;
+  const { groups, nodes, services } = caches;
   const shared = { ...options, logger: options.logger.child({ part: 'node-groups' }) };
   /** Undefined while they cannot be read, since a group that is not seen is not gone. */
   const knownGroups = (): NodeGroup[] | undefined => (groups.state === 'synced' ? groups.list() : undefined);
@@ -103,13 +81,7 @@ export const createNodeGroupControllers = (options: NodeGroupsOptions): NodeGrou
     },
     onTouch: touched,
   });
-  const topology = createServiceTopology({
-    ...shared,
-    service,
-    topologyEnabled: () => knownGroups()?.some(isTopologyEnabled),
-    edgeMesh: () => meshes.list().length > 0,
-  });
-  showNodeGroups(metrics, { zones: reports.counts, services: topology.counts });
+  showNodeGroups(metrics, reports.counts);
   return {
     'node-group-zones': { ...zones, watches: nodeWatches(caches) },
     'node-group-touches': {
@@ -117,6 +89,5 @@ export const createNodeGroupControllers = (options: NodeGroupsOptions): NodeGrou
       watches: touchWatches(caches, resync.concerns),
       reads: [services, nodes],
     },
-    'node-group-services': { ...topology.reconciler, watches: serviceWatches(caches), reads: [meshes] },
   };
 };

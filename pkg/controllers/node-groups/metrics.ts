@@ -1,32 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics about NodeGroups: Nodes and Services by what was decided for them, and the writes that make endpoints follow.
+// Metrics about NodeGroups: Nodes by what was decided for them, and the writes that make endpoints follow.
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { ZoneCount } from './reports.ts';
 import type { TouchOutcome } from './touch.ts';
 
-export interface NodeGroupFigures {
-  zones(): ZoneCount[];
-  services(): { state: string; services: number }[];
-}
-
 /** Gauges are computed when they are scraped, so that nothing has to be kept in step. */
-export const showNodeGroups = (metrics: Metrics, figures: NodeGroupFigures): void => {
+export const showNodeGroups = (metrics: Metrics, zones: () => ZoneCount[]): void => {
   metrics.gauge({
     name: 'node_group_nodes',
     help: 'Members of NodeGroups by group and state of their zone: Assigned, or the reason why it was not assigned.',
     labels: ['group', 'state'],
     collect(gauge) {
       gauge.reset();
-      for (const { group, state, nodes } of figures.zones()) gauge.set({ group, state }, nodes);
-    },
-  });
-  metrics.gauge({
-    name: 'node_group_services',
-    help: 'Services that KubeEdge keeps in a NodeGroup, by state.',
-    labels: ['state'],
-    collect(gauge) {
-      gauge.reset();
-      for (const { state, services } of figures.services()) gauge.set({ state }, services);
+      for (const { group, state, nodes } of zones()) gauge.set({ group, state }, nodes);
     },
   });
 };

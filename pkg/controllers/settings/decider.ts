@@ -4,7 +4,8 @@ import type { SettingsReconcilerConfiguration } from '../../apis/config/settings
 import type { Namespace, Service } from '../../apis/core.ts';
 import type { ExtensionClass } from '../../apis/extension.ts';
 import type { Cluster } from '../../apis/gardener.ts';
-import { LABEL_ETCD_CLIENTS, LABEL_ZONE } from '../../apis/names.ts';
+import { LABEL_ETCD_CLIENTS } from '../../apis/names.ts';
+import { zoneOfNode } from '../../apis/readings.ts';
 import { nameOf } from '../../apis/object.ts';
 import type { Governing } from '../../gardener/extension/types.ts';
 import { classifyNamespace } from '../../gardener/namespaces.ts';
@@ -144,7 +145,7 @@ const decideGarden =
 const clusterZones = ({ nodes }: Pick<SettingsCaches, 'nodes'>): string[] | undefined => {
   const known = nodes.list();
   if (known.length === 0) return undefined;
-  return known.flatMap(({ metadata }) => metadata?.labels?.[LABEL_ZONE] || []);
+  return known.map(zoneOfNode).filter((zone) => zone !== '');
 };
 
 const decideCluster =

@@ -12,6 +12,7 @@ import {
   LABEL_CONSIDER,
   LABEL_GARDENER_ROLE,
   LABEL_SERVICE_NAME,
+  LABEL_SLICE_MANAGED_BY,
   LABEL_ZONE,
 } from '../../apis/names.ts';
 import { routingMeta } from '../routers/clients.ts';
@@ -22,6 +23,7 @@ const KEPT_KEYS = new Set([
   LABEL_CONSIDER,
   LABEL_GARDENER_ROLE,
   LABEL_SERVICE_NAME,
+  LABEL_SLICE_MANAGED_BY,
   LABEL_ZONE,
   // Opt-outs of a Shoot: of L7 load balancing, and of reconciliation.
   'shoot.gardener.cloud/disable-istio-tls-termination',

@@ -3,6 +3,7 @@
 import type { Service } from '../../apis/core.ts';
 import type { Etcd } from '../../apis/gardener.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
+import type { Clients } from '../../diagnosis/models/follow.ts';
 import type { RoutingDecision, Scope } from '../../gardener/types.ts';
 import type { EventInput } from '../../kubernetes/types.ts';
 import type { KubernetesVersion, RoutingSettings, SettingsPlan } from '../../routing/types.ts';
@@ -10,6 +11,8 @@ import type { Owner } from './ownership.ts';
 
 /** What every decision needs to know about the cluster that the objects live in. */
 export interface RoutingContext {
+  /** Hints are switched off in the whole cluster: all settings are reverted. */
+  readonly off?: boolean;
   /** Version that decides the mechanism; undefined until the API server was asked. */
   readonly version: KubernetesVersion | undefined;
   /** Some Node's kubelet is 1.30 or older; undefined where no Node is known: what objects carry stays. */
@@ -19,6 +22,8 @@ export interface RoutingContext {
    * that could not be read: what objects carry stays.
    */
   readonly olderName: boolean | undefined;
+  /** Who routes on ready Nodes, each kind once in each zone. */
+  readonly clients: readonly Clients[];
 }
 
 /** What a row is about: a Service that is written, or an Etcd, which never is, and whose client Service only etcd-druid writes. */

@@ -3,6 +3,7 @@
 import type { Node } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
+import { isSwitching } from '../../apis/readings.ts';
 import { extensionClassOf } from '../../gardener/extension/governing.ts';
 import type { ReadExtension } from '../../gardener/extension/types.ts';
 import { changes, hasChanged, objects } from '../../kubernetes/watches.ts';
@@ -49,6 +50,7 @@ export const settingsWatches = (options: SettingsWatchesOptions): Watch[] => {
   const named = ({ metadata }: KubernetesObject): string[] => [metadata?.name ?? ''];
   return [
     ...objects(caches.namespaces, onContent(named)),
+    ...changes(caches.namespaces, (namespace, previous) => (isSwitching(namespace, previous) ? owned() : [])),
     ...changes(caches.services, onContent(namespaceOf)),
     ...changes(caches.etcds, onContent(namespaceOf)),
     // A Cluster is named like its namespace; without another source its Seed counts for extensions too.

@@ -4,7 +4,12 @@ import type { CauseReason } from '../explain/types.ts';
 import type { AuditGroup, ServiceAudit } from './types.ts';
 
 /** Connections fail, whatever the Service asks for. */
-const BROKEN: ReadonlySet<CauseReason> = new Set<CauseReason>(['NoBackendForZone', 'NoReadyEndpoints', 'NoEndpoints']);
+const BROKEN: ReadonlySet<CauseReason> = new Set<CauseReason>([
+  'NoBackendForZone',
+  'UnreadyForZone',
+  'NoReadyEndpoints',
+  'NoEndpoints',
+]);
 /** No proxy routes it, or clients choose by themselves. */
 const UNROUTED: ReadonlySet<CauseReason> = new Set<CauseReason>(['Headless', 'ExternalName', 'NotProxied']);
 

@@ -12,7 +12,7 @@ import type { Facts } from './types.ts';
 const needsAnnotation = (proxy: Proxy, minor: number): boolean => {
   if (proxy.kind === 'kube-proxy') return minor < 31;
   if (proxy.kind === 'cilium') return proxy.ciliumVersion !== undefined && proxy.ciliumVersion.minor < 16;
-  return proxy.kind === 'ruled' && proxy.rule.optIn?.hintsAlone === false;
+  return proxy.kind === 'ruled' && typeof proxy.rule.optIn === 'object';
 };
 
 type RoutedFacts = Pick<Facts, 'version' | 'index' | 'options'>;

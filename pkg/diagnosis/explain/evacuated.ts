@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traffic that crosses zones because an operator evacuates one: said by the mark on the slices.
-import { NOWHERE } from '../../apis/names.ts';
 import { markOf } from '../../evacuation/decide.ts';
+import { isNowhere } from '../../apis/names.ts';
 import { itemsOf } from '../snapshot.ts';
 import { cause, counted, listed } from './cause.ts';
 import type { Cause, Facts } from './types.ts';
@@ -25,7 +25,7 @@ export const evacuationCauses = (facts: Facts): Cause[] => {
   const zones = evacuatedZones(facts);
   if (zones.length === 0) return [];
   const inZones = facts.endpoints.filter(({ zone }) => zones.includes(zone));
-  const leaving = inZones.filter(({ forZones }) => forZones.length === 1 && forZones[0] === NOWHERE);
+  const leaving = inZones.filter(({ forZones }) => forZones.length > 0 && forZones.every(isNowhere));
   const what =
     inZones.length === 0
       ? 'no endpoint is ready there'

@@ -3,7 +3,8 @@
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
+import { NOWHERE } from '../../apis/names.ts';
+import { isEndpointReady, isNodeReady, zoneOfNode } from '../../apis/readings.ts';
 import { zoneWeights } from '../../flow/zone-weights.ts';
 import { HINT_STRATEGIES, strategyOf } from '../../hints/table.ts';
 import type { HintStrategy } from '../../hints/types.ts';
@@ -125,7 +126,7 @@ const familyFacts = (service: Service, slices: readonly EndpointSlice[]): readon
 };
 
 /**
- * Slices as they should be: what would be stored now where that is complete, else each endpoint for its own zone. So
+ * Slices as they should be: what would be stored now where that is complete, else each ready endpoint for its own zone. So
  * causes behind a missing hint show at once, and not only after it is fixed.
  */
 const idealSlices = ({ slices, expected }: Pick<Facts, 'slices' | 'expected'>): readonly EndpointSlice[] => {
@@ -144,7 +145,13 @@ const idealSlices = ({ slices, expected }: Pick<Facts, 'slices' | 'expected'>): 
         endpoints: (slice.endpoints ?? []).map((endpoint) =>
           (endpoint.hints?.forZones ?? []).length > 0 || (endpoint.zone ?? '') === ''
             ? endpoint
-            : { ...endpoint, hints: { ...endpoint.hints, forZones: [{ name: endpoint.zone ?? '' }] } },
+            : {
+                ...endpoint,
+                hints: {
+                  ...endpoint.hints,
+                  forZones: [{ name: isEndpointReady(endpoint) ? (endpoint.zone ?? '') : NOWHERE }],
+                },
+              },
         ),
       },
   );

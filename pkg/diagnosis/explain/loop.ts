@@ -61,18 +61,12 @@ const effectiveCause = (stage: Stage, facts: Facts, loop: FlowLoopSummary, who: 
   return [cause(stage, 'PlanNotInForce', evidence)];
 };
 
-/** What would keep more traffic in its zone is known, and not written yet. */
-const waitingCause = (loop: FlowLoopSummary, who: string): Cause[] => {
-  const effective = conditionIn(loop, 'Effective');
-  return effective?.reason === 'FanOutBudget' ? [cause('prerequisite', 'PlanWaits', `${who}: ${said(effective)}`)] : [];
-};
-
 const policyCauses = (facts: Facts, report: LoopReport): Cause[] => {
   const who = `FlowPolicy ${facts.name}`;
   const lacking = lacksHints(facts);
   if (report.spreadOnPurpose && lacking) {
     const evidence = `${who} plans no hints: every endpoint serves every zone.${shareText(report, 'stays')}${changeText(report)}`;
-    return [cause('effective', 'PlanSpread', evidence), ...waitingCause(report, who)];
+    return [cause('effective', 'PlanSpread', evidence)];
   }
   const stage: Stage = lacking ? 'given' : 'prerequisite';
   const observing = `${who} has spec.mode Observe: what it plans is not written.${shareText(report, 'would stay')}`;
@@ -80,7 +74,6 @@ const policyCauses = (facts: Facts, report: LoopReport): Cause[] => {
     ...(report.mode === 'Observe' ? [cause(stage, 'ObserveOnly', observing)] : []),
     ...observedCause(stage, report, who),
     ...effectiveCause(stage, facts, report, who),
-    ...waitingCause(report, who),
   ];
 };
 

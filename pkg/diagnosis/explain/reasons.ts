@@ -54,7 +54,7 @@ export const DIAGNOSIS_REASONS = {
       'See whether the EndpointSlice controller runs (kube-controller-manager, its logs and events), and whether its version knows the field.',
   },
   WebhookMissing: {
-    sentence: 'A label asks for hints by webhook, but no webhook and no policy serves EndpointSlices.',
+    sentence: 'A label asks for hints by webhook, but no webhook serves EndpointSlices.',
     remedy:
       'Install `endpointslice-webhook`, or from Kubernetes 1.31 use `spec.trafficDistribution` instead of the label.',
   },
@@ -100,12 +100,6 @@ export const DIAGNOSIS_REASONS = {
       'The EndpointSlices do not carry the plan of the flow-controller: the condition `Effective` of the FlowPolicy says why.',
     remedy:
       'Do what the condition says; each of its reasons is in "Keep traffic in its zone as far as load allows" (docs/usage/load-aware.md).',
-  },
-  PlanWaits: {
-    sentence:
-      'The flow-controller has a plan that keeps more traffic in its zone, and waits: proxies would receive more a minute than its budget allows.',
-    remedy:
-      'Wait, or raise `fanOutMegabytesPerMinute` where the message says: in the FlowPolicy or in the configuration of the flow-controller.',
   },
   PlanSpread: {
     sentence:

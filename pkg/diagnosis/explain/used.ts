@@ -6,10 +6,14 @@ import type { Reason } from '../../upstream/index.ts';
 import { cause, counted, listed } from './cause.ts';
 import type { Cause, Facts, FamilyRoute } from './types.ts';
 
+/** By endpoints that are not ready, which complete hints do not have. */
+const OF_UNREADY: ReadonlySet<Reason> = new Set(['UnreadyForZone', 'UnusedWithoutHint', 'TerminatingForZone']);
+
 /** Reasons that are the proxy's fault, the most general first. */
 const PROXY_REASONS = [
   'RouterUnknown',
   'NoBackendForZone',
+  'UnreadyForZone',
   'HintsIgnored',
   'CiliumServiceTopologyOff',
   'CiliumNotOptedIn',
@@ -19,6 +23,8 @@ const PROXY_REASONS = [
   'HintsGateOff',
   'ProxyNeedsAnnotation',
   'ClientNodeWithoutZone',
+  'UnusedWithoutHint',
+  'TerminatingForZone',
 ] as const satisfies readonly Reason[];
 
 const versionOfNode = ({ nodes, index, version }: Facts, name: string): string => {
@@ -46,10 +52,9 @@ const evidenceOf = (facts: Facts, reason: Reason, routes: readonly FamilyRoute[]
   return `${who}: ${first?.message ?? reason}`;
 };
 
-export const usedCauses = (facts: Facts): Cause[] => {
-  const routes = facts.idealRoutes;
-  return PROXY_REASONS.flatMap((reason) => {
+export const usedCauses = (facts: Facts): Cause[] =>
+  PROXY_REASONS.flatMap((reason) => {
+    const routes = OF_UNREADY.has(reason) ? facts.routes : facts.idealRoutes;
     const found = routes.some((route) => route.reason === reason);
     return found ? [cause('used', reason, evidenceOf(facts, reason, routes))] : [];
   });
-};

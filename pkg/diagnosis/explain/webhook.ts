@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a webhook (or a policy) that should write hints has not: missing, not selecting, without endpoint, expired, or away.
+// Why a webhook that should write hints has not: missing, not selecting, without endpoint, expired, or away.
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_NAMESPACE_NAME } from '../../apis/names.ts';
@@ -75,24 +75,20 @@ export const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]):
     const evidence = `${what}; whether a webhook serves it could not be seen (${snapshot.webhooks.why}).`;
     return [cause('given', 'WebhookSkipped', evidence)];
   }
-  const policies = itemsOf(snapshot.policies).filter(({ ours }) => ours);
   const serving = snapshot.webhooks.items.filter((webhook) => webhook.slices);
-  if (serving.length === 0 && policies.length === 0) {
-    return [
-      cause('given', 'WebhookMissing', `${what}; no MutatingWebhookConfiguration and no policy serves EndpointSlices.`),
-    ];
+  if (serving.length === 0) {
+    return [cause('given', 'WebhookMissing', `${what}; no MutatingWebhookConfiguration serves EndpointSlices.`)];
   }
   const selecting = serving.filter(
     ({ objectSelector, namespaceSelector }) =>
       slices.some(({ metadata }) => selects(objectSelector, { ...service.metadata?.labels, ...metadata?.labels })) &&
       selectsNamespace(namespaceSelector, ref.namespace),
   );
-  if (selecting.length === 0 && policies.length === 0) {
+  if (selecting.length === 0) {
     const evidence = `${what}; ${listed(serving.map(named))} does not select it in namespace ${ref.namespace}.`;
     return [cause('given', 'WebhookDoesNotSelect', evidence)];
   }
   const dead = selecting.map((webhook) => whyDead(facts, webhook)).filter((found) => found !== undefined);
   if (dead.length > 0) return dead;
-  const carriers = [...selecting.map(named), ...policies.map(({ name }) => `policy ${name}`)];
-  return [cause('given', 'WebhookSkipped', `${what}, although ${listed(carriers)} serves it.`)];
+  return [cause('given', 'WebhookSkipped', `${what}, although ${listed(selecting.map(named))} serves it.`)];
 };

@@ -17,10 +17,13 @@ export const trafficDocument = (measured: Measured): object => ({
   ...measured,
 });
 
+/** No network moves as many bytes a second; sums of what is less stay finite. */
+const MOST = 1e18;
+
 const amountAt = (object: Fields, key: string): number => {
   const value = object[key];
-  if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value;
-  throw new FieldError([key], 'a number, 0 or more', value);
+  if (typeof value === 'number' && value >= 0 && value <= MOST) return value;
+  throw new FieldError([key], 'a number from 0 to 1e18', value);
 };
 
 const textAt = (object: Fields, key: string): string => {

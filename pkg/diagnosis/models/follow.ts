@@ -28,6 +28,27 @@ export const clientsOf = (nodes: readonly Node[], objects: readonly RouterObject
   );
 };
 
+/** The first release of a data plane that has a fallback for clients whose zone no hint names. */
+const FALLBACK_SINCE: Partial<Record<RouterAnswer['router'], string>> = { cilium: '1.18.1', 'calico-ebpf': '3.31.5' };
+
+/**
+ * A sentence about a data plane that would leave clients of the Service without endpoints where no ready endpoint is hinted for their zone;
+ * undefined: there is none. One that is not recognised is taken for one that does not.
+ */
+export const droppedBy = (service: Service, clients: readonly Clients[]): string | undefined => {
+  const found = clients.find(({ node, router }) => {
+    if (router.behaviour.unmatched !== 'none') return false;
+    const { proxy, ...routing } = router.routing;
+    const merge = () => [endpoint('other', `not ${zoneOfNode(node)}`)];
+    return routeFor({ node, service, slices: [], ...routing, merge }, proxy).reason === 'NoBackendForZone';
+  });
+  if (found === undefined) return undefined;
+  const { title, router } = found.router;
+  const fixed = FALLBACK_SINCE[router];
+  const upgrade = fixed === undefined ? '' : `; fixed in ${title} ${fixed}`;
+  return `${answerTitle(found.router)} drops connections of clients for whose zone no ready endpoint is hinted${upgrade}`;
+};
+
 export type Following =
   | { readonly kind: 'followed' }
   | { readonly kind: 'ignored'; readonly reason: 'HintsNotFollowed'; readonly message: string }
@@ -37,7 +58,7 @@ const FOLLOWED: Following = { kind: 'followed' };
 
 const endpoint = (key: string, zone: string): ProxyEndpoint => ({
   key,
-  address: '',
+  address: key,
   port: 0,
   zone,
   nodeName: '',
@@ -61,7 +82,9 @@ const keepsZone = (service: Service, { node, router }: Clients): boolean => {
 const isRecognised = ({ router, certainty, evidence }: RouterAnswer): boolean =>
   certainty === 'seen' || (router === 'kube-proxy' && certainty === 'assumed' && evidence.length > 0);
 
-const answerTitle = ({ title, version }: RouterAnswer): string => (version === null ? title : `${title} ${version}`);
+/** `Calico eBPF 3.29.1`. */
+export const answerTitle = ({ title, version }: RouterAnswer): string =>
+  version === null ? title : `${title} ${version}`;
 
 const placesOf = ({ node, nodes }: Clients): string =>
   nodes === 1 ? `Node ${nameOf(node)}` : `${nodes} Nodes like ${nameOf(node)}`;

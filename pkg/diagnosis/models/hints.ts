@@ -63,7 +63,7 @@ export interface HintsOptions {
   readonly version?: KubernetesVersion;
   /** Of kube-controller-manager. */
   readonly gates?: FeatureGates;
-  /** Slices whose labels name a strategy pass through the webhook (or its policies); default true. */
+  /** Slices whose labels name a strategy pass through the webhook; default true. */
   readonly webhook?: boolean;
 }
 

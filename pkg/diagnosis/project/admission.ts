@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Webhook configurations, policies and events, reduced to what shows whether hints are written and used.
+// Webhook configurations and events, reduced to what shows whether hints are written and used.
 import type { LabelSelector } from '../../apis/admission.ts';
 import { defined } from '../../apis/defined.ts';
-import { EXTENSION_NAME } from '../../apis/names.ts';
-import type { EventSummary, PolicySummary, WebhookSummary } from '../snapshot.ts';
+import type { EventSummary, WebhookSummary } from '../snapshot.ts';
 import { asFields, asText, fieldsAt, listAt, objectAt, stringsAt, textAt } from './fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from './metadata.ts';
 import type { Fields } from '../../apis/fields.ts';
@@ -62,11 +61,6 @@ export const webhooksOf = (object: Fields): WebhookSummary[] => {
     };
   };
   return listAt(object, 'webhooks', read) ?? [];
-};
-
-export const policyOf = (object: Fields): PolicySummary => {
-  const { name, labels = {} } = metadataOf(object, false);
-  return { name, ours: labels['app.kubernetes.io/name'] === EXTENSION_NAME };
 };
 
 /** An event about a Service; undefined for any other. Reads core/v1 and events.k8s.io/v1. */

@@ -6,7 +6,7 @@ import type { KubernetesVersion } from '../../routing/types.ts';
 import type { ClusterSnapshot, CollectionName } from '../snapshot.ts';
 import { COLLECTIONS, known, unknown } from '../snapshot.ts';
 import { classOf, gatewayOf, ingressOf, ownRouteOf, registrationOf, projectRoute, targetGroupOf } from './entries.ts';
-import { eventOf, policyOf, webhooksOf } from './admission.ts';
+import { eventOf, webhooksOf } from './admission.ts';
 import { nodeOf, serviceOf } from './core.ts';
 import { evacuationOf } from './evacuation.ts';
 import { flowPolicyOf } from './flow-policy.ts';
@@ -87,7 +87,6 @@ const createReaders = (): Readonly<Record<string, readonly Entry[]>> => {
     VerticalPodAutoscaler: [autoscaler],
     ScaledObject: [autoscaler],
     MutatingWebhookConfiguration: [['webhooks', webhooksOf], entry(registrationOf)],
-    MutatingAdmissionPolicy: [['policies', (object) => [policyOf(object)]]],
     Event: [['events', (object) => one(eventOf(object))]],
     ConfigMap: [router(routerConfigOf)],
     DaemonSet: [router(daemonSetOf)],

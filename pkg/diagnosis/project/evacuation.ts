@@ -3,16 +3,11 @@
 import { expiryOf } from '../../evacuation/active.ts';
 import type { Fields } from '../../apis/fields.ts';
 import type { EvacuationSummary } from '../snapshot.ts';
-import { asFields, fieldsAt, listAt, objectAt, textAt, wholeAt } from './fields.ts';
+import { fieldsAt, objectAt, textAt, wholeAt } from './fields.ts';
 import { metadataOf } from './metadata.ts';
 
 const countsOf = (services: Fields): string =>
   ['moved', 'pending', 'left'].map((name) => `${wholeAt(services, name) ?? 0} ${name}`).join(', ');
-
-const measuredIn = (status: Fields): string =>
-  listAt(status, 'conditions', asFields)
-    ?.map((condition) => (textAt(condition, 'type') === 'Measured' ? (textAt(condition, 'message') ?? '') : ''))
-    .find((message) => message !== '') ?? '';
 
 /** Undefined where it was deleted and is on its way out. */
 export const evacuationOf = (object: Fields): EvacuationSummary | undefined => {
@@ -33,6 +28,5 @@ export const evacuationOf = (object: Fields): EvacuationSummary | undefined => {
     reason: textAt(spec, 'reason') ?? '',
     phase: textAt(status, 'phase') ?? '',
     services: objectAt(status, 'services', countsOf) ?? '',
-    measured: measuredIn(status),
   };
 };

@@ -4,17 +4,13 @@ import { isAbsent, isFields } from '../../apis/fields.ts';
 import type { Fields } from '../../apis/fields.ts';
 import type { StringMap } from '../../apis/meta.ts';
 
-const MAX_SHOWN = 60;
-
+/** Numbers and booleans as they are; no text: files that were meant to hold objects may hold a secret. */
 const show = (value: unknown): string => {
   if (value === undefined) return 'nothing';
-  let text: string;
-  try {
-    text = JSON.stringify(value) ?? typeof value;
-  } catch {
-    text = `a ${typeof value}`;
-  }
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'string') return value === '' ? 'an empty string' : 'a string';
+  if (typeof value === 'number') return Number.isFinite(value) ? `${value}` : 'no finite number';
+  return typeof value === 'boolean' || value === null ? `${value}` : 'an object';
 };
 
 /** A field that is not what the Kubernetes API has there. */
@@ -42,7 +38,6 @@ const within = <T>(step: string | number, read: () => T): T => {
   }
 };
 
-/** Absent and `null` are the same, as Go's decoder has it. */
 /** The value as an object. */
 export const asFields = (value: unknown): Fields => {
   if (!isFields(value)) throw new FieldError([], 'an object', value);

@@ -3,6 +3,7 @@
 import type { Endpoint, EndpointHints, EndpointSlice } from '../../apis/core.ts';
 import { defined } from '../../apis/defined.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
+import { zoneIn } from '../../apis/readings.ts';
 import {
   asFields,
   asText,
@@ -68,7 +69,7 @@ export const createSliceReader = (): ((object: Fields) => EndpointSlice) => {
             terminating: booleanAt(inner, 'terminating'),
           }),
         ),
-        zone: once(textAt(fields, 'zone') ?? topology?.[LABEL_ZONE]),
+        zone: once(zoneIn(textAt(fields, 'zone') ?? topology?.[LABEL_ZONE]) || undefined),
         nodeName: once(textAt(fields, 'nodeName') ?? topology?.[LABEL_HOSTNAME]),
         targetRef: objectAt(fields, 'targetRef', (inner) =>
           defined({ kind: once(textAt(inner, 'kind')), name: textAt(inner, 'name'), uid: textAt(inner, 'uid') }),

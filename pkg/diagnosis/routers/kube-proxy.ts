@@ -43,6 +43,8 @@ const behaviourAt = (version: KubernetesVersion, gates: FeatureGates): Behaviour
     hints: on ? byHints : 'none',
     needs: alone ? 'hints alone' : `the annotation ${atLeast(version, 27) ? 'topology-mode' : 'topology-aware-hints'}`,
     unmatched: 'all',
+    unready: 'all',
+    safeSince: null,
     source: KUBE_PROXY_SOURCE,
   };
 };

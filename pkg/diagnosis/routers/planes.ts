@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data planes as a table: by what each is recognised, by which settings it routes and follows hints, and what each
 // version does. A row without a version that was read is `assumed`, with the reason.
-import { BOTH_ANNOTATIONS, HINTS_ALONE, OLDER_ANNOTATION } from '../../upstream/proxy/hint-rule.ts';
-import type { HintRule, OptIn } from '../../upstream/proxy/hint-rule.ts';
+import { BOTH_ANNOTATIONS, OLDER_ANNOTATION } from '../../upstream/proxy/hint-rule.ts';
+import type { HintRule } from '../../upstream/proxy/hint-rule.ts';
 import type { Release } from '../../upstream/proxy/cilium.ts';
 import type { RouterName, RouterObject } from './types.ts';
 
@@ -26,7 +26,9 @@ export interface Requirement {
 
 export interface VersionRule {
   readonly since: Release;
-  readonly rule: HintRule | 'cilium' | 'unknown';
+  readonly rule: HintRule | 'cilium';
+  /** It holds only with this setting. */
+  readonly when?: Requirement;
   /** Why it is not more than assumed. */
   readonly assumed?: string;
 }
@@ -54,13 +56,12 @@ export interface DataPlane {
   readonly source: string;
 }
 
-const IGNORES: HintRule = { partial: 'ignore', unmatched: 'all' };
-const annotated = (annotations: readonly string[]): OptIn => ({
-  annotations,
-  annotationValue: 'auto',
-  distributions: [],
-  hintsAlone: false,
+const annotated = (annotations: readonly string[]): HintRule => ({
+  optIn: { annotations, annotationValue: 'auto', distributions: [] },
 });
+/** Calico's kube-proxy writes ready endpoints only, after it filtered ready ones and those that terminate. */
+const CALICO: HintRule = { counts: ['terminating', 'stopped'], readyOnly: true };
+const EACH = { ...CALICO, partial: 'each' } as const;
 
 const ciliumConfig = (key: string): Place => ({ from: 'object', kind: 'ConfigMap', name: /^cilium-config$/, key });
 const antreaConfig = (key: string): Place => ({ from: 'object', kind: 'ConfigMap', name: /^antrea-config/, key });
@@ -119,7 +120,7 @@ export const PLANES: readonly DataPlane[] = [
     note: CILIUM_BESIDE,
     versions: [{ since: ANY_VERSION, rule: 'cilium' }],
     source:
-      'cilium/cilium pkg/loadbalancer/writer/writer.go, pkg/k8s/service_cache.go; cilium#31948, #41116, #44771, #46400',
+      'cilium/cilium pkg/loadbalancer/writer/writer.go, pkg/k8s/service_cache.go; cilium#31948, #41116, #42708, #44771, #47054',
   },
   {
     name: 'calico-ebpf',
@@ -141,15 +142,16 @@ export const PLANES: readonly DataPlane[] = [
       {
         since: [3, 31, 5],
         rule: {
-          optIn: { annotations: BOTH_ANNOTATIONS, annotationValue: 'auto', distributions: [], hintsAlone: true },
+          ...CALICO,
+          optIn: 'hints',
           sameNode: 'hints',
           partial: 'skip',
-          unmatched: 'all',
+          whenAuto: { ...CALICO, optIn: 'hints' },
         },
       },
-      { since: [3, 31, 0], rule: IGNORES },
-      { since: [3, 27, 0], rule: { optIn: annotated(BOTH_ANNOTATIONS), partial: 'keep', unmatched: 'none' } },
-      { since: [3, 26, 0], rule: { optIn: annotated(OLDER_ANNOTATION), partial: 'keep', unmatched: 'none' } },
+      { since: [3, 31, 0], rule: CALICO },
+      { since: [3, 27, 0], rule: { ...EACH, ...annotated(BOTH_ANNOTATIONS) } },
+      { since: [3, 26, 0], rule: { ...EACH, ...annotated(OLDER_ANNOTATION) } },
     ],
     source: 'projectcalico/calico felix/bpf/proxy/topology.go, syncer.go by tag; calico#10430, #11751, #11859',
   },
@@ -161,7 +163,7 @@ export const PLANES: readonly DataPlane[] = [
     settings: {},
     routes: [],
     follows: [],
-    versions: [{ since: ANY_VERSION, rule: IGNORES }],
+    versions: [{ since: ANY_VERSION, rule: {} }],
     source: 'ovn-kubernetes: no match for hints in the tree up to v1.3.0 and August 2026; #3165, #6888 (open)',
   },
   {
@@ -179,7 +181,7 @@ export const PLANES: readonly DataPlane[] = [
     versions: [
       {
         since: ANY_VERSION,
-        rule: IGNORES,
+        rule: {},
         assumed: 'hints were merged in September 2026 (kube-ovn#7378) and no release with them has been examined',
       },
     ],
@@ -197,6 +199,7 @@ export const PLANES: readonly DataPlane[] = [
       all: { places: [antreaConfig('antreaProxy.proxyAll')], absent: 'false' },
       hints: { places: [antreaConfig('featureGates.TopologyAwareHints')], absent: 'default' },
       distribution: { places: [antreaConfig('featureGates.ServiceTrafficDistribution')], absent: 'default' },
+      nodes: { places: [antreaConfig('featureGates.PreferSameTrafficDistribution')], absent: 'false' },
     },
     routes: [{ setting: 'enabled', is: ['true'] }],
     follows: [
@@ -208,8 +211,15 @@ export const PLANES: readonly DataPlane[] = [
       text: 'proxyAll is off: AntreaProxy routes what Pods send to cluster IPs, kube-proxy the host network and node ports',
     },
     versions: [
-      { since: [2, 2, 0], rule: { optIn: HINTS_ALONE, partial: 'ignore', unmatched: 'all' } },
-      { since: [1, 12, 0], rule: { optIn: annotated(BOTH_ANNOTATIONS), partial: 'ignore', unmatched: 'all' } },
+      {
+        since: [2, 5, 0],
+        when: { setting: 'nodes', is: ['true'] },
+        rule: { optIn: 'hints', sameNode: 'hints' },
+        assumed: 'its gate PreferSameTrafficDistribution is alpha, and no release was run with it',
+      },
+      { since: [2, 2, 0], rule: { optIn: 'hints' } },
+      { since: [1, 13, 0], rule: annotated(BOTH_ANNOTATIONS) },
+      { since: [1, 12, 0], rule: annotated(OLDER_ANNOTATION) },
     ],
     source: 'antrea-io/antrea docs/feature-gates.md, pkg/agent/proxy/topology.go',
   },
@@ -220,7 +230,7 @@ export const PLANES: readonly DataPlane[] = [
     settings: { proxy: { places: [{ from: 'arg', key: 'run-service-proxy' }], absent: 'true' } },
     routes: [{ setting: 'proxy', is: ['true'] }],
     follows: [],
-    versions: [{ since: ANY_VERSION, rule: IGNORES }],
+    versions: [{ since: ANY_VERSION, rule: {} }],
     source: 'cloudnativelabs/kube-router pkg/controllers/proxy at v2.11.1; kube-router#1005 (open)',
   },
 ];

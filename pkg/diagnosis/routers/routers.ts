@@ -4,15 +4,16 @@ import { defined } from '../../apis/defined.ts';
 import { nameOf } from '../../apis/object.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
-import { ciliumRule, isSince } from '../../upstream/proxy/cilium.ts';
-import type { RouterVersion } from '../../upstream/proxy/cilium.ts';
+import { CILIUM_RULES, ciliumRule, isSince } from '../../upstream/proxy/cilium.ts';
+import type { Release, RouterVersion } from '../../upstream/proxy/cilium.ts';
 import type { HintRule } from '../../upstream/proxy/hint-rule.ts';
 import type { Proxy } from '../../upstream/index.ts';
+import { LINKERD_RULE } from '../../upstream/proxy/routes.ts';
 import { imageVersion, versionText } from './image.ts';
 import { kubeProxyAnswer, kubeletOf } from './kube-proxy.ts';
 import { EMBEDDED, VIRTUAL, disablesKubeProxy, nodeSign } from './nodes.ts';
 import { KUBE_PROXY_AGENT, PLANES, isAgent } from './planes.ts';
-import type { DataPlane, VersionRule } from './planes.ts';
+import type { DataPlane } from './planes.ts';
 import { routerObjectTitle, selectsNode, settingValue } from './settings.ts';
 import type { Found } from './settings.ts';
 import type {
@@ -103,27 +104,44 @@ const missingText = ({ found }: Judged): string[] =>
 
 const needsText = ({ optIn }: HintRule): string => {
   if (optIn === undefined) return 'no setting makes it follow hints';
+  if (optIn === 'hints') return 'hints alone';
   const keys = optIn.annotations.map((key) => key.replace(/^.*\//, '')).join(' or ');
-  if (optIn.hintsAlone) return keys === '' ? 'hints alone' : `hints alone, or ${keys}: Auto where it is set`;
   const values = optIn.distributions.join(', ');
-  return [
-    ...(keys === '' ? [] : [`annotation ${keys}`]),
-    ...(values === '' ? [] : [`trafficDistribution ${values}`]),
-  ].join(' or ');
+  return [`annotation ${keys}`, ...(values === '' ? [] : [`trafficDistribution ${values}`])].join(' or ');
 };
 
-const behaviourOf = (rule: HintRule, on: boolean, source: string): Behaviour => ({
-  hints: !on || rule.optIn === undefined ? 'none' : rule.sameNode === undefined ? 'zone' : 'zone-and-node',
-  needs: needsText(on ? rule : { partial: 'ignore', unmatched: 'all' }),
-  unmatched: on ? rule.unmatched : 'all',
+/** What a client gets where no endpoint is hinted for it, and where only those are that are not ready. */
+const fallbacks = ({ optIn, partial, counts = [], readyOnly }: HintRule): Pick<Behaviour, 'unmatched' | 'unready'> => {
+  const unmatched = optIn !== undefined && partial === 'each' ? 'none' : 'all';
+  // What terminates and still serves is used by all but these; what starts or has stopped by none.
+  const isLost = counts.some((state) => state !== 'terminating' || readyOnly === true);
+  return { unmatched, unready: optIn !== undefined && (isLost || partial === 'each') ? 'none' : 'all' };
+};
+
+const isSafe = (rule: HintRule): boolean => Object.values(fallbacks(rule)).every((answer) => answer === 'all');
+
+/** The release from which all that follow hints are safe; null: none is, or this rule is. */
+const safeSince = (rule: HintRule, releases: readonly { since: Release; rule: HintRule }[]): string | null => {
+  const unsafe = releases.findIndex((each) => !isSafe(each.rule));
+  const first = releases.slice(0, unsafe).findLast((each) => each.rule.optIn !== undefined);
+  return isSafe(rule) || first === undefined ? null : first.since.join('.');
+};
+
+const behaviourOf = (rule: HintRule, source: string, releases: Parameters<typeof safeSince>[1] = []): Behaviour => ({
+  hints: rule.optIn === undefined ? 'none' : rule.sameNode === undefined ? 'zone' : 'zone-and-node',
+  needs: needsText(rule),
+  ...fallbacks(rule),
+  safeSince: safeSince(rule, releases),
   source,
 });
 
-const IGNORES: HintRule = { partial: 'ignore', unmatched: 'all' };
-const UNKNOWN: Omit<Behaviour, 'source'> = { hints: 'unknown', needs: 'unknown', unmatched: 'unknown' };
-
-const ruleAt = (plane: DataPlane, version: RouterVersion | undefined): VersionRule | undefined =>
-  plane.versions.find(({ since }) => version === undefined || isSince(version, since));
+const UNKNOWN: Omit<Behaviour, 'source'> = {
+  hints: 'unknown',
+  needs: 'unknown',
+  unmatched: 'unknown',
+  unready: 'unknown',
+  safeSince: null,
+};
 
 interface PlaneInput {
   readonly plane: DataPlane;
@@ -144,7 +162,7 @@ const proxyOf = (
   if (rule === 'cilium') {
     return { kind: 'cilium', serviceTopology: on, ...defined({ ciliumVersion: version }) };
   }
-  return { kind: 'ruled', name, rule: on ? rule : IGNORES };
+  return { kind: 'ruled', name, rule: on ? rule : {} };
 };
 
 const planeAnswer = (input: PlaneInput, context: Context): RouterAnswer => {
@@ -155,11 +173,14 @@ const planeAnswer = (input: PlaneInput, context: Context): RouterAnswer => {
   const image = versionOf(plane, agents);
   const isCilium = plane.name === 'cilium' || plane.name === 'gke-dataplane-v2';
   const version = (isCilium ? stated.cilium?.ciliumVersion : undefined) ?? image?.version;
-  const found = ruleAt(plane, version);
+  const found = plane.versions.find(
+    ({ since, when }) =>
+      (version === undefined || isSince(version, since)) && (when === undefined || judge(plane, [when], scope).holds),
+  );
   const on = (isCilium ? stated.cilium?.serviceTopology : undefined) ?? follows.holds;
   const undecided =
     follows.found.some(({ value }) => value === undefined) && stated.cilium?.serviceTopology === undefined;
-  const rule = undecided ? 'unknown' : (found?.rule ?? IGNORES);
+  const rule = undecided ? 'unknown' : (found?.rule ?? {});
   const versionMatters = plane.versions.length > 1 || isCilium;
   const unnamed = version === undefined && versionMatters && (on || plane.follows.length === 0);
   const why = [
@@ -170,6 +191,9 @@ const planeAnswer = (input: PlaneInput, context: Context): RouterAnswer => {
     ...(found?.assumed === undefined ? [] : [found.assumed]),
   ];
   const certainty: Certainty = rule === 'unknown' ? 'unknown' : why.length === 0 ? 'seen' : 'assumed';
+  const releases = plane.versions.flatMap((each) =>
+    each.rule === 'cilium' ? CILIUM_RULES : [{ since: each.since, rule: each.rule }],
+  );
   const effective = rule === 'cilium' ? ciliumRule(version) : rule;
   const agent = agents[0] ?? shown;
   const noted = plane.note === undefined ? undefined : judge(plane, [plane.note.when], scope);
@@ -193,7 +217,9 @@ const planeAnswer = (input: PlaneInput, context: Context): RouterAnswer => {
       ...[...routes.found, ...follows.found].flatMap(({ evidence }) => evidence),
     ],
     behaviour:
-      effective === 'unknown' ? { ...UNKNOWN, source: plane.source } : behaviourOf(effective, on, plane.source),
+      effective === 'unknown'
+        ? { ...UNKNOWN, source: plane.source }
+        : behaviourOf(on ? effective : {}, plane.source, releases),
     notes: noted?.holds === true && plane.note !== undefined ? [plane.note.text] : [],
     routing,
   };
@@ -233,18 +259,14 @@ const statedAnswer = (node: RouterNode, proxy: Proxy, { stated, fallback }: Cont
     proxy.kind === 'cilium' && proxy.serviceTopology === true
       ? ciliumRule(proxy.ciliumVersion)
       : proxy.kind === 'linkerd' && proxy.endpointSlices !== false
-        ? {
-            optIn: { annotations: [], annotationValue: 'auto', distributions: [], hintsAlone: true } as const,
-            partial: 'ignore' as const,
-            unmatched: 'all' as const,
-          }
-        : IGNORES;
+        ? LINKERD_RULE
+        : {};
   return {
     ...base,
     router: proxy.kind === 'cilium' || proxy.kind === 'linkerd' ? proxy.kind : 'unknown',
     title: proxy.kind === 'cilium' ? 'Cilium' : proxy.kind === 'linkerd' ? 'Linkerd' : proxy.kind,
     evidence,
-    behaviour: behaviourOf(rule, true, source),
+    behaviour: behaviourOf(rule, source, proxy.kind === 'cilium' ? CILIUM_RULES : []),
     notes: [],
     routing: { proxy, version, ...defined({ gates: stated.gates }) },
   };
@@ -309,10 +331,10 @@ const windowsAnswer = (
   certainty: 'seen',
   why: '',
   evidence: [evidence],
-  behaviour: behaviourOf(IGNORES, true, source),
+  behaviour: behaviourOf({}, source),
   notes: [],
   routing: {
-    proxy: { kind: 'ruled', name: title, rule: IGNORES },
+    proxy: { kind: 'ruled', name: title, rule: {} },
     version: stated.version ?? kubeletOf(node) ?? fallback ?? NEWEST_KNOWN_VERSION,
   },
 });

@@ -75,6 +75,10 @@ export interface Behaviour {
   readonly needs: string;
   /** What a client gets where no endpoint is hinted for it. */
   readonly unmatched: 'all' | 'none' | 'unknown';
+  /** What it gets where only endpoints that are not ready are hinted for it: `all` are ready ones, or those that terminate. */
+  readonly unready: 'all' | 'none' | 'unknown';
+  /** Where a client may get none: the release from which it no longer does; null: not known. */
+  readonly safeSince: string | null;
   /** Where that is read: source, release note, issue. */
   readonly source: string;
 }

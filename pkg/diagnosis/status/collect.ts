@@ -7,7 +7,7 @@ import { textAt } from '../project/fields.ts';
 import { metadataOf } from '../project/metadata.ts';
 import type { CollectionName } from '../snapshot.ts';
 import type { StatusObjects } from './evidence.ts';
-import { configOf, extensionOf, namespaceOf, policyFactsOf, registrationsOf, warningOf } from './read-admission.ts';
+import { configOf, extensionOf, namespaceOf, registrationsOf, warningOf } from './read-admission.ts';
 import type { ParseYaml } from './read-admission.ts';
 import { componentPodOf, deploymentOf, isOfChart, leaseOf } from './read-workloads.ts';
 import type { Fields } from '../../apis/fields.ts';
@@ -38,11 +38,6 @@ const readersFor = (parse: ParseYaml): Readonly<Record<string, readonly [PartNam
   '/Pod': ['pods', ofChart(componentPodOf)],
   'coordination.k8s.io/Lease': ['leases', leaseOf],
   'admissionregistration.k8s.io/MutatingWebhookConfiguration': ['registrations', registrationsOf],
-  'admissionregistration.k8s.io/MutatingAdmissionPolicy': ['policies', (object) => policyFactsOf(object, 'policy')],
-  'admissionregistration.k8s.io/MutatingAdmissionPolicyBinding': [
-    'policies',
-    (object) => policyFactsOf(object, 'binding'),
-  ],
   '/ConfigMap': ['configs', (object) => configOf(object, parse)],
   'extensions.gardener.cloud/Extension': ['extensions', extensionOf],
   '/Event': ['events', warningOf],
@@ -96,7 +91,6 @@ const PARTS: readonly PartName[] = [
   'pods',
   'leases',
   'registrations',
-  'policies',
   'configs',
   'extensions',
   'events',

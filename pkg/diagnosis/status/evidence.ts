@@ -85,15 +85,6 @@ export interface RegistrationEntry {
   readonly caBundle?: string;
 }
 
-/** A policy of this project, or its binding. */
-export interface PolicyFacts {
-  readonly kind: 'policy' | 'binding';
-  readonly name: string;
-  /** What the type checker of the API server has to say. */
-  readonly warnings: readonly string[];
-  readonly namespaceSelector: LabelSelector;
-}
-
 /** By which namespace label an installation has its settings kept at admission, and when it gives the label. */
 export interface KeepingFacts {
   readonly keep: string;
@@ -105,8 +96,6 @@ export interface KeepingFacts {
 export interface ConfigFacts {
   readonly namespace: string;
   readonly name: string;
-  /** The admission backend, in the object that says only that. */
-  readonly carrier?: string;
   /** Modes of the settings-reconciler that are on. */
   readonly modes?: readonly string[];
   /** Where the settings-reconciler has its settings kept at admission. */
@@ -158,7 +147,6 @@ export interface ServingCertificate {
 
 /** What became of a slice that was written as a dry run, so that admission had to act on it. */
 export interface ProbeResult {
-  readonly carrier: 'webhook' | 'policy';
   /** Where the slice would be; empty where none is served. */
   readonly namespace: string;
   /** `Hinted`: admission acts. `NotHinted`: the write came back as it was sent. `Refused`: it was not admitted. `Unknown`: not tried, or not allowed. */
@@ -167,17 +155,6 @@ export interface ProbeResult {
   readonly milliseconds?: number;
   /** Why, where the outcome needs words. */
   readonly message: string;
-}
-
-/** What objects alone do not show; a bundle keeps it beside them. */
-export interface Observations {
-  /** When everything was looked at, milliseconds since the epoch. */
-  readonly now: number;
-  /** gitVersion of the API server. */
-  readonly serverVersion?: string;
-  readonly serving: readonly ServingCertificate[];
-  readonly probes: readonly ProbeResult[];
-  readonly unseen: readonly Unseen[];
 }
 
 export interface NamespaceFacts {
@@ -192,14 +169,20 @@ export interface StatusObjects {
   readonly pods: readonly ComponentPod[];
   readonly leases: readonly LeaseFacts[];
   readonly registrations: readonly RegistrationEntry[];
-  readonly policies: readonly PolicyFacts[];
   readonly configs: readonly ConfigFacts[];
   readonly extensions: readonly ExtensionFacts[];
   readonly events: readonly WarningEvent[];
   readonly namespaces: readonly NamespaceFacts[];
 }
 
-export interface StatusEvidence extends StatusObjects, Observations {
+export interface StatusEvidence extends StatusObjects {
+  /** When everything was looked at, milliseconds since the epoch. */
+  readonly now: number;
+  /** gitVersion of the API server. */
+  readonly serverVersion?: string;
+  readonly serving: readonly ServingCertificate[];
+  readonly probes: readonly ProbeResult[];
+  readonly unseen: readonly Unseen[];
   /** The only namespace in which installations were looked for; undefined: in all. */
   readonly namespace?: string;
   /** By caBundle, for those that hold a certificate. */

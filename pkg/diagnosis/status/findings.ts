@@ -126,39 +126,27 @@ const webhookFindings = (webhook: WebhookStatus): StatusFinding[] => {
   return found;
 };
 
-const carrierFindings = (
+const admissionFindings = (
   installations: readonly InstallationStatus[],
-  { policies, probes }: AdmissionStatus,
+  { probes }: AdmissionStatus,
   evidence: StatusEvidence,
 ): StatusFinding[] => {
   const cannotSee = evidence.unseen.some(({ what }) => what === 'webhooks');
   const installed = installations.filter(({ components }) =>
     components.some(({ component, replicas }) => component === COMMANDS.endpointSliceWebhook && replicas.desired > 0),
   );
-  const registered = evidence.registrations.some(({ slices }) => slices) || policies.length > 0;
+  const registered = evidence.registrations.some(({ slices }) => slices);
   const missing = installed.length > 0 && !registered && !cannotSee;
-  const bound = new Set(policies.filter(({ kind }) => kind === 'binding').map(({ name }) => name));
   return [
     ...(missing
-      ? [
-          finding(
-            'AdmissionMissing',
-            'No MutatingWebhookConfiguration and no policy of this extension serves EndpointSlices.',
-          ),
-        ]
+      ? [finding('AdmissionMissing', 'No MutatingWebhookConfiguration of this extension serves EndpointSlices.')]
       : []),
-    ...probes.flatMap(({ carrier, namespace, outcome, message }) => {
-      const where = `${carrier}, slice in namespace ${namespace}`;
+    ...probes.flatMap(({ namespace, outcome, message }) => {
+      const where = `Slice in namespace ${namespace}`;
       if (outcome === 'NotHinted')
         return [finding('AdmissionNotActing', `${where}: the dry run came back without hints.`)];
       return outcome === 'Refused' ? [finding('AdmissionRefuses', `${where}: ${message}`)] : [];
     }),
-    ...policies.flatMap(({ kind, name, warnings }) => [
-      ...warnings.map((warning) => finding('PolicyWarning', `Policy ${name}: ${warning}.`)),
-      ...(kind === 'policy' && !bound.has(name)
-        ? [finding('PolicyWarning', `Policy ${name} has no binding of its name.`)]
-        : []),
-    ]),
   ];
 };
 
@@ -200,7 +188,7 @@ export const statusFindings = (
   const unseenLeases = evidence.unseen.some(({ what }) => what === 'leases');
   const webhooks = installations.flatMap((installation) => installation.webhooks);
   return [
-    ...carrierFindings(installations, admission, evidence),
+    ...admissionFindings(installations, admission, evidence),
     ...installations.flatMap((installation) => [
       ...installation.components.flatMap((component) => componentFindings(component, installation, evidence)),
       ...leaderFindings(installation, unseenLeases),

@@ -64,7 +64,6 @@ const installationStatus = (
     leases: leasesOf(evidence.leases, namespace, uses)
       .map((lease) => leaseStatus(lease, context))
       .sort((left, right) => byText(left.name, right.name)),
-    carrier: configs.find(({ carrier }) => carrier !== undefined)?.carrier ?? null,
     webhooks: webhooks.filter(({ service }) => service?.namespace === namespace),
   };
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registrations, policies, configuration, Extensions and events reduced to what a status says of them.
+// Registrations, configuration, Extensions and events reduced to what a status says of them.
 import { COMMANDS, EXTENSION_NAME, EXTENSION_TYPE, GROUP } from '../../apis/names.ts';
-import { CARRIER_NAME } from '../../hints/policy/index.ts';
-import { selectorOf, webhooksOf } from '../project/admission.ts';
+import { webhooksOf } from '../project/admission.ts';
 import { asFields, asText, fieldsAt, listAt, objectAt, stringsAt, textAt, wholeAt } from '../project/fields.ts';
 import { DEFAULT_NAMESPACE, metadataOf } from '../project/metadata.ts';
 import type {
@@ -11,7 +10,6 @@ import type {
   KeepingFacts,
   LeaseUse,
   NamespaceFacts,
-  PolicyFacts,
   RegistrationEntry,
   WarningEvent,
 } from './evidence.ts';
@@ -29,23 +27,6 @@ export const registrationsOf = (object: Fields): RegistrationEntry[] => {
       ? [{ ...webhook, timeoutSeconds: timeouts[index] ?? DEFAULT_TIMEOUT_SECONDS }]
       : [],
   );
-};
-
-const warningsOf = (object: Fields): string[] =>
-  objectAt(fieldsAt(object, 'status'), 'typeChecking', (checking) =>
-    listAt(checking, 'expressionWarnings', (item) => textAt(asFields(item), 'warning') ?? ''),
-  ) ?? [];
-
-/** A policy of this project or its binding; undefined for other writers'. */
-export const policyFactsOf = (object: Fields, kind: PolicyFacts['kind']): PolicyFacts | undefined => {
-  if (!isOfChart(object, EXTENSION_NAME)) return undefined;
-  const constraints = fieldsAt(fieldsAt(object, 'spec'), 'matchConstraints');
-  return {
-    kind,
-    name: metadataOf(object, false).name,
-    warnings: warningsOf(object),
-    namespaceSelector: objectAt(constraints, 'namespaceSelector', selectorOf) ?? {},
-  };
 };
 
 /** Reads the YAML in a ConfigMap; undefined where it is none. */
@@ -85,7 +66,6 @@ const keepingOf = (component: string, config: unknown): { keeping?: KeepingFacts
 export const configOf = (object: Fields, parse: ParseYaml): ConfigFacts | undefined => {
   const { namespace = DEFAULT_NAMESPACE, name } = metadataOf(object, true);
   const data = stringsAt(object, 'data') ?? {};
-  if (name === CARRIER_NAME) return { namespace, name, carrier: data['carrier'] ?? '', leases: [] };
   if (!COMPONENTS.has(name) || !isOfChart(object, EXTENSION_NAME)) return undefined;
   const config = parse(data['config.yaml'] ?? '');
   const modes = Object.keys(sectionIn(config, 'modes')).sort();

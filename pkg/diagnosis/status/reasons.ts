@@ -32,8 +32,7 @@ export const STATUS_REASONS = {
     remedy: 'Bring the flow-controller back; it plans anew at once.',
   },
   AdmissionMissing: {
-    sentence:
-      'Neither a webhook nor policies of this extension serve EndpointSlices, although an endpointslice-webhook is installed.',
+    sentence: 'No webhook of this extension serves EndpointSlices, although an endpointslice-webhook is installed.',
     remedy:
       'See the log of the endpointslice-webhook: it registers itself, unless the chart does (`registration: chart`).',
   },
@@ -62,8 +61,7 @@ export const STATUS_REASONS = {
     remedy: 'See why the Pods of the endpointslice-webhook are not ready.',
   },
   AdmissionNotActing: {
-    sentence:
-      'A slice that was written as a dry run came back without hints: API servers do not reach the webhook, or the policies do not act.',
+    sentence: 'A slice that was written as a dry run came back without hints: API servers do not reach the webhook.',
     remedy:
       'See whether API servers reach the Service of the webhook (network policies, firewall, its certificate), and its log.',
   },
@@ -71,10 +69,6 @@ export const STATUS_REASONS = {
     sentence:
       'A slice that was written as a dry run was refused: with `failurePolicy: Fail`, endpoints in the cluster do not change any more.',
     remedy: 'Bring the webhook back, or set `failurePolicy: Ignore` until it is back.',
-  },
-  PolicyWarning: {
-    sentence: 'The API server warns about a policy, or a policy lacks its binding.',
-    remedy: 'See the log of the settings-reconciler, which installs policies and bindings.',
   },
   NamespaceNotKept: {
     sentence:

@@ -99,18 +99,14 @@ const evacuationsOf = ({ snapshot, now }: StatusEvidence): StatusReport['evacuat
 };
 
 export const status = (evidence: StatusEvidence, { events }: StatusOptions): StatusReport => {
-  const { snapshot, namespace, serverVersion, probes, policies } = evidence;
+  const { snapshot, namespace, serverVersion, probes } = evidence;
   const cluster = clusterStatus(snapshot, serverVersion);
   const webhooks = webhookStatuses(evidence);
   const installations = installationStatuses(evidence, webhooks);
   const found = new Set(installations.map((installation) => installation.namespace));
   // Where one namespace was looked at, others may have installations as well.
   const strays = namespace === undefined ? webhooks.filter(({ service }) => !found.has(service?.namespace ?? '')) : [];
-  const admission = {
-    strays,
-    policies: policies.map(({ kind, name, warnings }) => ({ kind, name, warnings })),
-    probes,
-  };
+  const admission = { strays, probes };
   const services = servicesStatus(evidence);
   const findings = statusFindings({ cluster, installations, admission, services }, evidence);
   const bad = findings.some(({ reason }) => !NOTES.has(reason));

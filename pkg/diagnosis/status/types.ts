@@ -2,7 +2,7 @@
 // What `kubectl topology status` answers: the shape of its JSON and YAML.
 import type { RoutersReport } from '../routers/report.ts';
 import type { CauseGroup } from '../audit/types.ts';
-import type { ExtensionFacts, PolicyFacts, ProbeResult, Termination, Unseen, WarningEvent } from './evidence.ts';
+import type { ExtensionFacts, ProbeResult, Termination, Unseen, WarningEvent } from './evidence.ts';
 import type { EvacuationSummary } from '../snapshot.ts';
 import type { StatusReason } from './reasons.ts';
 
@@ -92,15 +92,12 @@ export interface InstallationStatus {
   /** Modes of the settings-reconciler; null where its configuration could not be seen. */
   readonly modes: readonly string[] | null;
   readonly leases: readonly LeaseStatus[];
-  /** The admission backend, as the settings-reconciler has written; null where it says nothing. */
-  readonly carrier: string | null;
   readonly webhooks: readonly WebhookStatus[];
 }
 
 export interface AdmissionStatus {
   /** Registrations that no installation found is behind. */
   readonly strays: readonly WebhookStatus[];
-  readonly policies: readonly Omit<PolicyFacts, 'namespaceSelector'>[];
   readonly probes: readonly ProbeResult[];
 }
 

@@ -6,14 +6,14 @@ import { isNodeReady, zoneOfNode } from '../../apis/readings.ts';
 import { decideInOrder } from '../../evacuation/decide.ts';
 import type { Leave } from '../../evacuation/decide.ts';
 import { MAX_HINTS } from '../../hints/names.ts';
-import { estimateWrites } from '../../upstream/index.ts';
-import type { WritesEstimate } from '../../upstream/index.ts';
 import { serviceKeyOfRef, serviceRefOf, slicesByService } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { survival, zonesOf } from './survival.ts';
 import type { SurvivalOptions, SurvivalReport } from './types.ts';
 import { evacuatedSlices } from './unmoved.ts';
+import { estimateWrites } from './writes.ts';
+import type { WritesEstimate } from './writes.ts';
 
 /** An evacuation as far as the check looks at it. */
 export interface Evacuation extends Leave {
@@ -94,9 +94,9 @@ const byServices = ({ services }: SurvivalReport): Refusal[] => {
 const byRouters = ({ routers }: SurvivalReport): Refusal[] =>
   routers
     .filter(({ behaviour }) => behaviour.unmatched === 'none')
-    .map(({ title, version, nodes }) => ({
+    .map(({ title, version, nodes, behaviour: { safeSince } }) => ({
       reason: 'ConnectionsFail',
-      message: `${title}${version === null ? '' : ` ${version}`} on ${nodes} ${nodes === 1 ? 'Node' : 'Nodes'} leaves clients without endpoints if no hint names their zone.`,
+      message: `${title}${version === null ? '' : ` ${version}`} on ${nodes} ${nodes === 1 ? 'Node' : 'Nodes'} leaves clients without endpoints if no hint names their zone${safeSince === null ? '' : `; ${safeSince} does not`}.`,
       forcible: true,
     }));
 

@@ -2,6 +2,7 @@
 // Which clients of a Service go to endpoints of a zone although hints send them elsewhere, by routers, bypasses and the Service itself.
 import type { EndpointSlice } from '../../apis/core.ts';
 import { NOWHERE } from '../../apis/names.ts';
+import { hintsNow, isRebuilt } from '../../hints/readiness.ts';
 import { REASONS } from '../../upstream/index.ts';
 import type { Reason } from '../../upstream/index.ts';
 import { counted } from '../explain/cause.ts';
@@ -12,20 +13,25 @@ import { UNMOVED } from './reasons.ts';
 import type { UnmovedReason } from './reasons.ts';
 import type { Unmoved } from './types.ts';
 
-/** As an evacuation leaves them: endpoints of the zones for no client, all others for clients of every zone. */
+/** As an evacuation leaves them: endpoints of the zones, and what is not ready, for no client, all others for clients of every zone. */
 export const evacuatedSlices = (
   slices: readonly EndpointSlice[],
   zones: ReadonlySet<string>,
   clientZones: readonly string[],
 ): readonly EndpointSlice[] => {
   const everyZone = clientZones.map((name) => ({ name }));
-  return slices.map((slice) => ({
-    ...slice,
-    endpoints: (slice.endpoints ?? []).map((endpoint) => ({
-      ...endpoint,
-      hints: { forZones: zones.has(endpoint.zone ?? '') ? [{ name: NOWHERE }] : everyZone },
-    })),
-  }));
+  return slices.map((slice) => {
+    const rebuilt = isRebuilt(slice.metadata?.labels);
+    return {
+      ...slice,
+      endpoints: (slice.endpoints ?? []).map(({ hints: _, ...endpoint }) => {
+        const hints = zones.has(endpoint.zone ?? '')
+          ? { forZones: [{ name: NOWHERE }] }
+          : hintsNow(endpoint, { forZones: everyZone }, rebuilt);
+        return hints === undefined ? endpoint : { ...endpoint, hints };
+      }),
+    };
+  });
 };
 
 const unmoved = (reason: UnmovedReason, evidence: string, all = false): Unmoved => ({

@@ -46,8 +46,6 @@ export interface FindingsInput {
   readonly evacuated?: boolean | undefined;
   /** Of the plan in force; undefined where its search came to its end. */
   readonly limited?: PlanLimit | undefined;
-  /** Why a better plan waits for the fan-out budget. */
-  readonly held?: string | undefined;
   /** Undefined while nothing is known of demand. */
   readonly figures: TurnFigures | undefined;
 }
@@ -107,16 +105,7 @@ const LIMITED: Readonly<Record<PlanLimit, string>> = {
   PlanTimedOut: 'planning did not end in time: only own zones, no hints and the previous plan are compared',
 };
 
-const effectiveOf = ({
-  settings,
-  turn,
-  inForce,
-  losing,
-  following,
-  limited,
-  held,
-  evacuated,
-}: FindingsInput): Finding => {
+const effectiveOf = ({ settings, turn, inForce, losing, following, limited, evacuated }: FindingsInput): Finding => {
   const spread = turn?.plan.spread === true;
   const zones = turn?.observation?.zones.length ?? 0;
   if (settings.mode === 'Observe') return no('ObserveOnly', 'mode is Observe: nothing is written');
@@ -137,7 +126,6 @@ const effectiveOf = ({
       'Evacuated',
       'a zone is evacuated: the plan is in force on the endpoints that stay, and they serve its clients',
     );
-  if (held !== undefined) return yes('FanOutBudget', held);
   if (limited !== undefined) return yes(limited, LIMITED[limited]);
   return spread
     ? yes('Spread', 'no hints: every endpoint serves every zone')

@@ -2,6 +2,8 @@
 // From the slices of a Service to the endpoints that the loop plans for: one a Pod, whatever families and ports it has.
 import { byText } from '../../apis/order.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
+import { isZoneName } from '../../hints/names.ts';
+import { whenReady } from '../../hints/readiness.ts';
 import type { PlannedEndpoint } from '../types.ts';
 import { endpointName, isSpread } from './slice.ts';
 import type { FlowSlice } from './slice.ts';
@@ -48,7 +50,8 @@ export const planOnSlices = (slices: readonly FlowSlice[], remembered?: HintsInF
   if (bare && remembered !== undefined) return remembered;
   const known = new Map((remembered?.endpoints ?? []).map(({ name, forZones }) => [name, forZones]));
   const planned = endpoints.flatMap(({ name, forZones }): PlannedEndpoint[] => {
-    const zones = forZones.length > 0 ? forZones : known.get(name);
+    const stored = forZones.map(whenReady);
+    const zones = stored.length > 0 && stored.every(isZoneName) ? stored : known.get(name);
     return zones === undefined ? [] : [{ name, forZones: [...zones].sort() }];
   });
   return { spread: false, endpoints: planned };

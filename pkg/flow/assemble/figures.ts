@@ -4,7 +4,6 @@ import { defined } from '../../apis/defined.ts';
 import { hintsOf, sharingOf } from '../demand/in-force.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
 import { evaluatePlan } from '../evaluate.ts';
-import { withoutIdle } from '../loop/topology.ts';
 import type { LoopPolicy, Observation } from '../loop/types.ts';
 import { boundsAtTarget } from '../planner.ts';
 import type { Bounds, Demand } from '../types.ts';
@@ -56,13 +55,11 @@ const spillOf = ({ endpoints, zones }: Observation, plan: HintsInForce): Map<str
 
 /** Figures of a plan under a demand. */
 export const loopFiguresOf = (
-  seen: Observation,
+  observation: Observation,
   plan: HintsInForce,
   demand: Demand,
-  policy: Pick<LoopPolicy, 'targetUtilization' | 'idleCores'>,
+  { targetUtilization }: Pick<LoopPolicy, 'targetUtilization'>,
 ): TurnFigures => {
-  const { targetUtilization } = policy;
-  const observation = withoutIdle(seen, policy);
   const { endpoints } = observation;
   const evaluated = evaluatePlan({ endpoints: hinted(observation, plan), demand, targetUtilization });
   const spill = spillOf(observation, plan);
@@ -92,7 +89,7 @@ export const boundsOf = (observation: Observation, demand: Demand, policy: LoopP
   const { targetUtilization, minEndpoints, cost } = policy;
   const total = Object.values(demand).reduce((sum, cores) => sum + cores, 0);
   if (total === 0 || observation.endpoints.length === 0) return undefined;
-  const endpoints = withoutIdle(observation, policy).endpoints.map(({ name, zone, capacity }) => ({
+  const endpoints = observation.endpoints.map(({ name, zone, capacity }) => ({
     name,
     zone,
     capacity,

@@ -20,7 +20,7 @@ interface Common {
 /** By measured load, or by the weight of the zones' Nodes. */
 export type PlanJob =
   | (Common &
-      Pick<TurnInput, 'time' | 'clientPods' | 'load' | 'state' | 'proposed' | 'remembered'> & {
+      Pick<TurnInput, 'time' | 'load' | 'state' | 'proposed' | 'remembered'> & {
         readonly kind: 'load';
         /** By Pod; those that are not named are not known yet. */
         readonly cpu: ReadonlyMap<string, PodCpu>;
@@ -36,15 +36,8 @@ export interface PlanAnswer {
 }
 
 const byWeight = ({ slices, zones, planned }: Extract<PlanJob, { kind: 'weight' }>, effort?: number): PlanAnswer => {
-  const { cutShort, unchanged, ...plan } = planByWeight(slices, zones, planned, effort);
-  const nothing = { state: undefined, decision: undefined };
-  const turn = {
-    plan,
-    ...nothing,
-    observation: undefined,
-    withoutCapacity: [],
-    ...(unchanged === undefined ? {} : { unchanged: { plan: unchanged, ...nothing } }),
-  };
+  const { cutShort, ...plan } = planByWeight(slices, zones, planned, effort);
+  const turn = { plan, state: undefined, decision: undefined, observation: undefined, withoutCapacity: [] };
   return { turn, bounds: undefined, cutShort };
 };
 

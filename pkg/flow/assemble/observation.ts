@@ -2,7 +2,7 @@
 // Assembles an observation: endpoints from slices, capacity from Pods, load from a source, zones from Nodes.
 import { defined } from '../../apis/defined.ts';
 import type { CapacitySource } from '../loop/from-spec.ts';
-import type { CountedNode, MeasuredDemand, Observation, ObservedEndpoint } from '../loop/types.ts';
+import type { MeasuredDemand, Observation, ObservedEndpoint } from '../loop/types.ts';
 import type { Demand } from '../types.ts';
 import type { SliceView } from './endpoints.ts';
 
@@ -10,12 +10,6 @@ import type { SliceView } from './endpoints.ts';
 export interface PodCpu {
   readonly requests: number | null;
   readonly limits: number | null;
-}
-
-interface PodLoad extends Windowed {
-  readonly pod: string;
-  /** Mean of its answers, seconds. */
-  readonly latency?: number;
 }
 
 interface Windowed {
@@ -26,6 +20,10 @@ interface Windowed {
   readonly window: number;
 }
 
+interface PodLoad extends Windowed {
+  readonly pod: string;
+}
+
 /** Load as sources give it. */
 export type Load =
   | { readonly kind: 'pods'; readonly samples: readonly PodLoad[] }
@@ -33,11 +31,7 @@ export type Load =
       readonly kind: 'zone-pairs';
       readonly samples: readonly (Windowed & { readonly sourceZone: string; readonly destinationZone: string })[];
       /** Samples count these a second, and the load of Pods is given too. */
-      readonly counts?: {
-        readonly unit: string;
-        readonly pods: readonly PodLoad[];
-        readonly nodes?: readonly CountedNode[];
-      };
+      readonly counts?: { readonly unit: string; readonly pods: readonly PodLoad[] };
     };
 
 export interface ObservationInput {
@@ -48,8 +42,6 @@ export interface ObservationInput {
   readonly zones: readonly string[];
   /** Weight of each zone's clients. */
   readonly weights: Demand;
-  /** Ready client Pods by zone, where a policy names the clients. */
-  readonly clientPods?: Demand | undefined;
   readonly capacity: CapacitySource;
   /** Undefined while the Pod is not known yet. */
   podCpu(pod: string): PodCpu | undefined;
@@ -90,9 +82,7 @@ const measuredOf = (load: Extract<Load, { kind: 'zone-pairs' }>): MeasuredDemand
   if (load.counts === undefined) return { demand: from, sampledAt: newest };
   const to = sumsBy(load.samples, ({ destinationZone }) => destinationZone);
   const window = load.samples.reduce((longest, sample) => Math.max(longest, sample.window), 0);
-  const { unit, nodes } = load.counts;
-  const counts = { unit, to, window, ...defined({ nodes }) };
-  return { demand: from, sampledAt: newest, counts };
+  return { demand: from, sampledAt: newest, counts: { unit: load.counts.unit, to, window } };
 };
 
 /** Of the samples of Pods where there are any: those of pairs bring their own. */
@@ -118,15 +108,7 @@ export const observationOf = (input: ObservationInput): ObservationResult => {
       continue;
     }
     const sample = samples.get(pod === '' ? name : pod);
-    observed.push({
-      name,
-      zone,
-      ready,
-      capacity,
-      load: sample?.load ?? null,
-      sampledAt: sample?.sampledAt ?? null,
-      ...defined({ latency: sample?.latency }),
-    });
+    observed.push({ name, zone, ready, capacity, load: sample?.load ?? null, sampledAt: sample?.sampledAt ?? null });
   }
   if (without.length > 0) return { kind: 'no-capacity', endpoints: without };
   const measured = load?.kind === 'zone-pairs' ? measuredOf(load) : undefined;
@@ -135,7 +117,6 @@ export const observationOf = (input: ObservationInput): ObservationResult => {
     zones,
     endpoints: observed,
     clients: weights,
-    ...defined({ clientPods: input.clientPods }),
     window: windowOf(load),
     ...defined({ measured }),
   };

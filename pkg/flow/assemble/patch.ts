@@ -3,8 +3,10 @@
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import { ANNOTATION_PLAN, NOWHERE, PLAN_SPREAD, PLAN_ZONES } from '../../apis/names.ts';
 import { stayingZones } from '../../evacuation/slice.ts';
-import { hintsOf, nodesOf } from '../demand/in-force.ts';
-import type { HintsInForce, HintsOf, NodesOf } from '../demand/in-force.ts';
+import { hintsOf } from '../demand/in-force.ts';
+import { isZoneName } from '../../hints/names.ts';
+import { hintsNow, whenReady } from '../../hints/readiness.ts';
+import type { HintsInForce } from '../demand/in-force.ts';
 import { endpointName, isSpread } from './slice.ts';
 import type { FlowSlice, FlowSliceEndpoint } from './slice.ts';
 
@@ -27,39 +29,42 @@ const markOperation = ({ mark, annotated }: FlowSlice, wanted: string | undefine
 const same = (left: readonly string[], right: readonly string[]): boolean =>
   left.length === right.length && [...left].sort().join('\n') === [...right].sort().join('\n');
 
-/**
- * Planned zones of an endpoint; one that is not ready yet begins in its own zone, as admission has it. While a zone is evacuated, what
- * leaves stays so, and the others serve what has to be covered, as admission would make it.
- */
-const wantedZones = (
-  endpoint: FlowSliceEndpoint,
-  hints: HintsOf,
-  { cover }: Pick<FlowSlice, 'cover'>,
-): readonly string[] => {
-  const { zone, ready, leaving } = endpoint;
-  if (leaving === true) return [NOWHERE];
-  const zones = (ready ? hints({ name: endpointName(endpoint), zone }) : [zone]).filter((name) => name !== '');
-  return cover === undefined ? zones : stayingZones(zone, zones, cover);
+const named = (names: readonly string[]): { name: string }[] => names.map((name) => ({ name }));
+const namesIn = (entries: readonly { readonly name: string }[] = []): string[] => entries.map(({ name }) => name);
+
+/** Zones of an endpoint that is not ready, once it is: those that it had, which admission carried over, or its own. */
+const keptZones = ({ zone, forZones }: FlowSliceEndpoint, { spread }: HintsInForce): readonly string[] => {
+  if (spread) return [];
+  const kept = forZones.map(whenReady);
+  return kept.length > 0 && kept.every(isZoneName) ? kept : [zone];
 };
 
-/** Planned Nodes of an endpoint that is ready; none while a zone is evacuated: what leaves has none, so proxies would use none. */
-const wantedNodes = (
-  endpoint: FlowSliceEndpoint,
-  nodes: NodesOf,
-  { cover }: Pick<FlowSlice, 'cover'>,
-): readonly string[] => (endpoint.ready && cover === undefined ? nodes(endpointName(endpoint)) : []);
-
-const named = (names: readonly string[]): { name: string }[] => names.map((name) => ({ name }));
+/**
+ * Zones that a slice's endpoints are hinted for under a plan. While a zone is evacuated, what leaves stays so, and the others serve what has to
+ * be covered, as admission would make it.
+ */
+const wantedIn = (slice: FlowSlice, plan: HintsInForce): ((endpoint: FlowSliceEndpoint) => readonly string[]) => {
+  const hints = hintsOf(plan);
+  const { cover, rebuilt } = slice;
+  return (endpoint) => {
+    const { zone, ready, leaving } = endpoint;
+    if (leaving === true) return [NOWHERE];
+    const name = endpointName(endpoint);
+    const planned = (ready ? hints({ name, zone }) : keptZones(endpoint, plan)).filter((one) => one !== '');
+    const zones = cover === undefined ? planned : stayingZones(zone, planned, cover);
+    if (ready) return zones;
+    return namesIn(hintsNow({ conditions: { ready }, zone }, { forZones: named(zones) }, rebuilt)?.forZones);
+  };
+};
 
 const hintOperation = (
   index: number,
-  { forZones, forNodes = [], hinted }: FlowSliceEndpoint,
-  zones: readonly string[],
-  nodes: readonly string[],
+  { forZones, hinted }: FlowSliceEndpoint,
+  wanted: readonly string[],
 ): JsonPatchOperation[] => {
-  if (zones.length === 0) return hinted ? [{ op: 'remove', path: `/endpoints/${index}/hints` }] : [];
-  if (same(forZones, zones) && same(forNodes, nodes)) return [];
-  const value = { forZones: named(zones), ...(nodes.length === 0 ? {} : { forNodes: named(nodes) }) };
+  if (wanted.length === 0) return hinted ? [{ op: 'remove', path: `/endpoints/${index}/hints` }] : [];
+  if (same(forZones, wanted)) return [];
+  const value = { forZones: named(wanted) };
   return [{ op: 'add', path: `/endpoints/${index}/hints`, value }];
 };
 
@@ -67,26 +72,17 @@ const hintOperation = (
 export const differs = (slice: FlowSlice, plan: HintsInForce): boolean => {
   if (slice.addressType === 'FQDN') return false;
   if (isSpread(slice) !== plan.spread) return true;
-  const [hints, nodes] = [hintsOf(plan), nodesOf(plan)];
-  return slice.endpoints.some(
-    (endpoint) =>
-      endpoint.ready &&
-      !(
-        same(endpoint.forZones, wantedZones(endpoint, hints, slice)) &&
-        same(endpoint.forNodes ?? [], wantedNodes(endpoint, nodes, slice))
-      ),
-  );
+  const wanted = wantedIn(slice, plan);
+  return slice.endpoints.some((endpoint) => endpoint.ready && !same(endpoint.forZones, wanted(endpoint)));
 };
 
 /** The patch for a slice that differs from the plan; undefined where nothing is to be written. */
 export const patchFor = (slice: FlowSlice, plan: HintsInForce): JsonPatchOperation[] | undefined => {
   if (!differs(slice, plan)) return undefined;
-  const [hints, nodes] = [hintsOf(plan), nodesOf(plan)];
+  const wanted = wantedIn(slice, plan);
   return [
     lockOf(slice),
-    ...slice.endpoints.flatMap((endpoint, index) =>
-      hintOperation(index, endpoint, wantedZones(endpoint, hints, slice), wantedNodes(endpoint, nodes, slice)),
-    ),
+    ...slice.endpoints.flatMap((endpoint, index) => hintOperation(index, endpoint, wanted(endpoint))),
     ...markOperation(slice, plan.spread ? PLAN_SPREAD : PLAN_ZONES),
   ];
 };
@@ -96,7 +92,7 @@ export const revertPatch = (slice: FlowSlice): JsonPatchOperation[] | undefined 
   if (slice.mark === undefined) return undefined;
   return [
     lockOf(slice),
-    ...slice.endpoints.flatMap((endpoint, index) => hintOperation(index, endpoint, [], [])),
+    ...slice.endpoints.flatMap((endpoint, index) => hintOperation(index, endpoint, [])),
     ...markOperation(slice, undefined),
   ];
 };

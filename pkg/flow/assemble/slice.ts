@@ -2,6 +2,7 @@
 // An EndpointSlice reduced to what the loop reads of it, small enough to hold every slice of a cluster.
 import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
 import { isZoneName } from '../../hints/names.ts';
+import { isEndpointReady } from '../../apis/readings.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import {
   ANNOTATION_EVACUATED,
@@ -13,7 +14,7 @@ import {
 import type { EvacuationMark } from '../../evacuation/mark.ts';
 import { parseMark } from '../../evacuation/mark.ts';
 import { isLeaving } from '../../evacuation/slice.ts';
-import { sliceBytes } from '../../upstream/index.ts';
+import { isRebuilt } from '../../hints/readiness.ts';
 
 export interface FlowSliceEndpoint {
   /** Name of the Pod behind it; empty where there is none. */
@@ -27,8 +28,6 @@ export interface FlowSliceEndpoint {
   readonly leaving?: true;
   /** Zones of its hints; empty without. */
   readonly forZones: readonly string[];
-  /** Nodes of its hints; absent without. */
-  readonly forNodes?: readonly string[];
   /** It has hints of any kind, also empty ones. */
   readonly hinted: boolean;
 }
@@ -44,11 +43,9 @@ export interface FlowSlice extends KubernetesObject {
   readonly annotated: boolean;
   /** While a zone is evacuated: zones that its endpoints serve beside those of the plan. */
   readonly cover?: readonly string[];
-  /** While a zone is evacuated: zones that its mark is about. */
-  readonly evacuated?: readonly string[];
   readonly addressType: string;
-  /** As every proxy receives it with a write, about. */
-  readonly bytes: number;
+  /** No endpoint becomes ready with the hints that it has: `isRebuilt`. */
+  readonly rebuilt: boolean;
   /** In the order of the slice. */
   readonly endpoints: readonly FlowSliceEndpoint[];
 }
@@ -83,15 +80,13 @@ export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) =
       address: addresses[0] ?? '',
       // Only the writers of hints check it: the API server takes any text.
       zone: isZoneName(zone) ? (pooled([zone])[0] ?? '') : '',
-      ready: conditions?.ready !== false && !leaving,
+      ready: isEndpointReady({ conditions }) && !leaving,
       ...(leaving ? { leaving } : {}),
       forZones: pooled((hints?.forZones ?? []).map(({ name }) => name)),
-      ...((hints?.forNodes ?? []).length === 0 ? {} : { forNodes: (hints?.forNodes ?? []).map(({ name }) => name) }),
       hinted: hints !== undefined && hints !== null,
     };
   };
-  return (slice) => {
-    const { metadata = {}, addressType, endpoints } = slice;
+  return ({ metadata = {}, addressType, endpoints }) => {
     const { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp } = metadata;
     const evacuated = parseMark(annotations?.[ANNOTATION_EVACUATED]);
     return {
@@ -107,10 +102,8 @@ export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) =
       mark: annotations?.[ANNOTATION_PLAN],
       annotated: annotations !== undefined && annotations !== null,
       addressType: addressType ?? 'IPv4',
-      bytes: sliceBytes(slice),
-      ...(evacuated === undefined
-        ? {}
-        : { cover: pooled(evacuated.cover), evacuated: pooled([...evacuated.out.keys()].sort()) }),
+      rebuilt: isRebuilt(labels),
+      ...(evacuated === undefined ? {} : { cover: pooled(evacuated.cover) }),
       endpoints: (endpoints ?? []).map((endpoint) => project(endpoint, evacuated)),
     };
   };

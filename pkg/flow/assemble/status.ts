@@ -4,9 +4,8 @@ import { defined } from '../../apis/defined.ts';
 import { orderedJson } from '../../apis/order.ts';
 import type { FlowPolicyCondition, FlowPolicyStatus, FlowPolicyZoneStatus } from '../../apis/flow-policy.ts';
 import { isZoneName, MAX_HINTS } from '../../hints/names.ts';
-import { hintsOf, nodesOf } from '../demand/in-force.ts';
+import { hintsOf } from '../demand/in-force.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
-import type { LatencyCurve } from '../demand/learned-capacity.ts';
 import { coresPerUnit } from '../demand/arrivals.ts';
 import type { Counting } from '../loop/types.ts';
 import type { Bounds, PlannedEndpoint } from '../types.ts';
@@ -34,8 +33,6 @@ export interface StatusInput {
   readonly sampleAge?: number | undefined;
   /** With a source that counts. */
   readonly counting?: Counting | undefined;
-  /** With a source that has latencies. */
-  readonly latencies?: LatencyCurve | undefined;
 }
 
 const MAX_ENDPOINTS = 100;
@@ -63,11 +60,11 @@ const zoneStatus = ({
 /** Endpoints that serve other zones than just their own. */
 const otherwise = (plan: HintsInForce, endpoints: StatusInput['endpoints']): PlannedEndpoint[] => {
   if (plan.spread) return [];
-  const [hints, nodes] = [hintsOf(plan), nodesOf(plan)];
+  const hints = hintsOf(plan);
   return endpoints
-    .map(({ name, zone }) => ({ name, zone, forZones: hints({ name, zone }), forNodes: nodes(name) }))
-    .filter(({ zone, forZones, forNodes }) => forZones.join() !== zone || forNodes.length > 0)
-    .map(({ name, forZones, forNodes }) => ({ name, forZones, ...(forNodes.length === 0 ? {} : { forNodes }) }));
+    .map(({ name, zone }) => ({ name, zone, forZones: hints({ name, zone }) }))
+    .filter(({ zone, forZones }) => forZones.join() !== zone)
+    .map(({ name, forZones }) => ({ name, forZones }));
 };
 
 /** A plan as a sentence, for changes, events and logs. */
@@ -75,23 +72,14 @@ export const describePlan = (plan: HintsInForce, endpoints: StatusInput['endpoin
   if (plan.spread) return 'no hints: every endpoint serves every zone';
   const other = otherwise(plan, endpoints);
   if (other.length === 0) return 'every endpoint serves its own zone';
-  const named = other
-    .slice(0, 3)
-    .map(
-      ({ name, forZones, forNodes = [] }) =>
-        `${name} serves ${forZones.join(', ')}${forNodes.length === 0 ? '' : ` and the Nodes ${forNodes.join(', ')}`}`,
-    );
+  const named = other.slice(0, 3).map(({ name, forZones }) => `${name} serves ${forZones.join(', ')}`);
   const more = other.length > named.length ? `; ${other.length - named.length} more serve other zones` : '';
   return `${named.join('; ')}${more}`;
 };
 
 const planStatus = (plan: HintsInForce, endpoints: StatusInput['endpoints']): NonNullable<FlowPolicyStatus['plan']> => {
   const other = otherwise(plan, endpoints);
-  const listed = other.slice(0, MAX_ENDPOINTS).map(({ name, forZones, forNodes }) => ({
-    name,
-    forZones: [...forZones],
-    ...(forNodes === undefined ? {} : { forNodes: [...forNodes] }),
-  }));
+  const listed = other.slice(0, MAX_ENDPOINTS).map(({ name, forZones }) => ({ name, forZones: [...forZones] }));
   return {
     spread: plan.spread,
     endpoints: listed,
@@ -160,7 +148,6 @@ export const statusOf = (input: StatusInput): FlowPolicyStatus => {
       : { bounds: { lpPercent: percent(bounds.lp), integralityPercent: percent(bounds.integrality) } }),
     ...(plan === undefined ? {} : { plan: planStatus(plan, endpoints) }),
     ...learnedStatus(input.counting),
-    ...(input.latencies === undefined ? {} : { capacityPercent: percent(input.latencies.factor) }),
     conditions: conditionsOf(input),
     ...(changes.length === 0 ? {} : { lastChanges: changes }),
   };
@@ -193,7 +180,6 @@ const said = ({
   zones,
   endpoints,
   source,
-  capacityPercent,
 }: FlowPolicyStatus): string =>
   orderedJson([
     plan,
@@ -203,7 +189,6 @@ const said = ({
     zones?.map(({ zone, endpoints: count }) => [zone, count]),
     endpoints,
     source,
-    capacityPercent,
   ]);
 
 export const newsIn = (previous: FlowPolicyStatus | undefined, next: FlowPolicyStatus): News => {

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One turn of a Service's loop: from what the caches and the source of load say to the plan that is to be in force.
 import type { HintsInForce } from '../demand/in-force.ts';
-import { withLatencies } from '../demand/learned-capacity.ts';
-import type { LatencySample } from '../demand/learned-capacity.ts';
 import type { FlowSettings } from '../loop/from-spec.ts';
-import { withNodeHints } from '../loop/node-hints.ts';
-import { figuresUnder, initialState, step } from '../loop/step.ts';
-import { readyOf, withEra } from '../loop/topology.ts';
-import type { LoopDecision, LoopPolicy, LoopState, Observation } from '../loop/types.ts';
-import { isOverLimit, planProportional } from '../proportional.ts';
-import type { Demand, Plan } from '../types.ts';
+import { initialState, step } from '../loop/step.ts';
+import { withEra } from '../loop/topology.ts';
+import type { LoopDecision, LoopState, Observation } from '../loop/types.ts';
+import { planProportional } from '../proportional.ts';
+import type { Plan } from '../types.ts';
 import { viewsOfEndpoints, hintsInForce, planOnSlices } from './endpoints.ts';
 import type { ClientZones } from './nodes.ts';
 import { observationOf } from './observation.ts';
@@ -24,8 +21,6 @@ export interface TurnInput {
   /** All slices of the Service. */
   readonly slices: readonly FlowSlice[];
   readonly zones: ClientZones;
-  /** Ready Pods by zone of the Services that the policy names as clients. */
-  readonly clientPods?: Demand | undefined;
   podCpu(pod: string): PodCpu | undefined;
   /** What was read last; undefined where nothing was. */
   readonly load: Load | undefined;
@@ -46,8 +41,6 @@ export interface Turn {
   readonly observation: Observation | undefined;
   /** Ready endpoints that do not say what they can serve, in name order. */
   readonly withoutCapacity: readonly string[];
-  /** Where all that the change does is keep more traffic in its zone: the turn without it, for a change that has to wait. */
-  readonly unchanged?: Pick<Turn, 'plan' | 'state' | 'decision'>;
 }
 
 const OWN_ZONES: HintsInForce = { spread: false, endpoints: [] };
@@ -64,58 +57,13 @@ const withPlan = (state: LoopState, plan: HintsInForce, observation: Observation
   eras: withEra([], observation, plan, -Infinity),
 });
 
-/** What was counted, and not what was decided: the plan before stays, and samples go on to be compared with it. */
-const withoutChange = (
-  before: LoopState,
-  state: LoopState,
-  plan: HintsInForce,
-  { holdAfterSeconds }: LoopPolicy,
-  observation: Observation,
-): LoopState => ({
-  ...state,
-  plan,
-  plannedAt: before.plannedAt,
-  previous: before.previous,
-  eras: withEra(before.eras, observation, plan, observation.time - holdAfterSeconds),
-  high: before.high,
-});
-
-/** The turn as if the change that it decided on had not been worth it. */
-const unchangedTurn = (
-  before: LoopState,
-  { state, decision }: ReturnType<typeof step>,
-  { loop }: FlowSettings,
-  observation: Observation,
-): NonNullable<Turn['unchanged']> => {
-  const { plan, quickAt } = before;
-  const { saves: _, ...rest } = decision;
-  const { inZoneShare } = figuresUnder(plan, readyOf(observation), decision.demand, loop);
-  const nodes =
-    state.nodes === undefined ? {} : { nodes: { ...state.nodes, plannedAt: before.nodes?.plannedAt ?? null } };
-  return {
-    plan,
-    state: { ...withoutChange(before, state, plan, loop, observation), quickAt, ...nodes },
-    decision: {
-      ...rest,
-      changed: false,
-      reason: 'Steady',
-      spread: plan.spread,
-      endpoints: plan.endpoints,
-      inZoneShare,
-    },
-  };
-};
-
 const enforced = (input: TurnInput, observation: Observation): Turn => {
   const { settings, slices, state, remembered } = input;
   const adopted = { ...initialState(observation), plan: planOnSlices(slices, remembered) };
   const lost = state !== undefined && slices.some((slice) => differs(slice, state.plan));
   const before = lost ? withPlan(state, state.plan, observation) : (state ?? adopted);
-  const next = withNodeHints(settings.loop, before, step(settings.loop, before, observation), observation);
-  const turn = { plan: next.state.plan, state: next.state, decision: next.decision, observation, withoutCapacity: [] };
-  return next.decision.saves === true
-    ? { ...turn, unchanged: unchangedTurn(before, next, settings, observation) }
-    : turn;
+  const next = step(settings.loop, before, observation);
+  return { plan: next.state.plan, state: next.state, decision: next.decision, observation, withoutCapacity: [] };
 };
 
 /** What would be planned, while what is in force is what the slices say. */
@@ -125,65 +73,29 @@ const observed = (input: TurnInput, observation: Observation): Turn => {
   const known = input.state ?? { ...initialState(observation), plan: actual };
   const before = samePlan(known.plan, actual) ? known : withPlan(known, actual, observation);
   const { state, decision } = step(settings.loop, before, observation);
+  const oldest = observation.time - settings.loop.holdAfterSeconds;
   const kept: LoopState = decision.changed
-    ? withoutChange(before, state, actual, settings.loop, observation)
+    ? {
+        ...state,
+        plan: actual,
+        plannedAt: before.plannedAt,
+        previous: before.previous,
+        eras: withEra(before.eras, observation, actual, oldest),
+        high: before.high,
+      }
     : { ...state, plan: actual };
   // New samples that ask for no change say that what is in force will do; without any the proposal stands.
   const proposal = decision.rank > 0 ? actual : (input.proposed ?? actual);
   return { plan: decision.changed ? state.plan : proposal, state: kept, decision, observation, withoutCapacity: [] };
 };
 
-/**
- * One look without a past: as if nothing had changed since before the samples' windows began, and a plan were asked for
- * now. What a dry run shows.
- */
-const atFirstSight = (input: TurnInput, observation: Observation): Turn => {
-  const { settings, slices } = input;
-  const ends = observation.endpoints.flatMap(({ sampledAt }) => (sampledAt === null ? [] : [sampledAt]));
-  const newest = Math.min(observation.time, ...ends);
-  const before = { ...observation, time: newest - observation.window - settings.loop.settleSeconds - 1 };
-  const silent = { ...before, endpoints: before.endpoints.map((one) => ({ ...one, load: null, sampledAt: null })) };
-  const adopted = { ...initialState(silent), plan: planOnSlices(slices) };
-  const { state } = step(settings.loop, adopted, silent);
-  // Back from the safe mode the loop plans anew with its first samples, without waiting.
-  const next = step(settings.loop, { ...state, safe: true }, observation);
-  return { plan: next.state.plan, state: next.state, decision: next.decision, observation, withoutCapacity: [] };
-};
-
 /** Load decides. Without capacity nothing can be planned: every endpoint serves its own zone. */
-export const turnByLoad = (input: TurnInput): Turn =>
-  turnWith(input, input.settings.mode === 'Observe' ? observed : enforced);
-
-/** What would be planned by what can be seen at this moment. */
-export const lookByLoad = (input: TurnInput): Turn => turnWith(input, atFirstSight);
-
-const latenciesIn = ({ endpoints }: Observation): LatencySample[] =>
-  endpoints.flatMap(({ load, capacity, sampledAt, latency }) =>
-    latency === undefined || load === null || sampledAt === null
-      ? []
-      : [{ utilization: load / capacity, latency, sampledAt }],
-  );
-
-type Decide = (input: TurnInput, observation: Observation) => Turn;
-
-/** Where the source has latencies, capacity is what they show where that is less than the configured one. */
-const withLearnedCapacity = (input: TurnInput, observation: Observation, decide: Decide): Turn => {
-  const samples = latenciesIn(observation);
-  const before = input.state?.latencies;
-  if (samples.length === 0 && before === undefined) return decide(input, observation);
-  const latencies = withLatencies(before, samples);
-  const endpoints = observation.endpoints.map((one) => ({ ...one, capacity: one.capacity * latencies.factor }));
-  const turn = decide(input, { ...observation, endpoints });
-  return turn.state === undefined ? turn : { ...turn, state: { ...turn.state, latencies } };
-};
-
-const turnWith = (input: TurnInput, decide: Decide): Turn => {
+export const turnByLoad = (input: TurnInput): Turn => {
   const result = observationOf({
     time: input.time,
     endpoints: viewsOfEndpoints(input.slices),
     zones: input.zones.zones,
     weights: input.zones.weights,
-    clientPods: input.clientPods,
     capacity: input.settings.capacity,
     podCpu: input.podCpu,
     load: input.load,
@@ -199,7 +111,8 @@ const turnWith = (input: TurnInput, decide: Decide): Turn => {
     };
   }
   const { observation } = result;
-  if (observation.endpoints.length > 0) return withLearnedCapacity(input, observation, decide);
+  if (observation.endpoints.length > 0)
+    return input.settings.mode === 'Observe' ? observed(input, observation) : enforced(input, observation);
   // Nothing to plan, and nothing to measure: what comes next begins anew, with what the slices carry.
   const plan = input.state?.plan ?? planOnSlices(input.slices, input.remembered);
   return { plan, state: undefined, decision: undefined, observation, withoutCapacity: [] };
@@ -215,7 +128,7 @@ export const planByWeight = (
   { weights }: ClientZones,
   planned: HintsInForce | undefined,
   effort?: number,
-): HintsInForce & Pick<Plan, 'cutShort'> & { readonly unchanged?: HintsInForce } => {
+): HintsInForce & Pick<Plan, 'cutShort'> => {
   const current = planned ?? planOnSlices(slices);
   const known = new Map(current.endpoints.map(({ name, forZones }) => [name, forZones]));
   const endpoints = viewsOfEndpoints(slices)
@@ -229,7 +142,5 @@ export const planByWeight = (
   };
   const tolerated = planProportional({ ...input, ...TOLERATED });
   const plan = tolerated.changes === 0 ? tolerated : planProportional({ ...input, ...WANTED });
-  const { spread, cutShort } = plan;
-  const found = { spread, endpoints: spread ? [] : plan.endpoints, cutShort };
-  return plan === tolerated || isOverLimit({ ...input, ...TOLERATED }) ? found : { ...found, unchanged: current };
+  return { spread: plan.spread, endpoints: plan.spread ? [] : plan.endpoints, cutShort: plan.cutShort };
 };

@@ -31,14 +31,6 @@ export const hintsOf = ({ spread, endpoints }: HintsInForce): HintsOf => {
   return ({ name, zone }) => hinted.get(name) ?? (zone === '' ? [] : [zone]);
 };
 
-/** Nodes that an endpoint is hinted for, by its name. */
-export type NodesOf = (name: string) => readonly string[];
-
-export const nodesOf = ({ spread, endpoints }: HintsInForce): NodesOf => {
-  const known = new Map(spread ? [] : endpoints.map(({ name, forNodes = [] }) => [name, forNodes]));
-  return (name) => known.get(name) ?? [];
-};
-
 /** How ready endpoints share the clients of the zones: one endpoint without a hint makes proxies ignore all of them. */
 export const sharingOf = (zones: readonly string[], endpoints: readonly Endpoint[], hints: HintsInForce): Sharing => {
   const counts = new Map(zones.map((zone) => [zone, 0]));

@@ -55,8 +55,6 @@ export interface Choice {
   readonly quick?: boolean;
   /** It is made for a demand that was guessed. */
   readonly guessed?: boolean;
-  /** It keeps more traffic in its zone, and takes no load away. */
-  readonly saves?: boolean;
 }
 
 /** Hints that are worth a change; none where no plan is. */
@@ -189,7 +187,6 @@ const replan = (input: DecideInput, reason: LoopReason): Choice => {
     safe: false,
     cutShort,
     guessed,
-    saves: first.hints === undefined,
   };
 };
 
@@ -214,7 +211,7 @@ export const decidePlan = (input: DecideInput): Choice => {
   if (input.safe) return replan(input, 'MetricsBack');
   if (!input.known) return keep(input, input.first ? 'Adopted' : 'Waiting');
   if (input.topologyChanged) return replan(input, 'TopologyChanged');
-  if (!input.fresh && !input.surging) return keep(input, 'Steady');
+  if (!input.fresh) return keep(input, 'Steady');
   // What was a guess is corrected by the first samples that show that it was too low by far.
   const correcting = input.guessed && input.figures.maxUtilization > 1;
   // Nor does what no noise explains wait for the interval between two plans: that is for plans that save something.
@@ -245,5 +242,5 @@ export const decidePlan = (input: DecideInput): Choice => {
   const { hints, cutShort } = quick ? returned({ ...input, past: sinceFall }) : patient;
   return hints === undefined
     ? keep(input, 'Steady', cutShort)
-    : { plan: hints, reason: 'Returned', safe: false, cutShort, quick, saves: true };
+    : { plan: hints, reason: 'Returned', safe: false, cutShort, quick };
 };

@@ -23,8 +23,6 @@ export interface FlowSettings {
   readonly query: string | undefined;
   /** How often load is read, seconds; undefined: as often as the source has something new. */
   readonly intervalSeconds: number | undefined;
-  /** What proxies may receive a minute because of changes that can wait, bytes; undefined: no limit of its own. */
-  readonly fanOutPerMinute: number | undefined;
 }
 
 /** Cores, or whatever the unit is. */
@@ -66,17 +64,9 @@ const loopOf = (spec: FlowPolicySpec): LoopPolicy => {
     safeMode: spec.safeMode === 'SameZone' ? 'same-zone' : 'spread',
     minEndpoints: spec.minEndpointsPerZone ?? fallback.minEndpoints,
     worthwhileSaving: fractionOf(spec.worthwhileSavingPercent, fallback.worthwhileSaving),
-    idleCores: coresOfSpec(spec.idle),
     ...(cost === undefined ? {} : { cost }),
-    ...(spec.nodeHints === 'WhereFiner' ? { nodeHints: true } : {}),
   };
 };
-
-const MEGABYTE = 1e6;
-
-/** Undefined: no limit. */
-export const bytesInMegabytes = (megabytes: number | undefined): number | undefined =>
-  megabytes === undefined ? undefined : megabytes * MEGABYTE;
 
 /** The settings of a spec that its schema accepts; of an empty one, the defaults. */
 export const settingsFromSpec = (spec: FlowPolicySpec): FlowSettings => ({
@@ -86,5 +76,4 @@ export const settingsFromSpec = (spec: FlowPolicySpec): FlowSettings => ({
   source: spec.metrics?.source,
   query: spec.metrics?.query,
   intervalSeconds: spec.metrics?.interval === undefined ? undefined : parseDuration(spec.metrics.interval),
-  fanOutPerMinute: bytesInMegabytes(spec.fanOutMegabytesPerMinute),
 });

@@ -24,7 +24,7 @@ export const pastOf = (
   time: number,
 ): PastDemand[] => {
   const recent = [...within(policy, past, time)];
-  if (belief === null || (countedAt === null && surge === null)) return recent;
+  if (countedAt === null || belief === null) return recent;
   const guess = saturated || surge !== null;
   const demand = surge ?? meanOf(belief);
   const kept = guess ? recent : recent.map((entry) => (entry.atLeast ? { ...entry, demand, atLeast: false } : entry));

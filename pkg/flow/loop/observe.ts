@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // From an observation to what the loop believes: which samples count, and what they say about demand.
-import { defined } from '../../apis/defined.ts';
 import { sumOf } from '../../apis/sum.ts';
 import { coresPerUnit, learnFrom, remembered, steadyRate } from '../demand/arrivals.ts';
 import type { ZoneCpu } from '../demand/arrivals.ts';
@@ -11,7 +10,6 @@ import { estimateDemand, rowsOf, SATURATION } from '../demand/estimate.ts';
 import type { LoadRow, LoadSample } from '../demand/estimate.ts';
 import { hintsOf } from '../demand/in-force.ts';
 import type { Demand } from '../types.ts';
-import { forClients, forewarned } from './clients.ts';
 import { observedZones, readyOf, sharesBetween } from './topology.ts';
 import type { Counting, LoopPolicy, LoopState, MeasuredDemand, Observation, ObservedEndpoint } from './types.ts';
 import { ownValue } from '../own.ts';
@@ -48,11 +46,9 @@ interface Counted extends LoadSample {
  * of the one before: a sample is late, and the first after a jump is often about the time before the plan that answers it.
  */
 const countedSamples = (observation: Observation, state: LoopState, { settleSeconds }: LoopPolicy): Counted[] => {
-  const { clientPods } = observation;
-  const counted = defined({ clientPods });
-  const inForce = { eras: state.eras, hintsOf: hintsOf(state.plan), plannedAt: state.plannedAt, ...counted };
+  const inForce = { eras: state.eras, hintsOf: hintsOf(state.plan), plannedAt: state.plannedAt };
   const { previous } = state;
-  const before = previous === null ? undefined : { ...previous, hintsOf: hintsOf(previous.plan), ...counted };
+  const before = previous === null ? undefined : { ...previous, hintsOf: hintsOf(previous.plan) };
   return readyOf(observation).flatMap((endpoint) => {
     const { name, load, sampledAt, capacity } = endpoint;
     if (load === null || sampledAt === null || sampledAt > observation.time) return [];
@@ -224,7 +220,7 @@ const countingOf = (before: Counting | undefined, observation: Observation): Cou
 };
 
 /** Less sure than this, demand is estimated from the load of the endpoints as without a meter. */
-export const SURE_ENOUGH = 0.3;
+const SURE_ENOUGH = 0.3;
 
 /** Demand in the unit of capacity by what was counted; undefined while it is not known well enough what one of it takes. */
 const countedDemand = (
@@ -265,24 +261,10 @@ const observeCounted = (
 
 /** Counts the new samples of an observation; `state` is of the hints, zones and endpoints in force up to now. */
 export const observe = (policy: LoopPolicy, state: LoopState, observation: Observation): Observed => {
-  const known =
-    state.belief === null ? null : forZones(state.belief, observedZones(observation), weightsOf(observation));
-  const belief = known === null ? null : forClients(known, state, observation);
-  const seen = observeFrom(policy, state, observation, belief);
-  if (seen.surge !== null || seen.saturated || known === null || belief === null || belief === known) return seen;
-  return { ...seen, surge: forewarned(known, seen.belief ?? belief, roomOf(policy, observation)), plunge: false };
-};
-
-/** Goes on from what is believed. */
-const observeFrom = (
-  policy: LoopPolicy,
-  state: LoopState,
-  observation: Observation,
-  belief: Belief | null,
-): Observed => {
+  const zones = observedZones(observation);
   const { measured, time } = observation;
   const nothing: Observed = {
-    belief,
+    belief: state.belief === null ? null : forZones(state.belief, zones, weightsOf(observation)),
     sampled: state.sampled,
     freshAt: state.freshAt,
     countedAt: null,

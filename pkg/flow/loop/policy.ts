@@ -14,6 +14,5 @@ export const DEFAULT_LOOP_POLICY: LoopPolicy = {
   safeMode: 'spread',
   minEndpoints: 1,
   worthwhileSaving: 0.02,
-  idleCores: 0,
   settleSeconds: 2,
 };

@@ -11,7 +11,7 @@ import { excessOf } from './evidence.ts';
 import { fellOf, highOf, isHighEnough, pastOf } from './memory.ts';
 import { observe } from './observe.ts';
 import type { Observed } from './observe.ts';
-import { membersDiffer, membersOf, observedZones, readyOf, withEra, withoutIdle } from './topology.ts';
+import { membersDiffer, membersOf, observedZones, readyOf, withEra } from './topology.ts';
 import type { LoopDecision, LoopPolicy, LoopState, Observation } from './types.ts';
 
 /** Nothing is known, and every endpoint serves its own zone: what costs least, and shows demand best. */
@@ -32,7 +32,7 @@ export const initialState = ({ time }: Observation): LoopState => ({
 });
 
 /** What a plan does to a demand. */
-export const figuresUnder = (
+const figuresUnder = (
   plan: HintsInForce,
   endpoints: readonly FlowEndpoint[],
   demand: Demand,
@@ -96,7 +96,7 @@ const decisionOf = (
   policy: LoopPolicy,
   observation: Observation,
   observed: Observed,
-  { plan, reason, cutShort, saves }: Choice,
+  { plan, reason, cutShort }: Choice,
   changed: boolean,
 ): LoopDecision => {
   const demand = believedOf(observed);
@@ -108,7 +108,6 @@ const decisionOf = (
     demand,
     inZoneShare: figuresUnder(plan, readyOf(observation), demand, policy).inZoneShare,
     reason,
-    ...(changed && saves === true ? { saves } : {}),
     cutShort,
     rank: observed.rank,
     condition: observed.condition,
@@ -126,7 +125,7 @@ const kept = (previous: LoopState['previous'], oldest: number): LoopState['previ
   previous !== null && previous.until >= oldest ? previous : null;
 
 /**
- * Counts what was seen and decides on the hints from `seen.time` on.
+ * Counts what was seen and decides on the hints from `observation.time` on.
  *
  * Without a state the loop begins: every endpoint serves its own zone. The same arguments give the same answer, and the new
  * state is plain JSON.
@@ -134,9 +133,8 @@ const kept = (previous: LoopState['previous'], oldest: number): LoopState['previ
 export const step = (
   policy: LoopPolicy,
   state: LoopState | undefined,
-  seen: Observation,
+  observation: Observation,
 ): { readonly state: LoopState; readonly decision: LoopDecision } => {
-  const observation = withoutIdle(seen, policy);
   const before = state ?? initialState(observation);
   const { time } = observation;
   const observed = observe(policy, before, observation);

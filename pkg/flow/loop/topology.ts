@@ -1,31 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Zones and endpoints of a Service as the loop knows them: what changed, and how clients were shared meanwhile.
-import { defined } from '../../apis/defined.ts';
 import { sharingOf } from '../demand/in-force.ts';
 import type { HintsInForce, HintsOf } from '../demand/in-force.ts';
-import type { Era, LoopPolicy, LoopState, Member, Observation, ObservedEndpoint } from './types.ts';
-import type { Demand } from '../types.ts';
+import type { Era, LoopState, Member, Observation, ObservedEndpoint } from './types.ts';
 import { ownValue } from '../own.ts';
-import { growth } from './clients.ts';
 
 export const readyOf = ({ endpoints }: Observation): readonly ObservedEndpoint[] =>
   endpoints.filter(({ ready }) => ready).sort((left, right) => (left.name < right.name ? -1 : 1));
-
-/** Of an endpoint's capacity, what at least is left for demand: an idle load above it is a mistake, and no endpoint is without capacity. */
-const LEAST_LEFT = 0.01;
-
-/** What is left of capacity and load without what an endpoint uses when nothing is asked of it; targets are of what is left. */
-export const withoutIdle = (observation: Observation, { idleCores }: Pick<LoopPolicy, 'idleCores'>): Observation =>
-  idleCores === 0
-    ? observation
-    : {
-        ...observation,
-        endpoints: observation.endpoints.map((endpoint) => ({
-          ...endpoint,
-          capacity: Math.max(LEAST_LEFT * endpoint.capacity, endpoint.capacity - idleCores),
-          load: endpoint.load === null ? null : Math.max(0, endpoint.load - idleCores),
-        })),
-      };
 
 /** Zones with clients, in name order. */
 export const observedZones = ({ zones }: Observation): string[] => [...new Set(zones)].sort();
@@ -56,35 +37,25 @@ export const withEra = (
   plan: HintsInForce,
   oldest: number,
 ): readonly Era[] => {
-  const { clientPods } = observation;
-  const next: Era = {
-    from: observation.time,
-    ...sharingOf(observedZones(observation), readyOf(observation), plan),
-    ...defined({ clientPods }),
-  };
+  const next: Era = { from: observation.time, ...sharingOf(observedZones(observation), readyOf(observation), plan) };
   const last = eras.at(-1);
   const sameSharing =
     last !== undefined &&
     last.zones.join() === next.zones.join() &&
     last.sharers.join() === next.sharers.join() &&
-    last.orphans.join() === next.orphans.join() &&
-    JSON.stringify(last.clientPods) === JSON.stringify(clientPods);
+    last.orphans.join() === next.orphans.join();
   const all = sameSharing ? eras : [...eras, next];
   const first = all.findLastIndex(({ from }) => from <= oldest);
   return first > 0 ? all.slice(first) : all;
 };
 
 /**
- * The share of each zone's demand, as it is with `clientPods`, that an endpoint carried between two times, by kube-proxy's rules: the mean over the eras,
+ * The share of each zone's demand that an endpoint carried between two times, by kube-proxy's rules: the mean over the eras,
  * since a load that is averaged over a window is the mean of what the hints and endpoints of that window made of demand.
  * Undefined where the window began before the eras, or zones differ between them.
  */
 export const sharesBetween = (
-  {
-    eras,
-    hintsOf,
-    clientPods,
-  }: { readonly eras: readonly Era[]; readonly hintsOf: HintsOf; readonly clientPods?: Demand },
+  { eras, hintsOf }: { readonly eras: readonly Era[]; readonly hintsOf: HintsOf },
   endpoint: ObservedEndpoint,
   from: number,
   to: number,
@@ -101,8 +72,7 @@ export const sharesBetween = (
     const seconds = Math.min(to, eras[index + 1]?.from ?? to) - Math.max(from, era.from);
     zones.forEach((zone, position) => {
       if (!hints.includes(zone) && !era.orphans.includes(zone)) return;
-      const weight = (seconds / (to - from)) * growth(era.clientPods, clientPods, zone);
-      shares[position] = (shares[position] ?? 0) + weight / (era.sharers[position] ?? 1);
+      shares[position] = (shares[position] ?? 0) + seconds / (to - from) / (era.sharers[position] ?? 1);
     });
   }
   return shares;

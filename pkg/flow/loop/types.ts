@@ -2,7 +2,6 @@
 // The data of the loop's one function: its observation, its state and its answer.
 import type { Arrivals, CoresPerUnit } from '../demand/arrivals.ts';
 import type { Belief } from '../demand/belief.ts';
-import type { LatencyCurve } from '../demand/learned-capacity.ts';
 import type { HintsInForce } from '../demand/in-force.ts';
 import type { Demand, PlannedEndpoint, ZoneCost } from '../types.ts';
 
@@ -32,13 +31,9 @@ export interface LoopPolicy {
   readonly minEndpoints: number;
   /** A plan that saves less than this fraction of the demand from crossing zones is not worth a change. */
   readonly worthwhileSaving: number;
-  /** Load of an endpoint without demand, cores; subtracted from its load and its capacity. Samples alone cannot separate it from demand. */
-  readonly idleCores: number;
   /** Proxies follow new hints within this time, seconds: samples from before are not counted. */
   readonly settleSeconds: number;
   readonly cost?: ZoneCost;
-  /** Nodes of small Services may get endpoints of their own, where that keeps more traffic in its zone. Default false. */
-  readonly nodeHints?: boolean;
   /** Looks that each plan may take; default as for any plan. */
   readonly effort?: number;
 }
@@ -53,8 +48,6 @@ export interface ObservedEndpoint {
   readonly load: number | null;
   /** End of the sample's window, seconds; null without sample. */
   readonly sampledAt: number | null;
-  /** Mean of its answers in the window, seconds; only where the source has it. */
-  readonly latency?: number;
 }
 
 export interface Observation {
@@ -65,8 +58,6 @@ export interface Observation {
   readonly endpoints: readonly ObservedEndpoint[];
   /** Relative weight of each zone's clients, if anything is known of them. */
   readonly clients?: Demand;
-  /** Ready Pods by zone that are this Service's clients, where a policy names them: demand is taken to be in proportion. */
-  readonly clientPods?: Demand;
   /** Length of a sample's window, seconds. */
   readonly window: number;
   /** Demand by zone as clients' side metrics show it, averaged over a window: then nothing has to be estimated. */
@@ -85,27 +76,7 @@ export interface MeasuredDemand {
     readonly to: Demand;
     /** Seconds that they were counted over. */
     readonly window: number;
-    /** By Node of the clients, where the source shows it. */
-    readonly nodes?: readonly CountedNode[];
   };
-}
-
-/** What the clients on a Node asked for. */
-export interface CountedNode {
-  readonly name: string;
-  readonly zone: string;
-  /** In the unit of the count, a second. */
-  readonly rate: number;
-}
-
-/** What is remembered for hints for Nodes. */
-export interface NodeMemory {
-  /** End of the newest window, seconds. */
-  readonly at: number;
-  /** By Node, averaged over the last minutes. */
-  readonly rates: Readonly<Record<string, { readonly zone: string; readonly rate: number }>>;
-  /** When they were last planned, seconds; null before the first time. */
-  readonly plannedAt: number | null;
 }
 
 /** Demand as it was believed at a time. */
@@ -125,7 +96,6 @@ export interface Era {
   readonly sharers: readonly number[];
   /** Zones that no endpoint is hinted for. */
   readonly orphans: readonly string[];
-  readonly clientPods?: Demand;
 }
 
 /** A plan that was in force, and how the clients were shared under it. */
@@ -177,10 +147,6 @@ export interface LoopState {
   readonly safe: boolean;
   /** What was counted of late, and what one of it takes; only with a source that counts. */
   readonly counting?: Counting;
-  /** Only where a policy asks for hints for Nodes. */
-  readonly nodes?: NodeMemory;
-  /** Only with a source that has latencies. */
-  readonly latencies?: LatencyCurve;
 }
 
 /** Of a source that counts connections or bytes. */
@@ -199,7 +165,6 @@ export type LoopReason =
   | 'Overloaded'
   | 'Saturated'
   | 'Returned'
-  | 'NodesChanged'
   | 'Waiting'
   | 'NoEndpoints'
   | 'MetricsStale'
@@ -218,8 +183,6 @@ export interface LoopDecision {
   /** Predicted fraction of the demand that stays in its zone. */
   readonly inZoneShare: number;
   readonly reason: LoopReason;
-  /** All that the change does is keep more traffic in its zone: it may wait. */
-  readonly saves?: true;
   /** The search for a plan ended where its effort did: a better one might be found with more. */
   readonly cutShort: boolean;
   /** How many zones' demand the last samples could separate; 0 where none were new. */

@@ -55,7 +55,7 @@ export interface ConditionInput {
 export type ConditionState = Required<Pick<ExtensionCondition, 'type' | 'status' | 'reason' | 'message'>>;
 
 /** Of an object that is left out: what has to be fixed; the rest is as it should be. */
-const FAULTS = new Set(['ConflictingMode', 'VersionUnknown', 'ConfigurationInvalid']);
+const FAULTS = new Set(['ConflictingMode', 'SwitchedOff', 'VersionUnknown', 'ConfigurationInvalid']);
 /** Pass by themselves: Pods start, a component is not installed yet, etcd-druid waits for its owner. */
 const PASSING = new Set(['NoReadyEndpoints', 'Pending', 'ServiceMissing', 'VersionUnknown']);
 

@@ -8,6 +8,7 @@ import { servicesTable } from './audit-services.ts';
 import { AUDIT_STYLE } from './audit-style.ts';
 import { cards, causes, findings, measured, savings } from './audit-summary.ts';
 import { routerHead } from '../routers.ts';
+import { unseenList } from '../text.ts';
 import { minuteOf, renderPage } from './document.ts';
 import { markup, NOTHING } from './markup.ts';
 import type { Markup } from './markup.ts';
@@ -31,13 +32,8 @@ const matrixSection = (report: AuditReport): Markup =>
         </p>
         <div class="scroll" tabindex="0" role="region" aria-label="Zone matrix">${heatMap(report.matrix)}</div>`;
 
-const unseenText = ({ unseen }: AuditReport): string =>
-  [...Map.groupBy(unseen, ({ why }) => why)]
-    .map(([why, items]) => `${items.map(({ what }) => what).join(', ')} (${why})`)
-    .join('; ');
-
 const notes = (report: AuditReport): Markup => {
-  const unseen = unseenText(report);
+  const unseen = unseenList(report.unseen);
   const cost = costText(report);
   return markup`<footer>
     <h2>How to read this</h2>

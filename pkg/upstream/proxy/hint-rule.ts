@@ -1,38 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a data plane other than kube-proxy decides whether it follows hints: its rule as data, and the one model that applies it.
+// How a data plane other than kube-proxy chooses endpoints: its rule as data, and the one model that applies it.
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import type { Service } from '../../apis/core.ts';
 import { nameOf } from '../../apis/object.ts';
 import { zoneOfNode } from '../../apis/readings.ts';
-import { alternativeRoute } from './alternative.ts';
-import type { Chosen } from './alternative.ts';
+import type { Reason } from '../reasons.ts';
+import { mergeEndpoints } from './endpoints.ts';
 import type { ProxyEndpoint } from './endpoints.ts';
-import type { Route, RouteInput } from './types.ts';
-import { filterByZone } from './zone-filter.ts';
-import type { PartialHints } from './zone-filter.ts';
+import { buildRoute, familyOf, portNames, portOf, whyNotProxied } from './route.ts';
+import type { Route, RouteInput, TopologyMode } from './types.ts';
 
 /** What of the Service makes the data plane look at hints. */
 export interface OptIn {
   /** Annotations that it reads, the first that is there decides. */
   readonly annotations: readonly string[];
-  /** `auto`: exactly Auto or auto; `anyValue`: all but empty, disabled and Disabled. */
-  readonly annotationValue: 'auto' | 'anyValue';
+  /** `auto`: exactly Auto or auto; `anyCase`: AUTO too; `anyValue`: all but empty, disabled and Disabled. */
+  readonly annotationValue: 'auto' | 'anyCase' | 'anyValue';
   /** Values of `spec.trafficDistribution`. */
   readonly distributions: readonly string[];
-  /** Without such an annotation hints alone are enough. */
-  readonly hintsAlone: boolean;
 }
 
+/** Of an endpoint that is not ready: it starts; it terminates and still serves; it terminates and serves no longer. */
+export type Unready = 'starting' | 'terminating' | 'stopped';
+
 export interface HintRule {
-  /** Undefined: it looks at no hints, whatever the Service says. */
-  readonly optIn?: OptIn;
+  /** `hints`: nothing but hints; undefined: it looks at no hints, whatever the Service says. */
+  readonly optIn?: OptIn | 'hints';
   /** By what it prefers endpoints on the client's node; default: not at all. */
   readonly sameNode?: 'hints' | 'nodeName';
-  readonly partial: PartialHints;
-  /** What a client gets where endpoints are hinted, and none for its zone. */
-  readonly unmatched: 'all' | 'none';
-  /** An endpoint that is starting and carries no hint yet switches the filter off. */
-  readonly startingCounts?: boolean;
+  /**
+   * Where some endpoints have no hint: `skip` leaves these out; `each` looks at each endpoint alone and leaves out only those
+   * hinted for other zones, even if that is all of them. Default: all hints are ignored, as kube-proxy does.
+   */
+  readonly partial?: 'skip' | 'each';
+  /** Endpoints whose hints count beside those of ready ones. */
+  readonly counts?: readonly Unready[];
+  /**
+   * Whose hints count as well: those of the other address family; of all ports and families; of these by address, so that one
+   * that is in slices of several ports has the hints of one of these. Default: of the port and family alone.
+   */
+  readonly across?: 'families' | 'ports' | 'addresses';
+  /** It never uses endpoints that terminate. */
+  readonly readyOnly?: true;
+  /** `externalTrafficPolicy: Local` makes it ignore hints, for the cluster IP too. */
+  readonly stoppedByLocal?: true;
+  /** Its rule where the annotation is Auto, in any case. */
+  readonly whenAuto?: HintRule;
 }
 
 /** A data plane and its rule at its version. */
@@ -40,71 +53,135 @@ export interface RuledProxy {
   /** As sentences name it: `Calico eBPF 3.29.1`. */
   readonly name: string;
   readonly rule: HintRule;
+  /** Why it ignores hints where its rule does; default: it is made so. */
+  readonly ignoring?: Reason;
+  /** Why it ignores them where the Service does not ask; default: the annotation is missing. */
+  readonly unasked?: Reason;
 }
 
 export const BOTH_ANNOTATIONS = [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE] as const;
 export const OLDER_ANNOTATION = [ANNOTATION_TOPOLOGY_AWARE_HINTS] as const;
 
-/** Hints, and nothing else, as kube-proxy reads them since 1.31. */
-export const HINTS_ALONE: OptIn = { annotations: [], annotationValue: 'auto', distributions: [], hintsAlone: true };
-
 const OFF: ReadonlySet<string> = new Set(['', 'disabled', 'Disabled']);
 
-const admits = ({ annotationValue }: OptIn, value: string): boolean =>
-  annotationValue === 'auto' ? value === 'Auto' || value === 'auto' : !OFF.has(value);
+const ADMITS: Readonly<Record<OptIn['annotationValue'], (value: string) => boolean>> = {
+  auto: (value) => value === 'Auto' || value === 'auto',
+  anyCase: (value) => value.toLowerCase() === 'auto',
+  anyValue: (value) => !OFF.has(value),
+};
 
-export const isOptedIn = ({ metadata, spec }: Service, optIn: OptIn): boolean => {
+const WHEN_AUTO: OptIn = { annotations: BOTH_ANNOTATIONS, annotationValue: 'anyCase', distributions: [] };
+
+const isOptedIn = ({ metadata, spec }: Service, optIn: OptIn | 'hints'): boolean => {
+  if (optIn === 'hints') return true;
   const key = optIn.annotations.find((annotation) => metadata?.annotations?.[annotation] !== undefined);
   const value = key === undefined ? undefined : metadata?.annotations?.[key];
-  if (value !== undefined && admits(optIn, value)) return true;
-  if (optIn.distributions.includes(spec?.trafficDistribution ?? '')) return true;
-  return optIn.hintsAlone && value === undefined;
+  if (value !== undefined && ADMITS[optIn.annotationValue](value)) return true;
+  return optIn.distributions.includes(spec?.trafficDistribution ?? '');
 };
 
-const onNode = (input: RouteInput, rule: HintRule, ready: readonly ProxyEndpoint[]): readonly ProxyEndpoint[] => {
-  const name = nameOf(input.node);
-  if (name === '' || rule.sameNode === undefined) return [];
-  if (rule.sameNode === 'hints') return ready.filter(({ nodeHints }) => nodeHints.has(name));
-  return input.service.spec?.trafficDistribution === 'PreferSameNode'
-    ? ready.filter(({ nodeName }) => nodeName === name)
-    : [];
+const isHinted = ({ zoneHints }: ProxyEndpoint): boolean => zoneHints.size > 0;
+
+const counts = ({ ready, serving, terminating }: ProxyEndpoint, states: readonly Unready[] = []): boolean =>
+  ready || states.includes(terminating ? (serving ? 'terminating' : 'stopped') : 'starting');
+
+/** Endpoints of a port and family, and all whose completeness the data plane looks at. */
+const endpointsFor = (input: RouteInput, { across }: HintRule): Record<'own' | 'judged', readonly ProxyEndpoint[]> => {
+  const { merge = mergeEndpoints } = input;
+  const [ownPort, ownFamily] = [portOf(input).name, familyOf(input)];
+  const of = (port: string, family: string): readonly ProxyEndpoint[] =>
+    merge(input.slices, { port, family, duplicates: { prefer: 'running' } });
+  const own = of(ownPort, ownFamily);
+  if (across === undefined) return { own, judged: own };
+  const ports = across === 'families' ? [ownPort] : portNames(input.service);
+  const wide = ['IPv4', 'IPv6'].flatMap((family) => ports.flatMap((port) => of(port, family)));
+  if (across !== 'addresses') return { own, judged: wide };
+  const hints = new Map(wide.toReversed().map(({ address, zoneHints }) => [address, zoneHints]));
+  const hintedAlike = (endpoint: ProxyEndpoint): ProxyEndpoint => ({
+    ...endpoint,
+    zoneHints: hints.get(endpoint.address) ?? endpoint.zoneHints,
+  });
+  return { own: own.map(hintedAlike), judged: wide.map(hintedAlike) };
 };
 
-/** Applies the rule to ready endpoints of a Service that opted in. */
-export const applyRule = (
-  input: RouteInput,
-  rule: HintRule,
-  ready: readonly ProxyEndpoint[],
-  all: readonly ProxyEndpoint[],
-): Chosen => {
-  const local = onNode(input, rule, ready);
-  if (local.length > 0) return { list: local, mode: 'PreferSameNode', reason: 'SameNodeHints' };
-  if (rule.sameNode === 'nodeName' && input.service.spec?.trafficDistribution === 'PreferSameNode') {
-    return { list: ready, mode: '', reason: 'NodeNotHinted' };
+interface Chosen {
+  readonly list: readonly ProxyEndpoint[];
+  readonly mode: TopologyMode;
+  readonly reason: Reason;
+}
+
+/** What hints leave of the endpoints, ready or not. */
+const choose = (input: RouteInput, { rule, ignoring, unasked }: RuledProxy): Chosen & { own: Chosen['list'] } => {
+  const { service } = input;
+  const auto = rule.whenAuto !== undefined && isOptedIn(service, WHEN_AUTO);
+  const { optIn, sameNode, partial, stoppedByLocal, ...own } = auto ? rule.whenAuto : rule;
+  const endpoints = endpointsFor(input, own);
+  const answer = (list: Chosen['list'], mode: TopologyMode, reason: Reason) => ({
+    list,
+    mode,
+    reason,
+    own: endpoints.own,
+  });
+  const all = (reason: Reason) => answer(endpoints.own, '', reason);
+  if (optIn === undefined) return all(ignoring ?? 'HintsIgnored');
+  if (!isOptedIn(service, optIn)) return all(unasked ?? 'RouterNotOptedIn');
+  if (stoppedByLocal === true && service.spec?.externalTrafficPolicy === 'Local') {
+    return all('CiliumExternalTrafficPolicyLocal');
   }
-  const starting = all.some((item) => !item.ready && !item.terminating && item.zoneHints.size === 0);
-  if (rule.startingCounts === true && starting) return { list: ready, mode: '', reason: 'EndpointWithoutHint' };
-  const chosen = filterByZone(ready, zoneOfNode(input.node), rule.partial);
-  return rule.unmatched === 'none' && chosen.reason === 'ZoneNotHinted'
-    ? { list: [], mode: '', reason: 'NoBackendForZone' }
-    : chosen;
+  const judged = endpoints.judged.filter((endpoint) => counts(endpoint, own.counts));
+  const [node, zone] = [nameOf(input.node), zoneOfNode(input.node)];
+  if (sameNode === 'hints' && (partial === 'skip' || judged.every(({ nodeHints }) => nodeHints.size > 0))) {
+    const here = judged.filter(({ nodeHints }) => nodeHints.has(node));
+    if (here.length > 0) return answer(here, 'PreferSameNode', 'SameNodeHints');
+  }
+  if (sameNode === 'nodeName' && service.spec?.trafficDistribution === 'PreferSameNode') {
+    const here = judged.filter(({ nodeName }) => nodeName === node);
+    return here.length > 0 ? answer(here, 'PreferSameNode', 'SameNodeHints') : all('NodeNotHinted');
+  }
+  if (!judged.some(isHinted)) return all('NoHints');
+  if (zone === '') return all('ClientNodeWithoutZone');
+  if (partial === undefined && !judged.every(isHinted)) {
+    const ready = endpoints.own.filter((endpoint) => endpoint.ready);
+    return all(ready.every(isHinted) ? 'UnusedWithoutHint' : 'EndpointWithoutHint');
+  }
+  if (partial !== 'each' && !judged.some(({ zoneHints }) => zoneHints.has(zone))) return all('ZoneNotHinted');
+  const list = endpoints.own.filter((item) => item.zoneHints.has(zone) || (partial === 'each' && !isHinted(item)));
+  return answer(list, 'PreferSameZone', 'SameZoneHints');
 };
 
-export const ruledRoute = (input: RouteInput, { name, rule }: RuledProxy): Route =>
-  alternativeRoute(input, {
-    terminatingFallback: true,
-    router: name,
-    choose(ready, all) {
-      if (rule.optIn === undefined) return { list: ready, mode: '', reason: 'HintsIgnored' };
-      if (!isOptedIn(input.service, rule.optIn)) return { list: ready, mode: '', reason: 'RouterNotOptedIn' };
-      return applyRule(input, rule, ready, all);
-    },
-  });
+/** Ready endpoints, else those that terminate and still serve. */
+const usable = (list: readonly ProxyEndpoint[], { readyOnly }: HintRule): readonly ProxyEndpoint[] => {
+  const ready = list.filter((endpoint) => endpoint.ready);
+  return ready.length > 0 || readyOnly === true
+    ? ready
+    : list.filter(({ serving, terminating }) => serving && terminating);
+};
 
-/** Who routes is not known: any endpoint may be used, and nothing is claimed of it. */
-export const unknownRoute = (input: RouteInput, name: string): Route =>
-  alternativeRoute(input, {
-    terminatingFallback: true,
-    router: name,
-    choose: (ready) => ({ list: ready, mode: '', reason: 'RouterUnknown' }),
-  });
+/** Why these are used of what was chosen. */
+const reasonFor = ({ own, list, mode, reason }: ReturnType<typeof choose>, used: Chosen['list']): Reason => {
+  const anyReady = own.some(({ ready }) => ready);
+  if (used.some(({ ready }) => ready)) return reason;
+  if (used.length > 0) return mode === '' ? 'TerminatingEndpoints' : 'TerminatingForZone';
+  if (!anyReady) return 'NoReadyEndpoints';
+  return list.length > 0 ? 'UnreadyForZone' : 'NoBackendForZone';
+};
+
+export const ruledRoute = (input: RouteInput, proxy: RuledProxy): Route => {
+  const cause = whyNotProxied(input.service);
+  if (cause !== undefined) return buildRoute(input, { reason: 'NotProxied', cause });
+  const chosen = choose(input, proxy);
+  const { own: endpoints } = chosen;
+  if (endpoints.length === 0) return buildRoute(input, { reason: 'NoEndpoints' });
+  if (input.service.spec?.internalTrafficPolicy === 'Local') {
+    const node = nameOf(input.node);
+    const local = usable(
+      endpoints.filter(({ nodeName }) => node !== '' && nodeName === node),
+      proxy.rule,
+    );
+    const reason = local.length > 0 ? 'InternalTrafficPolicyLocal' : 'NoLocalEndpoints';
+    return buildRoute(input, { local, reachable: local, used: local, endpoints, reason });
+  }
+  const used = usable(chosen.list, proxy.rule);
+  const mode = used.length > 0 ? chosen.mode : '';
+  return buildRoute(input, { cluster: used, endpoints, mode, reason: reasonFor(chosen, used), cause: proxy.name });
+};

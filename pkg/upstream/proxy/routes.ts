@@ -2,11 +2,9 @@
 // The proxy models behind one call: which endpoints does a connection from this node get, and which rule decided.
 import { ciliumRoute } from './cilium.ts';
 import type { CiliumOptions } from './cilium.ts';
-import { ruledRoute, unknownRoute } from './hint-rule.ts';
-import type { RuledProxy } from './hint-rule.ts';
+import { ruledRoute } from './hint-rule.ts';
+import type { HintRule, RuledProxy } from './hint-rule.ts';
 import { kubeProxyRoute } from './kube-proxy.ts';
-import { linkerdRoute } from './linkerd.ts';
-import type { LinkerdOptions } from './linkerd.ts';
 import { portNames } from './route.ts';
 import type { Route, RouteInput } from './types.ts';
 
@@ -14,9 +12,13 @@ import type { Route, RouteInput } from './types.ts';
 export type Proxy =
   | { readonly kind: 'kube-proxy' }
   | ({ readonly kind: 'cilium' } & CiliumOptions)
-  | ({ readonly kind: 'linkerd' } & LinkerdOptions)
+  /** `endpointSlices`: it reads EndpointSlices, hence hints; default true. */
+  | { readonly kind: 'linkerd'; readonly endpointSlices?: boolean }
   | ({ readonly kind: 'ruled' } & RuledProxy)
   | { readonly kind: 'unknown'; readonly name: string };
+
+/** Linkerd's destination controller filters before it selects the family: controller/api/destination/endpoint_translator_filters.go. */
+export const LINKERD_RULE: HintRule = { optIn: 'hints', across: 'families', readyOnly: true };
 
 const KUBE_PROXY: Proxy = { kind: 'kube-proxy' };
 
@@ -28,11 +30,16 @@ export const routeFor = (input: RouteInput, proxy: Proxy = KUBE_PROXY): Route =>
     case 'cilium':
       return ciliumRoute(input, proxy);
     case 'linkerd':
-      return linkerdRoute(input, proxy);
+      return ruledRoute(input, {
+        name: 'Linkerd',
+        rule: proxy.endpointSlices === false ? { readyOnly: true } : LINKERD_RULE,
+        ignoring: 'LinkerdSlicesOff',
+      });
     case 'ruled':
       return ruledRoute(input, proxy);
     case 'unknown':
-      return unknownRoute(input, proxy.name);
+      // Any endpoint may be used, and nothing is claimed of it.
+      return ruledRoute(input, { name: proxy.name, rule: {}, ignoring: 'RouterUnknown' });
   }
 };
 

@@ -3,7 +3,6 @@
 import { withoutEvacuation } from '../../evacuation/admit.ts';
 import { decideHints, patchText } from '../../hints/index.ts';
 import type { HintsDecision } from '../../hints/index.ts';
-import { isProbeOf } from '../../hints/slice.ts';
 import type { AdmissionDecision, AdmissionHandler } from '../types.ts';
 
 export interface EndpointSliceHintsOptions {
@@ -31,9 +30,8 @@ export const answerOf = (decision: HintsDecision): AdmissionDecision => {
 
 export const createEndpointSliceHintsHandler =
   ({ flowControllerUsers, plannerAlive, nodeHints, chosen = false }: EndpointSliceHintsOptions): AdmissionHandler =>
-  ({ object, oldObject, operation, userInfo }) => {
-    if (isProbeOf('policy', object)) return { kind: 'unchanged' };
-    return answerOf(
+  ({ object, oldObject, operation, userInfo }) =>
+    answerOf(
       decideHints({
         object,
         // A plan is carried over as it was before the zone was left.
@@ -45,4 +43,3 @@ export const createEndpointSliceHintsHandler =
         chosen,
       }),
     );
-  };

@@ -138,8 +138,8 @@ const etcdClientsReleasedEntry = ({ excludedNamespaces }: RegistrationOptions): 
 
 /** Without match conditions every write of every Service would be asked about: there the reconciler sets the label alone. */
 export const settingsEntries = (options: RegistrationOptions): WebhookEntry[] => [
-  ...(options.keepSettings && options.carrier === 'webhook' ? [keepEntry(options)] : []),
-  ...(options.keepSettings && options.carrier === 'webhook' && options.claimed !== false
+  ...(options.keepSettings ? [keepEntry(options)] : []),
+  ...(options.keepSettings && options.claimed !== false
     ? [etcdClientsEntry(options), etcdClientsReleasedEntry(options)]
     : []),
   ...(options.strategyAnnotation && options.claimed !== false && atLeast(options.version, 28)

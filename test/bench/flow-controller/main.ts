@@ -15,6 +15,7 @@ import { FLOW_POLICIES } from '../../../pkg/apis/resources.ts';
 import { POD_METRICS } from '../../../pkg/metrics/resource-metrics.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import type { Sandbox } from '../../sandbox/types.ts';
+import { writeResults } from '../../support/results.ts';
 import { describeEnvironment } from '../environment.ts';
 import { findCores, pinSelf, startChild } from '../processes.ts';
 import type { Child } from '../processes.ts';
@@ -165,10 +166,8 @@ const run = async (
     const ok = steady.residentMiB * 1024 * 1024 <= LIMITS.memory && steady.cores <= LIMITS.cores;
     console.log(`${ok ? 'within' : 'NOT within'} ${mebibytes(LIMITS.memory)} MiB and ${LIMITS.cores} cores`);
     const results = { environment: describe(), scale, phases: [started, steady] };
-    await writeFile(
-      resolve(import.meta.dirname, `../results/${scale.hostile > 0 ? 'flow-hostile' : 'flow-controller'}.json`),
-      `${JSON.stringify(results, undefined, 2)}\n`,
-    );
+    const name = scale.hostile > 0 ? 'flow-hostile' : 'flow-controller';
+    writeResults(resolve(import.meta.dirname, `../results/${name}.json`), results);
     return ok;
   } finally {
     await child.stop();

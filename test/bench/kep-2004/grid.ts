@@ -42,8 +42,6 @@ export const sections = (): Section[] => {
   return found;
 };
 
-export const GRID_CASES = 39_273_145;
-
 /** The cases of a section whose index in the whole grid is a multiple of `every`. */
 export function* casesOf({ nodes, choices, first }: Section, every: number): Generator<Case> {
   let wait = (every - (first % every)) % every;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run bench:kep-2004`: the simulator's whole grid, or a sample of it, beside the published figures.
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { writeResults } from '../../support/results.ts';
 import { describeEnvironment } from '../environment.ts';
 import { parseOptions, USAGE } from './options.ts';
 import type { KepOptions } from './options.ts';
@@ -34,9 +34,7 @@ const run = async ({ every, threads, resumeFile, keep }: KepOptions): Promise<vo
   console.log(kepMarkdown(results));
   if (checksOf(results).some(({ holds }) => !holds)) process.exitCode = 1;
   if (!keep) return;
-  const folder = resolve(import.meta.dirname, '../results');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(resolve(folder, 'kep-2004.json'), `${JSON.stringify(results, undefined, 2)}\n`);
+  writeResults(resolve(import.meta.dirname, '../results/kep-2004.json'), results);
   report('wrote test/bench/results/kep-2004.json; make generate writes the docs');
 };
 

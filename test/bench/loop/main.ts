@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run bench:loop`: every rule in every scenario, three seeds each; keeps the result as JSON.
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { writeResults } from '../../support/results.ts';
 import { simulate } from './plant.ts';
 import { RULES } from './rules.ts';
 import { SCENARIOS } from './scenarios.ts';
@@ -52,8 +52,5 @@ if (values.help) process.stdout.write(USAGE);
 else {
   const outcome = run();
   console.log(markdownOf(outcome));
-  if (values.scenario === '' && values.rule === '') {
-    mkdirSync(join(results, '..'), { recursive: true });
-    writeFileSync(results, `${JSON.stringify(outcome, undefined, 2)}\n`);
-  }
+  if (values.scenario === '' && values.rule === '') writeResults(results, outcome);
 }

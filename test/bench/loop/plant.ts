@@ -111,16 +111,12 @@ export const simulate = (
   for (let time = 0; time < scenario.durationSeconds; time += 1) {
     noise.tick();
     const endpoints = autoscaler?.endpoints(time) ?? scenario.endpoints(time);
-    const clients = scenario.clientPods?.(time - phaseOf(seed));
-    // Endpoints and clients are watched: a rule hears of a change at once, of load when it asks.
-    const present = `${endpoints.map(({ name }) => name).join()} ${JSON.stringify(clients)}`;
+    // Endpoints are watched: a rule hears of a change at once, of load when it asks.
+    const present = endpoints.map(({ name }) => name).join();
     if (time % askSeconds === 0 || present !== known) {
       known = present;
       const plan = rule({
-        observation: {
-          ...observationAt(scenario, time, endpoints, sampler),
-          ...(clients === undefined ? {} : { clientPods: clients }),
-        },
+        observation: observationAt(scenario, time, endpoints, sampler),
         trueDemand: demandAt(Math.max(0, time - LATE)),
         endpoints,
         idleCores: scenario.idleCores ?? 0,

@@ -34,8 +34,6 @@ export interface Scenario {
   readonly longLivedSeconds?: number;
   /** Load of an endpoint without demand, cores. */
   readonly idleCores?: number;
-  /** Client Pods by zone, where a policy names them. */
-  readonly clientPods?: (time: number) => Demand;
   /** Replicas follow mean utilisation as a HorizontalPodAutoscaler does; `endpoints` is where it begins. */
   readonly autoscaler?: { readonly target: number; readonly capacity: number; readonly most: number };
 }

@@ -89,6 +89,7 @@ const runInProcess = async (): Promise<void> => {
     countingSeconds: () => 1,
     listAgeSeconds: () => 1,
     overruns: () => 0,
+    longLines: () => 0,
     unsupported: () => [],
   });
   const page = await metrics.text();

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run bench:planner`: how long a plan takes, and how good it is, beside upstream's algorithm and trying everything.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { writeResults } from '../../support/results.ts';
 import { replaceGenerated } from '../docs.ts';
 import { describeEnvironment } from '../environment.ts';
 import { aheadMarkdown } from './ahead.ts';
 import { measureShape } from './measure.ts';
-import { stepsMarkdown } from './steps.ts';
 import { plannerMarkdown } from './table.ts';
 import type { PlannerResults, Shape } from './types.ts';
 import { verify } from './verify.ts';
 
-const USAGE = `usage: npm run bench:planner -- [--quick] [--write-docs] [--verify] [--ahead] [--steps]
+const USAGE = `usage: npm run bench:planner -- [--quick] [--write-docs] [--verify] [--ahead]
 
   --quick       a few problems of each shape; nothing is kept
   --write-docs  also write the table in docs/development/benchmarks.md
   --verify      instead compare all Services with up to three endpoints in each of three zones with trying everything
   --ahead       instead compare plans made when a window shows a surge with plans kept ready
-  --steps       instead say how much of what whole endpoints leave crossing hints for Nodes keep in its zone
 `;
 
 const ALL_DIFFERENT = { capacities: [], different: [0.5, 2], problems: 12, targetMs: 1_000 } as const;
@@ -51,9 +50,7 @@ const run = (quick: boolean, writeDocs: boolean): void => {
     throw new Error('a plan for nine endpoints or fewer is not proven optimal');
   }
   if (quick) return;
-  const folder = resolve(import.meta.dirname, '../results');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(resolve(folder, 'planner.json'), `${JSON.stringify(results, undefined, 2)}\n`);
+  writeResults(resolve(import.meta.dirname, '../results/planner.json'), results);
   if (!writeDocs) return;
   const docs = resolve(import.meta.dirname, '../../../docs/development/benchmarks.md');
   writeFileSync(docs, replaceGenerated(readFileSync(docs, 'utf8'), 'planner', markdown));
@@ -66,14 +63,12 @@ try {
       'write-docs': { type: 'boolean', default: false },
       verify: { type: 'boolean', default: false },
       ahead: { type: 'boolean', default: false },
-      steps: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
   if (values.help) process.stdout.write(USAGE);
   else if (values.verify) console.log(verify().join('\n'));
   else if (values.ahead) console.log(aheadMarkdown(SHAPES.filter(({ naive }) => naive !== true)));
-  else if (values.steps) console.log(stepsMarkdown());
   else run(values.quick, values['write-docs'] && !values.quick);
 } catch (error) {
   process.stderr.write(`bench:planner: ${(error as Error).message}\n\n${USAGE}`);

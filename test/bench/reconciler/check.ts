@@ -30,9 +30,6 @@ const atMost = (phase: Phase, kind: string, limit: number): string[] => {
 const RESYNCS = 3;
 const UNAVAILABLE_EVENTS = 1;
 
-/** The owner of what is written cluster-wide is looked at this often (`LOOK_MS` of the admission policies): it may be made anew. */
-const OWNER_SECONDS = 15;
-
 const checkFlip = (phase: Phase, { scale, changing }: Facts): string[] => {
   const twice = Object.entries(phase.mostPatchesPerObject).filter(
     ([resource, most]) => resource !== 'leases' && most > 1,
@@ -80,7 +77,6 @@ const checkRestart = (phase: Phase): string[] => {
 const checkSteady = (phase: Phase): string[] =>
   Object.entries(phase.counts)
     .filter(([kind]) => !kind.startsWith('watch ') && !kind.endsWith(' leases') && kind !== 'raw /version')
-    .filter(([kind, count]) => kind !== 'get namespaces' || count > Math.ceil(phase.seconds / OWNER_SECONDS))
     .map(([kind, count]) => `${phase.name}: ${count} × ${kind}`);
 
 /** Everything that is not as it must be; empty is good. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run bench:rules`: the rules that spill load between zones, side by side in the same simulations; keeps the result as JSON.
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { writeResults } from '../../support/results.ts';
 import { onThreads } from '../threads.ts';
 import { piecesOf } from './pieces.ts';
 import type { PieceOutcome, Selection } from './pieces.ts';
@@ -54,8 +54,5 @@ if (values.help) process.stdout.write(USAGE);
 else {
   const outcome = await run();
   console.log(markdownOf(outcome));
-  if (values.scenario === '' && values.rule === '') {
-    mkdirSync(join(results, '..'), { recursive: true });
-    writeFileSync(results, `${JSON.stringify(outcome, undefined, 2)}\n`);
-  }
+  if (values.scenario === '' && values.rule === '') writeResults(results, outcome);
 }

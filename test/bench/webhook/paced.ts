@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run bench:webhook-paced`: how late answers are at a fixed rate of reviews, which is what admission adds to a write.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { writeResults } from '../../support/results.ts';
 import { describeEnvironment } from '../environment.ts';
 import { findCores, pinSelf } from '../processes.ts';
 import { median, percentile } from '../statistics.ts';
@@ -92,5 +93,5 @@ const run = async (): Promise<PacedResults> => {
 };
 
 const results = await run();
-writeFileSync(RESULTS, `${JSON.stringify(results, undefined, 2)}\n`);
+writeResults(RESULTS, results);
 console.log(pacedMarkdown(results));

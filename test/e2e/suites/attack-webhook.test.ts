@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The webhook with the chart's memory limit in a real cgroup, attacked by whoever reaches its port, while reviews go on.
 // Alone: it measures latency.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { Agent } from 'node:https';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { makeBundle } from '../../../hack/bundle.ts';
@@ -22,7 +19,7 @@ import { percentile } from '../../bench/statistics.ts';
 import { NODE_FLAGS } from '../../bench/node-flags.ts';
 import { review } from '../../fixtures/admission.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
-import { ATTACKS } from '../attack-client.ts';
+import { ATTACKS, PLAIN_ATTACKS, runAttack } from '../attack-client.ts';
 import type { Attack, Attacked } from '../attack-client.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/mocha.ts';
@@ -34,16 +31,17 @@ import { memoryOf, readMemoryLimits } from '../memory.ts';
 import { keepResults } from '../results.ts';
 
 const namespace = 'attacked';
-const [PORT, METRICS_PORT] = [10_250, 8080];
+const [PORT, METRICS_PORT, HEALTH_PORT] = [10_250, 8080, 8081];
 const MIB = 2 ** 20;
 /** Reviews a second while an attack goes on, and for how long. */
 const [RATE, SECONDS] = [50, 10];
 /** What others may wait under attack, milliseconds. */
 const P99_MS = 100;
+/** What a kubelet waits for health. */
+const HEALTH_MS = 1_000;
 /** Where reviews wait longer than this while nobody attacks, others have the processors, and latency says nothing of the webhook. */
 const QUIET_P99_MS = 20;
 const ATTEMPTS = 4;
-const attacker = fileURLToPath(new URL('../attack-client.ts', import.meta.url));
 
 const labelled = (name: string, endpoints: number): EndpointSlice =>
   slice({
@@ -156,29 +154,40 @@ describe('the webhook under attack, within the memory limit of the chart', funct
 
   before('compilers settle', () => reviews());
 
+  /** The longest of a probe a second while reviews go on; and a scrape, as Prometheus tries them, until one is whole. */
+  const probes = async (): Promise<number> => {
+    let longest = 0;
+    for (let count = 1; count < SECONDS; count += 1) {
+      const from = performance.now();
+      expect((await fetch(`http://127.0.0.1:${HEALTH_PORT}/healthz`)).status).to.equal(200);
+      longest = Math.max(longest, performance.now() - from);
+      await pause(1_000);
+    }
+    const scrape = async (): Promise<number> => answered('patched').catch(() => 0);
+    for (let count = 0; (await scrape()) === 0; count += 1) expect(count, 'scrapes that failed').to.be.below(10);
+    return Math.round(longest);
+  };
+
   interface Measured {
     readonly quiet: ReturnType<typeof figuresOf>;
     readonly attacked: ReturnType<typeof figuresOf>;
     readonly failed: readonly unknown[];
     readonly sent: Attacked;
+    readonly healthMs: number;
   }
 
   const measure = async (attack: Attack): Promise<Measured> => {
     const quiet = await reviews();
-    const process_ = spawn(process.execPath, [attacker, attack, String(PORT), String(SECONDS + 2)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const output = text(process_.stdout);
+    const port = attack in PLAIN_ATTACKS ? METRICS_PORT : PORT;
+    const attacking = runAttack(attack, port, SECONDS + 2);
     await pause(1_000);
-    const { milliseconds, failed } = await reviews();
-    const [attacked] = await Promise.all([output, once(process_, 'exit')]);
-    const sent = JSON.parse(attacked) as Attacked;
-    return { quiet: figuresOf(quiet.milliseconds), attacked: figuresOf(milliseconds), failed, sent };
+    const [{ milliseconds, failed }, healthMs, sent] = await Promise.all([reviews(), probes(), attacking]);
+    return { quiet: figuresOf(quiet.milliseconds), attacked: figuresOf(milliseconds), failed, sent, healthMs };
   };
 
   const isInTime = ({ quiet, attacked }: Measured): boolean => attacked.p99 < P99_MS || quiet.p99 > QUIET_P99_MS;
 
-  for (const [attack, what] of Object.entries(ATTACKS) as [Attack, string][]) {
+  for (const [attack, what] of Object.entries({ ...ATTACKS, ...PLAIN_ATTACKS }) as [Attack, string][]) {
     it(`${what}: reviews are answered in time, and memory stays within the limit`, async () => {
       const { pid } = webhook;
       const attempts: Measured[] = [];
@@ -189,12 +198,14 @@ describe('the webhook under attack, within the memory limit of the chart', funct
         quiet: best.quiet,
         attacked: best.attacked,
         ...best.sent,
+        healthMs: best.healthMs,
         attempts: attempts.length,
         peakMiB: Math.round(group.peakBytes() / MIB),
         residentMiB: Math.round(memoryOf(webhook).peak / MIB),
       };
       console.log(`      ${attack}: ${JSON.stringify(figures[attack])}`);
-      for (const { failed, sent } of attempts) {
+      for (const { failed, sent, healthMs } of attempts) {
+        expect(healthMs, 'a probe of health, milliseconds').to.be.below(HEALTH_MS);
         expect(sent.connections, 'the attack took place').to.be.above(10);
         expect(failed.map(String).slice(0, 3), 'reviews without an answer').to.deep.equal([]);
       }

@@ -34,7 +34,6 @@ import { startMetricsApi } from '../metrics-api/index.ts';
 import type { MetricsApi } from '../metrics-api/index.ts';
 import type { AuditEvent } from '../settings-audit.ts';
 import { COMMAND_USERS } from '../settings-world.ts';
-import { keepResults } from '../results.ts';
 import { startSteadyService } from '../steady-service.ts';
 import type { SteadyService } from '../steady-service.ts';
 import { supervise } from '../supervisor.ts';
@@ -307,7 +306,6 @@ describe('chaos', function () {
       writes,
     };
     console.log(JSON.stringify(results, undefined, 2));
-    keepResults('chaos', results);
     expect(Object.keys(restarts).sort(), 'started again').to.deep.equal(programs.map(({ name }) => name).sort());
   });
 });

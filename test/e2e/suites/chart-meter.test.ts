@@ -10,7 +10,7 @@ import { parseFlags } from '../../../cmd/traffic-meter/options.ts';
 import { TRAFFIC_METER } from '../../../pkg/apis/names.ts';
 import { platformCrds } from '../../fixtures/platform-crds.ts';
 import { useBed } from '../bed/mocha.ts';
-import { FLOW, RECONCILER, NAMESPACE, documents } from '../chart.ts';
+import { FLOW, documents } from '../chart.ts';
 import type { Rendered } from '../chart.ts';
 import { useHelm } from '../chart-renderings.ts';
 import { apply, applyDefinitions } from '../installation.ts';
@@ -54,35 +54,6 @@ describe('chart, traffic-meter', () => {
     expect(ours(documents(await helm().template({})))).to.deep.equal([]);
   });
 
-  const digest = `sha256:${'b'.repeat(64)}`;
-  for (const [name, image, meter, wanted] of [
-    ["the other image's version", { tag: '1' }, {}, ':1'],
-    ["the other image's version without its digest", { tag: `1@${digest}` }, {}, ':1'],
-    ['its own tag, with a digest', { tag: `1@${digest}` }, { tag: `2@${digest}` }, `:2@${digest}`],
-    ["its own tag as Gardener's image vectors write it", { tag: '1' }, { tag: digest }, `@${digest}`],
-  ] as const) {
-    it(`has an image of its own: ${name}`, async () => {
-      const own = { image: { repository: 'r.example.com/meter', ...meter } };
-      const all = await render(own, { image: { repository: 'r.example.com/x', ...image } });
-      expect(podOf(all).containers[0]?.image).to.equal(`r.example.com/meter${wanted}`);
-    });
-  }
-
-  it('keeps all that is namespaced in a namespace of its own, whose Pods may use the network of their Nodes', () => {
-    const wide = new Set(['ClusterRole', 'ClusterRoleBinding', 'Namespace']);
-    for (const { kind = '', metadata } of ours(objects))
-      expect(metadata?.namespace, `${kind} ${metadata?.name}`).to.equal(wide.has(kind) ? undefined : METER_NAMESPACE);
-    const namespace = objects.find(({ kind }) => kind === 'Namespace');
-    expect(namespace?.metadata).to.deep.include({ name: METER_NAMESPACE });
-    expect(namespace?.metadata?.labels).to.include({ [ENFORCE]: 'privileged' });
-  });
-
-  it('leaves the namespace out where another release brings it, and refuses that of the release', async () => {
-    expect((await render({ createNamespace: false })).some(({ kind }) => kind === 'Namespace')).to.equal(false);
-    const refusal = await render({ namespace: NAMESPACE }).catch(String);
-    expect(refusal).to.contain('trafficMeter.namespace');
-  });
-
   it('is root with NET_ADMIN and nothing else, reads only, and mounts no Secret', () => {
     const { containers, initContainers, volumes, hostNetwork } = podOf(objects);
     expect(hostNetwork).to.equal(true);
@@ -96,13 +67,6 @@ describe('chart, traffic-meter', () => {
         readOnlyRootFilesystem: true,
         capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] },
       },
-    ]);
-  });
-
-  it('switches accounting on by a privileged init container, where that is asked for', async () => {
-    const { initContainers = [] } = podOf(await render({ enableAccounting: true }));
-    expect(initContainers.map(({ name, securityContext }) => [name, securityContext])).to.deep.equal([
-      ['enable-accounting', { privileged: true, readOnlyRootFilesystem: true }],
     ]);
   });
 
@@ -162,16 +126,6 @@ describe('chart, traffic-meter', () => {
       expect(toMeters.map(({ roleRef }) => roleRef?.name)).to.deep.equal(reads ? ['traffic-reader'] : []);
     });
   }
-
-  for (const meters of [true, false])
-    it(`${meters ? 'lets' : 'does not let'} the settings-reconciler read meters where evacuations are ${meters ? '' : 'not '}measured by them`, async () => {
-      const all = documents(await helm().template({ trafficMeter: { enabled: true }, evacuation: { meters } }));
-      const bindings = all.filter(
-        ({ kind, metadata, subjects = [] }) =>
-          kind === 'RoleBinding' && metadata?.namespace === METER_NAMESPACE && subjects[0]?.name === RECONCILER,
-      );
-      expect(bindings.map(({ roleRef }) => roleRef?.name)).to.deep.equal(meters ? ['traffic-reader'] : []);
-    });
 
   it('gives a flow-controller whose source it is the namespace of the meters, and the CPU of Pods', async () => {
     const named = { ...direct, name: 'others', meterNamespace: 'elsewhere' };

@@ -33,21 +33,6 @@ describe('chart, monitoring', () => {
   const labelled = (objects: readonly Monitored[], label: string): Monitored[] =>
     objects.filter(({ metadata }) => metadata?.labels?.[label] !== undefined);
 
-  it('annotates Pods with where their metrics are', async () => {
-    for (const { metadata, spec } of ofKind(await render(ALL), 'Deployment')) {
-      const { template } = spec ?? {};
-      expect(template?.metadata.annotations, metadata?.name).to.include({
-        'prometheus.io/scrape': 'true',
-        'prometheus.io/port': '8080',
-        'prometheus.io/name': metadata?.name,
-      });
-      const port = template?.spec.containers[0]?.ports.find(({ name }) => name === 'metrics');
-      expect(port?.containerPort, metadata?.name).to.equal(8080);
-    }
-    for (const { spec } of ofKind(await render(monitoring({ annotations: false })), 'Deployment'))
-      expect(Object.keys(spec?.template?.metadata.annotations ?? {})).to.deep.equal(['checksum/config']);
-  });
-
   const places = [
     { where: 'seed', prometheus: 'seed', monitors: false, name: 'gardener-extension-topology-aware-routing' },
     {
@@ -112,14 +97,6 @@ describe('chart, monitoring', () => {
     expect(ofKind(await render({ gardener }), 'PrometheusRule')).to.be.empty;
   });
 
-  it('renders only the rules of what is installed', async () => {
-    const rules = ofKind(await render(INJECTED.seed, { settingsReconciler: { enabled: false } }), 'PrometheusRule');
-    expect(rules.map(({ metadata }) => metadata?.name?.split('routing-')[1] ?? '').sort()).to.deep.equal([
-      'commands',
-      'endpointslice-webhook',
-    ]);
-  });
-
   describe('outside Gardener', () => {
     it('renders nothing that an API server may not know, and nothing that is not read', async () => {
       const objects = await render(ALL);
@@ -138,17 +115,6 @@ describe('chart, monitoring', () => {
           const isMeter = kind === 'ServiceMonitor' && metadata?.name?.endsWith(TRAFFIC_METER) === true;
           expect(metadata?.namespace, kind).to.equal(isMeter ? METER_NAMESPACE : NAMESPACE);
         }
-      }
-    });
-
-    it('renders rules as files, with runbooks where the docs are served', async () => {
-      const runbookBase = 'https://docs.example.com/topology/';
-      const objects = await render(ALL, monitoring({ alerts: 'configMap', runbookBase }));
-      const { data = {} } = objects.find(({ metadata }) => metadata?.name?.endsWith('-alerts') === true) ?? {};
-      expect(Object.keys(data).sort()).to.deep.equal(alertFiles().map(({ about }) => `${about}.yaml`));
-      for (const { about, path } of alertFiles()) {
-        const wanted = JSON.stringify(groupsOf(path)).replaceAll('"docs/operations', `"${runbookBase}docs/operations`);
-        expect((parse(data[`${about}.yaml`] ?? '') as { groups: object }).groups).to.deep.equal(JSON.parse(wanted));
       }
     });
 

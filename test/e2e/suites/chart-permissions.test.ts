@@ -4,9 +4,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { secretNames } from '../../../pkg/webhook/certificates/secrets.ts';
 import { HEARTBEAT_LEASE } from '../../../pkg/apis/names.ts';
-import { buildAdmissionPolicies, CARRIER_NAME } from '../../../pkg/hints/policy/index.ts';
-import { policyOptions } from '../../fixtures/policies.ts';
-import { FLOW, NAMESPACE, RECONCILER, WEBHOOK, cases } from '../chart.ts';
+import { FLOW, NAMESPACE, RECONCILER, WEBHOOK, matrix } from '../chart.ts';
 import { flowLease, globalName, isRuntime, isSeed, isShared } from '../chart.ts';
 import type { Component, Rendering } from '../chart.ts';
 import { find, ofKind, useRenderings } from '../chart-renderings.ts';
@@ -37,16 +35,6 @@ describe('chart, permissions', () => {
       )
       .sort();
 
-  const policies = 'admissionregistration.k8s.io/mutatingadmissionpolicies,mutatingadmissionpolicybindings';
-  const policyNames = (rendering: Rendering): string => {
-    const name = globalName(rendering);
-    return buildAdmissionPolicies(policyOptions(NAMESPACE, { name }))
-      .policies.map(({ metadata }) => metadata.name)
-      .sort()
-      .join();
-  };
-  const installsPolicies = ({ registration, components }: Rendering): boolean =>
-    registration !== 'chart' || !components.includes(WEBHOOK);
   const leaseOf = (rendering: Rendering): string => `coordination.k8s.io/leases[${flowLease(rendering).name}]`;
   /** What is written in the whole cluster goes with the component's own ClusterRole, and that with the namespace. */
   const ownerPermissions = (rendering: Rendering, component: Component): string[] => [
@@ -60,17 +48,7 @@ describe('chart, permissions', () => {
           `Role coordination.k8s.io/leases[topology-aware-routing-admission]: ${take ? 'get,update' : 'get'}`,
         ]
       : [];
-  /** A registration by the chart cannot follow the settings-reconciler: then it installs nothing. */
-  const policyPermissions = (rendering: Rendering): string[] =>
-    !installsPolicies(rendering)
-      ? [`ClusterRole ${policies}[${policyNames(rendering)}]: delete`]
-      : [
-          `ClusterRole ${policies}: create`,
-          `ClusterRole ${policies}[${policyNames(rendering)}]: get,update,delete`,
-          'Role /configmaps: create',
-        ];
-
-  it('of the settings-reconciler are what its modes and the admission backend need', () => {
+  it('of the settings-reconciler are what its modes need', () => {
     each((rendering) => {
       const gardener = isSeed(rendering) || isRuntime(rendering);
       const wanted = [
@@ -85,12 +63,9 @@ describe('chart, permissions', () => {
         'ClusterRole topology.extensions.gardener.cloud/flowpolicies: list',
         'Role coordination.k8s.io/leases: create',
         'Role coordination.k8s.io/leases[settings-reconciler-leader-election]: get,update',
-        `ClusterRole ${policies}: list,watch`,
         `Role ${leaseOf(rendering)}: list,watch`,
         ...ownerPermissions(rendering, RECONCILER),
-        ...claimPermissions(rendering, installsPolicies(rendering)),
-        `Role /configmaps[${CARRIER_NAME}]: get,list,watch,update,delete`,
-        ...policyPermissions(rendering),
+        ...claimPermissions(rendering, false),
         ...(gardener ? ['ClusterRole druid.gardener.cloud/etcds: list,watch'] : []),
         ...(isSeed(rendering) ? ['ClusterRole extensions.gardener.cloud/clusters: list,watch'] : []),
         ...(gardener
@@ -109,7 +84,7 @@ describe('chart, permissions', () => {
   it('of the settings-reconciler are fewer where it does not follow Extensions', async () => {
     const followed = ['extensions.gardener.cloud/extensions', HEARTBEAT_LEASE];
     const of = async (extensions: boolean): Promise<string[]> => {
-      const item = cases.find(
+      const item = matrix.find(
         ({ where, components }) => where === 'seed and runtime' && components.includes(RECONCILER),
       )!;
       const values = { ...item.values, settingsReconciler: { enabled: true, extensions } };
@@ -126,8 +101,8 @@ describe('chart, permissions', () => {
       const configurations = 'ClusterRole admissionregistration.k8s.io/mutatingwebhookconfigurations';
       const wanted = [
         `Role ${leaseOf(rendering)}: list,watch`,
+        'ClusterRole /namespaces[kube-system]: list,watch',
         ...claimPermissions(rendering, true),
-        `Role /configmaps[${CARRIER_NAME}]: list,watch`,
         ...(rendering.registration === 'self'
           ? [
               ...ownerPermissions(rendering, WEBHOOK),
@@ -151,7 +126,6 @@ describe('chart, permissions', () => {
     'ClusterRole /events: create,patch',
     'ClusterRole topology.extensions.gardener.cloud/flowpolicies: list,watch,create,delete',
     'ClusterRole topology.extensions.gardener.cloud/flowpolicies/status: patch',
-    'ClusterRole topology.extensions.gardener.cloud/zoneevacuations: list,watch',
     'Role coordination.k8s.io/leases: create',
     `Role ${leaseOf(rendering)}: get,update,delete`,
     ...ROUTER_PERMISSIONS,
@@ -169,30 +143,20 @@ describe('chart, permissions', () => {
   it("of the flow-controller follow its sources of load, and grow with KubeEdge's NodeGroups", async () => {
     const metricSources = [{ name: 'p', type: 'Prometheus', url: 'https://prometheus.example.com' }];
     const values = { flowController: { enabled: true, metricSources, nodeGroups: true } };
-    const rendering = await render({ ...cases[0]!, where: 'plain', name: 'NodeGroups', values });
+    const rendering = await render({ ...matrix[0]!, where: 'plain', name: 'NodeGroups', values });
     const wanted = [
       ...flowPermissions(rendering),
       'ClusterRole apps.kubeedge.io/nodegroups: list,watch',
       'ClusterRole /nodes: patch',
-      'ClusterRole apps/daemonsets: watch',
       'ClusterRole /persistentvolumes: list',
     ];
-    expect(permissionsOf(rendering, FLOW)).to.deep.equal(wanted.sort());
-  });
-
-  it('of the flow-controller cover the Leases of all shards where namespaces are divided', async () => {
-    const values = { flowController: { enabled: true, shards: 2 } };
-    const rendering = await render({ ...cases[0]!, where: 'plain', name: 'shards', values });
-    const leases = Array.from({ length: 7 }, (_, index) => `${FLOW}-shard-${index + 1}`).join();
-    const shards = `Role coordination.k8s.io/leases[${leases}]: get,update,delete`;
-    const wanted = [...flowPermissions(rendering), readMetrics, shards];
     expect(permissionsOf(rendering, FLOW)).to.deep.equal(wanted.sort());
   });
 
   it('of the flow-controller grow with the condition on Services, and with meters as its source', async () => {
     const rendered = (flowController: object): Promise<Rendering> =>
       render({
-        ...cases[0]!,
+        ...matrix[0]!,
         where: 'plain',
         name: 'meters',
         values: { flowController: { enabled: true, ...flowController } },

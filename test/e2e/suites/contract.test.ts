@@ -48,7 +48,7 @@ describe('the real API server keeps the contract', () => {
     minor = Number((await bed().api.get<{ minor: string }>('/version')).minor);
   });
   describeContract(
-    () => ({ kubeconfig, user, minor, protobuf: true }),
+    () => ({ kubeconfig, user, minor }),
     () => expireOldVersions(bed()),
   );
 });

@@ -7,7 +7,6 @@ import { after, before, describe, it } from 'mocha';
 import { COMMANDS } from '../../../pkg/apis/names.ts';
 import { NAMESPACES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { describeEnvironment } from '../../bench/environment.ts';
 import { NODE_FLAGS } from '../../bench/node-flags.ts';
 import { formatMegabytes, formatNumber } from '../../bench/statistics.ts';
 import type { Component } from '../bed/component.ts';
@@ -31,7 +30,6 @@ import { connectAs, untilAdmission } from '../hints-support.ts';
 import { startMetricsApi } from '../metrics-api/index.ts';
 import type { MetricsApi } from '../metrics-api/index.ts';
 import { memoryOf, readMemoryLimits } from '../memory.ts';
-import { keepResults } from '../results.ts';
 import { startSteadyService } from '../steady-service.ts';
 import type { SteadyService } from '../steady-service.ts';
 
@@ -67,7 +65,6 @@ describe('a compressed day', () => {
   });
   // With the usual 20 requests a second, the controllers would spend the day waiting for themselves.
   const bed = useBed({ controllerManagerFlags: ['--kube-api-qps=300', '--kube-api-burst=600'] });
-  const environment = describeEnvironment();
   const samples: Sample[] = [];
   let webhook: Component;
   let reconcilers: Pair;
@@ -223,6 +220,5 @@ describe('a compressed day', () => {
       // A heap takes longer than the short form to find its size.
       if (longForm) expect(growthOf(trend), `${process}: growth`).to.be.below(MAX_GROWTH);
     }
-    keepResults('day', { environment: environment(), plan, longForm, trends, samples });
   });
 });

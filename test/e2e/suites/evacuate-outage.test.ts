@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // A zone that holds replicas of ours, the leader and an API server among them, is cut off while it is being evacuated; then evacuations whose
 // settings-reconcilers are dead, and with every process of ours dead.
+// Last, hints are switched off in the whole cluster, with every process alive and dead.
 // Alone: it tells how long each way takes.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
+import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
-import { COMMANDS, GROUP } from '../../../pkg/apis/names.ts';
-import { ENDPOINT_SLICES, NAMESPACES, SERVICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
+import { COMMANDS, GROUP, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
+import {
+  ENDPOINT_SLICES,
+  MUTATING_WEBHOOK_CONFIGURATIONS,
+  NAMESPACES,
+  SERVICES,
+  ZONE_EVACUATIONS,
+} from '../../../pkg/apis/resources.ts';
+import { releaseOperations } from '../../../pkg/evacuation/release.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { service as serviceFixture } from '../../fixtures/core.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';
 import type { Ran } from '../../fixtures/topology-command.ts';
 import type { Component } from '../bed/component.ts';
-import { tailOf } from '../bed/component.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
 import { mastersGroup } from '../bed/kubeconfig.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { describeProxies } from '../commands.ts';
-import {
-  allReturned,
-  defineEvacuations,
-  evacuationNamed,
-  isMarked,
-  markedSlices,
-  reachesPhase,
-} from '../evacuations.ts';
-import { FLOW_USER, installFlowPolicies } from '../flow-world.ts';
+import { allReturned, defineEvacuations, evacuationNamed, isMarked, reachesPhase } from '../evacuations.ts';
+import { installFlowPolicies } from '../flow-world.ts';
 import { RECONCILER_USER } from '../hints-commands.ts';
 import { readAudit, untilQuiet } from '../hints-audit.ts';
 import type { Write } from '../hints-audit.ts';
@@ -203,40 +204,7 @@ describe("evacuations with a zone cut off, and with this project's processes dea
     await settles(ZONES, 'zone a again', (there) => there > 0);
   });
 
-  it('is returned by the flow-controller after its time, with every settings-reconciler dead: slices that no one writes', async () => {
-    await client.create(ZONE_EVACUATIONS, evacuationNamed('short', { duration: '1m' }));
-    await reachesPhase(client, 'short', ['Evacuated']);
-    for (const [, reconciler] of replicas.values()) await reconciler?.kill();
-    const { status } = await reachesPhase(client, 'short', ['Evacuated']);
-    const over = Date.parse(status?.expiresAt ?? '');
-    const audit = readAudit(
-      bed().auditLog,
-      ({ user, resource, verb }) => user === FLOW_USER && resource === 'endpointslices' && verb === 'patch',
-    );
-    await waitFor(
-      'no slice is marked',
-      () => markedSlices(client),
-      ({ length }) => length === 0,
-      { timeoutSeconds: 240, intervalMs: 500 },
-    );
-    say(`quiet slices returned ${((Date.now() - over) / 1_000).toFixed(0)} s after the evacuation's time was over`);
-    expect(Date.now(), 'before its time was over').to.be.above(over);
-    const written = new Set(
-      audit
-        .next()
-        .filter(({ status: code }) => code === 200)
-        .map(({ name }) => name),
-    );
-    expect(written.size, 'slices that the flow-controller wrote').to.be.at.least(QUIET_SERVICES);
-    const logs = [...replicas.values()].map(([, , flow]) => tailOf(flow?.logFile ?? '', 200)).join('\n');
-    expect(logs).to.contain('evacuated slices returned on behalf of the settings-reconciler');
-    await client.delete(ZONE_EVACUATIONS, { name: 'short' });
-    await asBefore();
-    await settles(ZONES, 'zone a again', (there) => there > 0);
-  });
-
   it("returns directly with all of this project's processes dead, by the API server alone", async () => {
-    for (const [, reconciler] of replicas.values()) reconciler?.start();
     const { code, out, err } = await topology('evacuate', 'a', '--for', '1h');
     expect(code, `${out}${err}`).to.equal(0);
     await settles(ZONES, 'no connection to zone a', (there) => there === 0);
@@ -248,6 +216,65 @@ describe("evacuations with a zone cut off, and with this project's processes dea
     say(`connections of all zones return ${seconds(started)} after the command`);
     const now = await contents();
     for (const [key, text] of untouched) expect(now.get(key), key).to.equal(text);
+  });
+
+  it('switches hints off: with every process alive nothing comes back, and with all dead a webhook that must not fail keeps nothing', async () => {
+    const all = [...replicas.values()].flat();
+    for (const replica of all) if (replica.pid === undefined) replica.start();
+    const hinted = async (): Promise<number> =>
+      (await shopSlices()).filter((one) => releaseOperations(one).length > 0).length;
+    const labels = { [LABEL_STRATEGY]: 'same-zone' };
+    await client.patch(SERVICES, { namespace: SHOP, name: 'web' }, 'merge', { metadata: { labels } });
+    await waitFor('same-zone hints', hinted, (count) => count > 0);
+    await client.create(ZONE_EVACUATIONS, evacuationNamed('a'));
+    await reachesPhase(client, 'a', ['Evacuated']);
+
+    const off = async (what: string): Promise<void> => {
+      const began = performance.now();
+      const { code, out, err } = await topology('off');
+      say(`${what}: off in ${seconds(began)}; ${out.split('\n')[0]}`);
+      expect([code, await hinted()], `${out}${err}`).to.deep.equal([0, 0]);
+      await settles(ZONES, 'zone a again', (there) => there > 0);
+      say(`${what}: clients of all zones reach all zones ${seconds(began)} after the command`);
+    };
+    await off('every process alive');
+    await reachesPhase(client, 'a', ['Refused']);
+    const pod = pods.find(({ node }) => node.zone === 'b');
+    for (const ready of [false, true]) {
+      await pod?.setReady(ready);
+      const isSeen = ({ endpoints }: EndpointSlice): boolean =>
+        (endpoints ?? []).every(({ conditions }) => conditions?.ready === true) === ready;
+      await waitFor('the controller has written all slices', shopSlices, (slices) => slices.every(isSeen), {
+        timeoutSeconds: 120,
+      });
+    }
+    expect(await hinted(), 'after the controller wrote every slice twice').to.equal(0);
+
+    const back = performance.now();
+    expect((await topology('on')).code).to.equal(0);
+    await waitFor('everything is back', marked, (count) => count === QUIET_SERVICES + 1, { timeoutSeconds: 120 });
+    await reachesPhase(client, 'a', ['Evacuated']);
+    say(`everything is back ${seconds(back)} after on`);
+
+    for (const one of (await client.list<MutatingWebhookConfiguration>(MUTATING_WEBHOOK_CONFIGURATIONS)).items)
+      await client.update(MUTATING_WEBHOOK_CONFIGURATIONS, {
+        ...one,
+        webhooks: (one.webhooks ?? []).map((entry) => ({ ...entry, failurePolicy: 'Fail' as const })),
+      });
+    await Promise.all(all.map((replica) => replica.kill()));
+    const labelled = (await shopSlices()).find(({ metadata }) => metadata?.labels?.[LABEL_STRATEGY] !== undefined);
+    const ref = { namespace: SHOP, name: labelled?.metadata?.name ?? '' };
+    const refused = await client
+      .patch(ENDPOINT_SLICES, ref, 'merge', { metadata: { labels: { tried: 'again' } } }, { dryRun: true })
+      .then(
+        () => 'written',
+        (error: Error) => error.message,
+      );
+    expect(refused).to.contain('failed calling webhook');
+    await off('every process dead, failurePolicy Fail');
+    for (const replica of all) replica.start();
+    await reachesPhase(client, 'a', ['Refused'], { timeoutSeconds: 120 });
+    expect(await hinted(), 'after all have started').to.equal(0);
   });
 });
 

@@ -49,7 +49,6 @@ const accepted: { name: string; spec: object }[] = [
   { name: 'a second', spec: { upDwell: '1s', metrics: { interval: '1s' } } },
   { name: 'a duration of several units', spec: { downDwell: '1h2m3.5s' } },
   { name: 'a value', spec: { capacity: { from: 'Value', value: '250m' } } },
-  { name: 'a fan-out budget', spec: { fanOutMegabytesPerMinute: 100 } },
   { name: 'a query for a source of its own', spec: { metrics: { source: 'prometheus', query: 'sum(up)' } } },
   { name: 'costs', spec: { zoneCosts: [{ from: 'a', to: 'b', cost: 0.5 }] } },
 ];
@@ -91,7 +90,6 @@ const rejected: { name: string; spec: object; says: RegExp }[] = [
     spec: { zoneCosts: [{ from: 'a', to: 'b', cost: -1 }] },
     says: /greater than or equal to 0/,
   },
-  { name: 'a fan-out budget of nothing', spec: { fanOutMegabytesPerMinute: 0 }, says: /greater than or equal to 1/ },
   { name: 'no endpoint at least', spec: { minEndpointsPerZone: 0 }, says: /greater than or equal to 1/ },
 ];
 

@@ -62,8 +62,7 @@ describe('gardener: etcd', () => {
   };
 
   before('gardenlet has created both Etcds of a Shoot, routing is off', async () => {
-    // Policies carry hints alone: the value in druid's own write is the webhook's.
-    landscape = await openLandscape(bed(), { admission: 'webhook' });
+    landscape = await openLandscape(bed());
     collector = await landscape.world.clientAs('system:serviceaccount:kube-system:generic-garbage-collector');
     await reconcile(false);
     original = await service();
@@ -213,7 +212,7 @@ for (const { version } of OLD) {
     };
 
     before('gardenlet has created an Etcd of a Shoot, routing is off', async () => {
-      landscape = await openLandscape(bed(), { admission: 'webhook' }, `v${runtime}`);
+      landscape = await openLandscape(bed(), {}, `v${runtime}`);
       await reconcile(false);
     });
     after(async () => {

@@ -79,7 +79,6 @@ describe('gardener: keep beside a resource manager that syncs every 15 s', () =>
     world = await openWorld(bed(), {
       where: 'seed',
       definitions: await realDefinitions(),
-      values: { admission: 'webhook' },
     });
     await world.create(
       seed({ metadata: { name: SEED }, enabled: false }),

@@ -154,7 +154,7 @@ for (const admission of [true, false]) {
     before('every owner has deployed its component, routing is off', async () => {
       // gardener-operator does not inject its gate; unset, its kube-apiserver would be left alone.
       const settingsReconciler = { layerSevenDefault: false };
-      landscape = await openLandscape(bed(), { admission: 'webhook', settingsReconciler });
+      landscape = await openLandscape(bed(), { settingsReconciler });
       await startResourceManager(bed(), { version: '1.141' });
       // What the owner of vpa-webhook waits for.
       await startResourceManager(bed(), { version: '1.141', shoot: NS });

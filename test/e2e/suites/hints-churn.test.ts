@@ -13,7 +13,6 @@ import { countWrites, isEachPut, printCounts, putsOf } from '../hints-counts.ts'
 import type { InterplayCount } from '../hints-counts.ts';
 import { hiddenChanges, recordSlices } from '../hints-history.ts';
 import type { SliceHistory } from '../hints-history.ts';
-import { installPolicies } from '../hints-policy.ts';
 import {
   SLICE_CONTROLLER,
   connectAs,
@@ -30,7 +29,6 @@ import type { AuditReader, Write } from '../hints-audit.ts';
 import { keepResults } from '../results.ts';
 
 const namespace = 'shop';
-const installation = 'installation';
 const zones = ['a', 'b', 'c'];
 /** Pods by app; a slice takes 100 endpoints. */
 const sizes = { small: 12, large: 250 } as const;
@@ -76,7 +74,11 @@ describe('writes of slices', () => {
     );
 
   /** Counts the writes of each Service from `act` until nobody writes any more. */
-  const count = async (carrier: string, event: InterplayCount['event'], act: () => Promise<unknown>): Promise<void> => {
+  const count = async (
+    admission: InterplayCount['admission'],
+    event: InterplayCount['event'],
+    act: () => Promise<unknown>,
+  ): Promise<void> => {
     const from = history.versions.length;
     const named = await Promise.all(
       services.map(async ({ service, variant: { settings } }) => {
@@ -88,7 +90,7 @@ describe('writes of slices', () => {
     const begun = (seen: readonly Write[]): boolean =>
       event.startsWith('a Pod')
         ? named.every(({ names }) => putsOf(names, seen).length > 0)
-        : named.every(({ settings, names }) => settings !== 'label' || carrier === 'none' || isEachPut(names, seen));
+        : named.every(({ settings, names }) => settings !== 'label' || admission === 'none' || isEachPut(names, seen));
     await act();
     const writes = await untilQuietAfter(audit, begun, quietMs);
     const byOthers = writes.filter(({ user }) => user !== SLICE_CONTROLLER);
@@ -99,7 +101,7 @@ describe('writes of slices', () => {
     expectNone('changes beside the time stamp of a sync', hiddenChanges(history.versions, from));
     for (const { settings, names } of named) {
       const counted = countWrites(names, writes, history.versions, from);
-      counts.push({ carrier, settings, event, slices: names.size, ...counted });
+      counts.push({ admission, settings, event, slices: names.size, ...counted });
     }
   };
 
@@ -113,25 +115,25 @@ describe('writes of slices', () => {
   const touchServices = (value: string): Promise<void> =>
     each(services, 4, ({ service }) => service.patch({ metadata: { annotations: { touched: value } } }));
 
-  const measure = async (carrier: string): Promise<void> => {
-    await untilAdmission(client, namespace, carrier !== 'none');
-    if (carrier !== 'none') {
-      await touchSlices(client, namespace, carrier);
+  const measure = async (admission: InterplayCount['admission']): Promise<void> => {
+    await untilAdmission(client, namespace, admission !== 'none');
+    if (admission !== 'none') {
+      await touchSlices(client, namespace, admission);
       await untilHinted();
     }
     await untilQuiet(audit, quietMs);
-    await count(carrier, 'a Pod becomes unready', () => switchPods(false));
-    await count(carrier, 'a Pod becomes ready', () => switchPods(true));
-    await count(carrier, 'next sync without a change', () => touchServices(`${carrier} 1`));
-    await count(carrier, 'further sync without a change', () => touchServices(`${carrier} 2`));
-    if (carrier !== 'none') await untilHinted();
+    await count(admission, 'a Pod becomes unready', () => switchPods(false));
+    await count(admission, 'a Pod becomes ready', () => switchPods(true));
+    await count(admission, 'next sync without a change', () => touchServices(`${admission} 1`));
+    await count(admission, 'further sync without a change', () => touchServices(`${admission} 2`));
+    if (admission !== 'none') await untilHinted();
   };
-  const of = (carrier: string, settings: string, event: string): InterplayCount[] =>
-    counts.filter((one) => one.carrier === carrier && one.settings === settings && one.event === event);
+  const of = (settings: string, event: string): InterplayCount[] =>
+    counts.filter((one) => one.admission === 'webhook' && one.settings === settings && one.event === event);
 
   before('Services with one slice and with several, asking for nothing, by label, and by label and field', async () => {
     client = await connectAs(bed(), 'tester');
-    for (const name of [namespace, installation]) await bed().api.create('/api/v1/namespaces', { metadata: { name } });
+    await bed().api.create('/api/v1/namespaces', { metadata: { name: namespace } });
     const nodes = await createNodes(client, zones, 1);
     await each(pods, 8, (pod) =>
       createPod(client, { ...pod, node: nodes[pod.index % nodes.length]!, number: numberOf(pod) }),
@@ -159,13 +161,6 @@ describe('writes of slices', () => {
     expect(syncs.map(({ puts }) => puts)).to.deep.equal(syncs.map(() => 0));
   });
 
-  it('are counted with the policies', async () => {
-    const remove = await installPolicies(client, installation);
-    await measure('policy');
-    await remove();
-    await untilAdmission(client, namespace, false);
-  });
-
   it('are counted with the webhook', async () => {
     await startWebhook(bed());
     await measure('webhook');
@@ -173,37 +168,37 @@ describe('writes of slices', () => {
     keepResults('interplay', counts);
   });
 
-  for (const carrier of ['policy', 'webhook']) {
-    it(`change nothing that is stored while nothing changes (${carrier})`, () => {
-      const further = counts.filter((one) => one.carrier === carrier && one.event === 'further sync without a change');
-      expect(further.map(({ stored }) => stored)).to.deep.equal(services.map(() => 0));
-      for (const event of ['next sync without a change', 'further sync without a change']) {
-        // The controller takes the hints away that it did not ask for, and admission puts them back in the same write. The first
-        // such sync may also take away its own time stamp, and then syncs again where the watch was faster than the answer.
-        const syncs = event.startsWith('next') ? 2 : 1;
-        for (const { puts, slices } of of(carrier, 'label', event)) {
-          expect(puts, `${slices} slices, ${event}: writes`).to.be.within(slices, syncs * slices);
-          expect(puts % slices, `${slices} slices, ${event}: writes of an unfinished sync`).to.equal(0);
-        }
-        // With the field it wants the same hints.
-        for (const { puts } of of(carrier, 'label and field', event)) expect(puts).to.equal(0);
+  it('change nothing that is stored while nothing changes', () => {
+    const further = counts.filter(
+      (one) => one.admission === 'webhook' && one.event === 'further sync without a change',
+    );
+    expect(further.map(({ stored }) => stored)).to.deep.equal(services.map(() => 0));
+    for (const event of ['next sync without a change', 'further sync without a change']) {
+      // The controller takes the hints away that it did not ask for, and admission puts them back in the same write. The first
+      // such sync may also take away its own time stamp, and then syncs again where the watch was faster than the answer.
+      const syncs = event.startsWith('next') ? 2 : 1;
+      for (const { puts, slices } of of('label', event)) {
+        expect(puts, `${slices} slices, ${event}: writes`).to.be.within(slices, syncs * slices);
+        expect(puts % slices, `${slices} slices, ${event}: writes of an unfinished sync`).to.equal(0);
       }
-    });
+      // With the field it wants the same hints.
+      for (const { puts } of of('label and field', event)) expect(puts).to.equal(0);
+    }
+  });
 
-    it(`change no content in a sync, at most the controller's own time stamp (${carrier})`, () => {
-      const syncs = counts.filter((one) => one.carrier === carrier && one.event.includes('sync'));
-      expect(syncs.map(({ changed }) => changed)).to.deep.equal(syncs.map(() => 0));
-    });
+  it("change no content in a sync, at most the controller's own time stamp", () => {
+    const syncs = counts.filter((one) => one.admission === 'webhook' && one.event.includes('sync'));
+    expect(syncs.map(({ changed }) => changed)).to.deep.equal(syncs.map(() => 0));
+  });
 
-    it(`change one slice once for each change of a Pod, in three syncs at most (${carrier})`, () => {
-      const changes = counts.filter((one) => one.carrier === carrier && one.event.startsWith('a Pod'));
-      expect(changes).to.have.lengthOf(2 * services.length);
-      for (const { changed, puts, slices, settings, event } of changes) {
-        expect(changed, `${settings}, ${slices} slices, ${event}: changes of content`).to.equal(1);
-        // The controller syncs again a second later where the watch was faster than the answer to its write; and once more if
-        // that happens to the write by which the second sync takes the first one's time stamp away.
-        expect(puts, `${settings}, ${slices} slices, ${event}: writes`).to.be.within(1, 3 * slices);
-      }
-    });
-  }
+  it('change one slice once for each change of a Pod, in three syncs at most', () => {
+    const changes = counts.filter((one) => one.admission === 'webhook' && one.event.startsWith('a Pod'));
+    expect(changes).to.have.lengthOf(2 * services.length);
+    for (const { changed, puts, slices, settings, event } of changes) {
+      expect(changed, `${settings}, ${slices} slices, ${event}: changes of content`).to.equal(1);
+      // The controller syncs again a second later where the watch was faster than the answer to its write; and once more if
+      // that happens to the write by which the second sync takes the first one's time stamp away.
+      expect(puts, `${settings}, ${slices} slices, ${event}: writes`).to.be.within(1, 3 * slices);
+    }
+  });
 });

@@ -14,7 +14,6 @@ import { isLate, readAudit, refusals } from '../hints-audit.ts';
 import { startStrictWebhook } from '../hints-commands.ts';
 import { bareVersions, gapsIn, recordSlices } from '../hints-history.ts';
 import type { StoredVersion } from '../hints-history.ts';
-import { installPolicies } from '../hints-policy.ts';
 import {
   connectAs,
   expectNone,
@@ -26,7 +25,6 @@ import {
 } from '../hints-support.ts';
 
 const namespace = 'shop';
-const installation = 'installation';
 const zones = ['a', 'b', 'c'];
 const replicas = 30;
 
@@ -50,7 +48,6 @@ describe('hints during a rolling update', () => {
   });
   const bed = useBed();
   let workload: Workload;
-  let removePolicies: () => Promise<void>;
   let webhook: Component;
 
   const untilAllHinted = (): Promise<unknown> =>
@@ -90,7 +87,7 @@ describe('hints during a rolling update', () => {
 
   before(`a Deployment of ${replicas} Pods over three zones`, async () => {
     client = await connectAs(bed(), 'tester');
-    for (const name of [namespace, installation]) await bed().api.create('/api/v1/namespaces', { metadata: { name } });
+    await bed().api.create('/api/v1/namespaces', { metadata: { name: namespace } });
     const nodes = await createNodes(client, zones, 2);
     kubelets = startKubelets({ client, namespace, nodes, terminationMs: 300 });
     workload = await deploy(client, namespace, 'web', replicas);
@@ -110,25 +107,17 @@ describe('hints during a rolling update', () => {
     expectNone('versions that nobody saw', gapsIn(history.versions));
   });
 
-  it('by the policies: every stored version has hints on every ready endpoint', async () => {
-    removePolicies = await installPolicies(client, installation);
-    await untilAdmission(client, namespace, true);
-    await rollOut(1);
-    await removePolicies();
-    await untilAdmission(client, namespace, false);
-  });
-
   it('by the webhook: every stored version has hints on every ready endpoint', async () => {
     webhook = await startStrictWebhook(bed());
     await untilAdmission(client, namespace, true);
-    await rollOut(2);
+    await rollOut(1);
   });
 
   it('by a webhook that stands still for longer than API servers wait: what is late is stored with hints, too', async () => {
     const [looking, audit] = [readAudit(bed().auditLog), readAudit(bed().auditLog)];
     const history = await recordSlices(client, namespace);
     webhook.signal('SIGSTOP');
-    const restarted = workload.restart(3);
+    const restarted = workload.restart(2);
     await waitFor(
       'a write that is late',
       () => looking.next().some(({ message }) => isLate(message)),

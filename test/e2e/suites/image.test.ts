@@ -32,7 +32,7 @@ describe('image', () => {
     image = await assembleImage(join(bed().directory, 'image'));
     await bed().api.create('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
     await apply(bed(), 'flowpolicies.yaml', readFileSync(join(root, 'example/flow/crd.yaml'), 'utf8'));
-    const values = { admission: 'webhook', flowController: { enabled: true } };
+    const values = { flowController: { enabled: true } };
     await apply(bed(), 'chart.yaml', await helm().template(values));
     await bed().api.create(`/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`, {
       metadata: { name: `${WEBHOOK}-bed`, labels: { 'kubernetes.io/service-name': WEBHOOK } },

@@ -2,7 +2,7 @@
 // KubeEdge's NodeGroups on the real API server: zones, endpoints that follow them, and connections that stay in the group.
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import { ANNOTATION_GROUP_ZONE, ANNOTATION_TAKEOVER, LABEL_BELONGING_TO, LABEL_ZONE } from '../../../pkg/apis/names.ts';
+import { ANNOTATION_GROUP_ZONE, ANNOTATION_TAKEOVER, LABEL_STRATEGY, LABEL_ZONE } from '../../../pkg/apis/names.ts';
 import { nodeGroup, nodeGroupCrd, zonalVolume } from '../../fixtures/kubeedge.ts';
 import type { NodeGroupOptions } from '../../fixtures/kubeedge.ts';
 import type { KubernetesObject } from '../bed/api.ts';
@@ -12,9 +12,8 @@ import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { documents, openHelm } from '../chart.ts';
 import { ownNamespace, startWebhook } from '../commands.ts';
-import { FLOW_USER, describeFlowController } from '../flow-world.ts';
+import { describeFlowController } from '../flow-world.ts';
 import { readAudit, untilQuiet } from '../hints-audit.ts';
-import type { AuditReader } from '../hints-audit.ts';
 import { apply } from '../installation.ts';
 
 const namespace = 'shop';
@@ -33,7 +32,6 @@ describe("KubeEdge's NodeGroups", function () {
   const bed = useBed();
   const nodes = new Map<string, BedNode>();
   let web: BedService;
-  let audit: AuditReader;
   let flowController: Component;
 
   const nodeOf = (name: string): Promise<Node> => bed().api.get<Node>(`/api/v1/nodes/${name}`);
@@ -114,18 +112,13 @@ describe("KubeEdge's NodeGroups", function () {
     flowController = controller;
     controller.start();
     await ready();
-    audit = readAudit(
-      bed().auditLog,
-      ({ user, resource }) => user === FLOW_USER && /^(?:nodes|services)$/.test(resource),
-    );
     for (const name of Object.values(edges).flat()) {
       const labels = name.startsWith('n') ? { site: 'north' } : {};
       nodes.set(name, await bed().node({ name, labels }));
     }
     nodes.set('cloud', await bed().node({ name: 'cloud', zone: cloudZone }));
     for (const name of everywhere) await bed().pod({ node: nodes.get(name)!, app: 'web', namespace });
-    const annotations = { 'apps.kubeedge.io/service-topology': 'range-nodegroup' };
-    web = await bed().service({ name: 'web', namespace, annotations });
+    web = await bed().service({ name: 'web', namespace, labels: { [LABEL_STRATEGY]: 'same-zone' } });
     await endpointsFollow({ n1: undefined, s1: undefined, cloud: cloudZone });
   });
 
@@ -153,12 +146,8 @@ describe("KubeEdge's NodeGroups", function () {
     }
   });
 
-  it('cannot keep clients in a group that has no endpoint: they use all, as the Service says', async () => {
+  it('cannot keep clients in a group that has no endpoint: they use all', async () => {
     await reaches('w1', everywhere);
-    const { metadata } = await bed().api.get(`/api/v1/namespaces/${namespace}/services/web`);
-    expect(JSON.stringify(metadata['annotations'])).to.contain(
-      'a group without one, and Nodes without a zone, use all',
-    );
   });
 
   it("leaves a cloud's zone alone", async () => {
@@ -188,47 +177,14 @@ describe("KubeEdge's NodeGroups", function () {
     await reaches('s1', ['s1', 's2', 'cloud']);
   });
 
-  it('leaves a Node of two groups as it is', async () => {
-    await create('east', { nodes: ['n2'] });
-    expect(await event('InSeveralGroups', 'n2')).to.contain('NodeGroups east, north');
-    expect(await zoneOf('n2')).to.equal('north');
-    await bed().api.delete(`${groupsPath}/east`);
-  });
-
-  it("writes nothing where KubeEdge's own controller wrote the label, and does not take it back either", async () => {
-    await change('west', { spec: { nodes: [] } });
-    await zoneBecomes('w1', undefined);
-    const labels = { [LABEL_BELONGING_TO]: 'west', [LABEL_ZONE]: 'west' };
-    await bed().api.patch('/api/v1/nodes/w1?fieldManager=controllermanager', { metadata: { labels } });
-    await change('west', { spec: { nodes: ['w1'] } });
-    await event('ManagedByKubeEdge', 'w1');
-    expect(await recordOf('w1')).to.equal(undefined);
-    await change('west', { spec: { topologyEnabled: false } });
-    await change('south', { spec: { topologyEnabled: false } });
-    await zoneBecomes('s1', undefined);
-    expect(await zoneOf('w1')).to.equal('west');
-  });
-
   it('gives every Node its own zone back, and connections go everywhere again', async () => {
-    await change('north', { spec: { topologyEnabled: false } });
+    for (const group of ['north', 'south']) await change(group, { spec: { topologyEnabled: false } });
     await zoneBecomes('n1', undefined);
     await zoneBecomes('n2', undefined);
     await zoneBecomes('cloud', cloudZone);
     for (const name of everywhere) expect(await recordOf(name), name).to.equal(undefined);
     await endpointsFollow({ n1: undefined, n2: undefined, s1: undefined, s2: undefined, cloud: cloudZone });
     await reaches('n1', everywhere);
-  });
-
-  it('wrote Nodes and Services as often as there was something to write', () => {
-    const writes = audit.next();
-    const count = (wanted: string): number => writes.filter(({ resource }) => resource === wanted).length;
-    console.log(`      ${count('nodes')} writes of Nodes, ${count('services')} of the one Service`);
-    expect(writes.filter(({ status }) => status !== 200 && status !== 409)).to.deep.equal([]);
-    const done = writes.filter(({ resource, status }) => resource === 'nodes' && status === 200);
-    // Five members, one taken over and one that left; and all of them back.
-    expect(done, 'writes of Nodes').to.have.length(12);
-    // Its label and that reverted, and touches where endpoints did not follow by themselves.
-    expect(count('services'), 'writes of the Service').to.be.within(3, 20);
   });
 
   it('has to write Services: a new label on a Node alone moves nothing that is stored', async () => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A real Prometheus that scrapes the commands at work, a traffic-meter on one node among them: every query of the dashboard has data, every alert rule is evaluated.
-// Needs: prometheus, conntrack
+// Needs: prometheus, promtool, conntrack
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -30,6 +31,8 @@ import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { RELEASE } from '../../../pkg/apis/release.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { nodeGroup, nodeGroupCrd } from '../../fixtures/kubeedge.ts';
+import { yamlBlocks } from '../../support/docs/markdown.ts';
+import { run } from '../bed/command.ts';
 import type { Component } from '../bed/component.ts';
 import type { BedNode, BedService } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
@@ -56,6 +59,8 @@ const TARGETS: Record<string, string> = {
 
 /** Panels of an evacuation, which is not what alerts call well. */
 const EVACUATION: ReadonlySet<string> = new Set(['Services of evacuated zones', 'Slices written by evacuations (1 h)']);
+/** A panel of data planes that this project warns of; the bed's kube-proxies are none. */
+const UNSAFE = 'Nodes whose data plane is unsafe with hints';
 /** What is there only after an evacuation, where a slice still shows it. */
 const OVERDUE = 'slices that are overdue';
 
@@ -66,14 +71,14 @@ const OWN = 'topology_';
 /** Once a second a label that the EndpointSlice controller mirrors: reconciles, reviews and writes of slices. */
 const startWork = (...services: BedService[]): { stop(): Promise<void> } => {
   let [stopped, round] = [false, 0];
-  const run = async (): Promise<void> => {
+  const work = async (): Promise<void> => {
     while (!stopped) {
       round += 1;
       for (const service of services) await service.patch({ metadata: { labels: { round: String(round) } } });
       await delay(1_000);
     }
   };
-  const running = run();
+  const running = work();
   return {
     async stop() {
       stopped = true;
@@ -121,8 +126,6 @@ describe('monitoring', () => {
     const { controller, ready } = await describeFlowController(bed(), {
       nodeGroups: { enabled: true },
       metrics: { port: PORTS.flow },
-      // With one there is no metric of shards.
-      shards: 2,
     });
     controller.start();
     await ready();
@@ -194,7 +197,7 @@ describe('monitoring', () => {
   describe('the dashboard', () => {
     for (const { title: row, panels } of ROWS)
       for (const { title, queries } of panels)
-        if (!EVACUATION.has(title)) for (const query of queries) showsData(row, title, query);
+        if (!EVACUATION.has(title) && title !== UNSAFE) for (const query of queries) showsData(row, title, query);
 
     it('connections of the measured node are all honored, and none crosses zones', async () => {
       const judged = 'sum by (outcome) (topology_traffic_judged_connections_total)';
@@ -206,6 +209,41 @@ describe('monitoring', () => {
   });
 
   describe('the alert rules', () => {
+    for (const { about, path, rules, records } of alertFiles())
+      it(`of ${about} are right, fire when they should, and only then`, async () => {
+        const checked = await run('promtool', ['check', 'rules', '--lint=all', '--lint-fatal', join(root, path)]);
+        expect(checked).to.contain(`SUCCESS: ${rules.length + records} rules found`);
+        const cases = join(root, 'test/fixtures/alerts', `${about}.yaml`);
+        expect(await run('promtool', ['test', 'rules', cases])).to.contain('SUCCESS');
+      });
+
+    it('of the page about evacuations fires for the one zone that is lossy, and where two are for none', async () => {
+      const rule = yamlBlocks('docs/operations/evacuate.md').find((text) => text.includes('ZoneLossy')) ?? '';
+      const ruleFile = join(bed().directory, 'zone-lossy.yaml');
+      writeFileSync(ruleFile, rule);
+      const testOf = (ratios: Readonly<Record<string, string>>, fires: readonly object[]): object => ({
+        interval: '1m',
+        input_series: Object.entries(ratios).map(([zone, value]) => ({
+          series: `zone:client_errors:ratio5m{zone="${zone}"}`,
+          values: `${value}x10`,
+        })),
+        promql_expr_test: [
+          { expr: 'ALERTS{alertstate="firing"}', eval_time: '1m', exp_samples: [] },
+          { expr: 'ALERTS{alertstate="firing"}', eval_time: '4m', exp_samples: fires },
+        ],
+      });
+      const lossy = 'ALERTS{alertname="ZoneLossy", alertstate="firing", severity="critical", zone="a"}';
+      const tests = [
+        testOf({ a: '0.2', b: '0.01', c: '0' }, [{ labels: lossy, value: 1 }]),
+        testOf({ a: '0.01', b: '0.01', c: '0' }, []),
+        testOf({ a: '0.2', b: '0.3' }, []),
+      ];
+      const file = join(bed().directory, 'zone-lossy-tests.yaml');
+      writeFileSync(file, JSON.stringify({ rule_files: [ruleFile], evaluation_interval: '1m', tests }));
+      expect(await run('promtool', ['check', 'rules', ruleFile])).to.contain('SUCCESS: 1 rules');
+      expect(await run('promtool', ['test', 'rules', file])).to.contain('SUCCESS');
+    });
+
     it('are all evaluated without an error', async () => {
       const rules = await waitFor(
         'every rule evaluated',

@@ -97,12 +97,7 @@ describe('a new operator', () => {
   const leftovers = async (): Promise<string[]> => {
     const { api } = bed();
     const registration = '/apis/admissionregistration.k8s.io/v1';
-    const collections = [
-      `${registration}/mutatingwebhookconfigurations`,
-      `${registration}/mutatingadmissionpolicies`,
-      `${registration}/mutatingadmissionpolicybindings`,
-    ];
-    const registered = (await Promise.all(collections.map((path) => api.list(path)))).flat();
+    const registered = await api.list(`${registration}/mutatingwebhookconfigurations`);
     const objects = [...(await api.list('/api/v1/services')), ...(await api.list('/api/v1/namespaces'))];
     const marked = objects.filter(({ metadata }) => JSON.stringify(metadata).includes(`"${GROUP}/`));
     return [...registered, ...marked].map(({ metadata }) => metadata.name);
@@ -205,32 +200,6 @@ describe('a new operator', () => {
       ];
       await shell.run(commands.join('\n'));
       await nothingOfOurs();
-    });
-  });
-
-  describe('with policies and nothing else', () => {
-    read('docs/concepts/admission-policies.md');
-    it('has them in force', async () => {
-      const service = await bed().service({
-        name: 'policed',
-        namespace: 'shop',
-        labels: { [LABEL_STRATEGY]: 'same-zone' },
-      });
-      await bed().pod({ node: nodes[0]!, app: 'policed', namespace: 'shop' });
-      let touches = 0;
-      await waitFor(
-        'a hint',
-        // A label of the Service is one of its slices, and a policy is in force a moment after it is stored.
-        async () => {
-          touches += 1;
-          await service.patch({ metadata: { labels: { touched: String(touches) } } });
-          return service.endpoints();
-        },
-        (endpoints) => endpoints.some(({ hints }) => hints?.forZones?.[0]?.name === nodes[0]!.zone),
-        { intervalMs: 500 },
-      );
-      await service.remove();
-      await shell.run('kubectl delete -f example/policies/hints.yaml');
     });
   });
 

@@ -227,7 +227,7 @@ describe('prometheus', () => {
   it('takes the queries of the documentation', async () => {
     const reference = readFileSync(resolve(import.meta.dirname, '../../../docs/reference/metric-sources.md'), 'utf8');
     const queries = [...reference.matchAll(/^```promql\n([^]*?)^```$/gmu)].map((match) => match[1] ?? '');
-    expect(queries).to.have.length(5);
+    expect(queries).to.have.length(4);
     for (const promql of queries) {
       const { samples } = await open().read(loadQuery(['web-0'], { promql }), never);
       expect(samples, 'there are no such series here').to.deep.equal([]);

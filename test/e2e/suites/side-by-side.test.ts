@@ -14,7 +14,7 @@ import { COMPONENTS, FLOW, RECONCILER, WEBHOOK, openHelm } from '../chart.ts';
 import type { Component, Helm } from '../chart.ts';
 import { commandReady } from '../commands.ts';
 import { installedProgram } from '../installation.ts';
-import { POLICIES, removeRendered, WEBHOOKS } from '../removal.ts';
+import { removeRendered, WEBHOOKS } from '../removal.ts';
 import { isAccepted, openAudit, subjectOf } from '../settings-audit.ts';
 import type { AuditEvent } from '../settings-audit.ts';
 import { BOTH, install, openLandscape, OWNED, portsOf, RUNTIME, SEED } from '../side-by-side-world.ts';
@@ -51,11 +51,6 @@ describe('a seed and a garden runtime side by side', () => {
     return program;
   };
 
-  const hintPolicies = async (): Promise<string[]> =>
-    (await bed().api.list(POLICIES))
-      .map(({ metadata }) => metadata.name)
-      .filter((name) => !name.endsWith('-settings'))
-      .sort();
   const entries = async ({ name }: Installation): Promise<string[]> =>
     ((await bed().api.get<MutatingWebhookConfiguration>(`${WEBHOOKS}/${name}`)).webhooks ?? []).map(
       (webhook) => webhook.name.split('.topology')[0] ?? '',
@@ -96,15 +91,9 @@ describe('a seed and a garden runtime side by side', () => {
   it('changes slices in one installation, and keeps settings in both', async () => {
     expect(await holderOf('admission')).to.equal(SEED.namespace);
     await waitFor(
-      "the runtime's policies, which carry its settings",
-      async () =>
-        (await bed().api.list(POLICIES)).map(({ metadata }) => String(metadata.name.split('.').at(-1))).sort(),
-      (names) => names.join() === 'service-settings',
-    );
-    await waitFor(
-      'registration of the runtime',
+      'registration of the runtime, which keeps its settings',
       () => entries(RUNTIME),
-      (names) => names.length === 0,
+      (names) => names.join() === 'routing-settings',
     );
     expect(await entries(SEED)).to.deep.equal([
       'endpoint-slice-hints',
@@ -224,7 +213,6 @@ describe('a seed and a garden runtime side by side', () => {
 
   it('takes slices over when the other installation is removed', async () => {
     nothingForbidden(BOTH);
-    expect(await hintPolicies()).to.deep.equal([]);
     for (const component of COMPONENTS) {
       for (const what of ['rights', 'workload'] as const)
         await removeRendered(bed(), { namespace: SEED.namespace, release: SEED.namespace }, component, what);
@@ -234,10 +222,11 @@ describe('a seed and a garden runtime side by side', () => {
       () => holderOf('admission'),
       (holder) => holder === RUNTIME.namespace,
     );
-    const wanted = ['etcd-clients', 'load-aware', 'proportional', 'same-node', 'same-zone'].map(
-      (name) => `${RUNTIME.name}.${name}`,
+    await waitFor(
+      'its entries for slices',
+      () => entries(RUNTIME),
+      (names) => names.length === 7,
     );
-    await waitFor('its policies', hintPolicies, (names) => names.join() === wanted.join());
     await waitFor('hints', writeSlice, ([zone]) => zone === 'a');
     const registration = (): Promise<number> =>
       bed()

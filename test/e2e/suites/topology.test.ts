@@ -10,7 +10,6 @@ import type { Explanation } from '../../../pkg/diagnosis/explain/types.ts';
 import type { HintsReport } from '../../../pkg/diagnosis/models/hints.ts';
 import type { RoutesReport } from '../../../pkg/diagnosis/models/routes.ts';
 import type { Matrix, SimulationReport } from '../../../pkg/diagnosis/simulate/types.ts';
-import { COMPLETION_SCRIPTS } from '../../../cmd/kubectl-topology/completion-scripts.ts';
 import { describeDocument } from '../../fixtures/document.ts';
 import type { BedNode, BedService } from '../bed/index.ts';
 import { useBed } from '../bed/mocha.ts';
@@ -90,9 +89,13 @@ describe('kubectl topology', () => {
       });
       const plugins = join(directory, 'plugins');
       mkdirSync(plugins);
-      const script = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`;
-      writeFileSync(join(plugins, 'kubectl-topology'), script, { mode: 0o755 });
-      writeFileSync(join(plugins, 'kubectl_complete-topology'), COMPLETION_SCRIPTS.kubectl, { mode: 0o755 });
+      for (const [name, first] of [
+        ['kubectl-topology', ''],
+        ['kubectl_complete-topology', ' __complete'],
+      ] as const) {
+        const script = `#!/bin/sh\nexec '${process.execPath}' '${main}'${first} "$@"\n`;
+        writeFileSync(join(plugins, name), script, { mode: 0o755 });
+      }
       environment = {
         PATH: [plugins, dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter),
         HOME: directory,

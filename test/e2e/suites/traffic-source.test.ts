@@ -10,7 +10,6 @@ import { FLOW_POLICIES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import type { BedNode, BedPod, BedService } from '../bed/index.ts';
-import type { SliceEndpoint } from '../bed/service.ts';
 import { useBed } from '../bed/mocha.ts';
 import { waitFor } from '../bed/wait-for.ts';
 import { documents } from '../chart.ts';
@@ -230,100 +229,6 @@ describe('the flow controller with meters as its source', () => {
       });
     });
   }
-
-  describe('with hints for Nodes', () => {
-    /** Connections a second from each of three Nodes of zone a: together more than its two Pods take at the target, less than they can serve. */
-    const EACH = 10;
-    const clients: BedNode[] = [];
-    let slices: () => Promise<SliceEndpoint[]>;
-
-    const nodesOf = ({ hints }: SliceEndpoint): string[] => (hints?.forNodes ?? []).map(({ name }) => name);
-    const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
-    /** Part of zone a's connections that its own Pods get by the hints, as kube-proxy reads them. */
-    const hintedShare = (all: readonly SliceEndpoint[]): number => {
-      const rates = clients.map(({ name }, index) => ({ name, rate: index === 0 ? EACH + CALM : EACH }));
-      const kept = rates.map(({ name, rate }) => {
-        const named = all.filter((one) => nodesOf(one).includes(name));
-        const used = named.length > 0 ? named : all.filter((one) => zonesOf(one).includes('a'));
-        return (rate * used.filter(({ zone }) => zone === 'a').length) / used.length;
-      });
-      return sumOf(kept) / sumOf(rates.map(({ rate }) => rate));
-    };
-    /** The same as it is, of ten seconds; what b and c ask for stays there. Of 360 connections its standard deviation is at most 0.026. */
-    const localShare = (): number => {
-      const arrivals = (wanted: readonly BedPod[]): number =>
-        sumOf(wanted.map(({ name }) => rateOf(name, 10)?.rate ?? 0));
-      return arrivals(pods.filter(({ node }) => node.zone === 'a')) / (arrivals(pods) - 2 * CALM);
-    };
-    const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
-    /** Proxies follow within seconds, and the ten seconds are then theirs. */
-    const isMeasured = (share: number): Promise<number> =>
-      waitFor(
-        `${percent(share)} of zone a's connections in it, measured`,
-        localShare,
-        (now) => Math.abs(now - share) < 0.05,
-        {
-          timeoutSeconds: 60,
-          intervalMs: 1_000,
-        },
-      );
-    const everyNamed = (wanted: boolean): Promise<SliceEndpoint[]> =>
-      waitFor(
-        wanted ? 'a Node for every endpoint' : 'no Node for any endpoint',
-        slices,
-        (all) => all.length === pods.length && all.every((one) => nodesOf(one).length > 0 === wanted),
-        { timeoutSeconds: 90, intervalMs: 200, assert: () => controller.assertRunning() },
-      );
-
-    before('three Nodes of zone a with clients, read one by one', async () => {
-      slices = () => service.endpoints();
-      metrics.fault = undefined;
-      for (const name of ['a2', 'a3']) clients.push((await startMeasuredNode(bed(), { name, zone: 'a' })).node);
-      clients.unshift(nodes[0] as BedNode);
-      for (const node of clients) pulse(node, EACH);
-      const spec = { metrics: { source: 'meters' }, downDwell: '20s' };
-      await client.patch(FLOW_POLICIES, { namespace, name: 'web' }, 'merge', { spec });
-    });
-
-    let byZones = 0;
-    it('whole endpoints leave a third of zone a crossing', async () => {
-      await hintsWhere('endpoints of other zones serve zone a', (all) => all.some(helpsA));
-      byZones = hintedShare(await slices());
-      expect(byZones).to.be.within(0.4, 0.75);
-      await isMeasured(byZones);
-    });
-
-    it('Nodes keep more of it in its zone, through the real proxies', async () => {
-      await client.patch(FLOW_POLICIES, { namespace, name: 'web' }, 'merge', { spec: { nodeHints: 'WhereFiner' } });
-      const byNodes = hintedShare(await everyNamed(true));
-      process.stdout.write(
-        `      zone a keeps ${percent(byZones)} by zones, ${percent(byNodes)} with hints for Nodes\n`,
-      );
-      expect(byNodes).to.be.above(byZones);
-      await isMeasured(byNodes);
-    });
-
-    it('admission keeps them when the EndpointSlice controller writes the slices anew', async () => {
-      const planned = (await slices()).map(nodesOf);
-      await client.patch(SERVICES, { namespace, name: 'web' }, 'merge', { metadata: { labels: { touched: 'yes' } } });
-      await waitFor(
-        'the label on the slices',
-        () =>
-          bed().api.get<{ items: { metadata: { labels?: Record<string, string> } }[] }>(
-            `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices?labelSelector=touched%3Dyes`,
-          ),
-        ({ items }) => items.length > 0,
-        { timeoutSeconds: 20 },
-      );
-      expect((await slices()).map(nodesOf)).to.deep.equal(planned);
-    });
-
-    it('they go when the policy asks for none, and the zones stay', async () => {
-      await client.patch(FLOW_POLICIES, { namespace, name: 'web' }, 'merge', { spec: { nodeHints: 'Never' } });
-      await everyNamed(false);
-      expect((await slices()).every((one) => zonesOf(one).length > 0)).to.equal(true);
-    });
-  });
 
   it('the FlowPolicy says that connections go where hints say, and the Service says nothing', async () => {
     const honored = await waitFor(

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { ANNOTATION_PLAN, EXTENSION_NAME, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
-import { HINTS_NAME } from '../../../pkg/webhook/endpoint-slice-hints/add.ts';
 import { controlPlaneAddresses } from '../bed/addresses.ts';
 import { run } from '../bed/command.ts';
 import type { Component as Program } from '../bed/component.ts';
@@ -17,16 +16,7 @@ import { COMPONENTS, FLOW, NAMESPACE, RECONCILER, WEBHOOK, openHelm, root } from
 import type { Component, Helm } from '../chart.ts';
 import { commandReady } from '../commands.ts';
 import { apply, installedProgram } from '../installation.ts';
-import {
-  acting,
-  BINDINGS,
-  CLUSTER_ROLES,
-  nothingActs,
-  ownersOf,
-  POLICIES,
-  removeRendered,
-  WEBHOOKS,
-} from '../removal.ts';
+import { acting, CLUSTER_ROLES, nothingActs, ownersOf, removeRendered, WEBHOOKS } from '../removal.ts';
 
 const HERE = { namespace: NAMESPACE };
 const PORTS: Record<Component, { health: number; flags: string[] }> = {
@@ -46,19 +36,17 @@ describe('the end of an installation', () => {
   const bed = useBed();
   const slicePath = '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices';
   const leasePath = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/${FLOW}`;
-  const carrierPath = `/api/v1/namespaces/${NAMESPACE}/configmaps/admission-carrier`;
   const deploymentPath = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/${WEBHOOK}`;
   const programs = new Map<Component, Program>();
   let helm: Helm;
   let slices = 0;
 
   /** The registration freezes slices while the webhook is away: whatever of it is left over shows. */
-  const values = (admission: string): object => ({
-    admission,
+  const values = {
     endpointsliceWebhook: { failurePolicy: 'Fail', timeoutSeconds: 5 },
     flowController: { enabled: true, definition: false },
     evacuation: { definition: false },
-  });
+  };
 
   const stopAll = async (): Promise<void> => {
     for (const program of programs.values()) await program.kill();
@@ -98,16 +86,10 @@ describe('the end of an installation', () => {
     });
   };
 
-  /** Ready means registered; policies follow where they are asked for. */
-  const install = async (admission = 'auto', components: readonly Component[] = COMPONENTS): Promise<void> => {
-    await apply(bed(), 'chart.yaml', await helm.template(values(admission)), '--force-conflicts');
+  /** Ready means registered. */
+  const install = async (components: readonly Component[] = COMPONENTS): Promise<void> => {
+    await apply(bed(), 'chart.yaml', await helm.template(values), '--force-conflicts');
     await start(...components);
-    if (admission === 'webhook') return;
-    await waitFor(
-      'policies',
-      () => bed().api.list(BINDINGS),
-      (found) => found.length === 6,
-    );
   };
 
   /** A component that has written nothing yet has its ClusterRole owned with its first Lease. */
@@ -153,8 +135,6 @@ describe('the end of an installation', () => {
     await install();
     const role = (component: Component): string => `ClusterRole/${EXTENSION_NAME}:${component}`;
     expect([...(await ownersOf(bed(), WEBHOOKS))]).to.deep.equal([role(WEBHOOK)]);
-    for (const path of [POLICIES, BINDINGS])
-      expect([...(await ownersOf(bed(), path))]).to.deep.equal([role(RECONCILER)]);
     await untilOwned();
     expect(hintsOf(await writeSlice())).to.deep.equal(['a']);
   });
@@ -180,23 +160,21 @@ describe('the end of an installation', () => {
       await Promise.all(endings);
       programs.clear();
       await unchanged();
-      for (const path of [leasePath, carrierPath]) {
-        const status = () =>
-          bed()
-            .api.get(path)
-            .then(
-              () => 200,
-              (error: { status: number }) => error.status,
-            );
-        await waitFor(`the end of ${path}`, status, (code) => code === 404);
-      }
+      const status = () =>
+        bed()
+          .api.get(leasePath)
+          .then(
+            () => 200,
+            (error: { status: number }) => error.status,
+          );
+      await waitFor(`the end of ${leasePath}`, status, (code) => code === 404);
     });
   }
 
   it('takes the webhook back itself where only its Deployment goes, and not when one replica ends', async () => {
-    await install('webhook', [WEBHOOK]);
+    await install([WEBHOOK]);
     const registered = await acting(bed());
-    expect(registered).to.deep.equal([`mutatingwebhookconfigurations/${EXTENSION_NAME}`]);
+    expect(registered).to.deep.equal([EXTENSION_NAME]);
     await programs.get(WEBHOOK)?.stop();
     expect(await acting(bed()), 'after a restart').to.deep.equal(registered);
     await start(WEBHOOK);
@@ -205,21 +183,9 @@ describe('the end of an installation', () => {
     expect(await acting(bed()), 'as soon as the process has ended').to.deep.equal([]);
   });
 
-  it('lets the other backend continue where only one component goes', async () => {
+  it('returns planned slices to spread with their next write once the flow-controller is removed', async () => {
     await stopAll();
     await install();
-    await removeRendered(bed(), HERE, RECONCILER, 'rights');
-    const names = async (): Promise<string[]> => (await acting(bed())).filter((name) => !name.startsWith('mutatingw'));
-    await waitFor('the end of the policies', names, (found) => found.length === 0);
-    // Where the policies had taken over already, the webhook registers for slices again.
-    await waitFor(
-      'a hint by the webhook',
-      () => writeSlice(),
-      (slice) => hintsOf(slice).join() === 'a',
-    );
-  });
-
-  it('returns planned slices to spread with their next write once the flow-controller is removed', async () => {
     const hints = { hints: { forZones: [{ name: 'a' }, { name: 'b' }] } };
     const planner = await bed().kubeconfig({
       user: `system:serviceaccount:${NAMESPACE}:${FLOW}`,
@@ -255,9 +221,6 @@ describe('the end of an installation', () => {
     await install();
     await untilOwned();
     await stopAll();
-    const { webhooks = [] } = await bed().api.get<{ webhooks?: { name: string }[] }>(`${WEBHOOKS}/${EXTENSION_NAME}`);
-    // Policies that had taken over already go on without any process.
-    const blocks = webhooks.some(({ name }) => name.startsWith(HINTS_NAME));
     await waitFor(
       'what a registration without a webhook does',
       () =>
@@ -265,7 +228,7 @@ describe('the end of an installation', () => {
           () => 'written',
           ({ message }: Error) => message,
         ),
-      (outcome) => outcome.includes(blocks ? 'failed calling webhook' : 'written'),
+      (outcome) => outcome.includes('failed calling webhook'),
     );
     await bed().api.delete(`/api/v1/namespaces/${NAMESPACE}`);
     await namespaceIs('gone');
@@ -279,12 +242,12 @@ describe('the end of an installation', () => {
     for (const component of COMPONENTS) await removeRendered(bed(), HERE, component, 'rights');
     const kubeconfig = await bed().kubeconfig({ user: 'admin', groups: [mastersGroup] });
     const cluster = { enter: bed().enter, kubeconfig, namespace: NAMESPACE };
-    await helm.install(cluster, values('auto'));
+    await helm.install(cluster, values);
     await start(...COMPONENTS);
     await waitFor(
-      'webhook and policies',
+      'the registration',
       () => acting(bed()),
-      (found) => found.length === 13,
+      (found) => found.length === 1,
     );
     await helm.uninstall(cluster);
     await nothingActs(bed());

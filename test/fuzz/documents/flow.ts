@@ -20,14 +20,12 @@ export const FLOW_POLICY_SPEC: FlowPolicySpec = {
   upDwell: '30s',
   downDwell: '5m',
   planInterval: '30s',
-  fanOutMegabytesPerMinute: 100,
   metrics: {
     source: 'prometheus',
     query: 'sum by (namespace, pod) (rate(requests_total{namespace="$namespace", service=~"$service"}[1m]))',
     interval: '15s',
   },
   capacity: { from: 'Value', value: '500m' },
-  idle: '10m',
   minEndpointsPerZone: 1,
   worthwhileSavingPercent: 2,
   zoneCosts: [

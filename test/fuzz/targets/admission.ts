@@ -3,6 +3,8 @@
 import { Agent } from 'node:https';
 import type { JsonPatchOperation } from '../../../pkg/apis/admission.ts';
 import { isFields } from '../../../pkg/apis/fields.ts';
+import { hasItemsWithin } from '../../../pkg/apis/json-items.ts';
+import { MAX_BODY_BYTES, MAX_BODY_ITEMS } from '../../../pkg/webhook/body.ts';
 import { HINTS_PATH } from '../../../pkg/webhook/endpoint-slice-hints/add.ts';
 import { SETTINGS_PATH } from '../../../pkg/webhook/routing-settings/add.ts';
 import type { Random } from '../../e2e/chaos-random.ts';
@@ -128,13 +130,11 @@ const pathOf = (text: Buffer, random: Random): string => {
   return random.below(20) > 0 ? right : random.pick([HINTS_PATH, SETTINGS_PATH]);
 };
 
-const MAX_BODY_BYTES = 7 * 1024 * 1024;
-
 /** What the protocol asks of the answer to a body that was posted to a path; throws a Violation otherwise. */
 export const checkAnswer = (reply: Pick<Reply, 'status' | 'text'>, text: Buffer, path: string): void => {
+  if (text.length > MAX_BODY_BYTES || !hasItemsWithin(MAX_BODY_ITEMS, text)) return checkStatus(reply, [413]);
   const body = parsed(text);
   const request = isFields(body) ? body['request'] : undefined;
-  if (text.length > MAX_BODY_BYTES) return checkStatus(reply, [413]);
   if (!isFields(request)) return checkStatus(reply, [400]);
   must(reply.status === 200, () => `a review is answered with ${reply.status}`);
   checkReview(JSON.parse(reply.text) as Fields, request, path);

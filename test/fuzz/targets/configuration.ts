@@ -32,7 +32,6 @@ const leaderElection = { enabled: true, namespace: 'garden', name: 'a-lease' };
 const DOCUMENTS: Readonly<Record<string, object>> = {
   [ENDPOINTSLICE_WEBHOOK_CONFIGURATION.kind]: {
     kubernetesVersion: '1.33',
-    admission: 'auto',
     server: { port: 10_250, bindAddress: '::', drainSeconds: 5, maxInFlightRequests: 256 },
     certificates: { directory: '/etc/tls' },
     flowController: {
@@ -68,11 +67,15 @@ const DOCUMENTS: Readonly<Record<string, object>> = {
     },
     excludedNamespaces: ['kube-system'],
     keep: 'auto',
-    admission: 'policy',
-    policies: { name: 'p', includedNamespaces: ['kube-system'], excludedNamespaces: ['x'], user: 'system:admin' },
     drift: { minIntervalSeconds: 60, fightAfterRepairs: 3, fightWindowSeconds: 900 },
     kubernetesVersion: { override: '1.31', rereadSeconds: 60, stableSeconds: 300 },
-    hintRepair: { enabled: true, writesPerSecond: 20, backoffSeconds: 60 },
+    hintRepair: {
+      enabled: true,
+      writesPerSecond: 20,
+      backoffSeconds: 60,
+      includedNamespaces: ['kube-system'],
+      excludedNamespaces: ['x'],
+    },
     leaderElection,
     ...common,
   },

@@ -9,7 +9,6 @@ import type { FlowPolicy } from '../../../pkg/apis/flow-policy.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
-import { createFanOutBudget } from '../../../pkg/controllers/flow/fan-out.ts';
 import { createLoadReader } from '../../../pkg/controllers/flow/loads.ts';
 import { createFlowCounters, showFlow } from '../../../pkg/controllers/flow/metrics.ts';
 import { createPodProjection, projectNode, projectService } from '../../../pkg/controllers/flow/projections.ts';
@@ -236,7 +235,6 @@ const createLoop = (world: World, clock: FakeClock): Loop => {
       lifetime: new AbortController().signal,
     }),
     planning: createPlanning({ open: openInline, clock }),
-    fanOut: createFanOutBudget({ limit: undefined, proxies: () => 0, clock }),
     clock,
     random: () => 0.5,
     checkSpec,

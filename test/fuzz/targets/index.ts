@@ -12,6 +12,7 @@ export const SHARES: Readonly<Record<string, number>> = {
   load: 12,
   lists: 6,
   flow: 8,
+  memory: 0.2,
   planner: 1,
   settings: 5,
 };
@@ -25,6 +26,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Target>>> = {
   load: async () => (await import('./load.ts')).load,
   lists: async () => (await import('./lists.ts')).lists,
   flow: async () => (await import('./flow.ts')).flow,
+  memory: async () => (await import('./memory.ts')).memory,
   planner: async () => (await import('./planner.ts')).planner,
   settings: async () => (await import('./settings.ts')).settings,
 };

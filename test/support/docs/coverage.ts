@@ -10,7 +10,6 @@ const GARDENER = 'test/e2e/suites/gardener-operations.test.ts';
 /** Pages whose every block is run in order, and by what; a folder stands for its pages. */
 export const PAGES_RUN: Readonly<Record<string, readonly string[]>> = {
   'docs/usage/diagnose.md': ['test/integration/diagnose-doc.test.ts', 'test/e2e/suites/topology.test.ts'],
-  'docs/concepts/admission-policies.md': [OPERATOR],
   'docs/operations/alerts/': [OPERATOR, GARDENER],
   'docs/operations/evacuate.md': ['test/integration/evacuate-doc.test.ts', GARDENER],
   'docs/operations/first-hour.md': [OPERATOR, 'test/e2e/suites/gardener-first-hour.test.ts', GARDENER],
@@ -45,6 +44,7 @@ export const CHECKED_ONLY: readonly CheckedOnly[] = [
   { command: 'make', why: 'a target takes minutes, and CI runs those that matter' },
   { command: 'npm run', why: 'a script takes minutes, and CI runs those that matter' },
   { command: 'npm install gardener-extension', why: 'test/integration/package.test.ts installs the packed package' },
+  { page: 'docs/operations/README.md', command: 'kubectl topology', why: 'topology-switch.test.ts runs it' },
   { page: 'example/', command: 'kubectl apply -k example/', why: 'the suite operator applies it, as install.md says' },
   {
     page: 'docs/development/release.md',

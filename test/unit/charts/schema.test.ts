@@ -75,14 +75,6 @@ describe('values.schema.json', () => {
       name: 'the meters as the source of load',
       values: withValue('flowController.metricSources', [{ name: 'meters', type: 'TrafficMeter', cacheSeconds: 2 }]),
     },
-    {
-      name: 'a Prometheus that is asked during evacuations',
-      values: withValue('evacuation', {
-        prometheus: { url: 'https://prometheus.example.com', headers: { 'X-Scope-OrgID': 'a' } },
-        measurements: [{ name: 'errors', query: 'up', zoneLabel: 'zone', unit: 'Ratio' }],
-        meters: true,
-      }),
-    },
     { name: 'labels of Pods', values: withValue('flowController.podLabels', { 'example.com/a': 'allowed' }) },
     {
       name: 'quantities as numbers and with any suffix',
@@ -154,11 +146,6 @@ describe('values.schema.json', () => {
     },
     { path: 'flowController.namespaceSelector', value: { team: 'a' }, field: 'flowController.namespaceSelector.team' },
     { path: 'flowController.sourcesSecretName', value: 'Not A Name' },
-    { path: 'evacuation.prometheus', value: { url: 'prometheus:9090' }, field: 'evacuation.prometheus.url' },
-    { path: 'evacuation.prometheus', value: { bearerTokenFile: '/t' }, field: 'evacuation.prometheus.url' },
-    { path: 'evacuation.measurements', value: [{ name: 'errors' }], field: 'evacuation.measurements.0.query' },
-    { path: 'evacuation.meters', value: 'yes' },
-    { path: 'settingsReconciler.sourcesSecretName', value: 'Not A Name' },
     { path: 'flowController.podLabels', value: { a: 1 }, field: 'flowController.podLabels.a' },
     { path: 'flowController.nodeGroups', value: {} },
     { path: 'flowController.policies', value: true },

@@ -36,7 +36,6 @@ const setup = (more: Partial<RegisteringOptions> & { removed?: boolean; cleanup?
         note('keep no more');
       },
     },
-    watch: { settled: (signal) => settles('carrier', signal), run: (signal) => aborted(signal) },
     claim: {
       held: () => true,
       known: () => true,
@@ -56,7 +55,6 @@ const setup = (more: Partial<RegisteringOptions> & { removed?: boolean; cleanup?
 describe('the life of a registration', () => {
   it('begins when it is known who carries and whose the slices are', async () => {
     const { happened, settledBy, stop, running, clock } = setup();
-    settledBy['carrier']?.();
     await clock.settle();
     expect(happened).to.deep.equal([]);
     settledBy['claim']?.();
@@ -77,7 +75,6 @@ describe('the life of a registration', () => {
 
   it('ends with the installation: kept no more, then reverted, then the claim given up', async () => {
     const { registering, happened, settledBy, running, clock, logger } = setup();
-    settledBy['carrier']?.();
     settledBy['claim']?.();
     await clock.settle();
     const ending = registering.goodbye();
@@ -94,7 +91,6 @@ describe('the life of a registration', () => {
     const { registering, happened, settledBy, logger } = setup({
       cleanup: () => Promise.reject(new Error('forbidden')),
     });
-    settledBy['carrier']?.();
     settledBy['claim']?.();
     await registering.goodbye();
     expect(happened.slice(-2)).to.deep.equal(['unregister', 'release']);

@@ -59,11 +59,6 @@ describe('the configuration of the flow-controller', () => {
       says: /must be empty for Exists/,
     },
     {
-      name: 'shards without Leases',
-      yaml: 'shards: 2\nleaderElection: {enabled: false}',
-      says: /shards.* needs leaderElection.enabled/,
-    },
-    {
       name: 'a Lease that cannot be renewed in time',
       yaml: 'leaderElection: {renewDeadlineSeconds: 20}',
       says: /must be less than leaseDurationSeconds/,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { AdmissionReport } from '../../../cmd/settings-reconciler/dry-run-admission.ts';
 import { renderReport, reportOf } from '../../../cmd/settings-reconciler/dry-run.ts';
 import {
   ENABLED,
@@ -12,13 +11,6 @@ import {
 } from '../controllers/settings/support.ts';
 
 const VERSION = { major: 1, minor: 34 };
-const ADMISSION: AdmissionReport = {
-  carrier: 'policy',
-  reason: 'PolicyServed',
-  message: 'the API server serves it',
-  objects: [{ action: 'create', object: 'ConfigMap own/admission-carrier' }],
-  refused: [],
-};
 const report = reportOf(
   [
     namespaceDecision({
@@ -31,7 +23,6 @@ const report = reportOf(
     }),
   ],
   VERSION,
-  ADMISSION,
 );
 
 describe('dry run', () => {
@@ -78,19 +69,14 @@ describe('dry run', () => {
     );
   });
 
-  it('says what carries admission, and what would be written for it', () => {
-    const text = renderReport(report, 'table');
-    expect(text).to.match(/^Admission by policy: the API server serves it\.\nACTION +OBJECT\ncreate +ConfigMap own/m);
-  });
-
   it('renders JSON that programs read', () => {
     expect(JSON.parse(renderReport(report, 'json'))).to.deep.equal(report);
   });
 
   it('says so where nothing is to do and the version is not known', () => {
-    const nothing = reportOf([], undefined, { ...ADMISSION, objects: [], refused: ['X exists'] });
+    const nothing = reportOf([], undefined);
     expect(renderReport(nothing, 'table')).to.equal(
-      'Admission by policy: the API server serves it.\nRefused: X exists.\n\nKubernetes unknown: 0 Service(s) would be changed, 0 are up to date, 0 Etcd(s) would be hinted, 0 object(s) are refused. Nothing was written.\n',
+      'Kubernetes unknown: 0 Service(s) would be changed, 0 are up to date, 0 Etcd(s) would be hinted, 0 object(s) are refused. Nothing was written.\n',
     );
     expect(nothing.kubernetesVersion).to.equal(null);
   });

@@ -2,12 +2,11 @@
 import { expect } from 'chai';
 import { Command } from 'commander';
 import { describe, it } from 'mocha';
-import { admissionOption, parseWith, withCommonFlags, withLog, withPorts } from '../../../cmd/shared/flags.ts';
-import type { AdmissionFlags, CommonFlags } from '../../../cmd/shared/flags.ts';
+import { parseWith, withCommonFlags, withLog, withPorts } from '../../../cmd/shared/flags.ts';
+import type { CommonFlags } from '../../../cmd/shared/flags.ts';
 
-const create = (): Command =>
-  withLog(withPorts(new Command('thing').description('Does things.'))).addOption(admissionOption());
-const parse = (...args: string[]) => parseWith<CommonFlags & AdmissionFlags>(create, args);
+const create = (): Command => withLog(withPorts(new Command('thing').description('Does things.')));
+const parse = (...args: string[]) => parseWith<CommonFlags>(create, args);
 
 describe('flags of every command', () => {
   it('are undefined where they are not given', () => {
@@ -15,15 +14,15 @@ describe('flags of every command', () => {
   });
 
   it('are read', () => {
-    const line = '--health-port 0 --metrics-port 65535 --log-level warn --log-format console --admission policy';
+    const line = '--health-port 0 --metrics-port 65535 --log-level warn --log-format console';
     expect(parse(...line.split(' '))).to.deep.equal({
       kind: 'run',
-      flags: { healthPort: 0, metricsPort: 65_535, logLevel: 'warn', logFormat: 'console', admission: 'policy' },
+      flags: { healthPort: 0, metricsPort: 65_535, logLevel: 'warn', logFormat: 'console' },
     });
   });
 
   const wrong = [
-    { name: 'a carrier that is none', args: ['--admission', 'both'], says: /auto, webhook, policy/ },
+    { name: 'a level that is none', args: ['--log-level', 'loud'], says: /Allowed choices are/ },
     { name: 'a port that is too large', args: ['--health-port', '65536'], says: /number from 0 to 65535/ },
     { name: 'a word too many', args: ['serve'], says: /too many arguments/ },
     { name: 'a flag that is none', args: ['--nope'], says: /unknown option/ },

@@ -5,11 +5,11 @@ import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';
 import { secureServing, tokenOf } from '../../../cmd/traffic-meter/secure.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { systemClock } from '../../../pkg/kubernetes/clock.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { RunningServer } from '../../../pkg/telemetry/http.ts';
 import { nullLogger } from '../../../pkg/telemetry/log.ts';
 import { startMetricsServer } from '../../../pkg/telemetry/ports.ts';
+import { createFakeClock } from '../../fixtures/fake-clock.ts';
 
 /** Knows the token `good` of a reader, and `poor` of one without the right. */
 const client = {
@@ -30,13 +30,22 @@ describe('traffic-meter: who may read its port', () => {
     for (const server of servers.splice(0)) await server.close();
   });
 
-  const status = async (path: string, headers: Record<string, string>): Promise<[number | undefined, string]> => {
+  const open = async (): Promise<RunningServer> => {
     const metrics = { contentType: 'text/plain', text: () => Promise.resolve('figures') };
-    const secure = secureServing(client, 'node-a', systemClock);
+    const secure = secureServing(client, 'node-a', createFakeClock());
     const server = await startMetricsServer({ address: '127.0.0.1', port: 0, metrics, logger: nullLogger, secure });
     servers.push(server);
-    return new Promise((resolve, reject) => {
-      const options = { host: '127.0.0.1', port: server.port, path, headers, rejectUnauthorized: false, agent: false };
+    return server;
+  };
+
+  const ask = (
+    { port }: RunningServer,
+    path: string,
+    headers: Record<string, string>,
+    localAddress = '127.0.0.1',
+  ): Promise<[number | undefined, string]> =>
+    new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port, path, headers, localAddress, rejectUnauthorized: false, agent: false };
       request(options, (answer) => {
         let body = '';
         answer.on('data', (chunk: Buffer) => (body += chunk.toString()));
@@ -45,7 +54,6 @@ describe('traffic-meter: who may read its port', () => {
         .on('error', reject)
         .end();
     });
-  };
 
   for (const [code, name, path, headers] of [
     [200, 'a reader with the right', '/metrics', { authorization: 'Bearer good' }],
@@ -57,11 +65,21 @@ describe('traffic-meter: who may read its port', () => {
     [404, 'a path that does not exist, for a reader', '/nothing', { authorization: 'Bearer good' }],
   ] as const) {
     it(`${code}: ${name}`, async () => {
-      const [answered, body] = await status(path, headers);
+      const [answered, body] = await ask(await open(), path, headers);
       expect(answered, body).to.equal(code);
       expect(body === 'figures').to.equal(code === 200);
     });
   }
+
+  it('429: unknown tokens without number, from one address; a reader elsewhere is let in', async () => {
+    const server = await open();
+    const unknown = Array.from({ length: 40 }, (_, index) =>
+      ask(server, '/metrics', { authorization: `Bearer unknown-${index}` }, '127.0.0.2'),
+    );
+    const codes = (await Promise.all(unknown)).map(([code]) => code);
+    expect(codes).to.include(429);
+    expect(await ask(server, '/metrics', { authorization: 'Bearer good' })).to.deep.equal([200, 'figures']);
+  });
 
   it('reads only bearer tokens from Authorization', () => {
     expect(tokenOf({ authorization: 'Basic Z29vZA==' })).to.equal('');

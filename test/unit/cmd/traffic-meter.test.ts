@@ -41,6 +41,7 @@ const view = (more: Partial<MeterView> & { readonly seesServices?: boolean } = {
   listAgeSeconds: () => 1,
   countingSeconds: () => 60,
   overruns: () => 0,
+  longLines: () => 0,
   unsupported: () => [],
   ...more,
 });
@@ -273,10 +274,22 @@ describe('traffic-meter: the processes of conntrack', () => {
     return path;
   };
   const { signal } = new AbortController();
+  const ignore = (): void => undefined;
+
+  it('leaves out a line that is too long for a flow, counts it and reads on', async () => {
+    const listed: Flow[] = [];
+    let tooLong = 0;
+    const flow = lineOf({}, '10.1.1.9:1', '10.1.2.1:2');
+    await createConntrack(
+      () => void (tooLong += 1),
+      program(`echo '${flow}'; head -c 5000 /dev/zero | tr '\\0' x; echo; echo '${flow}'`),
+    ).list((each) => listed.push(each), signal);
+    expect([listed.length, tooLong]).to.deep.equal([4, 2]);
+  });
 
   it('a list hands over the flows of both families', async () => {
     const listed: Flow[] = [];
-    await createConntrack(program(`echo '${lineOf({}, '10.1.1.9:1', '10.1.2.1:2')}'; echo 'no flow' >&2`)).list(
+    await createConntrack(ignore, program(`echo '${lineOf({}, '10.1.1.9:1', '10.1.2.1:2')}'; echo 'no flow' >&2`)).list(
       (each) => listed.push(each),
       signal,
     );
@@ -284,14 +297,14 @@ describe('traffic-meter: the processes of conntrack', () => {
   });
 
   it('a list that ends early fails with what was printed', async () => {
-    const failed = await createConntrack(program('echo "Operation not permitted" >&2; exit 1'))
+    const failed = await createConntrack(ignore, program('echo "Operation not permitted" >&2; exit 1'))
       .list(() => undefined, signal)
       .catch((error: unknown) => error);
     expect(failed).to.be.instanceOf(ConntrackError).with.property('message').that.contains('Operation not permitted');
   });
 
   it('a program that is not installed is named', async () => {
-    const failed = await createConntrack('/nowhere/conntrack')
+    const failed = await createConntrack(ignore, '/nowhere/conntrack')
       .follow(
         () => undefined,
         () => undefined,
@@ -305,6 +318,7 @@ describe('traffic-meter: the processes of conntrack', () => {
     const stop = new AbortController();
     let overruns = 0;
     await createConntrack(
+      ignore,
       program('echo "WARNING: We have hit ENOBUFS! We are losing events." >&2; exec sleep 60'),
     ).follow(
       () => undefined,

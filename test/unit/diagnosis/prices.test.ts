@@ -81,7 +81,7 @@ describe('parsePrices', () => {
   });
 
   const wrong: readonly { name: string; value: unknown; path: readonly (string | number)[]; message: RegExp }[] = [
-    { name: 'a list', value: [], path: [], message: /expected an object, found \[\]/ },
+    { name: 'a list', value: [], path: [], message: /expected an object, found a list/ },
     { name: 'no currency', value: { crossZone: minimal.crossZone }, path: ['currency'], message: /not empty/ },
     { name: 'an empty currency', value: { ...minimal, currency: '' }, path: ['currency'], message: /not empty/ },
     { name: 'no price of zones', value: { currency: 'EUR' }, path: ['crossZone'], message: /out and in/ },
@@ -107,7 +107,7 @@ describe('parsePrices', () => {
       name: 'a price in quotes',
       value: { ...minimal, crossZone: { out: '0.01', in: 0 } },
       path: ['crossZone', 'out'],
-      message: /found "0\.01"/,
+      message: /found a string/,
     },
     {
       name: 'a price without end',

@@ -16,6 +16,7 @@ import {
   totalOf,
 } from '../../e2e/runner.ts';
 import type { SuiteResult } from '../../e2e/runner.ts';
+import { longForms } from '../../e2e/soak-results.ts';
 
 const results: readonly SuiteResult[] = [
   { suite: 'bed', counts: { passed: 23, failed: 0, skipped: 0 }, failures: [], seconds: 40.6 },
@@ -74,13 +75,6 @@ describe('what an end-to-end suite needs beside a bed', () => {
     process.env['PATH'] = path;
   });
 
-  it('is named with its Debian packages where it is missing', () => {
-    process.env['PATH'] = '/nonexistent';
-    expect(missingForSuite('completion')).to.deep.equal([
-      'not on PATH: bash, fish, zsh (Debian: apt-get install bash fish zsh), for the suite completion',
-    ]);
-  });
-
   it('is no bed for the page of an audit, which needs a browser only', () => {
     expect(needsBed('audit')).to.equal(false);
     expect(needsBed('hints')).to.equal(true);
@@ -106,6 +100,8 @@ describe('selection of the end-to-end suites', () => {
     expect(leftToSoak()).to.include('day');
     expect(selectSuites([])).to.not.include('day');
     expect(selectSuites(['day'])).to.deep.equal(['day']);
+    expect(longForms, 'each is in make soak').to.include.keys(leftToSoak());
+    expect(selectSuites(Object.keys(longForms)), 'and only suites that exist').to.deep.equal(Object.keys(longForms));
   });
 
   it('takes all whose names begin with one that is no suite itself', () => {

@@ -5,6 +5,7 @@ import type { Endpoint, EndpointSlice } from '../../../pkg/apis/core.ts';
 import { decideInOrder, markOf } from '../../../pkg/evacuation/decide.ts';
 import type { Leave } from '../../../pkg/evacuation/decide.ts';
 import { evacuationPatch } from '../../../pkg/evacuation/slice.ts';
+import { hintsNow } from '../../../pkg/hints/readiness.ts';
 import { routeFor } from '../../../pkg/upstream/index.ts';
 import { endpoint, node, service, slice } from '../../fixtures/core.ts';
 import { applyJsonPatch } from '../../fixtures/json-patch.ts';
@@ -36,7 +37,8 @@ export const moved = (slices: EndpointSlice[], leaves: Leave[] | undefined): End
   const decision = leaves === undefined ? undefined : decide(slices, leaves);
   if (decision !== undefined && decision.kind !== 'moved') return slices;
   return slices.map((one) => {
-    const content = { endpoints: one.endpoints ?? [], annotations: one.metadata?.annotations };
+    const { labels, annotations } = one.metadata ?? {};
+    const content = { endpoints: one.endpoints ?? [], labels, annotations };
     return applyJsonPatch(one, evacuationPatch(content, markOf(one), decision));
   });
 };
@@ -76,7 +78,9 @@ export const built = ({ endpoints, uniform, cut }: Generated): EndpointSlice[] =
     const asked = uniform ?? hints;
     const own = asked === 'own' ? (zone === undefined ? undefined : hintsFor(zone)) : undefined;
     const given = typeof asked === 'string' ? own : hintsFor(...asked);
-    return at(zone, { conditions: { ready }, ...(given && { hints: given }) });
+    const conditions = { ready };
+    const now = hintsNow({ conditions, ...(zone !== undefined && { zone }) }, given, true);
+    return at(zone, { conditions, ...(now && { hints: now }) });
   });
   const parts = [list.slice(0, cut), list.slice(cut)].filter((part) => part.length > 0);
   return parts.map((part) => sliceOf(...part));

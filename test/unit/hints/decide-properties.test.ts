@@ -6,7 +6,7 @@ import { describe, it } from 'mocha';
 import type { Endpoint, EndpointHints, EndpointSlice } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_PLAN, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { decideHints } from '../../../pkg/hints/decide.ts';
-import { isNodeName, isZoneName } from '../../../pkg/hints/names.ts';
+import { isNodeName, isZoneHint } from '../../../pkg/hints/names.ts';
 import type { HintsInput } from '../../../pkg/hints/types.ts';
 import { applyJsonPatch } from '../../fixtures/json-patch.ts';
 import { CONTROLLER, PLANNER, hints, inputOf, zoneName } from './support.ts';
@@ -18,6 +18,7 @@ const anyEndpoint = fc.record(
     nodeName: fc.constantFrom('n1', 'n2', 'Bad_Node'),
     targetRef: fc.record({ uid: fc.constantFrom('u1', 'u2') }, { requiredKeys: [] }),
     hints,
+    conditions: fc.constantFrom({}, { ready: true }, { ready: false }),
   },
   { requiredKeys: ['addresses'] },
 );
@@ -82,7 +83,7 @@ describe('decideHints, whatever the slice', () => {
           ...(forNodes.length > 0 ? { forNodes } : {}),
         });
         const written = (one: EndpointSlice) =>
-          one.endpoints?.map(({ zone, hints: carried }) => (isZoneName(zone) && carried ? named(carried) : undefined));
+          one.endpoints?.map(({ zone, hints: carried }) => (isZoneHint(zone) && carried ? named(carried) : undefined));
         const asks = ['same-zone', 'same-node', 'proportional', 'load-aware'].includes(
           object.metadata?.labels?.[LABEL_STRATEGY] ?? '',
         );
@@ -122,7 +123,7 @@ describe('decideHints, whatever the slice', () => {
           expect(forZones.length).to.be.at.most(8);
           expect(new Set(forZones.map(({ name }) => name)).size).to.equal(forZones.length);
           expect(
-            forZones.every(({ name }) => isZoneName(name)) && forNodes.every(({ name }) => isNodeName(name)),
+            forZones.every(({ name }) => isZoneHint(name)) && forNodes.every(({ name }) => isNodeName(name)),
           ).to.equal(true);
           expect(forZones.length + forNodes.length).to.be.above(0);
         }

@@ -58,12 +58,6 @@ describe('decideHints', () => {
         want: [zones('a')],
       },
       {
-        name: 'same-zone: ready or not does not matter',
-        labels: strategy('same-zone'),
-        endpoints: [withHints('a', undefined, { conditions: { ready: false } })],
-        want: [zones('a')],
-      },
-      {
         name: 'same-zone: no zone keeps what it has',
         labels: strategy('same-zone'),
         endpoints: [{ ...zoneless }, { ...zoneless, hints: zones('b') }],

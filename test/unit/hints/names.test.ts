@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { NOWHERE } from '../../../pkg/apis/names.ts';
 import { isNodeName, isZoneName } from '../../../pkg/hints/names.ts';
 
 describe('isZoneName', () => {
   for (const value of ['a', 'eu-1a', 'EU_1.a', '1', 'z'.repeat(63)]) {
     it(`accepts ${value.slice(0, 20)}`, () => expect(isZoneName(value)).to.equal(true));
   }
-  for (const value of ['', '-a', 'a-', 'a b', 'a/b', 'ä', 'a\n', 'z'.repeat(64), undefined, null, 5, ['a'], {}]) {
+  for (const value of [
+    '',
+    '-a',
+    'a-',
+    'a b',
+    'a/b',
+    'ä',
+    'a\n',
+    'z'.repeat(64),
+    NOWHERE,
+    undefined,
+    null,
+    5,
+    ['a'],
+    {},
+  ]) {
     it(`refuses ${JSON.stringify(value)?.slice(0, 20)}`, () => expect(isZoneName(value)).to.equal(false));
   }
 });

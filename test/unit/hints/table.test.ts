@@ -9,10 +9,6 @@ describe('the table of hint strategies', () => {
     expect(HINT_STRATEGIES.map(({ name }) => name)).to.have.members([...STRATEGIES]);
   });
 
-  it('is data: a generator can print it', () => {
-    expect(JSON.parse(JSON.stringify(HINT_STRATEGIES))).to.deep.equal(HINT_STRATEGIES);
-  });
-
   it('reads our label before that of Gardener', () => {
     expect(SELECTING_LABELS).to.deep.equal([LABEL_STRATEGY, LABEL_CONSIDER]);
   });

@@ -123,20 +123,26 @@ describe('loadKubeConfig, its limits', () => {
         says: 'proxy-url must begin with http:// or https://',
       },
     ];
-    const mistyped: readonly [says: string, parts: Parameters<typeof kubeconfig>[0]][] = [
-      ['context "main": context.namespace is not a string', { context: { namespace: ['garden'] } }],
-      ['cluster.certificate-authority-data is not a string', { cluster: { 'certificate-authority-data': 7 } }],
-      ['cluster.proxy-url is not a string', { cluster: { 'proxy-url': {} } }],
-      ['user.token is not a string', { user: { token: { hunter2: true } } }],
-      ['user.as is not a string', { user: { as: ['root'] } }],
-      ['user.exec is not an object', { user: { exec: 'rm -rf' } }],
-      ['user.exec.command is not the name of a program', { user: { exec: { command: { toString: 1 } } } }],
-      ['user.exec.args is not a list of strings', { user: { exec: { command: 'x', args: [1] } } }],
-      ['user.exec.env is not a list of names and values', { user: { exec: { command: 'x', env: [{ name: 'A' }] } } }],
-      ['user.auth-provider is not an object', { user: { 'auth-provider': 'oidc' } }],
-      ['has no context (a value of type object)', { 'current-context': { toString: [] } }],
+    cases.push({
+      name: 'a context whose name is no text',
+      content: kubeconfig({ 'current-context': { toString: [] } }),
+      says: 'has no context (a value of type object)',
+    });
+    const mistyped: readonly [field: string, parts: Parameters<typeof kubeconfig>[0]][] = [
+      ['an authority', { cluster: { 'certificate-authority-data': 7 } }],
+      ['the file of an authority', { cluster: { 'certificate-authority': { hunter2: 1 } } }],
+      ['a proxy', { cluster: { 'proxy-url': {} } }],
+      ['a server', { cluster: { server: { hunter2: 1 } } }],
+      ['a certificate', { user: { 'client-certificate': ['hunter2'], 'client-key': ['hunter2'] } }],
+      ['the program of a plug-in', { user: { exec: { command: { toString: 1 } } } }],
     ];
-    for (const [says, parts] of mistyped) cases.push({ name: says, content: kubeconfig(parts), says });
+    for (const [field, parts] of mistyped) {
+      it(`${field} of a wrong type, without quoting it`, async () => {
+        const refused = await rejection((async () => load(kubeconfig(parts)).credentials())());
+        expect(refused).to.be.instanceOf(KubeConfigError);
+        expect(inspect(refused, { depth: 10 })).not.to.contain('hunter2');
+      });
+    }
     for (const { name, content, context, says } of cases) {
       it(name, () => expect(() => load(content, context)).to.throw(KubeConfigError, says));
     }

@@ -2,16 +2,8 @@
 // What a holder writes into its Lease.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { ANNOTATION_INSTALLATION, ANNOTATION_SHARDS, ANNOTATION_WANTED_BY } from '../../../pkg/apis/names.ts';
-import {
-  claimLease,
-  holderOf,
-  installationOf,
-  microTime,
-  releaseLease,
-  shardsOf,
-  wasSharded,
-} from '../../../pkg/kubernetes/lease.ts';
+import { ANNOTATION_INSTALLATION } from '../../../pkg/apis/names.ts';
+import { claimLease, holderOf, installationOf, microTime, releaseLease } from '../../../pkg/kubernetes/lease.ts';
 import type { Lease } from '../../../pkg/kubernetes/lease.ts';
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
@@ -88,37 +80,6 @@ describe('claimLease', () => {
       const { metadata } = claimLease(ref, marked('other'), { ...claim, marks: { owner: undefined } });
       expect(metadata).not.to.have.property('ownerReferences');
       expect(metadata?.annotations).to.deep.equal({ theirs: 'x' });
-    });
-
-    const divided = (by: string, shards: string): Lease => {
-      const lease = held(by);
-      return { ...lease, metadata: { ...lease.metadata, annotations: { [ANNOTATION_SHARDS]: shards } } };
-    };
-
-    const numbers: [name: string, before: Lease | undefined, shards: number | undefined, says: string | undefined][] = [
-      ['say nothing of one shard', undefined, 1, undefined],
-      ['say how many there are', undefined, 4, '4'],
-      ['say that there is one where there were more', divided('other', '4'), undefined, '1'],
-      ['say that there is to be none', divided('other', '4'), 0, '0'],
-    ];
-    for (const [name, before, shards, says] of numbers)
-      it(name, () => {
-        const lease = claimLease(ref, before, { ...claim, marks: { shards } });
-        expect(lease.metadata?.annotations?.[ANNOTATION_SHARDS]).to.equal(says);
-        expect([shardsOf(lease), wasSharded(lease)]).to.deep.equal([Number(says ?? 1), says !== undefined]);
-      });
-
-    it('forget who asked the holder before for its shard', () => {
-      const lease = divided('other', '4');
-      const annotations = { ...lease.metadata?.annotations, [ANNOTATION_WANTED_BY]: 'third' };
-      const asked = { ...lease, metadata: { ...lease.metadata, name: 'x', annotations } };
-      expect(claimLease(ref, asked, { ...claim, marks: { shards: 4 } }).metadata?.annotations).to.deep.equal({
-        [ANNOTATION_SHARDS]: '4',
-      });
-      expect(
-        claimLease(ref, { ...asked, spec: { holderIdentity: 'me' } }, claim).metadata?.annotations,
-        'renewed',
-      ).to.have.property(ANNOTATION_WANTED_BY);
     });
 
     it('are written when the Lease is taken, and not with each renewal', () => {

@@ -40,6 +40,17 @@ describe('createLineSplitter', () => {
       expect(() => chunks.forEach((chunk) => splitter.push(bytes(chunk)))).to.throw(RangeError, '1000');
     });
   }
+  for (const [name, chunks] of [
+    ['in one chunk', [`a\n${'x'.repeat(LIMIT + 1)}\nb\n`]],
+    ['in many chunks', ['a\n', 'x'.repeat(LIMIT), 'xx', 'x'.repeat(LIMIT), 'x\nb', '\n']],
+  ] as const) {
+    it(`leaves out a line over the limit where that is asked for, ${name}`, () => {
+      let tooLong = 0;
+      const splitter = createLineSplitter(LIMIT, () => void (tooLong += 1));
+      expect(chunks.flatMap((chunk) => splitter.push(bytes(chunk)))).to.deep.equal(['a', 'b']);
+      expect([tooLong, splitter.pendingBytes]).to.deep.equal([1, 0]);
+    });
+  }
   it('counts each line for itself', () => {
     const long = 'x'.repeat(LIMIT);
     const splitter = createLineSplitter(LIMIT);

@@ -32,7 +32,6 @@ describe('a manager', () => {
   let manager: Manager;
   let fill: () => void;
   let work: Task;
-  let beside: Task;
   let served: Promise<unknown>;
   let services: Cache<Service>;
 
@@ -70,7 +69,6 @@ describe('a manager', () => {
       await aborted(signal);
       note('followed');
     });
-    created.inEveryReplica((signal) => beside(signal), { filled: true });
     created.whileLeading((signal) => work(signal));
     return created;
   };
@@ -112,7 +110,6 @@ describe('a manager', () => {
       await aborted(signal);
       note('worked');
     };
-    beside = () => Promise.resolve();
     served = Promise.resolve();
   });
   afterEach(async () => {
@@ -212,22 +209,6 @@ describe('a manager', () => {
     await session.clock.advance(30_000);
     expect((await answer(health, '/readyz'))[0], 'ready all the same').to.equal(200);
     expect(steps).to.deep.equal(['follow']);
-  });
-
-  it('begins what needs filled caches in every replica, and ends it before the last events are sent', async () => {
-    ledElsewhere();
-    beside = async (signal) => {
-      note('beside');
-      await lastWord(signal);
-    };
-    start();
-    await step('follow');
-    expect(steps).to.deep.equal(['follow']);
-    fill();
-    await step('beside');
-    stop.abort(new Error('SIGTERM'));
-    expect(await served).to.equal(undefined);
-    expect(server.all<Event>(EVENTS).map(({ reason }) => reason)).to.deep.equal(['Ended']);
   });
 
   it('rejects and writes nothing more when it loses the Lease', async () => {

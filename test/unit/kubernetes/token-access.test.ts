@@ -18,12 +18,15 @@ interface Told {
   readonly allowed: boolean;
   /** An authenticator that knows no audiences answers none. */
   readonly knowsAudiences?: boolean;
+  /** The only one that is valid; without it all are. */
+  readonly token?: string;
 }
 
 const tellingClient = (told: Told, asked: Review[] = []) => {
   const answer = (review: Review): object => {
     const { audiences, allowed, knowsAudiences = true } = told;
     if (review.kind !== 'TokenReview') return { allowed };
+    if (told.token !== undefined && review.spec.token !== told.token) return { authenticated: false };
     const [wanted = ''] = review.spec.audiences ?? [];
     if (knowsAudiences && !audiences.includes(wanted)) return { authenticated: false };
     return {
@@ -38,6 +41,9 @@ const tellingClient = (told: Told, asked: Review[] = []) => {
   };
   return { create } as unknown as Pick<Client, 'create'>;
 };
+
+/** Where readers are. */
+const HOME = '10.0.0.1';
 
 const accessWith = (client: Pick<Client, 'create'>, clock = createFakeClock()) =>
   createTokenAccess({ client, clock, audience: 'ours', path: '/metrics' });
@@ -56,13 +62,13 @@ describe('token access: who may read', () => {
   ];
   for (const { name, told, access } of cases) {
     it(`${access}: ${name}`, async () => {
-      expect(await accessWith(tellingClient(told))('t')).to.equal(access);
+      expect(await accessWith(tellingClient(told))('t', HOME)).to.equal(access);
     });
   }
 
   it('asks for the path, in the name of the owner with all that authorizers look at', async () => {
     const asked: Review[] = [];
-    await accessWith(tellingClient({ audiences: ['ours'], allowed: true }, asked))('t');
+    await accessWith(tellingClient({ audiences: ['ours'], allowed: true }, asked))('t', HOME);
     expect(asked.at(-1)?.spec).to.deep.equal({
       user: 'u',
       groups: ['g'],
@@ -77,7 +83,7 @@ describe('token access: who may read', () => {
   ] as const) {
     it(`${name} is refused without a question`, async () => {
       const asked: Review[] = [];
-      expect(await accessWith(tellingClient({ audiences: ['ours'], allowed: true }, asked))(token)).to.equal(
+      expect(await accessWith(tellingClient({ audiences: ['ours'], allowed: true }, asked))(token, HOME)).to.equal(
         'unauthenticated',
       );
       expect(asked).to.deep.equal([]);
@@ -91,24 +97,64 @@ describe('token access: what it costs', () => {
     const told = { audiences: ['ours'], allowed: true };
     const asked: Review[] = [];
     const access = accessWith(tellingClient(told, asked), clock);
-    await access('t');
+    await access('t', HOME);
     told.allowed = false;
     await clock.advance(59_000);
-    expect(await access('t')).to.equal('allowed');
+    expect(await access('t', HOME)).to.equal('allowed');
     expect(asked).to.have.lengthOf(2);
     await clock.advance(1_000);
-    expect(await access('t')).to.equal('forbidden');
+    expect(await access('t', HOME)).to.equal('forbidden');
   });
 
-  it('of a flood of unknown tokens some are asked about, and known ones are let in all the same', async () => {
+  const ours = { audiences: ['ours'], allowed: true };
+  const flood = (access: ReturnType<typeof accessWith>, from: (index: number) => string): Promise<Access[]> =>
+    Promise.all(Array.from({ length: 200 }, (_, index) => access(`unknown ${index}`, from(index))));
+
+  it('of a flood of unknown tokens some are asked about, known and other sources are let in all the same', async () => {
     const clock = createFakeClock();
-    const access = accessWith(tellingClient({ audiences: ['ours'], allowed: true }), clock);
-    await access('known');
-    const outcomes = await Promise.all(Array.from({ length: 100 }, (_, index) => access(`t${index}`)));
-    expect(outcomes.filter((outcome) => outcome === 'busy')).to.have.lengthOf(81);
-    expect(await access('known')).to.equal('allowed');
+    const access = accessWith(tellingClient(ours), clock);
+    await access('known', HOME);
+    const outcomes = await flood(access, () => 'attacker');
+    expect(outcomes.filter((outcome) => outcome === 'busy')).to.have.lengthOf(190);
+    expect(await access('known', 'attacker')).to.equal('allowed');
+    expect(await access('new', HOME)).to.equal('allowed');
+    expect(await access('new too', 'attacker')).to.equal('busy');
     await clock.advance(1_000);
-    expect(await access('new')).to.equal('allowed');
+    expect(await access('new too', 'attacker')).to.equal('allowed');
+  });
+
+  it('of a flood from many sources so many questions reach the API server', async () => {
+    const asked: Review[] = [];
+    const outcomes = await flood(accessWith(tellingClient(ours, asked)), (index) => `attacker ${index}`);
+    expect(outcomes.filter((outcome) => outcome === 'busy')).to.have.lengthOf(180);
+    expect(asked.filter(({ kind }) => kind === 'TokenReview')).to.have.lengthOf(20);
+  });
+
+  it('in ten minutes of 200 unknown tokens a second, also of its own address, no scrape of a good token is refused', async () => {
+    const clock = createFakeClock();
+    const access = accessWith(tellingClient({ ...ours, token: 'prometheus' }), clock);
+    await access('prometheus', HOME);
+    for (let second = 1; second <= 600; second += 1) {
+      await flood(
+        (token, source) => access(`${token} ${second}`, source),
+        (index) => (index % 2 === 0 ? HOME : `attacker ${index}`),
+      );
+      if (second % 30 === 0) expect(await access('prometheus', HOME), `second ${second}`).to.equal('allowed');
+      await clock.advance(1_000);
+    }
+  });
+
+  it('a token that is no longer good is asked about as any other', async () => {
+    const clock = createFakeClock();
+    const told = { ...ours };
+    const access = accessWith(tellingClient(told), clock);
+    await access('revoked', 'attacker');
+    told.allowed = false;
+    await clock.advance(60_000);
+    expect(await access('revoked', 'attacker')).to.equal('forbidden');
+    await clock.advance(60_000);
+    await flood(access, () => 'attacker');
+    expect(await access('revoked', 'attacker')).to.equal('busy');
   });
 
   it('no answer of the API server is unavailable, and asked again', async () => {
@@ -116,8 +162,8 @@ describe('token access: what it costs', () => {
     const working = tellingClient({ audiences: ['ours'], allowed: true });
     const create: Client['create'] = (...args) => (fails ? Promise.reject(new Error('down')) : working.create(...args));
     const access = accessWith({ create });
-    expect(await access('t')).to.equal('unavailable');
+    expect(await access('t', HOME)).to.equal('unavailable');
     fails = false;
-    expect(await access('t')).to.equal('allowed');
+    expect(await access('t', HOME)).to.equal('allowed');
   });
 });

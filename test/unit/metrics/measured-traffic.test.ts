@@ -7,7 +7,6 @@ import { METER_NAMESPACE } from '../../../pkg/apis/names.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
 import { ApiError } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { FORMATS } from '../../../pkg/metrics/measured-formats.ts';
 import { createMeterReader, METER_SELECTOR, readPrometheusTraffic } from '../../../pkg/metrics/measured-traffic.ts';
 import { LoadError } from '../../../pkg/metrics/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
@@ -28,8 +27,6 @@ const prometheus = (series: Readonly<Record<string, readonly Element[]>>) => {
   const asked: string[] = [];
   const send = (promql: string): Promise<string> => {
     asked.push(promql);
-    if (promql.startsWith('count by'))
-      return Promise.resolve(vector(Object.keys(series).map((name) => [{ __name__: name }, 1])));
     const name = Object.keys(series).find((metric) => promql.includes(metric));
     return Promise.resolve(vector(name === undefined ? [] : (series[name] ?? [])));
   };
@@ -54,102 +51,21 @@ describe('measured traffic from Prometheus', () => {
         { service: '', source: 'a', destination: 'external', connections: 0, requestBytes: 5, responseBytes: 0 },
         { service: 'shop/web', source: 'a', destination: 'b', connections: 2, requestBytes: 10, responseBytes: 20 },
       ],
-      workloads: [],
       notes: [],
     });
     expect(asked).to.include(
-      'sum by (service_namespace, service_name, source_zone, destination_zone, direction) (rate(topology_traffic_bytes_total{}[3600s]))',
+      'sum by (service_namespace, service_name, source_zone, destination_zone, direction) (rate(topology_traffic_bytes_total[3600s]))',
     );
   });
 
-  it("Istio ambient: the client's report alone, sent is the answer, and what asks no Service is named so", async () => {
-    const labels = {
-      source_zone: 'a',
-      destination_zone: 'b',
-      destination_service_name: 'web',
-      destination_service_namespace: 'shop',
-    };
-    const { send, asked } = prometheus({
-      istio_tcp_sent_bytes_total: [
-        [labels, 20],
-        [{ ...labels, destination_service_name: 'unknown', destination_service_namespace: 'unknown' }, 1],
-      ],
-      istio_tcp_received_bytes_total: [[labels, 10]],
-    });
-    const { by, flows } = await readPrometheusTraffic(send, 60, never);
-    expect(by).to.equal('Istio ambient (istio_tcp_sent_bytes_total in Prometheus)');
-    expect(flows).to.deep.equal([
-      { service: '', source: 'a', destination: 'b', connections: null, requestBytes: 0, responseBytes: 1 },
-      { service: 'shop/web', source: 'a', destination: 'b', connections: null, requestBytes: 10, responseBytes: 20 },
-    ]);
-    expect(
-      asked.filter((promql) => promql.includes('rate(')).every((promql) => promql.includes('reporter="source"')),
-    ).to.equal(true);
-  });
-
-  it('NetObserv: by workload, from one end to the other', async () => {
-    const { send } = prometheus({
-      netobserv_az_aware_workloads_traffic_bytes_total: [
-        [
-          {
-            SrcK8S_Namespace: 'shop',
-            SrcK8S_OwnerName: 'front',
-            SrcK8S_OwnerType: 'Deployment',
-            SrcK8S_Zone: 'a',
-            DstK8S_Zone: 'b',
-          },
-          9,
-        ],
-      ],
-    });
-    const { workloads, flows } = await readPrometheusTraffic(send, 60, never);
-    expect(flows).to.deep.equal([]);
-    expect(workloads).to.deep.equal([
-      {
-        from: { namespace: 'shop', kind: 'Deployment', name: 'front' },
-        to: undefined,
-        source: 'a',
-        destination: 'b',
-        bytes: 9,
-        direction: undefined,
-      },
+  it('says that connections are not counted where it has bytes alone', async () => {
+    const { send } = prometheus({ topology_traffic_bytes_total: [[{ direction: 'response' }, 3]] });
+    expect((await readPrometheusTraffic(send, 60, never)).flows).to.deep.equal([
+      { service: '', source: 'unknown', destination: 'unknown', connections: null, requestBytes: 0, responseBytes: 3 },
     ]);
   });
 
-  for (const [name, prefix] of [
-    ['OBI', 'obi'],
-    ['Beyla', 'beyla'],
-  ] as const) {
-    it(`${name}: without the series to the address of a Service, which have no zone`, async () => {
-      const { send, asked } = prometheus({
-        [`${prefix}_network_flow_bytes_total`]: [
-          [
-            {
-              k8s_src_namespace: 'shop',
-              k8s_src_owner_name: 'web',
-              k8s_src_owner_type: 'Deployment',
-              src_zone: 'a',
-              dst_zone: 'b',
-              direction: 'response',
-            },
-            3,
-          ],
-        ],
-      });
-      const { by, workloads } = await readPrometheusTraffic(send, 60, never);
-      expect(by).to.match(new RegExp(`^${name} `));
-      expect(workloads.map(({ direction, bytes }) => [direction, bytes])).to.deep.equal([['response', 3]]);
-      expect(asked.at(-1)).to.contain('k8s_dst_owner_type!="Service"').and.to.contain('dst_zone!=""');
-    });
-  }
-
-  it('takes the first format in their order where several are there', async () => {
-    const { send } = prometheus({ istio_tcp_sent_bytes_total: [], topology_traffic_bytes_total: [] });
-    expect((await readPrometheusTraffic(send, 60, never)).by).to.match(/^traffic-meter/);
-  });
-
-  it('names no format twice, and finds none in a Prometheus that has none', async () => {
-    expect(new Set(FORMATS.map(({ metric }) => metric)).size).to.equal(FORMATS.length);
+  it('finds none in a Prometheus that has none', async () => {
     const error = await rejection(readPrometheusTraffic(prometheus({}).send, 60, never));
     expect(error).to.be.instanceOf(LoadError).with.property('reason', 'NotInstalled');
   });

@@ -143,6 +143,23 @@ describe('Prometheus client', () => {
       expect((error as Error).message).to.equal('the answer has more than 2000 bytes');
     });
 
+    it('refuse an answer that is made of nothing but values before they become objects', async () => {
+      api()
+        .post(PATH)
+        .reply(200, `{"status":"success","data":{"resultType":"vector","result":[${'{},'.repeat(2_700_000)}{}]}}`);
+      const error = await rejection(query());
+      expect(error).to.be.instanceOf(LoadError).with.property('reason', 'BadAnswer');
+      expect((error as Error).message).to.equal('the answer has more than 1048576 values and keys');
+    });
+
+    it('read an answer of many rows', async () => {
+      const row = { metric: { namespace: 'n', pod: 'web-7d4b9c6f5-00001' }, value: [1_712_345_678.1, '1'] };
+      const text = JSON.stringify(Array.from({ length: 90_000 }, () => row));
+      api().post(PATH).reply(200, text);
+      expect(text.length).to.be.above(7_500_000);
+      expect(await query()).to.equal(text);
+    });
+
     it('read no more of an error than they need', async () => {
       const long = `{"status":"error","errorType":"bad_data","error":"${'x'.repeat(100_000)}"}`;
       api().post(PATH).reply(400, long);

@@ -76,29 +76,6 @@ describe('Prometheus source', () => {
     });
   });
 
-  it('brings the latency of each Pod that has one', async () => {
-    answers('load', vectorOf({ a: '0.5', b: '1' }));
-    answers('latency{namespace="shop"}', vectorOf({ a: '0.02', b: 'NaN' }));
-    const source = open({ latencyQuery: 'latency{namespace="$namespace"}' });
-    expect(await read(source, query({ promql: 'load' }))).to.deep.equal({
-      kind: 'pods',
-      samples: [
-        { pod: 'a', load: 0.5, sampledAt: NOW, window: 60, latency: 0.02 },
-        { pod: 'b', load: 1, sampledAt: NOW, window: 60 },
-      ],
-      problems: [],
-    });
-  });
-
-  it('has load without latency where only the query for latency fails, and says so', async () => {
-    answers('load', vectorOf({ a: '0.5', b: '1' }));
-    answers('latency', { status: 'error', errorType: 'bad_data', error: 'parse error' }, 400);
-    const { samples, problems } = await read(open({ latencyQuery: 'latency' }), query({ promql: 'load' }));
-    expect(samples).to.have.lengthOf(2);
-    expect(problems).to.have.lengthOf(1);
-    expect(problems[0]).to.match(/^latencyQuery: .*parse error/);
-  });
-
   it('asks the query of the configuration where the FlowPolicy has none, with the configured window and labels', async () => {
     const metric = { kubernetes_namespace: 'shop', instance: 'a' };
     const body = { status: 'success', data: { resultType: 'vector', result: [{ metric, value: [NOW, '3'] }] } };

@@ -53,7 +53,7 @@ describe('reference of metric sources', () => {
 
   it('has queries whose names are put in', () => {
     const queries = blocks('promql');
-    expect(queries).to.have.length(5);
+    expect(queries).to.have.length(4);
     for (const query of queries) {
       const filled = fillTemplate(query, { namespace: 'shop', service: 'web' });
       expect(filled)

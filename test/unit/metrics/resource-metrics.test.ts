@@ -242,6 +242,14 @@ describe('resource metrics', () => {
       });
     }
 
+    it('BadAnswer, where the list is made of more values than Pods can have, in pages of every size', async () => {
+      const body = `{"items":[${'{},'.repeat(1_100_000)}{}]}`;
+      api().get(PATH).query(true).times(10).reply(200, body);
+      const error = await rejection(read(query('web', ['a'])));
+      expect(error).to.be.instanceOf(LoadError).with.property('reason', 'BadAnswer');
+      expect((error as Error).message).to.include('longer than 1048576 values and keys');
+    });
+
     it('Timeout, where the answer takes longer than it may', async () => {
       api().get(PATH).query(true).delay(60_000).reply(200, list([]));
       const error = await through(rejection(read(query('web', ['a']))));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { countText, overloadText, percentText } from '../../../pkg/report/figures.ts';
+import { countText, overloadText, percentText, rateText, volumeText } from '../../../pkg/report/figures.ts';
 
 describe('report: figures', () => {
   const percentages: readonly (readonly [number | null, string])[] = [
@@ -28,6 +28,19 @@ describe('report: figures', () => {
   ];
   for (const [overload, text] of overloads) {
     it(`${String(overload)} above the fair share is ${text}`, () => expect(overloadText(overload)).to.equal(text));
+  }
+
+  const volumes: readonly (readonly [number, string, string])[] = [
+    [0.04, '0.04', '0.04 B/s'],
+    [812, '812', '812 B/s'],
+    [1_250_000, '1,250,000', '1.25 MB/s'],
+    [1e18, '1.00e+18', '1,000,000 TB/s'],
+    [1e308, '1.00e+308', '1.00e+296 TB/s'],
+    [Infinity, 'Infinity', 'Infinity TB/s'],
+  ];
+  for (const [amount, volume, rate] of volumes) {
+    it(`${amount} is ${volume} GB, ${rate}`, () =>
+      expect([volumeText(amount), rateText(amount)]).to.deep.equal([volume, rate]));
   }
 
   it('counts', () => {

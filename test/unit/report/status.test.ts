@@ -38,10 +38,10 @@ describe('status on a screen', () => {
   });
 
   it('names what is wrong first, each with what to do', () => {
-    const text = render({ probes: [{ carrier: 'webhook', namespace: 'shop', outcome: 'NotHinted', message: '' }] });
+    const text = render({ probes: [{ namespace: 'shop', outcome: 'NotHinted', message: '' }] });
     expect(text.split('\n')[0]).to.equal('Degraded: AdmissionNotActing');
-    expect(text).to.match(/✗ AdmissionNotActing\n {4}webhook, slice in namespace shop: .*\n {2}→ See whether/);
-    expect(lineOf(text, 'DRY RUN')).to.equal('DRY RUN     ✗ webhook: slice in namespace shop: came back without hints');
+    expect(text).to.match(/✗ AdmissionNotActing\n {4}Slice in namespace shop: .*\n {2}→ See whether/);
+    expect(lineOf(text, 'DRY RUN')).to.equal('DRY RUN     ✗ slice in namespace shop: came back without hints');
   });
 
   it('says whom else a shared Lease belongs to', () => {
@@ -90,16 +90,10 @@ describe('status on a screen', () => {
     expect(render()).not.to.contain('registry.example');
   });
 
-  it('policies, FlowPolicies and Extensions where there are any, and no line where there are none', () => {
-    for (const title of ['POLICIES', 'FLOW', 'EXTENSIONS']) expect(lineOf(render(), title)).to.equal('');
+  it('FlowPolicies and Extensions where there are any, and no line where there are none', () => {
+    for (const title of ['FLOW', 'EXTENSIONS']) expect(lineOf(render(), title)).to.equal('');
     const text = render(
       {
-        policies: (['policy', 'binding'] as const).map((kind) => ({
-          kind,
-          name: 'x.same-zone',
-          warnings: [],
-          namespaceSelector: {},
-        })),
         extensions: [{ namespace: 'shoot--a', name: 'e', lastError: 'no', state: 'Error', conditions: [] }],
       },
       (objects) => [
@@ -112,7 +106,6 @@ describe('status on a screen', () => {
         } as KubernetesObject,
       ],
     );
-    expect(lineOf(text, 'POLICIES')).to.equal('POLICIES    ✓ 1 policy, 1 binding');
     expect(lineOf(text, 'FLOW')).to.equal('FLOW        ✗ 1 FlowPolicy: Observed=False NoCapacity 1');
     expect(lineOf(text, 'EXTENSIONS')).to.equal('EXTENSIONS  ✗ 1 Extension: shoot--a/e no');
   });

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Health and metrics over HTTP: what probes and scrapers see, and that nothing stays open.
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';
 import { NODES, SERVICES } from '../../../pkg/apis/resources.ts';
@@ -14,7 +17,7 @@ import { openPorts, startHealthServer, startMetricsServer } from '../../../pkg/t
 import type { Ports } from '../../../pkg/telemetry/ports.ts';
 import type { HealthCheck } from '../../../pkg/telemetry/types.ts';
 import { FREE_PORT } from '../../fixtures/controller-session.ts';
-import { rejection } from '../../fixtures/eventually.ts';
+import { eventually, rejection } from '../../fixtures/eventually.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
 
 const check = (name: string, problem?: string): HealthCheck => ({ name, check: () => problem });
@@ -154,6 +157,86 @@ describe('health and metrics servers', () => {
     expect(logger.entries[0]?.fields['error']).to.have.property('message', 'secret detail');
     fails = false;
     expect((await get(server.port, '/metrics')).status).to.equal(200);
+  });
+
+  it('renders once for all who ask at the same time', async () => {
+    let rendered = 0;
+    const answer = Promise.withResolvers<string>();
+    const text = (): Promise<string> => {
+      rendered += 1;
+      return answer.promise;
+    };
+    const server = await startMetricsServer({ address, port: 0, metrics: { contentType: 'text/plain', text }, logger });
+    servers.push(server);
+    const asked = [get(server.port, '/metrics'), get(server.port, '/metrics')];
+    await eventually(
+      () => rendered > 0,
+      () => 'nobody asked',
+    );
+    // A request that is answered came after the two.
+    await get(server.port, '/other');
+    answer.resolve('figures');
+    expect((await Promise.all(asked)).map(({ body }) => body)).to.deep.equal(['figures', 'figures']);
+    expect(rendered).to.equal(1);
+  });
+
+  const opened = async (port: number, bytes: string): Promise<Socket> => {
+    const socket = connect(port, address);
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.write(bytes);
+    return socket;
+  };
+  const isClosed = (socket: Socket): boolean => socket.closed;
+
+  it('cuts the request that was half sent longest ago where there are too many, and answers others', async () => {
+    const port = await health([check('ping')]);
+    const half: Socket[] = [];
+    for (let count = 0; count < 230; count += 1) half.push(await opened(port, 'GET /healthz HTTP/1.1\r\n'));
+    expect((await get(port, '/healthz')).status).to.equal(200);
+    await eventually(
+      () => half.slice(0, 30).every(isClosed),
+      () => `${half.filter(isClosed).length} closed`,
+    );
+    expect(half.slice(40).filter(isClosed)).to.deep.equal([]);
+    for (const socket of half) socket.destroy();
+  });
+
+  it('closes a connection that asks again before it was answered', async () => {
+    let rendered = 0;
+    const text = async (): Promise<string> => {
+      rendered += 1;
+      await immediate();
+      return 'figures';
+    };
+    const server = await startMetricsServer({ address, port: 0, metrics: { contentType: 'text/plain', text }, logger });
+    servers.push(server);
+    const socket = await opened(server.port, 'GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(100));
+    socket.resume();
+    if (!socket.closed) await once(socket, 'close');
+    expect((await get(server.port, '/metrics')).body).to.equal('figures');
+    expect(rendered).to.equal(2);
+  });
+
+  it('keeps no answers without end for clients that do not read them', async () => {
+    const metrics = { contentType: 'text/plain', text: () => Promise.resolve('x'.repeat(12 * 2 ** 20)) };
+    const server = await startMetricsServer({ address, port: 0, metrics, logger });
+    servers.push(server);
+    const unread: Socket[] = [];
+    for (let count = 0; count < 6; count += 1)
+      unread.push(await opened(server.port, 'GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'));
+    // Nothing is read before they are answered, and before others have asked.
+    for (let count = 0; count < 2; count += 1)
+      expect((await get(server.port, '/metrics')).body).to.have.length(12 * 2 ** 20);
+    const read = await Promise.all(
+      unread.map(async (socket) => {
+        socket.resume();
+        if (!socket.closed) await once(socket, 'close');
+        return socket.bytesRead > 12 * 2 ** 20;
+      }),
+    );
+    expect(read.filter((whole) => whole).length, 'answers that were kept').to.be.at.most(2);
+    for (const socket of unread) socket.destroy();
   });
 
   it('rejects when the port is taken', async () => {

@@ -4,6 +4,7 @@ import { array, assert, boolean, integer, property, record } from 'fast-check';
 import { describe, it } from 'mocha';
 import { parseFlow } from '../../../pkg/traffic/conntrack.ts';
 import type { Flow } from '../../../pkg/traffic/conntrack.ts';
+import type { Judgement } from '../../../pkg/traffic/hints.ts';
 import { createLedger, OTHER } from '../../../pkg/traffic/ledger.ts';
 import type { Ledger, Series } from '../../../pkg/traffic/ledger.ts';
 import { lineOf, own, threeZones } from './support.ts';
@@ -120,6 +121,133 @@ describe('what a meter counts', () => {
     list(ledger);
     ledger.event(flow(1, { event: 'NEW' }));
     expect(only(ledger)).to.deep.include({ service: OTHER, source: 'a', destination: 'b', connections: 1 });
+  });
+});
+
+describe('series that tenants can cause', () => {
+  const serviceIn = (namespace: string, number: number) => ({
+    metadata: { namespace, name: `s${number}` },
+    spec: { clusterIP: `10.97.${namespace === 'flood' ? 1 : 2}.${number}`, ports: [{ port: 80 }] },
+  });
+
+  /** Each Service of these namespaces gets one connection to zone b. */
+  const world = (maxSeries: number) => {
+    const directory = threeZones();
+    const judgementOf = (service: string): Judgement => ({ service, outcome: 'Honored', crossed: true, predicted: 1 });
+    const ledger = createLedger({
+      directory,
+      own,
+      maxSeries: () => maxSeries,
+      judge: (_flow, service) => judgementOf(service),
+    });
+    list(ledger);
+    let id = 0;
+    const connect = (destination: string, chosen = '10.1.2.1:8080'): Flow => {
+      id += 1;
+      const parsed = parseFlow(lineOf({ event: 'NEW', id }, `10.1.1.9:${id}`, destination, chosen));
+      if (parsed === undefined) throw new Error('the line is no flow');
+      ledger.event(parsed);
+      ledger.settle();
+      return parsed;
+    };
+    const use = (namespace: string, services: number): Flow[] =>
+      Array.from({ length: services }, (_, number) => {
+        const service = serviceIn(namespace, number);
+        directory.setService(service);
+        return connect(`${service.spec.clusterIP}:80`);
+      });
+    const leave = (namespace: string, services: number): void => {
+      for (let number = 0; number < services; number += 1) directory.removeService(serviceIn(namespace, number));
+    };
+    const end = (begun: Flow, bytes: number): void =>
+      ledger.event({
+        ...begun,
+        event: 'DESTROY',
+        original: { ...begun.original, bytes },
+        reply: { ...begun.reply, bytes },
+      });
+    const connectionsOf = (of: string): number =>
+      [...ledger.series].reduce((sum, { service, connections }) => sum + (service === of ? connections : 0), 0);
+    const countIn = (namespace: string): number =>
+      [...ledger.series].filter(({ service }) => service.startsWith(`${namespace}/`)).length;
+    return { directory, ledger, connect, use, leave, end, connectionsOf, countIn };
+  };
+
+  it('a flood takes no more than the share that others leave, whoever comes first', () => {
+    for (const order of [
+      ['flood', 'shop'],
+      ['shop', 'flood'],
+    ]) {
+      const { use, countIn, connectionsOf } = world(20);
+      for (const namespace of order) use(namespace, namespace === 'flood' ? 100 : 10);
+      expect([countIn('flood'), countIn('shop')]).to.deep.equal([10, 10]);
+      expect(connectionsOf('shop/s9')).to.equal(1);
+    }
+  });
+
+  it('what a Service that lost its series carries is counted as other, and nothing twice', () => {
+    const { use, end, ledger, connectionsOf } = world(20);
+    const flows = use('flood', 20);
+    use('shop', 1);
+    for (const each of flows) end(each, 100);
+    const bytes = (of: string): number =>
+      [...ledger.series].reduce((sum, { service, requestBytes }) => sum + (service === of ? requestBytes : 0), 0);
+    expect([connectionsOf('flood/s18'), bytes('flood/s18')]).to.deep.equal([1, 100]);
+    expect([connectionsOf('flood/s19'), bytes('flood/s19')]).to.deep.equal([0, 0]);
+    expect([connectionsOf(OTHER), bytes(OTHER)]).to.deep.equal([0, 100]);
+  });
+
+  it('are given back with the Service, once the last of them could be read; its flows are other then', () => {
+    const { use, leave, end, ledger, countIn, connectionsOf } = world(20);
+    const flows = use('flood', 20);
+    use('shop', 1);
+    leave('flood', 20);
+    for (const expected of [19, 19, 0]) {
+      list(ledger, flows);
+      expect(countIn('flood')).to.equal(expected);
+    }
+    expect([...ledger.proofs].map(({ service }) => service)).to.not.include('flood/s0');
+    for (const each of flows) end(each, 100);
+    expect([...ledger.series].find(({ service }) => service === OTHER)?.requestBytes).to.equal(2_000);
+    use('shop', 19);
+    expect(countIn('shop')).to.equal(19);
+    expect(connectionsOf('shop/s0')).to.equal(2);
+  });
+
+  it('stay with a Service that is back before', () => {
+    const { use, leave, ledger, countIn } = world(20);
+    use('flood', 2);
+    leave('flood', 2);
+    list(ledger);
+    list(ledger);
+    use('flood', 2);
+    for (let index = 0; index < 3; index += 1) list(ledger);
+    expect(countIn('flood')).to.equal(2);
+  });
+
+  it('verdicts have a share for each namespace, too', () => {
+    const { use, ledger } = world(9 * 4);
+    use('flood', 30);
+    use('shop', 2);
+    const services = [...ledger.proofs].map(({ service }) => service);
+    expect(services.filter((service) => service.startsWith('shop/'))).to.have.lengthOf(2);
+    expect(services).to.have.lengthOf(5).that.includes(OTHER);
+  });
+
+  it('zones that no Node has are bounded where no Service is counted, and Nodes keep theirs', () => {
+    const { directory, connect, ledger } = world(20);
+    const both = (address: string): [string, string] => [address, address];
+    for (let number = 1; number <= 200; number += 1) {
+      directory.setSlice({
+        metadata: { namespace: 'flood', name: `z${number}`, labels: { 'kubernetes.io/service-name': 'web' } },
+        endpoints: [{ addresses: [`10.200.0.${number}`], zone: `zone-${number}` }],
+      });
+      connect(...both(`10.200.0.${number}:80`));
+    }
+    for (const zone of ['1', '2', '3']) connect(...both(`10.1.${zone}.200:80`));
+    const destinations = [...ledger.series].map(({ destination }) => destination);
+    expect(destinations).to.have.lengthOf(20 + 4);
+    expect(destinations).to.include.members(['a', 'b', 'c', 'unknown']);
   });
 });
 

@@ -24,7 +24,6 @@ const build = (more: Partial<RegistrationOptions> = {}) =>
     settingsReconcilerUser: 'reconciler',
     strategyAnnotation: true,
     keepSettings: true,
-    carrier: 'webhook',
     ...more,
   });
 const ref = { name: 'webhooks' };

@@ -18,7 +18,6 @@ const build = (more: Partial<RegistrationOptions> = {}): MutatingWebhookConfigur
     settingsReconcilerUser: 'reconciler',
     strategyAnnotation: true,
     keepSettings: true,
-    carrier: 'webhook',
     ...more,
   });
 
@@ -79,11 +78,11 @@ describe('mergeRegistration', () => {
     { name: 'another failure policy, where none was configured', change: () => ({ failurePolicy: 'Fail' }) },
   ];
   for (const { name, change } of kept) {
-    it(`keeps ${name} while policies do the work of the entry`, () => {
+    it(`keeps ${name} while another installation has the claim`, () => {
       const current = stored(change);
-      const away = merge(current, build({ carrier: 'policy' })) ?? expect.fail('nothing to write');
+      const away = merge(current, build({ claimed: false })) ?? expect.fail('nothing to write');
       expect(away.webhooks?.map((webhook) => webhook.name)).not.to.include(current.webhooks?.[0]?.name);
-      expect(merge(away, build({ carrier: 'policy' })), 'written once').to.equal(undefined);
+      expect(merge(away, build({ claimed: false })), 'written once').to.equal(undefined);
       const back = merge(away) ?? expect.fail('nothing to write');
       expect(back.webhooks).to.deep.equal(current.webhooks);
       expect(back.metadata.annotations).not.to.have.property(ANNOTATION_WITHDRAWN);
@@ -92,7 +91,7 @@ describe('mergeRegistration', () => {
   }
 
   it('gives up what it wrote itself before an entry went, where that is not wanted any more', () => {
-    const away = merge(merge(undefined, build({ excludedNamespaces: ['old'] })), build({ carrier: 'policy' }));
+    const away = merge(merge(undefined, build({ excludedNamespaces: ['old'] })), build({ claimed: false }));
     expect(JSON.stringify(merge(away)?.webhooks)).not.to.contain('"old"');
   });
 

@@ -21,7 +21,6 @@ const optionsOf = (more: Partial<RegistrationOptions> = {}): RegistrationOptions
   settingsReconcilerUser: 'reconciler',
   strategyAnnotation: true,
   keepSettings: true,
-  carrier: 'webhook',
   ...more,
 });
 const webhooksOf = (more: Partial<RegistrationOptions> = {}) => buildRegistration(optionsOf(more)).webhooks ?? [];
@@ -67,7 +66,6 @@ describe('buildRegistration', () => {
 
   it('asks about evacuated slices last, wherever they are, while a zone is evacuated', () => {
     expect(namesOf({ evacuating: [] })).to.deep.equal([...namesOf(), 'zone-evacuation']);
-    expect(namesOf({ evacuating: [], carrier: 'policy' })).to.include('zone-evacuation');
     expect(namesOf({ evacuating: [], claimed: false })).not.to.include('zone-evacuation');
     const entry = byName('zone-evacuation', { evacuating: [], failurePolicy: 'Fail' });
     expect(entry).to.deep.include({ namespaceSelector: {}, objectSelector: {}, failurePolicy: 'Ignore' });
@@ -157,7 +155,6 @@ describe('buildRegistration', () => {
   it('leaves slices and annotations to the installation that has the claim, and keeps its settings', () => {
     expect(namesOf({ claimed: false })).to.deep.equal(['routing-settings']);
     expect(namesOf({ claimed: true })).to.deep.equal(namesOf());
-    expect(namesOf({ claimed: false, carrier: 'policy' })).to.deep.equal([]);
   });
 
   it('leaves out what is switched off', () => {
@@ -166,11 +163,6 @@ describe('buildRegistration', () => {
       'label-1.endpoint-slice-hints',
       'etcd-clients.endpoint-slice-hints',
     ]);
-  });
-
-  it('leaves slices and kept settings to policies where those carry admission', () => {
-    expect(namesOf({ carrier: 'policy' })).to.deep.equal(['strategy-annotation']);
-    expect(namesOf({ carrier: 'policy', strategyAnnotation: false })).to.deep.equal([]);
   });
 
   it('is reached through the Service, with the path and the bundle in base64', () => {

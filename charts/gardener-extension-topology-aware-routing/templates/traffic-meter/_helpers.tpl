@@ -20,7 +20,7 @@
 {{ .Values.trafficMeter.namespace }}
 {{- end -}}
 
-{{/* ServiceAccounts that read meters, as JSON: for the condition on Services, as a source of load without a Prometheus, during evacuations. */}}
+{{/* ServiceAccounts that read meters, as JSON: for the condition on Services and as a source of load without a Prometheus. */}}
 {{- define "tar.meter.readers" -}}
 {{- $flow := .Values.flowController -}}
 {{- $reads := $flow.trafficProof -}}
@@ -29,6 +29,5 @@
 {{- end -}}
 {{- $readers := list -}}
 {{- if and $flow.enabled $reads -}}{{- $readers = append $readers "flow-controller" -}}{{- end -}}
-{{- if and .Values.settingsReconciler.enabled .Values.evacuation.meters -}}{{- $readers = append $readers "settings-reconciler" -}}{{- end -}}
 {{- toJson $readers -}}
 {{- end -}}

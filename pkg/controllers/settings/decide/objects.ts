@@ -11,6 +11,8 @@ import {
 } from '../../../apis/names.ts';
 import type { Strategy } from '../../../apis/names.ts';
 import { nameOf, refOf } from '../../../apis/object.ts';
+import { SWITCHED_OFF } from '../../../apis/readings.ts';
+import { droppedBy } from '../../../diagnosis/models/follow.ts';
 import { selectEtcd, selectService } from '../../../gardener/catalogue.ts';
 import type { Selection } from '../../../gardener/catalogue.ts';
 import { configuredEtcdSelection, configuredSelection } from '../../../gardener/extension/select.ts';
@@ -65,6 +67,8 @@ const hasModeApplied = ({ metadata }: KubernetesObject): boolean =>
 const hasOlderNameApplied = ({ metadata }: KubernetesObject): boolean =>
   parseApplied(metadata?.annotations?.[ANNOTATION_APPLIED]).record.trafficDistribution === 'PreferClose';
 
+const OFF: Refusal = { kind: 'refused', ...SWITCHED_OFF };
+
 const VERSION_UNKNOWN: Refusal = {
   kind: 'refused',
   reason: 'VersionUnknown',
@@ -108,6 +112,18 @@ const forRouters = (
   return (mixedKubelets ?? hasModeApplied(service)) ? withOldProxies(named) : named;
 };
 
+/** A data plane that would drop connections of the Service once it has these settings. */
+const dropping = (service: Service, want: RoutingSettings, { clients }: RoutingContext): Refusal | undefined => {
+  const { trafficDistribution = service.spec?.trafficDistribution } = want;
+  const asking: Service = {
+    ...service,
+    metadata: { ...service.metadata, annotations: { ...service.metadata?.annotations, ...want.annotations } },
+    spec: { ...service.spec, ...(trafficDistribution === undefined ? {} : { trafficDistribution }) },
+  };
+  const message = droppedBy(asking, clients);
+  return message === undefined ? undefined : { kind: 'refused', reason: 'RouterDropsTraffic', message };
+};
+
 /** The plan for one Service whose own decision is known; `configured` is the strategy for one that asks for none. */
 export const planService = (
   object: Service,
@@ -121,26 +137,29 @@ export const planService = (
     return { ...row, decision: refusal, want: undefined, plan };
   };
   if (decision.kind === 'refused') return refused(decision);
-  const { version } = context;
+  const { version, off } = context;
+  if (off === true) return refused(OFF);
   if (version === undefined) return refused(VERSION_UNKNOWN);
   const wanted = wantedOf(object, version, configured);
   if (wanted.kind === 'refused') return refused(wanted);
   const want = forRouters(object, wanted.want, context);
+  const drops = dropping(object, want, context);
+  if (drops !== undefined) return refused(drops);
   return { ...row, decision, want, plan: planSettings({ object, want }) };
 };
 
 /** The row of one Etcd: its client Service gets `want` in etcd-druid's own write. Hints do without, but for old proxies. */
-const etcdRow = (
-  object: Etcd,
-  decision: RoutingDecision,
-  { version, mixedKubelets }: RoutingContext,
-): ObjectDecision => {
+const etcdRow = (object: Etcd, decision: RoutingDecision, context: RoutingContext): ObjectDecision => {
+  const { version, mixedKubelets, off } = context;
   const row = { kind: 'Etcd' as const, ref: refOf(object), object, plan: UNCHANGED };
   if (decision.kind === 'refused') return { ...row, decision, want: undefined };
+  if (off === true) return { ...row, decision: OFF, want: undefined };
   if (version === undefined) return { ...row, decision: VERSION_UNKNOWN, want: undefined };
   const { annotations, ...want } = etcdClientSettings(version);
   const needed = mixedKubelets === true || !atLeast(version, 31);
-  return { ...row, decision, want: { ...want, annotations: needed ? annotations : {} } };
+  const wanted = { ...want, annotations: needed ? annotations : {} };
+  const drops = dropping({}, wanted, context);
+  return drops === undefined ? { ...row, decision, want: wanted } : { ...row, decision: drops, want: undefined };
 };
 
 /** Selected, or with something on it that is to be reverted. */

@@ -67,7 +67,6 @@ describe('configuration of sources of load', () => {
       headers: { 'X-Scope-OrgID': 'tenant' },
       query: 'sum by (namespace, pod) (rate(x{namespace="$namespace"}[1m]))',
       sampleTimeQuery: 'max by (namespace, pod) (timestamp(x))',
-      latencyQuery: 'sum by (namespace, pod) (rate(s[1m])) / sum by (namespace, pod) (rate(n[1m]))',
       windowSeconds: 60,
       lookbackSeconds: 60,
       maxResponseBytes: 1_048_576,

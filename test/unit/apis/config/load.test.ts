@@ -162,12 +162,12 @@ describe('loadConfiguration', () => {
     {
       name: 'another kind',
       text: HEADER.replace('Sample', 'Other'),
-      says: /f\.yaml:2:7: kind: is "Other"\. \(allowed: Sample\)/,
+      says: /f\.yaml:2:7: kind: is another\. \(allowed: Sample\)/,
     },
     {
       name: 'another version',
       text: 'apiVersion: v1\nkind: Sample',
-      says: /f\.yaml:1:13: apiVersion: is "v1"\. \(allowed: config\./,
+      says: /f\.yaml:1:13: apiVersion: is another\. \(allowed: config\./,
     },
     { name: 'no header', text: 'name: x', says: /apiVersion: is required.*\n.*kind: is required/ },
     { name: 'far too much', text: '#'.repeat(1_000_001), says: /more than 1000000 characters/ },

@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { ConfigError } from '../../../../pkg/apis/config/config-error.ts';
 import { CONFIG_API_VERSION } from '../../../../pkg/apis/config/config-kind.ts';
-import { EXTENSION_NAME } from '../../../../pkg/apis/names.ts';
 import { loadConfiguration } from '../../../../pkg/apis/config/load.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../../pkg/apis/config/settings-reconciler.ts';
 import type { SettingsReconcilerConfiguration } from '../../../../pkg/apis/config/settings-reconciler.ts';
@@ -20,17 +19,16 @@ describe('SettingsReconcilerConfiguration', () => {
       modes: { cluster: { namespaces: [] } },
       excludedNamespaces: [],
       keep: 'auto',
-      admission: 'auto',
-      policies: { name: EXTENSION_NAME, includedNamespaces: [], excludedNamespaces: [] },
       installation: { routingLabel: 'true' },
-      flowController: { users: [], lease: { name: 'flow-controller' } },
+      flowController: { lease: { name: 'flow-controller' } },
       drift: { minIntervalSeconds: 60, fightAfterRepairs: 3, fightWindowSeconds: 900 },
       kubernetesVersion: { rereadSeconds: 60, stableSeconds: 300 },
-      hintRepair: { enabled: true, writesPerSecond: 20, backoffSeconds: 60 },
-      evacuation: {
-        measurements: [],
-        meters: { enabled: false, namespace: 'topology-traffic-meter' },
-        intervalSeconds: 15,
+      hintRepair: {
+        enabled: true,
+        writesPerSecond: 20,
+        backoffSeconds: 60,
+        includedNamespaces: [],
+        excludedNamespaces: [],
       },
       extensions: { enabled: true, conditionIntervalSeconds: 30 },
       heartbeat: { extension: 'topology-aware-routing', renewIntervalSeconds: 30 },
@@ -70,39 +68,9 @@ describe('SettingsReconcilerConfiguration', () => {
       says: /modes: needs at least one field\. \(allowed: garden, seed, cluster\)/,
     },
     {
-      name: 'measurements of no Prometheus',
-      body: 'modes: {cluster: {}}\nevacuation: {measurements: [{name: errors, query: up}]}',
-      says: /evacuation\.prometheus: is required: measurements are asked of it/,
-    },
-    {
-      name: 'a token in the clear on its way to a Prometheus',
-      body: 'modes: {cluster: {}}\nevacuation: {prometheus: {url: "http://prometheus:9090", bearerTokenFile: /t}}',
-      says: /evacuation\.prometheus\.bearerTokenFile: would be sent unencrypted/,
-    },
-    {
-      name: 'a header that authenticates',
-      body: 'modes: {cluster: {}}\nevacuation: {prometheus: {url: "https://p", headers: {Authorization: Bearer x}}}',
-      says: /evacuation\.prometheus\.headers\.Authorization: is not for this list/,
-    },
-    {
-      name: 'two measurements of one name',
-      body: 'modes: {cluster: {}}\nevacuation: {prometheus: {url: "https://p"}, measurements: [{name: a, query: x}, {name: a, query: y}]}',
-      says: /evacuation\.measurements\[1\]\.name: is "a", as that of measurements\[0\]/,
-    },
-    {
-      name: 'a measurement whose name would break a line',
-      body: 'modes: {cluster: {}}\nevacuation: {prometheus: {url: "https://p"}, measurements: [{name: "a\\nb", query: x}]}',
-      says: /evacuation\.measurements\[0\]\.name: .*must match/,
-    },
-    {
-      name: 'a carrier that is none',
-      body: 'modes: {cluster: {}}\nadmission: both',
-      says: /admission: .*allowed: auto, webhook, policy/,
-    },
-    {
-      name: 'a namespace that policies serve and do not serve',
-      body: 'modes: {cluster: {}}\npolicies: {includedNamespaces: [a], excludedNamespaces: [a]}',
-      says: /policies\.includedNamespaces: includes "a", which policies\.excludedNamespaces excludes/,
+      name: 'a namespace that admission serves and does not serve',
+      body: 'modes: {cluster: {}}\nhintRepair: {includedNamespaces: [a], excludedNamespaces: [a]}',
+      says: /hintRepair\.includedNamespaces: includes "a", which hintRepair\.excludedNamespaces excludes/,
     },
     { name: 'no modes', body: 'keep: on', says: /modes: is required/ },
     {

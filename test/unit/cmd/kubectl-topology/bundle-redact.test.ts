@@ -63,16 +63,13 @@ describe('objects in a bundle', () => {
     expect(others).to.deep.equal([undefined, undefined]);
   });
 
-  it('keep configuration with its secrets masked, and of other ConfigMaps nothing', () => {
-    const text = 'modes:\n  seed: {}\nmetricSources:\n- url: https://a:b@prometheus\n  bearerToken: abc\n';
-    const map = redacted({ kind: 'ConfigMap', metadata, data: { 'config.yaml': text, other: 'x' } });
-    const { 'config.yaml': kept = '', ...rest } = (map?.['data'] ?? {}) as Record<string, string>;
+  it('keep of the configuration of proxies what says how hints are used, and of other ConfigMaps nothing', () => {
+    const text = 'mode: ipvs\nfeatureGates: {A: true}\nclientConnection: {kubeconfig: s3cr3t}\nbindAddress: s3cr3t\n';
+    const map = redacted({ kind: 'ConfigMap', metadata, data: { 'config.conf': text, other: 'x' } });
+    const { 'config.conf': kept = '', ...rest } = (map?.['data'] ?? {}) as Record<string, string>;
     expect(rest).to.deep.equal({});
-    expect(parse(kept)).to.deep.equal({
-      modes: { seed: {} },
-      metricSources: [{ url: 'https://[redacted]@prometheus', bearerToken: '[redacted]' }],
-    });
-    const broken = redacted({ kind: 'ConfigMap', metadata, data: { 'config.yaml': '- [' } });
+    expect(parse(kept)).to.deep.equal({ mode: 'ipvs', featureGates: { A: true } });
+    const broken = redacted({ kind: 'ConfigMap', metadata, data: { 'config.conf': '- [' } });
     expect(broken?.['data']).to.deep.equal({});
   });
 

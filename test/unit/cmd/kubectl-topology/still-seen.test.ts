@@ -2,7 +2,7 @@
 // Tests of the new connections that a zone still gets while it is evacuated, from readings that the test makes.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { seenFromNow, watchStillSeen } from '../../../../cmd/kubectl-topology/evacuation/still-seen.ts';
+import { measuredFromNow, watchStillSeen } from '../../../../cmd/kubectl-topology/evacuation/still-seen.ts';
 import { stillSeen, stillSeenText } from '../../../../pkg/traffic/still-seen.ts';
 import type { LiveTraffic } from '../../../../cmd/kubectl-topology/live-traffic.ts';
 import type { Measured } from '../../../../pkg/traffic/measured.ts';
@@ -65,7 +65,7 @@ describe('new connections that a zone still gets', () => {
 
   it('in the end are of the time after it was done', async () => {
     const source = traffic(measured(FLOWS), measured([]));
-    const { throughServices } = await seenFromNow(source, 'a', new AbortController().signal);
+    const { throughServices } = stillSeen(await measuredFromNow(source, new AbortController().signal), 'a');
     expect([throughServices, source.taken()]).to.deep.equal([0, 2]);
   });
 });

@@ -118,9 +118,9 @@ const cases: { name: string; input: Partial<AssessInput>; state: string; says?: 
     state: 'Effective',
   },
   {
-    name: 'Cilium, and an external traffic policy',
+    name: 'Cilium 1.17, and an external traffic policy',
     input: {
-      clients: clientsOf(NODES, routerObjects(CILIUM_SET, CILIUM_TOPOLOGY)),
+      clients: clientsOf(NODES, routerObjects(daemonSet('cilium', 'cilium:v1.17.6', CILIUM), CILIUM_TOPOLOGY)),
       service: service({ spec: { trafficDistribution: 'PreferClose', externalTrafficPolicy: 'Local' } }),
     },
     state: 'HintsNotFollowed',

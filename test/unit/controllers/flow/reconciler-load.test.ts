@@ -56,7 +56,6 @@ describe('a Service whose load is read slowly', () => {
         slices,
         policy: undefined,
         zones,
-        clientPods: undefined,
         podCpu: () => undefined,
       }),
       client: { patch: () => Promise.reject(new Error('nothing is to be written')) },

@@ -33,7 +33,7 @@ const slice: FlowSlice = {
   mark: 'zones',
   annotated: true,
   addressType: 'IPv4',
-  bytes: 1_000,
+  rebuilt: true,
   endpoints: [{ pod: 'web-0', address: '192.0.2.1', zone: 'a', ready: true, forZones: ['a', 'b'], hinted: true }],
 };
 

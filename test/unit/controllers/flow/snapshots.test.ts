@@ -2,26 +2,11 @@
 // Tests of which namespaces are ours, by name and by label.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { FlowSlice } from '../../../../pkg/flow/assemble/slice.ts';
-import { flowEndpoint, flowSlice } from '../../flow/assemble/support.ts';
-import { clientPodsOf, createSnapshots, splitKey } from '../../../../pkg/controllers/flow/snapshots.ts';
+import { createSnapshots, splitKey } from '../../../../pkg/controllers/flow/snapshots.ts';
 import type { FlowCaches } from '../../../../pkg/controllers/flow/caches.ts';
 import type { Node } from '../../../../pkg/apis/core.ts';
 import type { ChangeHandler } from '../../../../pkg/kubernetes/cache.ts';
 import { node } from '../../../fixtures/core.ts';
-
-describe('client Pods', () => {
-  const slice = (...pods: [string, string, boolean][]): FlowSlice =>
-    flowSlice(pods.map(([pod, zone, ready]) => flowEndpoint(zone, { pod, ready })));
-
-  it('are those that are ready, each once however many slices and Services it is in, by zone', () => {
-    const clients = [
-      [slice(['x', 'b', true], ['y', 'a', true]), slice(['x', 'b', true], ['z', 'a', false])],
-      [slice(['y', 'a', true], ['v', 'a', true])],
-    ];
-    expect(clientPodsOf(clients)).to.deep.equal({ a: 2, b: 1 });
-  });
-});
 
 describe('a key', () => {
   it('is a namespace and a name', () => expect(splitKey('shop/web')).to.deep.equal({ namespace: 'shop', name: 'web' }));

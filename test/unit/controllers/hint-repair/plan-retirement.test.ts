@@ -138,7 +138,7 @@ describe('plan retirement', () => {
       {
         reason: 'PlansRemain',
         message:
-          'EndpointSlice shop/a keeps its planned hints although no flow-controller is alive: admission does not act; check the webhook or the policies; 2 slice(s) wait',
+          'EndpointSlice shop/a keeps its planned hints although no flow-controller is alive: admission does not act; check the webhook; 2 slice(s) wait',
       },
     ]);
     admissionActs = true;

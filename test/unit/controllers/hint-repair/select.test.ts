@@ -2,13 +2,17 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Endpoint } from '../../../../pkg/apis/core.ts';
-import { ANNOTATION_PROBE, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
+import { LABEL_CONSIDER, LABEL_SLICE_MANAGED_BY, LABEL_STRATEGY, NOWHERE } from '../../../../pkg/apis/names.ts';
 import { holdsPlan, needsResync } from '../../../../pkg/controllers/hint-repair/select.ts';
 import { endpoint, slice } from '../../../fixtures/core.ts';
 
 const consider = { [LABEL_CONSIDER]: 'true' };
 const strategy = (value: string) => ({ [LABEL_STRATEGY]: value });
 const hint = (zone: string) => ({ hints: { forZones: [{ name: zone }] } });
+
+const custom = { [LABEL_SLICE_MANAGED_BY]: 'example.com' };
+const unready = (zone?: string): Endpoint =>
+  endpoint({ zone: 'a', conditions: { ready: false }, ...(zone === undefined ? {} : hint(zone)) });
 
 const cases: { name: string; labels: Record<string, string>; endpoints: Endpoint[] | null; touch: boolean }[] = [
   { name: "Gardener's label, no hint", labels: consider, endpoints: [endpoint({ zone: 'a' })], touch: true },
@@ -26,12 +30,27 @@ const cases: { name: string; labels: Record<string, string>; endpoints: Endpoint
     endpoints: [endpoint({ zone: 'a', ...hint('b') })],
     touch: true,
   },
-  {
-    name: 'unready endpoints are hinted too',
-    labels: consider,
-    endpoints: [endpoint({ zone: 'a', conditions: { ready: false } })],
-    touch: true,
-  },
+  ...['same-zone', 'same-node'].flatMap((name) => [
+    { name: `${name}: not ready, no hint`, labels: strategy(name), endpoints: [unready()], touch: true },
+    {
+      name: `${name}: not ready, of another writer, no hint`,
+      labels: { ...strategy(name), ...custom },
+      endpoints: [unready()],
+      touch: false,
+    },
+  ]),
+  ...['same-zone', 'same-node', 'load-aware', 'proportional'].flatMap((name) => [
+    { name: `${name}: not ready, for clients`, labels: strategy(name), endpoints: [unready('b')], touch: true },
+    { name: `${name}: not ready, for none`, labels: strategy(name), endpoints: [unready('not-ready.b')], touch: false },
+    { name: `${name}: not ready, nowhere`, labels: strategy(name), endpoints: [unready(NOWHERE)], touch: false },
+    {
+      name: `${name}: not ready, of another writer, for none`,
+      labels: { ...strategy(name), ...custom },
+      endpoints: [unready('not-ready.b')],
+      touch: true,
+    },
+  ]),
+  { name: 'load-aware: not ready, no hint', labels: strategy('load-aware'), endpoints: [unready()], touch: false },
   { name: 'hinted', labels: consider, endpoints: [endpoint({ zone: 'a', ...hint('a') })], touch: false },
   { name: 'no zone, no hint to expect', labels: consider, endpoints: [endpoint({ zone: '' })], touch: false },
   { name: 'a zone that is none', labels: consider, endpoints: [endpoint({ zone: 'x y' })], touch: false },
@@ -94,19 +113,5 @@ describe('holdsPlan', () => {
   it('does not hold in a slice that is being deleted', () => {
     const metadata = { labels: strategy('load-aware'), deletionTimestamp: '2026-01-01T00:00:00Z' };
     expect(holdsPlan(slice({ metadata, endpoints: [endpoint({ ...hint('a') })] }))).to.equal(false);
-  });
-});
-
-describe('a slice whose owner marked it as a probe', () => {
-  const metadata = (labels: Record<string, string>) => ({ labels, annotations: { [ANNOTATION_PROBE]: 'policy' } });
-
-  it('is left alone: admission does not look at it', () => {
-    const bare = slice({ metadata: metadata(consider), endpoints: [endpoint({ zone: 'a' })] });
-    expect(needsResync(bare)).to.equal(false);
-    const planned = slice({
-      metadata: metadata(strategy('load-aware')),
-      endpoints: [endpoint({ zone: 'a', ...hint('b') })],
-    });
-    expect(holdsPlan(planned)).to.equal(false);
   });
 });

@@ -3,13 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Service } from '../../../../pkg/apis/core.ts';
 import type { StringMap } from '../../../../pkg/apis/meta.ts';
-import {
-  ANNOTATION_GROUP_SERVICE,
-  ANNOTATION_GROUP_ZONE,
-  ANNOTATION_TOUCHED,
-  LABEL_STRATEGY,
-  LABEL_ZONE,
-} from '../../../../pkg/apis/names.ts';
+import { ANNOTATION_GROUP_ZONE, ANNOTATION_TOUCHED, LABEL_STRATEGY, LABEL_ZONE } from '../../../../pkg/apis/names.ts';
 import { cleanUpNodeGroups } from '../../../../pkg/controllers/node-groups/cleanup.ts';
 import { node, service } from '../../../fixtures/core.ts';
 import { zonalVolume } from '../../../fixtures/kubeedge.ts';
@@ -22,7 +16,6 @@ const member = (name: string, zone: string, record?: string) =>
   });
 const web = (name: string, annotations: StringMap, labels: StringMap = {}): Service =>
   service({ metadata: { name, labels, annotations } });
-const MARK = '{"strategy":"same-zone","reason":"NodeGroupPreferred","message":"x"}';
 
 describe('the clean-up of NodeGroups', () => {
   it('gives Nodes their own zones back, and leaves all others', async () => {
@@ -70,20 +63,15 @@ describe('the clean-up of NodeGroups', () => {
     });
   });
 
-  it('removes its labels and annotations from Services', async () => {
+  it('removes its annotation from Services', async () => {
     const client = fakeClient({
       services: [
         web('plain', {}, { [LABEL_STRATEGY]: 'same-zone' }),
-        web('asked', { [ANNOTATION_GROUP_SERVICE]: MARK }, { [LABEL_STRATEGY]: 'same-zone' }),
-        web('changed', { [ANNOTATION_GROUP_SERVICE]: MARK }, { [LABEL_STRATEGY]: 'load-aware' }),
         web('touched', { [ANNOTATION_TOUCHED]: 'x' }, { [LABEL_STRATEGY]: 'same-zone' }),
       ],
     });
-    expect(await cleanUpNodeGroups(client, never)).to.deep.equal({ nodes: 0, services: 3, left: [] });
-    const none = { [ANNOTATION_GROUP_SERVICE]: null, [ANNOTATION_TOUCHED]: null };
+    expect(await cleanUpNodeGroups(client, never)).to.deep.equal({ nodes: 0, services: 1, left: [] });
     expect(client.patched.map(({ ref, patch }) => [ref.name, patch.metadata])).to.deep.equal([
-      ['asked', { labels: { [LABEL_STRATEGY]: null }, annotations: none }],
-      ['changed', { annotations: none }],
       ['touched', { annotations: { [ANNOTATION_TOUCHED]: null } }],
     ]);
   });

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import type { Node, Service } from '../../../../pkg/apis/core.ts';
+import type { Node } from '../../../../pkg/apis/core.ts';
 import type { NodeGroup } from '../../../../pkg/apis/kubeedge.ts';
 import type { KubernetesObject, ObjectList, StringMap } from '../../../../pkg/apis/meta.ts';
-import { ANNOTATION_GROUP_SERVICE, ANNOTATION_SERVICE_TOPOLOGY } from '../../../../pkg/apis/names.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import { openNodeGroupCaches } from '../../../../pkg/controllers/node-groups/caches.ts';
 import type { NodeGroupCaches } from '../../../../pkg/controllers/node-groups/caches.ts';
 import {
   createNodeGroupControllers,
   nodeWatches,
-  serviceWatches,
   touchWatches,
 } from '../../../../pkg/controllers/node-groups/controller.ts';
 import { projectGroupNode } from '../../../../pkg/kubeedge/node.ts';
@@ -85,7 +83,6 @@ describe('the NodeGroup controllers', () => {
       nodes: [node({ zone: '', metadata: { name: 'n1', resourceVersion: '5' } })],
       services: [service({ metadata: { resourceVersion: '5' } })],
       endpointslices: [slice({ metadata: { resourceVersion: '5' } })],
-      daemonsets: [],
       pods: [],
     };
     client = openClient(served);
@@ -164,31 +161,24 @@ const edge = (zone: string, labels: StringMap = {}, ready = 'True'): GroupNode =
       status: { conditions: [{ type: 'Ready', status: ready }] },
     } as Node),
   );
-const web = (annotations: StringMap): Service => service({ metadata: { name: 'web', annotations } });
-const WISH = { [ANNOTATION_SERVICE_TOPOLOGY]: 'range-nodegroup' };
 
 describe('what a change concerns', () => {
   let groups: FakeCache<NodeGroup>;
   let nodes: FakeCache<GroupNode>;
-  let services: FakeCache<Service>;
   let slices: FakeCache<PlacedSlice>;
-  let meshes: FakeCache<KubernetesObject>;
   let told: string[];
   let atStart: string[];
   beforeEach(() => {
     const onNode = projectPlaces(slice({ service: 'web', endpoints: [endpoint({ nodeName: 'n1' })] }));
     groups = fakeCache<NodeGroup>();
     nodes = fakeCache([edge('')]);
-    services = fakeCache([web(WISH), service({ metadata: { name: 'plain' } })]);
     slices = fakeCache([onNode], (value) => (value === 'n1' ? [onNode] : []));
-    meshes = fakeCache<KubernetesObject>([]);
     told = [];
-    const caches = { groups, nodes, services, slices, meshes } as unknown as NodeGroupCaches;
+    const caches = { groups, nodes, slices } as unknown as NodeGroupCaches;
     const concerned = (key: string): boolean => key !== 'default/settled';
     const parts = {
       node: nodeWatches(caches),
       touch: touchWatches(caches, concerned),
-      service: serviceWatches(caches),
     };
     atStart = Object.entries(parts).flatMap(([part, watches]) => {
       const keys: string[] = [];
@@ -201,18 +191,18 @@ describe('what a change concerns', () => {
     {
       name: 'a new group',
       act: () => groups.change(nodeGroup('g'), undefined),
-      expected: ['node n1', 'service default/web'],
+      expected: ['node n1'],
     },
     {
       name: 'a group that says something else',
       act: () => groups.change(nodeGroup('g', { topologyEnabled: false }), nodeGroup('g')),
-      expected: ['node n1', 'service default/web'],
+      expected: ['node n1'],
     },
     { name: 'a group that says the same', act: () => groups.change(nodeGroup('g'), nodeGroup('g')), expected: [] },
     {
       name: 'a group that is gone',
       act: () => groups.change(nodeGroup('g'), nodeGroup('g'), true),
-      expected: ['node n1', 'service default/web'],
+      expected: ['node n1'],
     },
     {
       name: 'a Node with another zone',
@@ -233,27 +223,6 @@ describe('what a change concerns', () => {
       expected: ['touch default/web'],
     },
     { name: 'a slice without Service', act: () => slices.change(projectPlaces({}), undefined), expected: [] },
-    { name: 'a Service that asks', act: () => services.change(web(WISH), web({})), expected: ['service default/web'] },
-    {
-      name: 'a Service that asks no more',
-      act: () => services.change(web({}), web(WISH)),
-      expected: ['service default/web'],
-    },
-    {
-      name: 'a Service that has our mark',
-      act: () => services.change(web({ [ANNOTATION_GROUP_SERVICE]: 'x' }), undefined),
-      expected: ['service default/web'],
-    },
-    { name: 'a Service that never asked', act: () => services.change(web({}), undefined), expected: [] },
-    { name: 'a Service in which nothing changed', act: () => services.change(web(WISH), web(WISH)), expected: [] },
-    {
-      name: 'a Service that is gone',
-      act: () => services.change(web(WISH), web(WISH), true),
-      expected: ['service default/web'],
-    },
-    { name: 'EdgeMesh', act: () => meshes.change({}, undefined), expected: ['service default/web'] },
-    { name: 'EdgeMesh that goes', act: () => meshes.change({}, {}, true), expected: ['service default/web'] },
-    { name: 'news of EdgeMesh', act: () => meshes.change({}, {}), expected: [] },
   ];
   for (const { name, act, expected } of cases)
     it(name, () => {
@@ -266,6 +235,5 @@ describe('what a change concerns', () => {
     expect(told).to.deep.equal([]);
   });
 
-  it('is everything at the start', () =>
-    expect(atStart).to.deep.equal(['node n1', 'touch default/web', 'service default/web']));
+  it('is everything at the start', () => expect(atStart).to.deep.equal(['node n1', 'touch default/web']));
 });

@@ -12,10 +12,7 @@ describe('metrics about NodeGroups', () => {
       { group: 'north', state: 'ForeignZone', nodes: 1 },
     ];
     const touched = createTouchCounter(metrics);
-    showNodeGroups(metrics, {
-      zones: () => zones,
-      services: () => [{ state: 'NodeGroupPreferred', services: 3 }],
-    });
+    showNodeGroups(metrics, () => zones);
     touched('touched');
     touched('touched');
     touched('gaveUp');
@@ -26,7 +23,6 @@ describe('metrics about NodeGroups', () => {
       'topology_aware_routing_node_group_touches_total{outcome="gaveUp"} 1',
       'topology_aware_routing_node_group_nodes{group="north",state="Assigned"} 2',
       'topology_aware_routing_node_group_nodes{group="north",state="ForeignZone"} 1',
-      'topology_aware_routing_node_group_services{state="NodeGroupPreferred"} 3',
     ]);
     zones = [];
     expect((await lines()).filter((line) => line.includes('_nodes'))).to.deep.equal([]);

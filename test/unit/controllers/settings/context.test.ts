@@ -31,6 +31,7 @@ const fakeCache = <T extends KubernetesObject>(initial: T[]) => {
 describe('the context of decisions', () => {
   const caches = () => ({
     nodes: fakeCache<Node>([node({ kubeletVersion: 'v1.31.0' })]),
+    namespaces: { get: (): undefined => undefined },
   });
   let held: ReturnType<typeof caches>;
   let context: () => RoutingContext;
@@ -47,7 +48,7 @@ describe('the context of decisions', () => {
   it('looks at Nodes again only when they change', () => {
     expect(context().mixedKubelets).to.equal(false);
     context();
-    expect(held.nodes.reads()).to.equal(1);
+    expect(held.nodes.reads(), 'once for kubelets, once for data planes').to.equal(2);
     held.nodes.set([node({ kubeletVersion: 'v1.31.0' }), node({ kubeletVersion: 'v1.30.9' })]);
     expect(context().mixedKubelets).to.equal(true);
   });

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { showAdmission } from '../../../../pkg/controllers/admission-policies/metrics.ts';
-import type { Backends } from '../../../../pkg/controllers/admission-policies/reconciler.ts';
-import { showEffectiveness } from '../../../../pkg/controllers/effectiveness/metrics.ts';
-import { createResyncCounter, showRepair } from '../../../../pkg/controllers/hint-repair/metrics.ts';
+import { showEffectiveness, showUnsafeRouters } from '../../../../pkg/controllers/effectiveness/metrics.ts';
+import { createResyncCounter, showPlanner, showRepair } from '../../../../pkg/controllers/hint-repair/metrics.ts';
 import { createWriteCounter, showSettings } from '../../../../pkg/controllers/settings/metrics.ts';
+import { clientsOf } from '../../../../pkg/diagnosis/models/follow.ts';
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
+import { node } from '../../../fixtures/core.ts';
+import { CILIUM, configMap, daemonSet, routerObjects } from '../../../fixtures/data-planes.ts';
 
 describe('metrics of the settings reconciler', () => {
   it('show what is so when they are scraped, and forget what is no longer', async () => {
@@ -18,15 +19,17 @@ describe('metrics of the settings reconciler', () => {
       { namespace: 'n', service: 't', figures: { hinted: 2, unhinted: 0, inZone: 1 } },
       { namespace: 'n', service: 'u', figures: { hinted: 0, unhinted: 4, inZone: undefined } },
     ];
-    let backends: Backends | undefined = { acting: 'webhook', awaited: 'policy' };
     const wrote = createWriteCounter(metrics);
     const resynced = createResyncCounter(metrics);
     const counts = () => [{ owner: 'shoot-settings', reason, objects: 3 }];
     showSettings(metrics, { counts, foreignValues: () => 2, fights: () => 1 });
     showEffectiveness(metrics, { counts: () => [{ state: 'Effective', services: 4 }], figures: () => services });
+    const cilium = daemonSet('cilium', 'cilium:v1.19.5', CILIUM);
+    const nodes = ['a', 'b'].map((zone) => node({ zone }));
+    const topology = configMap('cilium-config', { 'enable-service-topology': 'true' });
+    showUnsafeRouters(metrics, () => clientsOf(nodes, routerObjects(cilium, topology)));
     showRepair(metrics, { unavailable: true });
-    const planner = { alive: () => alive === true, known: () => alive !== undefined };
-    showAdmission(metrics, { planner, backends: () => backends });
+    showPlanner(metrics, { alive: () => alive === true, known: () => alive !== undefined });
     wrote('repair');
     wrote('repair');
     resynced('hinted');
@@ -35,6 +38,7 @@ describe('metrics of the settings reconciler', () => {
       'topology_aware_routing_settings_objects{owner="shoot-settings",reason="Enabled"} 3',
       'topology_aware_routing_settings_foreign_values 2',
       'topology_aware_routing_services{state="Effective"} 4',
+      'topology_aware_routing_data_plane_unsafe_nodes{data_plane="Cilium",version="1.19.5",safe_since="1.20.2"} 2',
       'topology_aware_routing_settings_fights 1',
       'topology_aware_routing_ready_endpoints{hint="present"} 5',
       'topology_aware_routing_ready_endpoints{hint="missing"} 5',
@@ -44,24 +48,16 @@ describe('metrics of the settings reconciler', () => {
       'topology_aware_routing_services_without_series 0',
       'topology_aware_routing_webhook_unavailable 1',
       'topology_aware_routing_planner_alive 1',
-      'topology_aware_routing_admission_carrier{carrier="webhook"} 1',
-      'topology_aware_routing_admission_carrier{carrier="policy"} 0',
-      'topology_aware_routing_admission_carrier_awaited{carrier="webhook"} 0',
-      'topology_aware_routing_admission_carrier_awaited{carrier="policy"} 1',
       'topology_aware_routing_settings_writes_total{kind="Service",cause="repair"} 2',
       'topology_aware_routing_slice_touches_total{outcome="hinted"} 1',
     ]) {
       expect(first.split('\n')).to.include(line);
     }
     reason = 'SingleZone';
-    backends = { acting: 'policy', awaited: undefined };
     const second = await metrics.text();
     expect(second).to.contain('reason="SingleZone"} 3').and.not.to.contain('reason="Enabled"');
-    expect(second).to.contain('_carrier{carrier="webhook"} 0').and.to.contain('_carrier{carrier="policy"} 1');
-    expect(second).to.contain('_carrier_awaited{carrier="policy"} 0');
-    [backends, alive] = [undefined, undefined];
+    alive = undefined;
     expect(await metrics.text(), 'not found out yet').not.to.match(/^topology_aware_routing_planner_alive/m);
-    expect(await metrics.text(), 'not found out yet').not.to.contain('carrier="');
     services = [];
     const nothing = await metrics.text();
     expect(nothing, 'nothing to predict').not.to.match(/^topology_aware_routing_(?:service_)?predicted/m);

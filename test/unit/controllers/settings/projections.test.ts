@@ -8,6 +8,7 @@ import {
   LABEL_CONSIDER,
   LABEL_MANAGED,
   LABEL_SERVICE_NAME,
+  LABEL_SLICE_MANAGED_BY,
   LABEL_ZONE,
 } from '../../../../pkg/apis/names.ts';
 import {
@@ -145,7 +146,10 @@ describe('projections', () => {
   it('of a slice keep zones, readiness and hints, and no address', () => {
     const hints = { forZones: [{ name: 'a' }] };
     const projected = projectSlice(slice({ endpoints: [endpoint({ zone: 'a', hints })] }));
-    expect(projected.metadata?.labels).to.deep.equal({ [LABEL_SERVICE_NAME]: 'server' });
+    expect(projected.metadata?.labels).to.deep.equal({
+      [LABEL_SERVICE_NAME]: 'server',
+      [LABEL_SLICE_MANAGED_BY]: 'endpointslice-controller.k8s.io',
+    });
     expect(projected.endpoints).to.deep.equal([
       { addresses: [], conditions: { ready: true }, nodeName: 'node-a', zone: 'a', hints },
     ]);

@@ -19,6 +19,7 @@ export const context = (overrides: Partial<RoutingContext> = {}): RoutingContext
   version: { major: 1, minor: 34 },
   mixedKubelets: false,
   olderName: false,
+  clients: [],
   ...overrides,
 });
 

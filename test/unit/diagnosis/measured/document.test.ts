@@ -24,6 +24,7 @@ describe('measured traffic in a file', () => {
     ['flows 0 service', { flows: [{}] }],
     ['flows 0 connections', { flows: [{ ...traffic.flows[0], connections: 'many' }] }],
     ['flows 0 responseBytes', { flows: [{ ...traffic.flows[0], responseBytes: -5 }] }],
+    ['flows 0 requestBytes', { flows: [{ ...traffic.flows[0], requestBytes: 1e308 }] }],
     ['notes 0', { notes: [1] }],
   ];
   for (const [path, change] of wrong) {

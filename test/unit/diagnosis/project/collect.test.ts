@@ -72,7 +72,7 @@ describe('diagnosis: collecting objects', () => {
     expect(first?.hints).to.equal(second?.hints);
   });
 
-  it('reads workloads, autoscalers, webhooks, policies, events and the configuration of Cilium', () => {
+  it('reads workloads, autoscalers, webhooks, events and the configuration of Cilium', () => {
     const template = {
       metadata: { labels: { app: 'web' } },
       spec: {
@@ -101,7 +101,6 @@ describe('diagnosis: collecting objects', () => {
         metadata: { name: 'h' },
         spec: { scaleTargetRef: { kind: 'StatefulSet', name: 'web' }, maxReplicas: 7 },
       },
-      { kind: 'MutatingAdmissionPolicy', metadata: { name: 'p' } },
       {
         kind: 'Event',
         metadata: { name: 'e', namespace: 'shop' },
@@ -135,7 +134,6 @@ describe('diagnosis: collecting objects', () => {
       ['v', true, undefined],
       ['h', false, 7],
     ]);
-    expect(itemsOf(snapshot.policies)).to.deep.equal([{ name: 'p', ours: false }]);
     expect(itemsOf(snapshot.events)).to.deep.equal([
       { namespace: 'shop', service: 'web', type: 'Warning', reason: 'R', message: 'M', lastSeen: 'T' },
     ]);

@@ -246,24 +246,19 @@ type Effect = readonly [
   reason: string,
 ];
 
-/** Endpoints of `zones`, each hinted for its own zone; the client is in zone a. */
+/** Endpoints of `zones`, each hinted for its own zone; the client is in zone a. By release: planes.test.ts. */
 const EFFECTS: readonly Effect[] = [
-  ['Cilium 1.20 reads PreferSameZone', [cilium('v1.20.1'), TOPOLOGY], 'PreferSameZone', 'ab', 'SameZoneHints'],
-  ['Cilium 1.19 does not', [cilium('v1.19.4'), TOPOLOGY], 'PreferSameZone', 'ab', 'CiliumNotOptedIn'],
-  ['Cilium 1.18 reads PreferClose', [cilium('v1.18.4'), TOPOLOGY], 'PreferClose', 'ab', 'SameZoneHints'],
-  ['Cilium 1.17 needs hints alone', [cilium('v1.17.4'), TOPOLOGY], '', 'ab', 'SameZoneHints'],
-  ['Cilium 1.15 needs the annotation', [cilium('v1.15.4'), TOPOLOGY], 'PreferClose', 'ab', 'CiliumNotOptedIn'],
-  ['Cilium 1.15 reads the annotation', [cilium('v1.15.4'), TOPOLOGY], 'Auto', 'ab', 'SameZoneHints'],
+  [
+    'Cilium 1.19 does not read PreferSameZone',
+    [cilium('v1.19.4'), TOPOLOGY],
+    'PreferSameZone',
+    'ab',
+    'CiliumNotOptedIn',
+  ],
   ['Cilium 1.18.0 refuses where none matches', [cilium('v1.18.0'), TOPOLOGY], 'PreferClose', 'bb', 'NoBackendForZone'],
-  ['Cilium 1.18.1 uses all', [cilium('v1.18.1'), TOPOLOGY], 'PreferClose', 'bb', 'ZoneNotHinted'],
   ['Calico 3.29 without annotation', [calico('v3.29.1'), BPF], 'PreferClose', 'ab', 'RouterNotOptedIn'],
-  ['Calico 3.29 with it', [calico('v3.29.1'), BPF], 'Auto', 'ab', 'SameZoneHints'],
-  ['Calico 3.29 gives no backend where none matches', [calico('v3.29.1'), BPF], 'Auto', 'bb', 'NoBackendForZone'],
   ['Calico 3.31.5 uses all', [calico('v3.31.5'), BPF], 'PreferClose', 'bb', 'ZoneNotHinted'],
-  ['Calico 3.31.5 follows hints alone', [calico('v3.31.5'), BPF], '', 'ab', 'SameZoneHints'],
   ['Calico 3.31.0 ignores them', [calico('v3.31.0'), BPF], 'Auto', 'ab', 'HintsIgnored'],
-  ['Antrea 2.2 follows hints alone', [antrea('v2.2.0'), ANTREA('')], '', 'ab', 'SameZoneHints'],
-  ['Antrea 2.1 needs the annotation', [antrea('v2.1.0'), ANTREA('')], 'PreferClose', 'ab', 'RouterNotOptedIn'],
   ['kube-proxy 1.30 needs the annotation', [kubeProxy('v1.30.1')], 'PreferClose', 'ab', 'ProxyNeedsAnnotation'],
   ['kube-proxy 1.31 does not', [kubeProxy('v1.31.1')], '', 'ab', 'SameZoneHints'],
 ];
@@ -284,15 +279,4 @@ describe('what becomes of hints', () => {
       expect(found.used).to.have.length(used);
     });
   }
-
-  it("Cilium's zone routing is off while an endpoint without hint starts", () => {
-    const { proxy, version } = answer({ objects: [cilium('v1.19.4'), TOPOLOGY] }).routing;
-    const ready = ['a', 'b'].map((zone, index) =>
-      endpoint({ zone, addresses: [`198.18.0.${index}`], hints: { forZones: [{ name: zone }] } }),
-    );
-    const starting = endpoint({ zone: 'a', addresses: ['198.18.0.9'], conditions: { ready: false, serving: false } });
-    const own = service({ spec: { trafficDistribution: 'PreferClose' } });
-    const slices = [slice({ endpoints: [...ready, starting] })];
-    expect(routeFor({ node: here(), service: own, slices, version }, proxy).reason).to.equal('EndpointWithoutHint');
-  });
 });

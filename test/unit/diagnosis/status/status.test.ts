@@ -165,27 +165,14 @@ describe('status', () => {
     },
     {
       name: 'a dry run that came back without hints',
-      overrides: { probes: [{ carrier: 'policy', namespace: 'shop', outcome: 'NotHinted', message: '' }] },
-      found: ['AdmissionNotActing: policy, slice in namespace shop: the dry run came back without hints.'],
+      overrides: { probes: [{ namespace: 'shop', outcome: 'NotHinted', message: '' }] },
+      found: ['AdmissionNotActing: Slice in namespace shop: the dry run came back without hints.'],
     },
     {
       name: 'a dry run that was not allowed, which says nothing',
-      overrides: { probes: [{ carrier: 'webhook', namespace: 'shop', outcome: 'Unknown', message: 'no' }] },
+      overrides: { probes: [{ namespace: 'shop', outcome: 'Unknown', message: 'no' }] },
       found: [],
       verdict: 'Healthy',
-    },
-    {
-      name: 'policies without binding, and what the type checker says',
-      overrides: {
-        policies: [
-          { kind: 'policy', name: 'x.same-zone', warnings: ['undefined field'], namespaceSelector: {} },
-          { kind: 'binding', name: 'x.same-node', warnings: [], namespaceSelector: {} },
-        ],
-      },
-      found: [
-        'PolicyWarning: Policy x.same-zone: undefined field.',
-        'PolicyWarning: Policy x.same-zone has no binding of its name.',
-      ],
     },
     {
       name: 'Nodes whose proxies want the annotation, which is no failure',
@@ -284,13 +271,13 @@ describe('status', () => {
 
   describe('shows evacuations', () => {
     const ago = (minutes: number): string => new Date(STATUS_NOW - minutes * 60_000).toISOString();
-    const evacuation = (zone: string, minutes: number, conditions: object[] = []): KubernetesObject =>
+    const evacuation = (zone: string, minutes: number): KubernetesObject =>
       ({
         apiVersion: apiVersionOf(ZONE_EVACUATIONS),
         kind: ZONE_EVACUATIONS.kind,
         metadata: { name: zone, creationTimestamp: ago(minutes) },
         spec: { zone, duration: '1h', reason: 'loss' },
-        status: { phase: 'Evacuated', services: { total: 3, moved: 2, pending: 0, left: 1 }, conditions },
+        status: { phase: 'Evacuated', services: { total: 3, moved: 2, pending: 0, left: 1 } },
       }) as KubernetesObject;
     const marked = (zone: string, name: string): KubernetesObject => {
       const mark = JSON.stringify({ out: { [zone]: true }, cover: [], was: 'own' });
@@ -303,18 +290,6 @@ describe('status', () => {
       expect(report.evacuations?.overdue).to.deep.equal([]);
       expect(renderStatus(report, { color: false, wide: false, columns: 120 })).to.contain(
         'EVACUATION  ✓ eu-1a until 2026-11-21T00:40:00Z (loss): Evacuated, 2 moved, 0 pending, 1 left\n',
-      );
-    });
-
-    it('with what clients measure of the zone', () => {
-      const conditions = [
-        { type: 'Accepted', status: 'True', message: 'slices are written' },
-        { type: 'Measured', status: 'True', message: 'errors: 4.1 % in eu-1a' },
-      ];
-      const report = of(evacuation('eu-1a', 20, conditions));
-      expect(report.evacuations?.running[0]?.measured).to.equal('errors: 4.1 % in eu-1a');
-      expect(renderStatus(report, { color: false, wide: false, columns: 200 })).to.contain(
-        '2 moved, 0 pending, 1 left; measured: errors: 4.1 % in eu-1a\n',
       );
     });
 

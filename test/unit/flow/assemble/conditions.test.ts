@@ -141,7 +141,6 @@ const tables: Record<'Observed' | 'Effective' | 'Stable', Case[]> = {
   ],
   Effective: [
     { name: 'the search for the plan was cut short', more: { limited: 'PlanCutShort' }, is: 'True/PlanCutShort' },
-    { name: 'a plan that saves crossing waits', more: { held: 'it waits' }, is: 'True/FanOutBudget' },
     { name: 'planning did not end in time', more: { limited: 'PlanTimedOut' }, is: 'True/PlanTimedOut' },
     {
       name: 'planning did not end in time, and the plan is not written',

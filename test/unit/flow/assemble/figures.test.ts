@@ -22,7 +22,7 @@ const observation = (zones: readonly string[], endpointZones: readonly string[])
 });
 
 const zonesIn = (zones: readonly string[], endpointZones: readonly string[], demand: Record<string, number>) =>
-  loopFiguresOf(observation(zones, endpointZones), OWN, demand, { targetUtilization: 0.7, idleCores: 0 }).zones;
+  loopFiguresOf(observation(zones, endpointZones), OWN, demand, { targetUtilization: 0.7 }).zones;
 
 describe('figures of a turn', () => {
   it('name zones with clients and zones with endpoints only', () => {
@@ -41,15 +41,9 @@ describe('figures of a turn', () => {
     expect(told.filter(({ zone }) => zone.startsWith('strange-'))).to.have.length(8);
   });
 
-  it('are of what idle load leaves of the endpoints', () => {
-    const idle = { targetUtilization: 0.7, idleCores: 0.2 };
-    const figures = loopFiguresOf(observation(['a'], ['a']), OWN, { a: 0.4 }, idle);
-    expect(figures).to.include({ demand: 0.4, capacity: 0.8, maxUtilization: 0.5 });
-  });
-
   it('add up over all endpoints, named or not', () => {
     const strange = Array.from({ length: 100 }, (_, index) => `strange-${index}`);
-    const figures = loopFiguresOf(observation(['a'], strange), OWN, { a: 3 }, { targetUtilization: 0.7, idleCores: 0 });
+    const figures = loopFiguresOf(observation(['a'], strange), OWN, { a: 3 }, { targetUtilization: 0.7 });
     expect(figures).to.include({ demand: 3, capacity: 100, endpoints: 100, inZoneShare: 0 });
   });
 });

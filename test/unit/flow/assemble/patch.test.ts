@@ -7,6 +7,7 @@ import type { EndpointSlice } from '../../../../pkg/apis/core.ts';
 import { NOWHERE } from '../../../../pkg/apis/names.ts';
 import { differs, patchFor, revertPatch } from '../../../../pkg/flow/assemble/patch.ts';
 import { createSliceProjection } from '../../../../pkg/flow/assemble/slice.ts';
+import type { FlowSliceEndpoint } from '../../../../pkg/flow/assemble/slice.ts';
 import type { HintsInForce } from '../../../../pkg/flow/demand/in-force.ts';
 import { applyJsonPatch } from '../../../fixtures/json-patch.ts';
 import { flowEndpoint, flowSlice } from './support.ts';
@@ -41,52 +42,6 @@ describe('the patch of a slice', () => {
       LOCK,
       { op: 'add', path: '/endpoints/1/hints', value: { forZones: [{ name: 'a' }, { name: 'b' }, { name: 'c' }] } },
     ]);
-  });
-
-  describe('with hints for Nodes', () => {
-    const plan: HintsInForce = {
-      spread: false,
-      endpoints: [
-        { name: 'a1', forZones: ['a'], forNodes: ['n1', 'n2'] },
-        { name: 'b1', forZones: ['a', 'b'], forNodes: ['n3'] },
-      ],
-    };
-    const hinted = [
-      flowEndpoint('a', { forZones: ['a'], forNodes: ['n2', 'n1'] }),
-      flowEndpoint('b', { forZones: ['a', 'b'], forNodes: ['n3'] }),
-    ];
-
-    it('writes them beside the zones, and nothing where they are there in any order', () => {
-      expect(patchFor(flowSlice(hinted, { mark: 'zones' }), plan)).to.equal(undefined);
-      const bare = flowSlice([hinted[0]!, flowEndpoint('b', { forZones: ['a', 'b'] })], { mark: 'zones' });
-      expect(patchFor(bare, plan)).to.deep.equal([
-        LOCK,
-        {
-          op: 'add',
-          path: '/endpoints/1/hints',
-          value: { forZones: [{ name: 'a' }, { name: 'b' }], forNodes: [{ name: 'n3' }] },
-        },
-      ]);
-    });
-
-    it('removes them where the plan has none, and keeps the zones', () => {
-      const zones = { ...plan, endpoints: plan.endpoints.map(({ name, forZones }) => ({ name, forZones })) };
-      const patch = patchFor(flowSlice(hinted, { mark: 'zones' }), zones);
-      expect(patch?.slice(1)).to.deep.equal([
-        { op: 'add', path: '/endpoints/0/hints', value: { forZones: [{ name: 'a' }] } },
-        { op: 'add', path: '/endpoints/1/hints', value: { forZones: [{ name: 'a' }, { name: 'b' }] } },
-      ]);
-    });
-
-    it('has none while a zone is evacuated: what leaves has none, so proxies would use none', () => {
-      const [first] = patchFor(flowSlice(hinted, { mark: 'zones', cover: [] }), plan)?.slice(1) ?? [];
-      expect(first).to.deep.equal({ op: 'add', path: '/endpoints/0/hints', value: { forZones: [{ name: 'a' }] } });
-    });
-
-    it('gives none to an endpoint that is not ready', () => {
-      const starting = flowSlice([flowEndpoint('a', { ready: false }), hinted[1]!], { mark: 'zones' });
-      expect(patchFor(starting, plan)).to.equal(undefined);
-    });
   });
 
   it('is none where proxies route as planned, whatever endpoints that are not ready carry', () => {
@@ -126,17 +81,39 @@ describe('the patch of a slice', () => {
     expect(differs(flowSlice([flowEndpoint('a')], { mark: 'spread' }), SPREAD)).to.equal(false);
   });
 
-  it('gives an endpoint that is not ready its own zone where the slice is written anyway', () => {
-    const slice = flowSlice([flowEndpoint('b', { forZones: ['b'] }), flowEndpoint('c', { ready: false })], {
-      mark: 'zones',
-      annotated: true,
+  const waiting = (...names: string[]) => names.map((name) => `not-ready.${name}`);
+  const notReady: {
+    name: string;
+    endpoint: Partial<FlowSliceEndpoint>;
+    rebuilt?: boolean;
+    want: object | undefined;
+  }[] = [
+    { name: 'new: its own zone', endpoint: {}, want: { op: 'add', value: { forZones: [{ name: 'not-ready.c' }] } } },
+    {
+      name: 'planned before, written while it was ready: that plan',
+      endpoint: { forZones: ['a', 'b'], hinted: true },
+      want: { op: 'add', value: { forZones: waiting('a', 'b').map((name) => ({ name })) } },
+    },
+    {
+      name: 'planned before, carried over: stays',
+      endpoint: { forZones: waiting('a', 'b'), hinted: true },
+      want: undefined,
+    },
+    {
+      name: 'of a writer that changes ready in place: none',
+      endpoint: { forZones: ['a'], hinted: true },
+      rebuilt: false,
+      want: { op: 'remove' },
+    },
+  ];
+  for (const { name, endpoint, rebuilt = true, want } of notReady) {
+    it(`hints an endpoint that is not ready for no client where the slice is written anyway: ${name}`, () => {
+      const endpoints = [flowEndpoint('b', { forZones: ['b'] }), flowEndpoint('c', { ready: false, ...endpoint })];
+      const slice = flowSlice(endpoints, { mark: 'zones', annotated: true, rebuilt });
+      const operation = patchFor(slice, SHARED)?.find(({ path }) => path === '/endpoints/1/hints');
+      expect(operation).to.deep.equal(want && { ...want, path: '/endpoints/1/hints' });
     });
-    expect(patchFor(slice, SHARED)?.at(-1)).to.deep.equal({
-      op: 'add',
-      path: '/endpoints/1/hints',
-      value: { forZones: [{ name: 'c' }] },
-    });
-  });
+  }
 
   it('gives no hints to an endpoint without zone, and leaves host names alone', () => {
     expect(patchFor(flowSlice([flowEndpoint('')]), OWN)).to.equal(undefined);

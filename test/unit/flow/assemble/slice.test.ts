@@ -38,7 +38,7 @@ describe('a slice reduced', () => {
       mark: 'spread',
       annotated: true,
       addressType: 'IPv4',
-      bytes: 817,
+      rebuilt: true,
       endpoints: [
         { pod: 'web-a', address: '198.18.0.10', zone: 'a', ready: true, forZones: ['a', 'b'], hinted: true },
         { pod: '', address: '198.18.0.10', zone: 'b', ready: false, forZones: [], hinted: true },

@@ -14,7 +14,7 @@ export const flowSlice = (endpoints: readonly FlowSliceEndpoint[], more: Partial
   mark: undefined,
   annotated: false,
   addressType: 'IPv4',
-  bytes: 1_000,
+  rebuilt: true,
   endpoints,
   ...more,
 });

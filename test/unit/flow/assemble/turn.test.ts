@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { loopFiguresOf, boundsOf } from '../../../../pkg/flow/assemble/figures.ts';
 import type { FlowSlice } from '../../../../pkg/flow/assemble/slice.ts';
-import { lookByLoad, planByWeight, turnByLoad } from '../../../../pkg/flow/assemble/turn.ts';
+import { planByWeight, turnByLoad } from '../../../../pkg/flow/assemble/turn.ts';
 import type { Turn, TurnInput } from '../../../../pkg/flow/assemble/turn.ts';
 import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
 import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/policy.ts';
@@ -74,31 +74,6 @@ describe('a turn by load', () => {
     expect(last?.plan.endpoints.find(({ name }) => name === 'b1')?.forZones).to.include('a');
   });
 
-  it('plans at a lower load where latency shows that endpoints serve less than their CPU', () => {
-    // Half of the capacity is all there is: 10 ms of service, without bound at 0.5 cores.
-    const samplesAt = (time: number, cores: Record<string, number>) =>
-      Object.entries(cores).map(([zone, value]) => ({
-        pod: `${zone}1`,
-        load: value,
-        sampledAt: time,
-        window: 5,
-        latency: 0.01 / (1 - value / 0.5),
-      }));
-    let turn: Turn | undefined;
-    for (let index = 0; index < 40; index += 1) {
-      const time = index * 10;
-      const cores = index < 30 ? { a: 0.1 + 0.01 * index, b: 0.05 } : { a: 0.45, b: 0.05 };
-      const measured = { kind: 'pods' as const, samples: samplesAt(time, cores) };
-      turn = turnByLoad(input({ time, load: measured, state: turn?.state }));
-    }
-    expect(turn?.state?.latencies?.factor).to.be.closeTo(0.5, 0.01);
-    expect(turn?.plan.endpoints.find(({ name }) => name === 'b1')?.forZones).to.include('a');
-    expect(turns(40, { a: 0.45, b: 0.05 }, {}).at(-1)?.plan.endpoints, 'without latencies').to.deep.equal([
-      { name: 'a1', forZones: ['a'] },
-      { name: 'b1', forZones: ['b'] },
-    ]);
-  });
-
   it('does not count samples of a time in which the slices had lost the plan', () => {
     const [, known] = turns(2, { a: 0.3, b: 0.3 }, {});
     expect(known?.state?.belief).not.to.equal(null);
@@ -122,52 +97,6 @@ describe('a turn by load', () => {
     const turn = turnByLoad(input({ podCpu: () => ({ requests: null, limits: null }) }));
     expect(turn).to.deep.include({ withoutCapacity: ['a1', 'b1'], state: undefined, decision: undefined });
     expect(turn.plan).to.deep.equal({ spread: false, endpoints: [] });
-  });
-});
-
-describe('a turn whose change only saves crossing', () => {
-  const SHARED = sliceWith({ a: ['a'], b: ['a', 'b'] });
-  const settings = settingsFromSpec({ upDwell: '1s', planInterval: '1s', downDwell: '20s' });
-  const turnAt = (time: number, { state, plan }: Pick<Turn, 'state' | 'plan'>, cores: Record<string, number>): Turn =>
-    turnByLoad(input({ settings, slices: [SHARED], time, load: load(time, cores), state, proposed: plan }));
-  /** Ten turns of which each change waits. */
-  const waiting = (): Turn[] => {
-    const all = [turnByLoad(input({ settings, slices: [SHARED] }))];
-    for (let time = 10; time <= 100; time += 10) {
-      const last = all.at(-1);
-      all.push(turnAt(time, { ...(last as Turn), ...last?.unchanged }, { a: 0.1, b: 0.2 }));
-    }
-    return all;
-  };
-
-  it('has one without it, which keeps plan, estimate and everything that samples are compared with', () => {
-    const last = waiting().at(-1);
-    expect(last?.decision).to.deep.include({ changed: true, reason: 'Returned' });
-    expect(last?.plan.endpoints.map(({ forZones }) => forZones.join())).to.deep.equal(['a', 'b']);
-    const { state, plan, decision } = last?.unchanged ?? {};
-    expect(plan?.endpoints).to.deep.include({ name: 'b1', forZones: ['a', 'b'] });
-    expect(decision).to.deep.include({ changed: false, reason: 'Steady' });
-    expect(decision?.inZoneShare, 'of the plan in force').to.be.below(1);
-    expect(state).to.deep.include({ plan, plannedAt: null, quickAt: null });
-    expect(state?.belief).to.deep.equal(last?.state?.belief);
-    expect(state?.sampled).to.deep.equal(last?.state?.sampled);
-  });
-
-  it('asks for it again with each sample, and no more once demand needs the plan in force', () => {
-    const all = waiting();
-    const asked = all.map(({ unchanged }) => unchanged !== undefined);
-    expect(asked.slice(asked.indexOf(true)), 'from the first time on').not.to.include(false);
-    const last = all.at(-1) as Turn;
-    let [turn, time] = [{ ...last, ...last.unchanged }, 110];
-    for (; time <= 150; time += 10) turn = turnAt(time, { ...turn, ...turn.unchanged }, { a: 0.6, b: 0.65 });
-    expect(turn.unchanged).to.equal(undefined);
-    expect(turn.plan.endpoints).to.deep.include({ name: 'b1', forZones: ['a', 'b'] });
-  });
-
-  it('is none that takes load away', () => {
-    const changed = turns(4, { a: 0.85, b: 0.1 }, {}).find(({ decision }) => decision?.changed === true);
-    expect(changed?.decision?.reason).to.be.oneOf(['Overloaded', 'Saturated']);
-    expect(changed).not.to.have.property('unchanged');
   });
 });
 
@@ -196,20 +125,6 @@ describe('a turn that only observes', () => {
   });
 });
 
-describe('a look without a past', () => {
-  it('plans by the samples of this moment', () => {
-    const { plan, decision } = lookByLoad(input({ time: 100, load: load(95, { a: 0.85, b: 0.1 }) }));
-    expect(decision?.changed).to.equal(true);
-    expect(plan.endpoints.find(({ name }) => name === 'b1')?.forZones).to.include('a');
-  });
-
-  it('keeps what is there without samples', () => {
-    const { plan, state } = lookByLoad(input({ time: 100 }));
-    expect(plan.spread).to.equal(false);
-    expect(state?.belief).to.equal(null);
-  });
-});
-
 describe('a plan by weight', () => {
   const four = flowSlice(
     ['a', 'a', 'b', 'b'].map((zone, index) => flowEndpoint(zone, { pod: `p${index}`, forZones: [zone] })),
@@ -234,13 +149,6 @@ describe('a plan by weight', () => {
     const after = planByWeight([flowSlice(many.slice(1))], zones, before);
     expect(after.endpoints).to.deep.equal(before.endpoints.filter(({ name }) => name !== 'p0'));
     expect(planByWeight([flowSlice(many)], zones, after).endpoints).to.deep.equal(before.endpoints);
-  });
-
-  it('says what it would replace where that keeps to the limit, and not where it is overloaded', () => {
-    const even = { zones: ['a', 'b'], weights: { a: 1, b: 1 } };
-    const none = { spread: true, endpoints: [] };
-    expect(planByWeight([four], even, none)).to.deep.include({ spread: false, unchanged: none });
-    expect(planByWeight([four], { ...even, weights: { a: 9, b: 1 } }, undefined)).not.to.have.property('unchanged');
   });
 
   it('is own zones without any weight', () => {

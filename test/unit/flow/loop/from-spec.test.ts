@@ -15,7 +15,6 @@ describe('the settings of a FlowPolicy', () => {
       source: undefined,
       query: undefined,
       intervalSeconds: undefined,
-      fanOutPerMinute: undefined,
     });
   });
 
@@ -27,10 +26,8 @@ describe('the settings of a FlowPolicy', () => {
       upDwell: '1m30s',
       downDwell: '1h',
       planInterval: '2s',
-      fanOutMegabytesPerMinute: 5,
       metrics: { source: 'prometheus', query: 'q', interval: '5s' },
       capacity: { from: 'Value', value: '250m' },
-      idle: '10m',
       minEndpointsPerZone: 2,
       worthwhileSavingPercent: 5,
       staleness: { holdAfter: '30s', safeModeAfter: '1.5m' },
@@ -43,7 +40,6 @@ describe('the settings of a FlowPolicy', () => {
       source: 'prometheus',
       query: 'q',
       intervalSeconds: 5,
-      fanOutPerMinute: 5_000_000,
     });
     const { cost, ...numbers } = loop;
     expect(numbers).to.deep.equal({
@@ -58,7 +54,6 @@ describe('the settings of a FlowPolicy', () => {
       safeMode: 'same-zone',
       minEndpoints: 2,
       worthwhileSaving: 0.05,
-      idleCores: 0.01,
       settleSeconds: DEFAULT_LOOP_POLICY.settleSeconds,
     });
     expect([cost?.('a', 'b'), cost?.('b', 'a')], 'listed, and not').to.deep.equal([0.5, 1]);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop with demand that is measured or announced, zones that come and go, gaps in metrics, and odd samples.
 import { expect } from 'chai';
-import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { DEFAULT_LOOP_POLICY } from '../../../../pkg/flow/loop/policy.ts';
-import { observe } from '../../../../pkg/flow/loop/observe.ts';
 import { step } from '../../../../pkg/flow/loop/step.ts';
 import type { LoopDecision, LoopState } from '../../../../pkg/flow/loop/types.ts';
 import { changes, endpointsOf, last, looped, observation, spill, three } from './support.ts';
@@ -75,69 +73,6 @@ describe('loop, its input', () => {
         spread: false,
       });
       expect(last(decisions)).to.deep.include({ spread: true, reason: 'MetricsLost' });
-    });
-  });
-
-  describe('where the clients are known', () => {
-    const seen = (time: number, clientPods: Record<string, number>, load: number | null, sampledAt = time) => ({
-      ...observation(
-        time,
-        endpointsOf({ a: 2, b: 2, c: 2 }).map((endpoint) => {
-          const own = endpoint.zone === 'a' ? load : 0.1;
-          return load === null ? endpoint : { ...endpoint, load: own, sampledAt };
-        }),
-      ),
-      clientPods,
-    });
-    const few = { a: 2, b: 1, c: 1 };
-    const calm = (): LoopState => {
-      let { state } = step(DEFAULT_LOOP_POLICY, undefined, seen(0, few, null));
-      for (const time of [30, 45, 60, 75, 90]) ({ state } = step(DEFAULT_LOOP_POLICY, state, seen(time, few, 0.3)));
-      return state;
-    };
-
-    it('plans for clients that scale before any load shows them', () => {
-      const { decision, state } = step(DEFAULT_LOOP_POLICY, calm(), seen(92, { ...few, a: 6 }, 0.3, 90));
-      expect(decision).to.deep.include({ changed: true, reason: 'Overloaded' });
-      expect(decision.demand['a'], '0.6 cores of two Pods').to.be.closeTo(1.8, 0.05);
-      expect(state.previous, 'a guess').not.to.equal(null);
-    });
-
-    it('reads late samples as those of the clients that there were', () => {
-      const { state } = step(DEFAULT_LOOP_POLICY, calm(), seen(92, { ...few, a: 3 }, 0.3, 90));
-      const { decision } = step(DEFAULT_LOOP_POLICY, state, seen(100, { ...few, a: 3 }, 0.3, 91));
-      expect(decision.demand['a'], 'two thirds of what three Pods ask for').to.be.closeTo(0.9, 0.05);
-    });
-
-    it('believes the load where clients ask for less than expected', () => {
-      let { state } = step(DEFAULT_LOOP_POLICY, calm(), seen(92, { ...few, a: 3 }, 0.3, 90));
-      let demand: number | undefined;
-      for (const time of [110, 125, 140]) {
-        const next = step(DEFAULT_LOOP_POLICY, state, seen(time, { ...few, a: 3 }, 0.3));
-        ({ state } = next);
-        demand = next.decision.demand['a'];
-      }
-      expect(demand).to.be.closeTo(0.6, 0.05);
-    });
-
-    it('expects of the first clients of a zone what those of others ask for', () => {
-      const { decision } = step(DEFAULT_LOOP_POLICY, calm(), seen(92, { a: 2, b: 1, c: 1, d: 2 }, 0.3, 90));
-      expect(decision.demand, 'a zone without Nodes').not.to.have.property('d');
-      const none = { a: 2, b: 1, c: 0 };
-      let { state } = step(DEFAULT_LOOP_POLICY, undefined, seen(0, none, null));
-      for (const time of [30, 45, 60]) ({ state } = step(DEFAULT_LOOP_POLICY, state, seen(time, none, 0.3)));
-      const next = step(DEFAULT_LOOP_POLICY, state, seen(62, { a: 2, b: 1, c: 4 }, 0.3, 60));
-      expect(next.decision.demand['c'], 'a core by three Pods').to.be.at.least(1.3);
-    });
-
-    it('never guesses more than the endpoints can take at the target', () => {
-      fc.assert(
-        fc.property(fc.nat({ max: 500 }), fc.nat({ max: 500 }), (a, b) => {
-          const after = observe(DEFAULT_LOOP_POLICY, calm(), seen(92, { a, b, c: 1 }, 0.3, 90));
-          const sum = Object.values(after.surge ?? {}).reduce((all, value) => all + value, 0);
-          expect(sum).to.be.at.most(0.7 * 6 + 1e-9);
-        }),
-      );
     });
   });
 

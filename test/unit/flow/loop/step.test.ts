@@ -77,29 +77,6 @@ describe('loop', () => {
     expect(changes(from(0.79, 0.85).runTo(700))[0]?.time, 'one').to.be.within(630, 660);
   });
 
-  it('plans for what idle load leaves of the endpoints', () => {
-    const decisions = (idleCores: number, load: number) => {
-      const seen = (time: number) =>
-        observation(
-          time,
-          endpointsOf({ a: 2, b: 2, c: 2 }).map((endpoint) => ({
-            ...endpoint,
-            load: idleCores + (endpoint.zone === 'a' ? load : 0.1),
-            sampledAt: time,
-          })),
-        );
-      const policy = { ...DEFAULT_LOOP_POLICY, idleCores };
-      let { state, decision } = step(policy, undefined, observation(0, endpointsOf({ a: 2, b: 2, c: 2 })));
-      for (const time of [30, 45, 60]) ({ state, decision } = step(policy, state, seen(time)));
-      return decision;
-    };
-    expect(decisions(0.2, 0.5).demand['a'], 'without what is idle').to.be.closeTo(1, 1e-3);
-    expect(spill(decisions(0.2, 0.6)), '0.6 of 0.8').to.deep.equal([]);
-    expect(spill(decisions(0.2, 0.7)), '0.7 of 0.8').not.to.deep.equal([]);
-    expect(spill(decisions(0, 0.7)), '0.7 of 1').to.deep.equal([]);
-    expect(decisions(5, 0.7).endpoints, 'more than there is').to.have.lengthOf(6);
-  });
-
   describe('when demand jumps', () => {
     /** A jump of zone a at 607 s, in the middle of a window, so that the first sample shows only a part of it. */
     const jump = (after: number, endpoints = three) => {

@@ -68,8 +68,8 @@ describe('Cilium', () => {
       reason: 'InternalTrafficPolicyLocal',
     },
     {
-      name: 'external Local',
-      proxy: CILIUM,
+      name: 'external Local up to 1.17',
+      proxy: { ...CILIUM, ciliumVersion: { major: 1, minor: 17 } },
       service: aService({}, 'PreferClose', { externalTrafficPolicy: 'Local' }),
       used: 2,
       reason: 'CiliumExternalTrafficPolicyLocal',

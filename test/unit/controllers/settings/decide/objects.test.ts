@@ -16,7 +16,9 @@ import { decideObjects, planService } from '../../../../../pkg/controllers/setti
 import type { ObjectsInput } from '../../../../../pkg/controllers/settings/decide/objects.ts';
 import type { RoutingContext } from '../../../../../pkg/controllers/settings/types.ts';
 import type { RoutingDecision } from '../../../../../pkg/gardener/types.ts';
-import { service } from '../../../../fixtures/core.ts';
+import { clientsOf } from '../../../../../pkg/diagnosis/models/follow.ts';
+import { kubeProxy, node, service } from '../../../../fixtures/core.ts';
+import { BPF, CALICO, CILIUM, configMap, daemonSet, routerObjects } from '../../../../fixtures/data-planes.ts';
 import { etcd } from '../../../../fixtures/gardener.ts';
 import { ENABLED, NS, context, etcdDecision, refusedFor } from '../support.ts';
 
@@ -177,6 +179,17 @@ describe('planService', () => {
     expect(decided.plan.kind).to.equal('unchanged');
   });
 
+  it('reverts everything while hints are switched off, whatever is known', () => {
+    const of = service({
+      metadata: { name: 'a', namespace: NS, annotations: applied },
+      spec: { trafficDistribution: 'PreferSameZone' },
+    });
+    const decided = plan(of, ENABLED, { off: true, version: undefined });
+    expect(decided.decision).to.include({ kind: 'refused', reason: 'SwitchedOff' });
+    expect([decided.want, decided.plan.kind]).to.deep.equal([undefined, 'patch']);
+    expect(etcdDecision(ENABLED, { off: true })).to.deep.include({ want: undefined });
+  });
+
   it('reverts what is refused', () => {
     const of = service({
       metadata: { name: 'a', namespace: NS, annotations: applied },
@@ -213,6 +226,42 @@ describe('planService', () => {
     expect(plan(carrying, ENABLED, { mixedKubelets: undefined }).want?.annotations).to.deep.equal(mode);
     expect(plan(carrying, ENABLED, { mixedKubelets: false }).want?.annotations).to.deep.equal({});
   });
+
+  const DROPS = 'drops connections of clients for whose zone no ready endpoint is hinted';
+  const annotated = { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' };
+  const calico = (version: string) => [daemonSet('calico-node', `calico/node:v${version}`, CALICO), BPF];
+  const cilium = (version: string) => [
+    daemonSet('cilium', `cilium:v${version}`, CILIUM),
+    configMap('cilium-config', { 'enable-service-topology': 'true', 'kube-proxy-replacement': 'true' }),
+  ];
+  const droppers: {
+    name: string;
+    objects: readonly object[];
+    annotations?: Record<string, string>;
+    says?: string;
+  }[] = [
+    { name: 'Cilium 1.18.0', objects: cilium('1.18.0'), says: `Cilium 1.18.0 ${DROPS}; fixed in Cilium 1.18.1` },
+    { name: 'Cilium 1.18.1', objects: cilium('1.18.1') },
+    { name: 'Cilium 1.18.0 without service topology', objects: cilium('1.18.0').slice(0, 1) },
+    { name: 'Calico eBPF 3.29.1 and nothing that it reads', objects: calico('3.29.1') },
+    {
+      name: 'Calico eBPF 3.29.1 and the annotation',
+      objects: calico('3.29.1'),
+      annotations: annotated,
+      says: `Calico eBPF 3.29.1 ${DROPS}; fixed in Calico eBPF 3.31.5`,
+    },
+    { name: 'Calico eBPF 3.31.5 and the annotation', objects: calico('3.31.5'), annotations: annotated },
+    { name: 'kube-proxy', objects: [kubeProxy()], annotations: annotated },
+  ];
+  for (const { name, objects, annotations = {}, says } of droppers) {
+    it(`${name}: ${says === undefined ? 'switches it on' : 'switches nothing on'}`, () => {
+      const clients = clientsOf([node()], routerObjects(...objects));
+      const { decision, plan: found } = plan(named('a', {}, annotations), ENABLED, { clients, olderName: true });
+      if (says === undefined) expect(decision).to.deep.equal(ENABLED);
+      else expect(decision).to.deep.equal({ kind: 'refused', reason: 'RouterDropsTraffic', message: says });
+      expect(found.kind).to.equal(says === undefined ? 'patch' : 'unchanged');
+    });
+  }
 
   it('uses the older name where some router knows no other', () => {
     expect(plan(named('a'), ENABLED, { olderName: true }).want?.trafficDistribution).to.equal('PreferClose');

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `kubectl topology off` and `on` do, with the API server alone: one switch for all hints of this extension in the cluster.
+import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
+import type { EndpointSlice, Namespace } from '../../../pkg/apis/core.ts';
+import { ANNOTATION_HINTS, HINTS_OFF, LABEL_SERVICE_NAME, SWITCH_NAMESPACE } from '../../../pkg/apis/names.ts';
+import { errorText } from '../../../pkg/apis/error-text.ts';
+import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
+import { nameOf } from '../../../pkg/apis/object.ts';
+import { ENDPOINT_SLICES, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
+import type { Resource } from '../../../pkg/apis/resources.ts';
+import { cleanUpSettings } from '../../../pkg/controllers/settings/cleanup.ts';
+import { returnSlices } from '../../../pkg/controllers/evacuation/cleanup.ts';
+import { carriesApplied } from '../../../pkg/controllers/settings/decide/objects.ts';
+import { releaseOperations } from '../../../pkg/evacuation/release.ts';
+import { systemClock } from '../../../pkg/kubernetes/clock.ts';
+import { isConflict } from '../../../pkg/kubernetes/errors.ts';
+import { sleep } from '../../../pkg/kubernetes/sleep.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { countText } from '../../../pkg/report/figures.ts';
+import { nullLogger } from '../../../pkg/telemetry/log.ts';
+import { isOurs, mergeRegistration } from '../../../pkg/webhook/registration-merge.ts';
+import type { ExitCode } from '../command.ts';
+import type { Io } from '../io.ts';
+import type { ClusterFlags } from './flags.ts';
+import { createProgress, withClient } from './session.ts';
+
+export interface OffFlags extends ClusterFlags {
+  dryRun?: boolean;
+}
+
+const CONFIGURATIONS = MUTATING_WEBHOOK_CONFIGURATIONS;
+const ATTEMPTS = 5;
+/** API servers read webhook configurations by their watches; a write that was on its way comes meanwhile. */
+const SETTLE_MS = 2_000;
+
+const hasEntries = ({ webhooks }: MutatingWebhookConfiguration): boolean => webhooks?.some(isOurs) === true;
+
+const turn = (client: Client, value: string | null, signal: AbortSignal, dry = false): Promise<Namespace> => {
+  const patch = { metadata: { annotations: { [ANNOTATION_HINTS]: value } } };
+  return client.patch<Namespace>(NAMESPACES, { name: SWITCH_NAMESPACE }, 'merge', patch, { dryRun: dry }, signal);
+};
+
+/** As the webhook itself would: what others narrowed stays recorded, and comes back with the entries. Where none is ours, false. */
+const withdraw = async (client: Client, first: MutatingWebhookConfiguration, signal: AbortSignal): Promise<boolean> => {
+  let current = first;
+  for (let attempt = 1; ; attempt += 1) {
+    if (!hasEntries(current)) return false;
+    const wanted = { ...current, metadata: { name: nameOf(current) }, webhooks: [] };
+    const next = mergeRegistration({ wanted, current, keepFailurePolicy: true }) ?? current;
+    try {
+      await client.update(CONFIGURATIONS, next, {}, signal);
+      return true;
+    } catch (error) {
+      if (!isConflict(error) || attempt === ATTEMPTS) throw error;
+      current = await client.get<MutatingWebhookConfiguration>(CONFIGURATIONS, { name: nameOf(current) }, signal);
+    }
+  }
+};
+
+const withdrawAll = async (client: Client, signal: AbortSignal): Promise<number> => {
+  let count = 0;
+  for await (const { items } of client.pages<MutatingWebhookConfiguration>(CONFIGURATIONS, {}, signal))
+    for (const item of items) if (await withdraw(client, item, signal)) count += 1;
+  return count;
+};
+
+const countOf = async <T extends KubernetesObject>(
+  client: Client,
+  resource: Resource,
+  fits: (object: T) => boolean,
+  signal: AbortSignal,
+): Promise<number> => {
+  let count = 0;
+  for await (const { items } of client.pages<T>(resource, {}, signal)) count += items.filter(fits).length;
+  return count;
+};
+
+const partsText = (slices: number, entries: number, services: number): string =>
+  `hints and annotations of ${countText(slices, 'EndpointSlice')}, entries of ${countText(entries, 'MutatingWebhookConfiguration')}, settings of ${countText(services, 'Service')}`;
+
+/** The API server says whether the switch may be turned; the rest is counted. */
+const dryRun = async (client: Client, { out, signal }: Io): Promise<ExitCode> => {
+  await turn(client, HINTS_OFF, signal, true);
+  const slices = await countOf<EndpointSlice>(
+    client,
+    ENDPOINT_SLICES,
+    (slice) => releaseOperations(slice).length > 0,
+    signal,
+  );
+  const entries = await countOf(client, CONFIGURATIONS, hasEntries, signal);
+  const services = await countOf(client, SERVICES, carriesApplied, signal);
+  out.write(`would remove: ${partsText(slices, entries, services)}\nDry run: nothing was written.\n`);
+  return 0;
+};
+
+const isHinted = ({ endpoints }: EndpointSlice): boolean =>
+  (endpoints ?? []).some(({ hints }) => (hints?.forZones ?? hints?.forNodes ?? []).length > 0);
+
+const serviceOf = ({ metadata }: EndpointSlice): string =>
+  `${metadata?.namespace ?? ''}/${metadata?.labels?.[LABEL_SERVICE_NAME] ?? metadata?.name ?? ''}`;
+
+const MANY = 5;
+const listOf = (names: Iterable<string>): string => {
+  const all = [...names].sort();
+  return `${all.slice(0, MANY).join(', ')}${all.length > MANY ? `, and ${all.length - MANY} more` : ''}`;
+};
+
+const run = async (client: Client, io: Io): Promise<ExitCode> => {
+  const { err, out, signal } = io;
+  const progress = createProgress(io);
+  const removeHints = (operationsOf: typeof releaseOperations) =>
+    returnSlices(
+      {
+        client,
+        fieldManager: 'kubectl-topology',
+        operationsOf,
+        onDone: (done, all) => progress.show(`removing hints: ${done} of ${countText(all, 'EndpointSlice')}`),
+      },
+      signal,
+    ).finally(() => progress.clear());
+
+  await turn(client, HINTS_OFF, signal);
+  err.write('switched off: components that run write no hints any more\n');
+  const configurations = await withdrawAll(client, signal);
+  const first = await removeHints(releaseOperations);
+  err.write(`hints of ${countText(first.returned, 'EndpointSlice')} removed\n`);
+  const settings = await cleanUpSettings({ client, clock: systemClock, logger: nullLogger }, signal);
+  await sleep(systemClock, SETTLE_MS, signal);
+  const kept = new Set<string>();
+  const last = await removeHints((slice) => {
+    const operations = releaseOperations(slice);
+    if (operations.length === 0 && isHinted(slice)) kept.add(serviceOf(slice));
+    return operations;
+  });
+  out.write(`removed: ${partsText(first.returned + last.returned, configurations, settings.services)}\n`);
+  if (settings.leftToDruid.length > 0)
+    out.write(`left to etcd-druid's next write: settings of ${listOf(settings.leftToDruid)}\n`);
+  if (kept.size > 0)
+    out.write(
+      `${countText(kept.size, 'Service')} with hints that the control plane or another writer gives for settings of their own: ${listOf(kept)}\n`,
+    );
+  if (last.left > 0) {
+    const [error] = last.errors;
+    const why =
+      error === undefined
+        ? 'another process writes them again: stop the components of this extension'
+        : errorText(error);
+    err.write(`error: ${countText(last.left, 'EndpointSlice')} not done: ${why}; try again\n`);
+    return 1;
+  }
+  out.write('Hints are off in the whole cluster, and stay so until: kubectl topology on\n');
+  return 0;
+};
+
+export const switchOff = (io: Io, flags: OffFlags): Promise<ExitCode> =>
+  withClient(flags, (client) => (flags.dryRun === true ? dryRun(client, io) : run(client, io)));
+
+export const switchOn = (io: Io, flags: ClusterFlags): Promise<ExitCode> =>
+  withClient<ExitCode>(flags, async (client) => {
+    await turn(client, null, io.signal);
+    io.out.write(
+      'Hints are on: components that run register the webhook, set settings and write hints again within a minute; see kubectl topology status\n',
+    );
+    return 0;
+  });

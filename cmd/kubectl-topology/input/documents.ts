@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads objects from YAML and JSON text, document by document. Messages quote nothing of the text: it may be no manifest at all.
+import { CORE_SCHEMA, load, mergeTag, YAMLException } from 'js-yaml';
+import { parserText } from '../../../pkg/apis/error-text.ts';
+import { asFields, FieldError } from '../../../pkg/diagnosis/project/fields.ts';
+import { InputError } from '../errors.ts';
+import { takeAll } from './items.ts';
+import type { TakeObject } from './items.ts';
+import { describeProblem } from './problem.ts';
+
+/** Aliases may multiply content; objects of Kubernetes hardly use any. */
+const MAX_ALIASES = 1000;
+const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
+
+/** Length of text from which a list in YAML is read in parts of about this length, so that memory does not grow with files. */
+const MAX_PART = 1024 * 1024;
+
+interface Part {
+  readonly text: string;
+  /** Lines before it. */
+  readonly line: number;
+}
+
+/** A marker at the beginning of a line always ends a document, even within a block of text. */
+const YAML_DOCUMENTS = /^(?:---|\.\.\.)(?=\s|$)/m;
+/** Within one document a comma would follow. */
+const JSON_DOCUMENTS = /(?<=[}\]]\r?\n)(?=[{[])/;
+
+const linesIn = (text: string): number => text.split('\n').length - 1;
+
+const split = (text: string, separator: RegExp): Part[] => {
+  let before = 0;
+  return text.split(separator).map((part) => {
+    const line = before;
+    before += linesIn(part);
+    return { text: part, line };
+  });
+};
+
+/** A text has no more values than characters, unless its aliases multiply them. */
+const multiplies = (document: unknown, characters: number): boolean => {
+  const waiting = [document];
+  for (let count = 0; waiting.length > 0; count += 1) {
+    const value = waiting.pop();
+    if (count > characters) return true;
+    if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) waiting.push(inner);
+  }
+  return false;
+};
+
+const parseYaml = (text: string): unknown => {
+  try {
+    return load(text, { schema: SCHEMA, maxAliases: 0 });
+  } catch {
+    const document = load(text, { schema: SCHEMA, maxAliases: MAX_ALIASES });
+    if (multiplies(document, text.length)) throw new YAMLException('its aliases multiply content');
+    return document;
+  }
+};
+
+/** Where, as far as the parser says it, and what is wrong up to the first word of the text itself. */
+const syntaxProblem = (error: unknown, { line }: Part, file: string): InputError => {
+  if (error instanceof YAMLException) {
+    const { mark } = error;
+    const place = { line: line + 1 + (mark?.line ?? 0), ...(mark === undefined ? {} : { column: mark.column + 1 }) };
+    return new InputError(file, place, `not valid YAML: ${parserText(new Error(error.reason))}`);
+  }
+  const [, at, column] = /\(line (\d+) column (\d+)\)/.exec(error instanceof Error ? error.message : '') ?? [];
+  const place = at === undefined ? { line: line + 1 } : { line: line + Number(at), column: Number(column) };
+  return new InputError(file, place, 'not valid JSON');
+};
+
+/** Of what is neither blank nor a comment, from 1. */
+const firstLine = ({ text, line }: Part): number => {
+  const content = /^[ \t\r]*[^\s#]/m.exec(text)?.index ?? 0;
+  return line + 1 + linesIn(text.slice(0, content));
+};
+
+/** Nothing but directives and comments, as before a first marker. */
+const isPrologue = ({ text }: Part): boolean => !/^[ \t\r]*[^\s%#]/m.test(text);
+
+const parsed = (part: Part, file: string, parse: (text: string) => unknown): unknown => {
+  try {
+    return parse(part.text);
+  } catch (error) {
+    throw syntaxProblem(error, part, file);
+  }
+};
+
+const takeDocument = (object: unknown, document: Part, file: string, take: TakeObject): void => {
+  // Nothing but comments.
+  if (object === null || object === undefined) return;
+  const place = { file, line: firstLine(document) };
+  try {
+    takeAll(object, (each) => take(each, place));
+  } catch (error) {
+    if (error instanceof RangeError && error.message.includes('call stack'))
+      throw new InputError(file, place, 'nested too deeply');
+    if (!(error instanceof FieldError)) throw error;
+    throw new InputError(file, place, describeProblem(object, error));
+  }
+};
+
+/** A long list in block style, its items in parts; and the rest, which names their kind. */
+const partsOfList = ({ text, line }: Part): { head: Part; items: Part[] } | undefined => {
+  const opening = text.length < MAX_PART ? null : /^items:[ \t]*\r?\n(?=( *)- )/m.exec(text);
+  if (opening === null) return undefined;
+  // Lines within an item are indented further than its dash.
+  const dash = `\n${opening[1] ?? ''}- `;
+  const start = opening.index + opening[0].length;
+  const length = text.slice(start).search(/^[^\s#-]/m);
+  const end = length === -1 ? text.length : start + length;
+  const items: Part[] = [];
+  let before = line + linesIn(text.slice(0, start));
+  for (let at = start; at < end;) {
+    const item = text.indexOf(dash, at + MAX_PART);
+    const next = item === -1 || item >= end ? end : item + 1;
+    const part = { text: text.slice(at, next), line: before };
+    items.push(part);
+    before += linesIn(part.text);
+    at = next;
+  }
+  return { head: { text: text.slice(0, opening.index) + text.slice(end), line }, items };
+};
+
+/**
+ * Hands over every object of every document.
+ *
+ * @throws InputError with the line of the document, or of what is not valid.
+ */
+export const readYaml = (text: string, file: string, take: TakeObject): void => {
+  for (const document of split(text, YAML_DOCUMENTS).filter((part) => !isPrologue(part))) {
+    const { head, items } = partsOfList(document) ?? { head: document, items: [] };
+    const object = parsed(head, file, parseYaml);
+    if (items.length === 0) takeDocument(object, document, file, take);
+    for (const part of items) {
+      takeDocument({ ...asFields(object), items: parsed(part, file, parseYaml) }, document, file, take);
+    }
+  }
+};
+
+/** The same of JSON, whose documents begin on lines of their own. */
+export const readJson = (text: string, file: string, take: TakeObject): void => {
+  for (const part of split(text, JSON_DOCUMENTS)) takeDocument(parsed(part, file, JSON.parse), part, file, take);
+};

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hints of endpoints that are not ready: for no client, and so that they say what the endpoint serves once it is ready.
+//
+// Cilium 1.18.5 to 1.20.1 leaves a zone without endpoints where the only one hinted for it is not ready (`DefaultSelectBackends` of
+// pkg/loadbalancer/writer/writer.go), and 1.14 to 1.19 ignores all hints where one that terminates has none. A hint for a zone that no
+// client is in does neither; kube-proxy looks at no hints of endpoints that are not ready (pkg/proxy/topology.go).
+import type { EndpointHints } from '../apis/core.ts';
+import { LABEL_SLICE_MANAGED_BY, NOT_READY, NOWHERE } from '../apis/names.ts';
+import { isEndpointReady } from '../apis/readings.ts';
+import { isNodeName, isZoneHint } from './names.ts';
+
+/**
+ * Their reconcilers take every endpoint anew, without hints, when the conditions of one change (`reconcileByPortMapping` of
+ * k8s.io/endpointslice reconciler.go and of pkg/controller/endpointslicemirroring, Kubernetes 1.36).
+ */
+const REBUILDING: ReadonlySet<unknown> = new Set([
+  'endpointslice-controller.k8s.io',
+  'endpointslicemirroring-controller.k8s.io',
+]);
+
+/**
+ * Whether no endpoint of the slice becomes ready with the hints that it has now. A writer that changes `ready` in place would publish a ready
+ * endpoint without clients while no webhook looks.
+ */
+export const isRebuilt = (labels: Readonly<Record<string, unknown>> | undefined): boolean =>
+  REBUILDING.has(labels?.[LABEL_SLICE_MANAGED_BY]);
+
+/** The name for which an endpoint is hinted once it is ready. */
+export const whenReady = (name: string): string => (name.startsWith(NOT_READY) ? name.slice(NOT_READY.length) : name);
+
+const waiting = (name: string): string => `${NOT_READY}${name}`;
+const named = (names: readonly string[]) => names.map((name) => ({ name }));
+
+/** Zones whose names become too long are given up for the endpoint's own; Nodes altogether. Undefined: nothing is left. */
+export const waitingHints = (
+  { forZones, forNodes }: EndpointHints,
+  zone: string | undefined,
+): EndpointHints | undefined => {
+  const zones = (forZones ?? []).map(({ name }) => waiting(name));
+  const own = zone === undefined || !isZoneHint(waiting(zone)) ? NOWHERE : waiting(zone);
+  const fitting = zones.every(isZoneHint) ? zones : [own];
+  const nodes = (forNodes ?? []).map(({ name }) => waiting(name));
+  const hints = {
+    ...(fitting.length === 0 ? {} : { forZones: named(fitting) }),
+    ...(nodes.length === 0 || !nodes.every(isNodeName) ? {} : { forNodes: named(nodes) }),
+  };
+  return Object.keys(hints).length === 0 ? undefined : hints;
+};
+
+/**
+ * The hints of an endpoint now.
+ *
+ * @param hints - those that it has when it is ready
+ * @param rebuilt - of its slice: `isRebuilt`
+ */
+export const hintsNow = (
+  endpoint: { readonly conditions?: unknown; readonly zone?: string },
+  hints: EndpointHints | undefined,
+  rebuilt: boolean,
+): EndpointHints | undefined => {
+  if (hints === undefined || isEndpointReady(endpoint)) return hints;
+  return rebuilt ? waitingHints(hints, endpoint.zone) : undefined;
+};

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect } from 'chai';
+import { array, assert, constantFrom, integer, property, tuple } from 'fast-check';
+import { describe, it } from 'mocha';
+import { createShares } from '../../../pkg/traffic/shares.ts';
+
+interface Entry {
+  readonly namespace: string;
+  readonly key: string;
+}
+
+const open = (max: number) => {
+  const removed: Entry[] = [];
+  const shares = createShares<Entry>({
+    max: () => max,
+    namespaceOf: ({ namespace }) => namespace,
+    onRemoved: (entry) => void removed.push(entry),
+  });
+  const add = (namespace: string, name: number): boolean => {
+    const key = `${namespace}/${name}`;
+    if (shares.get(key) !== undefined) return true;
+    if (!shares.makeRoom(namespace)) return false;
+    shares.add(key, { namespace, key });
+    return true;
+  };
+  const fill = (namespace: string, wanted: number): number =>
+    Array.from({ length: wanted }, (_, name) => add(namespace, name)).filter(Boolean).length;
+  const sizes = (): Record<string, number> =>
+    Object.fromEntries(
+      [...Map.groupBy(shares.values(), ({ namespace }) => namespace)].map(([name, own]) => [name, own.length]),
+    );
+  return { shares, add, fill, sizes, removed };
+};
+
+describe('shares of a bounded table', () => {
+  it('one namespace may have all of it', () => {
+    const { fill, sizes } = open(10);
+    expect(fill('a', 20)).to.equal(10);
+    expect(sizes()).to.deep.equal({ a: 10 });
+  });
+
+  const rows: readonly (readonly [string, readonly (readonly [string, number])[], Record<string, number>])[] = [
+    [
+      'a flood before another namespace comes',
+      [
+        ['flood', 100],
+        ['shop', 4],
+      ],
+      { flood: 6, shop: 4 },
+    ],
+    [
+      'a flood after it',
+      [
+        ['shop', 4],
+        ['flood', 100],
+      ],
+      { flood: 6, shop: 4 },
+    ],
+    [
+      'two that want more than half',
+      [
+        ['a', 100],
+        ['b', 100],
+      ],
+      { a: 5, b: 5 },
+    ],
+    [
+      'small ones beside two floods',
+      [
+        ['a', 100],
+        ['b', 100],
+        ['c', 1],
+        ['d', 2],
+      ],
+      { a: 3, b: 4, c: 1, d: 2 },
+    ],
+    [
+      'more namespaces than entries',
+      [['a', 9], ...Array.from({ length: 10 }, (_, n) => [`n${n}`, 3] as const)],
+      { a: 1, n0: 1, n1: 1, n2: 1, n3: 1, n4: 1, n5: 1, n6: 1, n7: 1, n8: 1 },
+    ],
+  ];
+  for (const [name, wishes, expected] of rows) {
+    it(`are equal: ${name}`, () => {
+      const { fill, sizes } = open(10);
+      for (const [namespace, wanted] of wishes) fill(namespace, wanted);
+      expect(sizes()).to.deep.equal(expected);
+    });
+  }
+
+  it('the newest of the largest namespace makes room, and is reported', () => {
+    const { fill, removed, sizes } = open(4);
+    fill('flood', 4);
+    fill('shop', 1);
+    expect(removed).to.deep.equal([{ namespace: 'flood', key: 'flood/3' }]);
+    expect(sizes()).to.deep.equal({ flood: 3, shop: 1 });
+  });
+
+  it('what is released is room for all', () => {
+    const { shares, fill, sizes } = open(4);
+    fill('flood', 4);
+    shares.release(({ namespace }) => namespace === 'flood');
+    expect(fill('shop', 4)).to.equal(4);
+    expect(sizes()).to.deep.equal({ shop: 4 });
+  });
+
+  it('whatever is asked for: never more than the bound, no namespace without its share, nothing swings', () => {
+    const wishes = array(tuple(constantFrom('a', 'b', 'c', 'd'), integer({ min: 0, max: 30 })), { maxLength: 200 });
+    assert(
+      property(integer({ min: 1, max: 20 }), wishes, (max, wanted) => {
+        const { add, sizes, removed, shares } = open(max);
+        for (const [namespace, name] of wanted) add(namespace, name);
+        expect([...shares.values()].length).to.be.at.most(max);
+        // Asked again and again, it comes to rest: every wish that can be met is.
+        for (let round = 0; round < 3; round += 1) for (const [namespace, name] of wanted) add(namespace, name);
+        const before = removed.length;
+        for (const [namespace, name] of wanted) add(namespace, name);
+        expect(removed.length, 'still swapped').to.equal(before);
+        const different = Map.groupBy(new Set(wanted.map((wish) => wish.join('/'))), (key) => key[0] ?? '');
+        for (const [namespace, own] of different)
+          expect(sizes()[namespace] ?? 0, namespace).to.be.at.least(
+            Math.min(own.length, Math.floor(max / different.size)),
+          );
+      }),
+    );
+  });
+});
